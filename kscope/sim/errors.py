@@ -1,0 +1,35 @@
+"""What the simulated API server answers when it refuses, and what input may get wrong."""
+
+
+class SimError(Exception):
+    """Base of every refusal that a caller is expected to handle."""
+
+
+class ApiError(SimError):
+    """An answer of the simulated API server other than success; `reason` is its status reason."""
+
+    reason = "InternalError"
+
+
+class NotFound(ApiError):
+    """The object is not in the store."""
+
+    reason = "NotFound"
+
+
+class AlreadyExists(ApiError):
+    """An object of that kind and key is in the store already."""
+
+    reason = "AlreadyExists"
+
+
+class Conflict(ApiError):
+    """The write carried an older resourceVersion than the stored object's."""
+
+    reason = "Conflict"
+
+
+class Invalid(ApiError):
+    """The object would break a rule of its kind."""
+
+    reason = "Invalid"

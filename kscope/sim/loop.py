@@ -1,0 +1,103 @@
+"""The event loop: callbacks in order of virtual time."""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
+Callback = Callable[..., None]
+
+
+class Timer:
+    """A callback that is due at a time; `cancel()` makes it do nothing."""
+
+    __slots__ = ("args", "at", "callback", "cause")
+
+    def __init__(self, at: int, callback: Callback, args: tuple[Any, ...], cause: int) -> None:
+        self.at = at
+        self.callback: Callback | None = callback
+        self.args = args
+        self.cause = cause
+
+    def cancel(self) -> None:
+        """Forget the callback. Cancelling twice, or after it ran, is harmless."""
+        self.callback = None
+        self.args = ()
+
+
+class EventLoop:
+    """Run callbacks in order of virtual time.
+
+    Two callbacks due at the same nanosecond run in the order they were scheduled, so a run is a
+    pure function of its scenario and seed. Callbacks must be bound methods of engine objects (or
+    module functions): the loop is part of the pickled checkpoint.
+
+    `now` is in nanoseconds. `steps` counts the callbacks run so far; together with the pure history
+    it names an exact position in the run. `cause` is the sequence number of the recorded event
+    that led to what is running now; a callback inherits it from whoever scheduled it.
+    """
+
+    __slots__ = ("_pending", "_sequence", "cause", "now", "steps")
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.steps = 0
+        self.cause = 0
+        self._sequence = 0
+        self._pending: list[tuple[int, int, Timer]] = []
+
+    def call_at(self, at: int, callback: Callback, *args: Any) -> Timer:
+        """Run *callback* once, at virtual time *at*.
+
+        Raises ValueError when *at* lies in the past.
+        """
+        if at < self.now:
+            raise ValueError(f"at is {at}, before now ({self.now}); time only moves forward")
+        timer = Timer(at, callback, args, self.cause)
+        self._sequence += 1
+        heappush(self._pending, (at, self._sequence, timer))
+        return timer
+
+    def call_after(self, delay: int, callback: Callback, *args: Any) -> Timer:
+        """Run *callback* once, *delay* nanoseconds from now."""
+        return self.call_at(self.now + delay, callback, *args)
+
+    @property
+    def next_at(self) -> int | None:
+        """When the next callback is due, or None when nothing is."""
+        pending = self._pending
+        while pending and pending[0][2].callback is None:
+            heappop(pending)
+        return pending[0][0] if pending else None
+
+    def run_next(self) -> bool:
+        """Run the next callback, moving time to it; False when there is none."""
+        pending = self._pending
+        while pending:
+            at, _, timer = heappop(pending)
+            callback = timer.callback
+            if callback is None:
+                continue
+            self.now = at
+            self.cause = timer.cause
+            self.steps += 1
+            timer.callback = None
+            callback(*timer.args)
+            return True
+        return False
+
+    def run(self, until: int) -> None:
+        """Run everything due up to and including *until*, then rest at *until*."""
+        while (at := self.next_at) is not None and at <= until:
+            self.run_next()
+        self.rest_at(until)
+
+    def rest_at(self, at: int) -> None:
+        """Move time to *at* without running anything.
+
+        Raises ValueError when something is still due before *at*.
+        """
+        due = self.next_at
+        if due is not None and due < at:
+            raise ValueError(f"cannot rest at {at}: a callback is due at {due}")
+        self.now = max(self.now, at)
+        self.cause = 0

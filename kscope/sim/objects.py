@@ -1,0 +1,437 @@
+"""API objects: a manifest, never changed in place, with typed ways to read it.
+
+The manifest is the truth and is given back whole, unknown fields and all. A change is a new object
+made by `patched`; subtrees that the patch does not touch are shared. What is read often is parsed
+once and kept on the object.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from kscope.sim import quantity
+from kscope.sim.view import merge
+
+Manifest = dict[str, Any]
+
+EMPTY: Mapping[str, Any] = {}
+
+# The short names under which the view state and events speak of kinds.
+_ID_PREFIX = {
+    "PersistentVolumeClaim": "claim",
+    "PersistentVolume": "volume",
+    "StorageClass": "class",
+}
+NAMESPACED = frozenset(
+    {
+        "Pod",
+        "PersistentVolumeClaim",
+        "PodDisruptionBudget",
+        "Service",
+        "ReplicationController",
+        "ReplicaSet",
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "Job",
+        "CSIStorageCapacity",
+        "ConfigMap",
+        "Secret",
+        "Lease",
+        "Event",
+        "ServiceAccount",
+        "Endpoints",
+    }
+)
+
+
+def entity_id(kind: str, key: str) -> str:
+    """How events and the view state call the object: "pod/default/web", "claim/default/data"."""
+    return f"{_ID_PREFIX.get(kind) or kind.lower()}/{key}"
+
+
+class ApiObject:
+    """One object of the API, of whatever kind. Immutable by convention.
+
+    `key` is "ns/name" (or "name" for what has no namespace), `id` the entity id that events use:
+    "pod/default/web-3", "claim/default/data", "node/n1".
+    """
+
+    KIND: ClassVar[str] = ""
+
+    def __init__(self, raw: Manifest) -> None:
+        self.raw = raw
+        metadata: Manifest = raw["metadata"]
+        self.kind: str = raw.get("kind") or self.KIND
+        self.name: str = metadata["name"]
+        self.namespace: str = metadata.get("namespace") or ""
+        self.key: str = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        self.id: str = entity_id(self.kind, self.key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.raw,))
+
+    def __repr__(self) -> str:
+        return f"<{self.id} rv={self.resource_version}>"
+
+    @property
+    def metadata(self) -> Manifest:
+        """The manifest's metadata."""
+        return self.raw["metadata"]
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The manifest's spec; empty when absent."""
+        return self.raw.get("spec") or EMPTY
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """The manifest's status; empty when absent."""
+        return self.raw.get("status") or EMPTY
+
+    @property
+    def uid(self) -> str:
+        """metadata.uid, or "" before the store has given one."""
+        return self.raw["metadata"].get("uid") or ""
+
+    @property
+    def resource_version(self) -> str:
+        """metadata.resourceVersion, or "" before the first write."""
+        return self.raw["metadata"].get("resourceVersion") or ""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """metadata.labels."""
+        return self.raw["metadata"].get("labels") or EMPTY
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """metadata.annotations."""
+        return self.raw["metadata"].get("annotations") or EMPTY
+
+    @property
+    def finalizers(self) -> tuple[str, ...]:
+        """metadata.finalizers."""
+        return tuple(self.raw["metadata"].get("finalizers") or ())
+
+    @property
+    def deletion_timestamp(self) -> str:
+        """metadata.deletionTimestamp, or ""."""
+        return self.raw["metadata"].get("deletionTimestamp") or ""
+
+    @property
+    def creation_timestamp(self) -> str:
+        """metadata.creationTimestamp, or ""."""
+        return self.raw["metadata"].get("creationTimestamp") or ""
+
+    @property
+    def owner_references(self) -> list[Manifest]:
+        """metadata.ownerReferences."""
+        return self.raw["metadata"].get("ownerReferences") or []
+
+    def patched(self, patch: Manifest) -> Self:
+        """A new object: this one with an RFC 7386 merge patch applied."""
+        return self._successor(merge(self.raw, patch))
+
+    def with_metadata(self, **fields: Any) -> Self:
+        """A new object: this one with some fields of its metadata replaced."""
+        return self._successor({**self.raw, "metadata": {**self.raw["metadata"], **fields}})
+
+    def _successor(self, raw: Manifest) -> Self:
+        """The next version of this object: what names it is taken over, not parsed again."""
+        new = object.__new__(type(self))
+        new.raw = raw
+        new.kind, new.name, new.namespace = self.kind, self.name, self.namespace
+        new.key, new.id = self.key, self.id
+        return new
+
+
+class Pod(ApiObject):
+    """A pod. `template` carries what is derived from its spec from version to version."""
+
+    KIND = "Pod"
+
+    def __init__(self, raw: Manifest, template: dict[str, Any] | None = None) -> None:
+        super().__init__(raw)
+        self.template: dict[str, Any] = {} if template is None else template
+
+    def patched(self, patch: Manifest) -> Self:
+        """As ApiObject.patched; `template` survives when spec (but for the node) and labels do."""
+        spec = patch.get("spec")
+        metadata = patch.get("metadata")
+        new = super().patched(patch)
+        if (spec and not spec.keys() <= {"nodeName"}) or (
+            metadata and metadata.keys() & {"labels", "annotations"}
+        ):
+            new.template = {}
+        return new
+
+    def _successor(self, raw: Manifest) -> Self:
+        new = super()._successor(raw)
+        new.template = self.template
+        return new
+
+    @property
+    def node_name(self) -> str:
+        """spec.nodeName, or "" while the pod has no node."""
+        return self.spec.get("nodeName") or ""
+
+    @property
+    def phase(self) -> str:
+        """status.phase; Pending when absent."""
+        return self.status.get("phase") or "Pending"
+
+    @property
+    def is_terminated(self) -> bool:
+        """Whether all its containers have ended for good (Succeeded or Failed)."""
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def nominated_node_name(self) -> str:
+        """status.nominatedNodeName, or ""."""
+        return self.status.get("nominatedNodeName") or ""
+
+    @property
+    def scheduler_name(self) -> str:
+        """spec.schedulerName; default-scheduler when absent."""
+        return self.spec.get("schedulerName") or "default-scheduler"
+
+    @property
+    def priority(self) -> int:
+        """spec.priority; 0 when admission has given none."""
+        return self.spec.get("priority") or 0
+
+    @property
+    def containers(self) -> list[Manifest]:
+        """spec.containers."""
+        return self.spec.get("containers") or []
+
+    @property
+    def volumes(self) -> list[Manifest]:
+        """spec.volumes."""
+        return self.spec.get("volumes") or []
+
+    @property
+    def claim_names(self) -> tuple[str, ...]:
+        """Names, in its own namespace, of the claims it uses, ephemeral ones included."""
+        names = self.template.get("claim_names")
+        if names is None:
+            names = self.template["claim_names"] = tuple(_claim_names(self))
+        return names
+
+    @property
+    def scheduling_gates(self) -> tuple[str, ...]:
+        """Names of spec.schedulingGates."""
+        return tuple(gate["name"] for gate in self.spec.get("schedulingGates") or ())
+
+    @property
+    def grace_period_seconds(self) -> int:
+        """spec.terminationGracePeriodSeconds; 30 when absent."""
+        grace = self.spec.get("terminationGracePeriodSeconds")
+        return 30 if grace is None else grace
+
+
+def _claim_names(pod: Pod) -> list[str]:
+    names: list[str] = []
+    for volume in pod.volumes:
+        if source := volume.get("persistentVolumeClaim"):
+            names.append(source["claimName"])
+        elif "ephemeral" in volume:
+            names.append(f"{pod.name}-{volume['name']}")
+    return names
+
+
+class Node(ApiObject):
+    """A node."""
+
+    KIND = "Node"
+
+    @property
+    def unschedulable(self) -> bool:
+        """spec.unschedulable: cordoned."""
+        return bool(self.spec.get("unschedulable"))
+
+    @property
+    def taints(self) -> list[Manifest]:
+        """spec.taints."""
+        return self.spec.get("taints") or []
+
+    @property
+    def capacity(self) -> Mapping[str, Any]:
+        """status.capacity, as written."""
+        return self.status.get("capacity") or EMPTY
+
+    @property
+    def allocatable(self) -> Mapping[str, Any]:
+        """status.allocatable, as written; the capacity where the kubelet gave none."""
+        return self.status.get("allocatable") or self.capacity
+
+    @cached_property
+    def allocatable_units(self) -> dict[str, int]:
+        """Allocatable as integers: cpu in milli, everything else in base units."""
+        return resource_units(self.allocatable)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether condition Ready is True; a node that reports no conditions counts as ready."""
+        for condition in self.status.get("conditions") or ():
+            if condition.get("type") == "Ready":
+                return condition.get("status") == "True"
+        return True
+
+    @property
+    def zone(self) -> str:
+        """The zone label, new name before old; "" when it has neither."""
+        return _first_label(self, "topology.kubernetes.io/zone", _OLD_ZONE)
+
+    @property
+    def region(self) -> str:
+        """The region label, new name before old; "" when it has neither."""
+        return _first_label(self, "topology.kubernetes.io/region", _OLD_REGION)
+
+
+_OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
+_OLD_REGION = "failure-domain.beta.kubernetes.io/region"
+
+
+def _first_label(obj: ApiObject, *keys: str) -> str:
+    return next((obj.labels[key] for key in keys if obj.labels.get(key)), "")
+
+
+class PersistentVolume(ApiObject):
+    """A volume."""
+
+    KIND = "PersistentVolume"
+
+    @cached_property
+    def capacity_bytes(self) -> int:
+        """spec.capacity.storage in bytes."""
+        return quantity.value((self.spec.get("capacity") or EMPTY).get("storage", 0))
+
+    @property
+    def access_modes(self) -> tuple[str, ...]:
+        """spec.accessModes, in order."""
+        return tuple(self.spec.get("accessModes") or ())
+
+    @property
+    def storage_class_name(self) -> str:
+        """The class: the old annotation wins over the field, as upstream; "" for none."""
+        beta = self.annotations.get("volume.beta.kubernetes.io/storage-class")
+        return beta if beta is not None else self.spec.get("storageClassName") or ""
+
+    @property
+    def claim_ref(self) -> Manifest | None:
+        """spec.claimRef."""
+        return self.spec.get("claimRef")
+
+    @property
+    def claim_key(self) -> str:
+        """The "ns/name" of the claim that spec.claimRef names, or ""."""
+        ref = self.claim_ref
+        return f"{ref.get('namespace', '')}/{ref.get('name', '')}" if ref else ""
+
+    @property
+    def phase(self) -> str:
+        """status.phase; Pending when absent."""
+        return self.status.get("phase") or "Pending"
+
+    @property
+    def reclaim_policy(self) -> str:
+        """spec.persistentVolumeReclaimPolicy; Retain when absent."""
+        return self.spec.get("persistentVolumeReclaimPolicy") or "Retain"
+
+
+class PersistentVolumeClaim(ApiObject):
+    """A claim."""
+
+    KIND = "PersistentVolumeClaim"
+
+    @cached_property
+    def request_bytes(self) -> int:
+        """spec.resources.requests.storage in bytes."""
+        resources = self.spec.get("resources") or EMPTY
+        return quantity.value((resources.get("requests") or EMPTY).get("storage", 0))
+
+    @property
+    def access_modes(self) -> tuple[str, ...]:
+        """spec.accessModes, in order."""
+        return tuple(self.spec.get("accessModes") or ())
+
+    @property
+    def storage_class_name(self) -> str | None:
+        """The class: the old annotation wins; None when unset (which is not the same as "")."""
+        beta = self.annotations.get("volume.beta.kubernetes.io/storage-class")
+        return beta if beta is not None else self.spec.get("storageClassName")
+
+    @property
+    def volume_name(self) -> str:
+        """spec.volumeName, or ""."""
+        return self.spec.get("volumeName") or ""
+
+    @property
+    def phase(self) -> str:
+        """status.phase; Pending when absent."""
+        return self.status.get("phase") or "Pending"
+
+    @property
+    def is_bind_completed(self) -> bool:
+        """Whether the PV controller has finished the binding (the annotation's presence counts)."""
+        return "pv.kubernetes.io/bind-completed" in self.annotations
+
+    @property
+    def selected_node(self) -> str:
+        """The node the scheduler chose for a delayed claim, or ""."""
+        return self.annotations.get("volume.kubernetes.io/selected-node") or ""
+
+
+class StorageClass(ApiObject):
+    """A storage class."""
+
+    KIND = "StorageClass"
+
+    @property
+    def provisioner(self) -> str:
+        """The provisioner's name."""
+        return self.raw.get("provisioner") or ""
+
+    @property
+    def binding_mode(self) -> str:
+        """volumeBindingMode; Immediate when absent."""
+        return self.raw.get("volumeBindingMode") or "Immediate"
+
+    @property
+    def reclaim_policy(self) -> str:
+        """reclaimPolicy of what it provisions; Delete when absent."""
+        return self.raw.get("reclaimPolicy") or "Delete"
+
+    @property
+    def is_default(self) -> bool:
+        """Whether a default-class annotation, new or beta, says so."""
+        return any(
+            self.annotations.get(key) == "true"
+            for key in (
+                "storageclass.kubernetes.io/is-default-class",
+                "storageclass.beta.kubernetes.io/is-default-class",
+            )
+        )
+
+
+_TYPED: dict[str, type[ApiObject]] = {
+    cls.KIND: cls for cls in (Pod, Node, PersistentVolume, PersistentVolumeClaim, StorageClass)
+}
+
+
+def from_manifest(raw: Manifest) -> ApiObject:
+    """The object of a manifest that the loader has accepted (kind and metadata.name are there)."""
+    kind = raw["kind"]
+    if kind in NAMESPACED and not raw["metadata"].get("namespace"):
+        raw = {**raw, "metadata": {**raw["metadata"], "namespace": "default"}}
+    return _TYPED.get(kind, ApiObject)(raw)
+
+
+def resource_units(quantities: Mapping[str, Any]) -> dict[str, int]:
+    """A resource list as integers: cpu in milli, everything else in base units."""
+    return {
+        name: quantity.milli_value(text) if name == "cpu" else quantity.value(text)
+        for name, text in quantities.items()
+    }

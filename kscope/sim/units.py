@@ -1,0 +1,34 @@
+"""Units of virtual time. Every time in the engines is an integer count of nanoseconds."""
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+NANOSECOND = 1
+MICROSECOND = 1_000
+MILLISECOND = 1_000_000
+SECOND = 1_000_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+
+# What an API timestamp shows at virtual time 0. Any fixed instant would do; a recent one reads well.
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@lru_cache(maxsize=4096)
+def _timestamp_of_second(second: int) -> str:
+    return (EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def timestamp(at: int) -> str:
+    """The RFC 3339 timestamp, in whole seconds as the API server writes it, of virtual time *at*."""
+    return _timestamp_of_second(at // SECOND)
+
+
+@lru_cache(maxsize=4096)
+def nanoseconds_of(text: str) -> int:
+    """The virtual time of an RFC 3339 *timestamp*; negative when it lies before the run began.
+
+    Raises ValueError when *text* is not a timestamp.
+    """
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return round((moment - EPOCH) / timedelta(microseconds=1)) * MICROSECOND

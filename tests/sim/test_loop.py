@@ -1,0 +1,82 @@
+"""The event loop: order, time and causes."""
+
+import pytest
+
+from kscope.sim.loop import EventLoop
+
+
+class Log:
+    """Notes what ran, when, and because of what."""
+
+    def __init__(self, loop: EventLoop) -> None:
+        self.loop = loop
+        self.ran: list[tuple[str, int]] = []
+        self.causes: list[int] = []
+
+    def note(self, name: str) -> None:
+        self.ran.append((name, self.loop.now))
+        self.causes.append(self.loop.cause)
+
+    def note_and_schedule(self, name: str, delay: int) -> None:
+        self.note(name)
+        self.loop.cause = 7
+        self.loop.call_after(delay, self.note, f"after {name}")
+
+
+def test_callbacks_run_in_order_of_time() -> None:
+    loop = EventLoop()
+    log = Log(loop)
+    loop.call_after(20, log.note, "late")
+    loop.call_after(10, log.note, "early")
+    loop.run(until=30)
+    assert log.ran == [("early", 10), ("late", 20)]
+    assert loop.now == 30
+
+
+def test_callbacks_due_together_run_in_the_order_they_were_scheduled() -> None:
+    loop = EventLoop()
+    log = Log(loop)
+    loop.call_after(5, log.note, "first")
+    loop.call_after(5, log.note, "second")
+    loop.run(until=5)
+    assert [name for name, _ in log.ran] == ["first", "second"]
+
+
+def test_a_callback_that_is_not_due_waits() -> None:
+    loop = EventLoop()
+    log = Log(loop)
+    loop.call_after(11, log.note, "later")
+    loop.run(until=10)
+    assert log.ran == []
+    assert loop.next_at == 11
+
+
+def test_a_cancelled_timer_does_nothing_and_is_not_counted() -> None:
+    loop = EventLoop()
+    log = Log(loop)
+    loop.call_after(5, log.note, "never").cancel()
+    loop.run(until=10)
+    assert log.ran == []
+    assert loop.steps == 0
+
+
+def test_the_past_is_refused() -> None:
+    loop = EventLoop()
+    loop.run(until=10)
+    with pytest.raises(ValueError, match="time only moves forward"):
+        loop.call_at(9, Log(loop).note, "past")
+
+
+def test_a_callback_inherits_the_cause_of_whoever_scheduled_it() -> None:
+    loop = EventLoop()
+    log = Log(loop)
+    loop.call_after(1, log.note_and_schedule, "a", 1)
+    loop.run(until=5)
+    assert log.causes == [0, 7]
+
+
+def test_resting_past_something_due_is_refused() -> None:
+    loop = EventLoop()
+    loop.call_after(5, Log(loop).note, "due")
+    with pytest.raises(ValueError, match="a callback is due at 5"):
+        loop.rest_at(6)
