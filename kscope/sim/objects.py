@@ -435,3 +435,12 @@ def resource_units(quantities: Mapping[str, Any]) -> dict[str, int]:
         name: quantity.milli_value(text) if name == "cpu" else quantity.value(text)
         for name, text in quantities.items()
     }
+
+
+_KIND_OF_PREFIX = {prefix: kind for kind, prefix in _ID_PREFIX.items()}
+
+
+def split_entity_id(entity: str) -> tuple[str, str]:
+    """The kind (or its lower-case form, where that is all the id tells) and key of an entity id."""
+    prefix, _, key = entity.partition("/")
+    return _KIND_OF_PREFIX.get(prefix, prefix), key

@@ -49,6 +49,7 @@ class ObjectStore:
         self._seed = seed
         self._objects: dict[str, dict[str, ApiObject]] = {}
         self._shown: dict[str, Attributes] = {}
+        self._told: dict[str, int] = {}
         self._watchers: dict[str, dict[int, list[Watcher]]] = {}
         self._revision = 0
         self._uids = 0
@@ -184,6 +185,7 @@ class ObjectStore:
         """
         self._watchers.setdefault(kind, {}).setdefault(latency, []).append(watcher)
         for obj in self.objects(kind):
+            self._loop.cause = self._told.get(obj.id, 0)
             self._loop.call_after(latency, watcher, WatchEvent("ADDED", None, obj))
 
     # Inside
@@ -199,6 +201,7 @@ class ObjectStore:
     ) -> ApiObject:
         old = self._objects[gone.kind].pop(gone.key)
         self._shown.pop(gone.id, None)
+        self._told.pop(gone.id, None)
         self.touched[gone.id] = None
         self._recorder.record(
             event or _fact(gone, "Deleted"),
@@ -229,7 +232,8 @@ class ObjectStore:
         told: Changes = {new.id: patch} if patch or old is None else {}
         for entity, change in (changes or {}).items():
             told[entity] = merge(told.get(entity), change)
-        self._recorder.record(fact, new.id, by, message, data, told or None)
+        seq = self._recorder.record(fact, new.id, by, message, data, told or None)
+        self._told[new.id] = seq
         self._deliver(new.kind, WatchEvent(watch_type, old, new))
 
     def _deliver(self, kind: str, event: WatchEvent) -> None:

@@ -1,0 +1,237 @@
+"""One pod, one decision: filters, scores, choice of the host, and preemption where nothing fits.
+
+`SchedulingAlgorithm` is what a scheduler actor drives. It owns the node table through its handle;
+the actor keeps the table and the listers up to date from its watches and its cache.
+
+Upstream: pkg/scheduler/schedule_one.go schedulePod(), handleSchedulingFailure().
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kscope.sim.rng import Stream
+from scheduling.engine.framework import Code, IntArray, Status
+from scheduling.engine.handle import Handle
+from scheduling.engine.messages import NO_NODES, aggregate, fit_error
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.preemption import Evaluator, Preemption
+from scheduling.engine.profiles import Profile
+from scheduling.engine.runtime import Nominated, Scores, Search
+
+SCHEDULED = "scheduled"
+UNSCHEDULABLE = "unschedulable"
+ERROR = "error"
+
+_MIN_FEASIBLE = 100
+_MIN_PERCENTAGE = 5
+
+
+@dataclass(slots=True)
+class ScheduleResult:
+    """What was decided for one pod, and everything it was decided on.
+
+    `evaluated` counts the nodes that were looked at, `feasible` those that fitted. `search` and
+    `scores` are kept for the explanation; both are None after the fast path.
+    """
+
+    pod: PodInfo
+    result: str
+    node: str | None = None
+    row: int = -1
+    evaluated: int = 0
+    feasible: int = 0
+    tied: tuple[str, ...] = ()
+    message: str = ""
+    search: Search | None = None
+    scores: Scores | None = None
+    statuses: dict[str, Status] = field(default_factory=dict[str, Status])
+    preemption: Preemption | None = None
+
+
+class SchedulingAlgorithm:
+    """The decisions of one scheduler profile.
+
+    *order* of nodes (upstream's snapshot list) may be given per call; without it the nodes are
+    taken in the order in which they were added. *ties* breaks ties; without it the smallest name
+    wins.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        handle: Handle,
+        *,
+        ties: Stream | None = None,
+    ) -> None:
+        self.profile = profile
+        self.handle = handle
+        self.table = handle.table
+        self.framework = profile.build(handle)
+        self.nominated = Nominated()
+        self.next_start = 0
+        self._ties = ties
+        self._evaluator = Evaluator(self.framework, handle, profile.preemption)
+
+    @property
+    def wanted_nodes(self) -> int:
+        """After how many feasible nodes a search of the whole cluster stops."""
+        return nodes_to_find(len(self.table), self.profile.percentage)
+
+    # -- scheduling ------------------------------------------------------------------------------
+
+    def schedule(self, pod: PodInfo, order: IntArray | None = None) -> ScheduleResult:
+        """Decide on *pod* with everything recorded. Does not preempt; see `preempt`."""
+        rows = self.table.active if order is None else order
+        if len(rows) == 0:
+            return ScheduleResult(pod, UNSCHEDULABLE, message=NO_NODES)
+        rotated = np.roll(rows, -(self.next_start % len(rows))) if self.next_start else rows
+        search = self.framework.find_feasible(pod, rotated, self.nominated)
+        if not search.status.is_success:
+            return self._rejected(search)
+        self._sample(search, len(rows))
+        error = self._error(search)
+        if error is not None:
+            return error
+        feasible = search.feasible
+        if len(feasible) == 0:
+            return self._unschedulable(search)
+        scores = self.framework.score(search.state, feasible)
+        row, tied = self.choose_host(scores)
+        return ScheduleResult(
+            pod,
+            SCHEDULED,
+            node=self.table.name(row),
+            row=row,
+            evaluated=len(search.verdicts.rows),
+            feasible=len(feasible),
+            tied=tuple(self.table.name(other) for other in tied.tolist()),
+            search=search,
+            scores=scores,
+        )
+
+    def _sample(self, search: Search, node_count: int) -> None:
+        """Stop after enough feasible nodes were found; forget what was seen beyond."""
+        wanted = nodes_to_find(node_count, self.profile.percentage)
+        verdicts = search.verdicts
+        found = np.flatnonzero(verdicts.fits)
+        if len(found) > wanted:
+            end = int(found[wanted - 1]) + 1
+            verdicts.rows = verdicts.rows[:end]
+            verdicts.plugin = verdicts.plugin[:end]
+            verdicts.code = verdicts.code[:end]
+        self.next_start = (self.next_start + len(verdicts.rows)) % node_count
+
+    def choose_host(self, scores: Scores) -> tuple[int, IntArray]:
+        """One of the rows with the highest total, and all of them. Upstream: selectHost()."""
+        tied = scores.rows[scores.total == scores.total.max()]
+        return self._pick(tied), tied
+
+    def _pick(self, tied: IntArray) -> int:
+        if len(tied) == 1:
+            return int(tied[0])
+        if self._ties is None:
+            return int(tied[np.argmin(self.table.name_rank[tied])])
+        return int(tied[self._ties.below(len(tied))])
+
+    # -- failures --------------------------------------------------------------------------------
+
+    def _rejected(self, search: Search) -> ScheduleResult:
+        """A plugin refused the pod before any node was looked at."""
+        status = search.status
+        pod = search.state.pod
+        if status.code is Code.ERROR:
+            return ScheduleResult(pod, ERROR, message=status.message, search=search)
+        message = fit_error(len(self.table), {}, pre_filter=status.message)
+        return ScheduleResult(pod, UNSCHEDULABLE, message=message, search=search)
+
+    def _error(self, search: Search) -> ScheduleResult | None:
+        """An attempt in which some plugin failed on some node fails as a whole (v1.16)."""
+        statuses = self._statuses(search)
+        errors = [s for s in statuses.values() if s.code is Code.ERROR]
+        if not errors:
+            return None
+        message = aggregate([status.message for status in errors])
+        return ScheduleResult(
+            search.state.pod, ERROR, message=message, search=search, statuses=statuses,
+            evaluated=len(search.verdicts.rows),
+        )
+
+    def _unschedulable(self, search: Search) -> ScheduleResult:
+        statuses = self._statuses(search)
+        return ScheduleResult(
+            search.state.pod,
+            UNSCHEDULABLE,
+            evaluated=len(search.verdicts.rows),
+            message=fit_error(len(self.table), self.reasons(search)),
+            search=search,
+            statuses=statuses,
+        )
+
+    def _statuses(self, search: Search) -> dict[str, Status]:
+        """The status of every node that was refused."""
+        known: dict[tuple[int, int], Status] = {}
+        statuses: dict[str, Status] = {}
+        verdicts = search.verdicts
+        for place in np.flatnonzero(~verdicts.fits).tolist():
+            key = (int(verdicts.plugin[place]), int(verdicts.code[place]))
+            if key not in known:
+                known[key] = self.framework.explain(search.state, *key)
+            statuses[self.table.name(int(verdicts.rows[place]))] = known[key]
+        return statuses
+
+    def reasons(self, search: Search) -> dict[str, int]:
+        """How many nodes gave each reason."""
+        verdicts = search.verdicts
+        counts: dict[tuple[int, int], int] = {}
+        for key in zip(verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True):
+            counts[key] = counts.get(key, 0) + 1
+        reasons: dict[str, int] = {}
+        for (plugin, code), count in counts.items():
+            if plugin == 0:
+                continue
+            for reason in self.framework.explain(search.state, plugin, code).reasons:
+                reasons[reason] = reasons.get(reason, 0) + count
+        if search.absent:
+            plugins = " ".join(search.narrowed_by)
+            reason = f"node(s) didn't satisfy plugin(s) [{plugins}]"
+            reasons[reason] = reasons.get(reason, 0) + search.absent
+        return reasons
+
+    def preempt(self, result: ScheduleResult) -> Preemption | None:
+        """Try to make room for the pod of an unschedulable *result*; completes its message.
+
+        Returns None where preemption is not even tried. The caller evicts and nominates.
+        """
+        search = result.search
+        if result.result != UNSCHEDULABLE or search is None:
+            return None
+        nominated_node = result.pod.pod.nominated_node_name
+        if not search.status.is_success:
+            # DynamicResources' PostFilter finds no state of its PreFilter, and that ends it.
+            preemption = Preemption()
+            post_filter = "" if self.profile.is_classic else "not found"
+        else:
+            preemption = self._evaluator.preempt(search, self.nominated, nominated_node)
+            post_filter = ""
+            if preemption.message and not self.profile.is_classic:
+                post_filter = f"no new claims to deallocate, preemption: {preemption.message}"
+        result.preemption = preemption
+        result.message = fit_error(
+            len(self.table),
+            self.reasons(search),
+            pre_filter=search.status.message,
+            post_filter=post_filter,
+        )
+        return preemption
+
+
+def nodes_to_find(node_count: int, percentage: int) -> int:
+    """After how many feasible nodes the search stops. Upstream: numFeasibleNodesToFind()."""
+    if node_count < _MIN_FEASIBLE or percentage >= 100:
+        return node_count
+    if percentage <= 0:
+        percentage = max(50 - node_count // 125, _MIN_PERCENTAGE)
+    return max(node_count * percentage // 100, _MIN_FEASIBLE)

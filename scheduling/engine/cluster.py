@@ -1,0 +1,255 @@
+"""The composition root: a scenario becomes a running cluster.
+
+`Cluster` is all that the runner, the command line and the tests see of the engine. Its history is a
+pure function of (scenario, profile, seed, commands at their positions).
+"""
+
+import hashlib
+import pickle
+import zlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from kscope.sim.scenario import Scenario, Step
+
+from kscope.sim.errors import ApiError, SimError
+from kscope.sim.latency import Latencies
+from kscope.sim.loop import EventLoop
+from kscope.sim.objects import Manifest, from_manifest
+from kscope.sim.recorder import Event, EventRow, Recorder
+from kscope.sim.rng import Streams
+from kscope.sim.store import ObjectStore
+from kscope.sim.units import MINUTE
+from kscope.sim.view import State
+from scheduling.engine.admission import Admission
+from scheduling.engine.attempt import SchedulingAttempt
+from scheduling.engine.commands import Command, CommandExecutor, Outcome
+from scheduling.engine.profiles import PROFILES
+from scheduling.engine.scheduler import Scheduler
+from volumes.engine.actors import VolumeActors
+
+Stop = Literal["event", "cycle"]
+TieBreak = Literal["random", "name"]
+
+
+# How far a run goes on after the last command, if its scenario does not last longer.
+AFTER_COMMAND = 5 * MINUTE
+
+
+class StaleCheckpoint(SimError):
+    """The checkpoint was written by other engine code; replay the run instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What a run recorded since the last take.
+
+    `rows` are the events with their JSON encoded; `touched` maps entity ids to the newest manifest,
+    or to None for an object that is gone; `attempts` are the scheduling attempts with evidence.
+    """
+
+    events: list[Event]
+    rows: list[EventRow]
+    touched: dict[str, Manifest | None]
+    attempts: list[SchedulingAttempt]
+
+
+class Cluster:
+    """A simulated control plane with its nodes, at one instant of virtual time."""
+
+    def __init__(self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak) -> None:
+        self.horizon = scenario.duration
+        self.profile = profile
+        self.loop = EventLoop()
+        self.recorder = Recorder(self.loop)
+        self.streams = Streams(seed)
+        self.latencies = Latencies(scenario.latencies, self.streams)
+        self.store = ObjectStore(self.loop, self.recorder, seed)
+        self.admission = Admission(self.store)
+        self._executor = CommandExecutor(self.store, self.admission)
+        run = {"name": scenario.name, "profile": profile, "seed": seed}
+        self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
+        self._load(scenario)
+        self.volumes = VolumeActors(
+            loop=self.loop,
+            store=self.store,
+            recorder=self.recorder,
+            latencies=self.latencies,
+            profile=profile,
+        )
+        self.scheduler = Scheduler(
+            loop=self.loop,
+            store=self.store,
+            recorder=self.recorder,
+            latencies=self.latencies,
+            profile=PROFILES[profile],
+            ties=self.streams.stream("ties") if tie_break == "random" else None,
+        )
+
+    @classmethod
+    def create(
+        cls,
+        scenario: Scenario,
+        *,
+        profile: str = "v1.34",
+        seed: int = 0,
+        tie_break: TieBreak = "random",
+    ) -> "Cluster":
+        """A cluster at the beginning of *scenario*.
+
+        Raises KeyError for a profile that does not exist, and ApiError naming the object when an
+        initial object would be refused by the API server.
+        """
+        return cls(scenario, profile, seed, tie_break)
+
+    # Time
+
+    @property
+    def now(self) -> int:
+        """Virtual time in nanoseconds."""
+        return self.loop.now
+
+    @property
+    def seq(self) -> int:
+        """The sequence number of the newest event."""
+        return self.recorder.seq
+
+    @property
+    def steps(self) -> int:
+        """Callbacks run so far: together with the history, the exact position in the run."""
+        return self.loop.steps
+
+    @property
+    def next_at(self) -> int | None:
+        """When the next callback is due; None when the run is over.
+
+        It is over when nothing is due before the horizon: the scenario's duration, or some time
+        after the last command. Beyond it only periodic retries would repeat themselves.
+        """
+        due = self.loop.next_at
+        return None if due is None or due > self.horizon else due
+
+    def advance(
+        self, until: int, *, max_steps: int | None = None, stop: Stop | None = None
+    ) -> None:
+        """Run what is due up to *until*, then rest there.
+
+        Halts earlier, without resting, after *max_steps* callbacks, or with *stop* after the first
+        callback that recorded an event ("event") or ended a scheduling cycle ("cycle").
+        """
+        loop, last = self.loop, None if max_steps is None else self.loop.steps + max_steps
+        seq, cycles = self.recorder.seq, self.scheduler.cycles_ended
+        while (at := loop.next_at) is not None and at <= until:
+            if last is not None and loop.steps >= last:
+                return
+            loop.run_next()
+            if stop == "event" and self.recorder.seq > seq:
+                return
+            if stop == "cycle" and self.scheduler.cycles_ended > cycles:
+                return
+        loop.rest_at(until)
+
+    # What a user does
+
+    def apply(self, command: Command) -> Outcome:
+        """Carry out *command* now. A refusal is an outcome, and on the record, not an exception."""
+        first = self.recorder.seq + 1
+        self.loop.cause = 0
+        self.horizon = max(self.horizon, self.now + AFTER_COMMAND)
+        reason = self._executor.execute(command)
+        if reason:
+            self._refused(command, reason)
+        return Outcome(not reason, reason, min(first, self.recorder.seq))
+
+    def _refused(self, command: Command, reason: str) -> None:
+        data = {"command": command.to_dict()}
+        target = command.object or "run"
+        self.recorder.record("CommandRejected", target, "command", reason, data)
+
+    def _load(self, scenario: Scenario) -> None:
+        """The initial objects, then the steps. Classes come first: admission looks them up."""
+        objects = [from_manifest(raw) for raw in scenario.objects]
+        for obj in sorted(objects, key=_admitted_first):
+            self.loop.cause = 0
+            try:
+                self.store.create(self.admission.admit(obj), by="scenario")
+            except ApiError as refusal:
+                raise type(refusal)(f"{obj.id}: {refusal}") from refusal
+        for step in scenario.steps:
+            self.loop.cause = 0
+            self.loop.call_at(step.at, self._take_step, step)
+
+    def _take_step(self, step: Step) -> None:
+        for command in commands_of(step):
+            self.loop.cause = 0
+            reason = self._executor.execute(command, by="scenario")
+            if reason:
+                self._refused(command, reason)
+
+    # What came of it
+
+    def take(self) -> Slice:
+        """Everything recorded since the last take."""
+        events, rows = self.recorder.take()
+        touched, self.store.touched = self.store.touched, {}
+        return Slice(events, rows, touched, self.scheduler.take_attempts())
+
+    def digest(self) -> str:
+        """Hex digest over the events taken so far."""
+        return self.recorder.digest
+
+    def view(self) -> State:
+        """The view state folded over the events taken so far."""
+        return self.recorder.view
+
+    # Checkpoints
+
+    def checkpoint(self) -> bytes:
+        """The whole engine. Everything recorded must have been taken.
+
+        Raises ValueError otherwise: what is not taken would be recorded twice.
+        """
+        if self.recorder.pending:
+            raise ValueError(f"{len(self.recorder.pending)} events have not been taken")
+        blob = pickle.dumps((fingerprint(), self), protocol=pickle.HIGHEST_PROTOCOL)
+        return zlib.compress(blob, 1)
+
+    @staticmethod
+    def restore(blob: bytes) -> "Cluster":
+        """The engine of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
+        try:
+            written_by, cluster = pickle.loads(zlib.decompress(blob))
+        except (AttributeError, ImportError, TypeError, KeyError) as broken:
+            raise StaleCheckpoint(str(broken)) from broken
+        if written_by != fingerprint():
+            raise StaleCheckpoint("the engine's code has changed since")
+        return cluster
+
+
+def _admitted_first(obj: Any) -> int:
+    return 0 if obj.kind in ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass") else 1
+
+
+def commands_of(step: Step) -> list[Command]:
+    """A scenario's step as the commands that a user would have given."""
+    if step.verb in ("create", "apply"):
+        return [Command(verb=step.verb, manifest=manifest) for manifest in step.manifests]
+    return [
+        Command(verb=step.verb, object=target, patch=step.patch, grace_seconds=step.grace_seconds)
+        for target in step.targets
+    ]
+
+
+@cache
+def fingerprint() -> str:
+    """A digest of the engines' source: two engines of the same fingerprint act the same."""
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256(version("numpy").encode())
+    for room in ("kscope/sim", "volumes/engine", "scheduling/engine"):
+        for path in sorted((root / room).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()

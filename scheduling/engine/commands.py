@@ -1,0 +1,165 @@
+"""Commands: everything a user does to a live run, carried out by the engine at one exact position."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from kscope.sim.errors import ApiError, Invalid, NotFound
+from kscope.sim.objects import ApiObject, Manifest, Pod, from_manifest, split_entity_id
+from kscope.sim.store import ObjectStore
+from scheduling.engine.admission import Admission
+
+VERBS = ("create", "apply", "patch", "delete", "cordon", "uncordon")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What a user asks for: a verb on the object called `object` ("node/n1"), or a manifest.
+
+    `create` and `apply` take a manifest, `patch` an RFC 7386 merge patch, `delete` an optional
+    grace period; the others need the object alone.
+    """
+
+    verb: str
+    object: str = ""
+    manifest: Manifest | None = None
+    patch: Manifest | None = None
+    grace_seconds: int | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Command":
+        """The command of its JSON form. Raises Invalid for an unknown verb or a missing part."""
+        known = {name: data[name] for name in cls.__slots__ if data.get(name) is not None}
+        if known.get("verb") not in VERBS:
+            raise Invalid(f"verb is {data.get('verb')!r}; it must be one of {', '.join(VERBS)}")
+        command = cls(**known)
+        if command.verb in ("create", "apply"):
+            if command.manifest is None:
+                raise Invalid(f"{command.verb} needs a manifest")
+        elif not command.object:
+            raise Invalid(f"{command.verb} needs an object")
+        if command.verb == "patch" and command.patch is None:
+            raise Invalid("patch needs a patch")
+        return command
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, without what is absent."""
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in parts.items() if value not in (None, "")}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a command: applied with its first event's seq, or refused and why."""
+
+    applied: bool
+    reason: str
+    seq: int
+
+
+class CommandExecutor:
+    """Carries commands out on the store, as a user with kubectl would."""
+
+    __slots__ = ("_admission", "_store")
+
+    def __init__(self, store: ObjectStore, admission: Admission) -> None:
+        self._store = store
+        self._admission = admission
+
+    def execute(self, command: Command, by: str = "command") -> str:
+        """Do what *command* says; returns "" or the reason why the API server refuses it."""
+        try:
+            getattr(self, f"_{command.verb}")(command, by)
+        except ApiError as refusal:
+            return f"{refusal.reason}: {refusal}"
+        return ""
+
+    def _create(self, command: Command, by: str) -> None:
+        self._store.create(self._admission.admit(_parsed(command.manifest)), by=by)
+
+    def _apply(self, command: Command, by: str) -> None:
+        wanted = _parsed(command.manifest)
+        old = self._store.find(wanted.kind, wanted.key)
+        if old is None:
+            self._store.create(self._admission.admit(wanted), by=by)
+            return
+        kept = {
+            name: old.metadata[name]
+            for name in ("creationTimestamp", "ownerReferences", "finalizers", "deletionTimestamp")
+            if name in old.metadata and name not in wanted.metadata
+        }
+        new = wanted.with_metadata(**kept, resourceVersion=wanted.resource_version)
+        if "status" in old.raw and "status" not in wanted.raw:
+            new = new.patched({"status": old.raw["status"]})
+        if isinstance(old, Pod):
+            _refuse_pod_changes(old, new)
+        self._store.update(new, by=by)
+
+    def _patch(self, command: Command, by: str) -> None:
+        old = self._find(command.object)
+        patch = command.patch or {}
+        metadata = patch.get("metadata") or {}
+        if not isinstance(metadata, dict) or {"name", "namespace", "uid"} & metadata.keys():
+            raise Invalid("metadata.name, metadata.namespace and metadata.uid cannot be changed")
+        new = old.patched(patch)
+        if isinstance(old, Pod):
+            _refuse_pod_changes(old, new)
+        self._store.update(new, by=by)
+
+    def _delete(self, command: Command, by: str) -> None:
+        old = self._find(command.object)
+        grace = command.grace_seconds
+        if isinstance(old, Pod) and old.node_name and not old.is_terminated:
+            grace = old.grace_period_seconds if grace is None else grace
+        else:
+            grace = 0
+        self._store.delete(old.kind, old.key, by=by, grace_seconds=grace)
+
+    def _cordon(self, command: Command, by: str) -> None:
+        self._set_unschedulable(command, by, True, "NodeCordoned")
+
+    def _uncordon(self, command: Command, by: str) -> None:
+        self._set_unschedulable(command, by, None, "NodeUncordoned")
+
+    def _set_unschedulable(self, command: Command, by: str, value: bool | None, event: str) -> None:
+        node = self._find(command.object)
+        if node.kind != "Node":
+            raise Invalid(f"{command.object} is no node")
+        patch = {"spec": {"unschedulable": value}}
+        self._store.patch("Node", node.key, patch, by=by, event=event)
+
+    def _find(self, entity: str) -> ApiObject:
+        prefix, key = split_entity_id(entity)
+        for kind in self._store.kinds():
+            if prefix in (kind, kind.lower()):
+                return self._store.get(kind, key)
+        raise NotFound(f"{entity} not found")
+
+
+def _parsed(manifest: Manifest | None) -> ApiObject:
+    raw = manifest or {}
+    metadata = raw.get("metadata")
+    if not raw.get("kind") or not isinstance(metadata, dict) or not metadata.get("name"):
+        raise Invalid("a manifest needs kind and metadata.name")
+    return from_manifest(raw)
+
+
+# Upstream: pkg/apis/core/validation ValidatePodUpdate(); what of a pod's spec may be updated.
+_MUTABLE = {"containers", "initContainers", "activeDeadlineSeconds", "tolerations"}
+_MUTABLE |= {"terminationGracePeriodSeconds", "schedulingGates"}
+
+
+def _refuse_pod_changes(old: ApiObject, new: ApiObject) -> None:
+    changed = [
+        field
+        for field in {**old.spec, **new.spec}
+        if field not in _MUTABLE and old.spec.get(field) != new.spec.get(field)
+    ]
+    if changed:
+        raise Invalid(
+            f"pod updates may not change fields other than image, tolerations, gates and grace "
+            f"period: spec.{changed[0]}"
+        )
+    gates = {gate["name"] for gate in old.spec.get("schedulingGates") or ()}
+    added = {gate["name"] for gate in new.spec.get("schedulingGates") or ()} - gates
+    if added:
+        raise Invalid(f"spec.schedulingGates: only deletion is allowed, {min(added)} was added")

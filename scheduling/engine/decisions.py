@@ -1,0 +1,363 @@
+"""Decisions mode: every pending pod once, in queue order, without time.
+
+Every node is examined; a preemptor's victims vanish at once and it is tried again at once; volumes
+bind at once. The format is that of docs/decisions.md; equal input gives equal output, byte for
+byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kscope.sim.loop import EventLoop
+from kscope.sim.objects import (
+    ApiObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    from_manifest,
+)
+from kscope.sim.recorder import Recorder
+from kscope.sim.rng import Stream
+from kscope.sim.store import ObjectStore
+from kscope.sim.units import SECOND, timestamp
+from scheduling.engine.admission import Admission
+from scheduling.engine.algorithm import (
+    ERROR,
+    SCHEDULED,
+    ScheduleResult,
+    SchedulingAlgorithm,
+)
+from scheduling.engine.defaulting import with_default_requests
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.preemption import Preemption
+from scheduling.engine.profiles import Profile
+from volumes.engine.phases import claim_ref_of
+
+Attempt = dict[str, Any]
+
+# Classes that admission reads; everything else need not go through a store.
+_CLASSES = ("PriorityClass", "RuntimeClass", "StorageClass", "Namespace", "LimitRange")
+_MAX_ATTEMPTS = 8
+
+
+@dataclass(slots=True)
+class Decisions:
+    """The attempts so far and the cluster they were made on."""
+
+    algorithm: SchedulingAlgorithm
+    evidence: bool = True
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    placed: dict[str, str] = field(default_factory=dict[str, str])
+    evicted: list[str] = field(default_factory=list[str])
+
+    # -- one pod ---------------------------------------------------------------------------------
+
+    def decide(self, pod: PodInfo) -> None:
+        """Schedule *pod*, preempting where that helps."""
+        gates = pod.pod.scheduling_gates
+        if gates and not self.algorithm.profile.is_classic:
+            self.placed[pod.key] = ""
+            self.attempts.append(self._gated(pod, gates))
+            return
+        for number in range(1, _MAX_ATTEMPTS):
+            result = self.algorithm.schedule(pod)
+            preemption = self.algorithm.preempt(result)
+            self.attempts.append(self._attempt(result, number))
+            if result.result == SCHEDULED:
+                self._place(result)
+                return
+            if preemption is None or preemption.chosen is None:
+                break
+            self._evict(preemption)
+            self.algorithm.nominated.add(preemption.chosen.row, pod)
+        self.placed[pod.key] = ""
+
+    def _place(self, result: ScheduleResult) -> None:
+        pod = result.pod
+        assert result.node is not None
+        self.algorithm.nominated.remove(pod.key)
+        self.algorithm.table.add_pod(result.row, pod.assigned_to(result.node))
+        self.placed[pod.key] = result.node
+        plan = self._plan(result)
+        for key, volume in plan["bind"].items():
+            self._bind(key, volume)
+        for key, node in plan["provision"].items():
+            self._provision(key, node)
+
+    def _evict(self, preemption: Preemption) -> None:
+        chosen = preemption.chosen
+        assert chosen is not None
+        for victim in chosen.victims:
+            self.algorithm.table.remove_pod(chosen.row, victim.key)
+            self.placed.pop(victim.key, None)
+            self.evicted.append(victim.key)
+
+    # -- volumes ---------------------------------------------------------------------------------
+
+    def _plan(self, result: ScheduleResult) -> dict[str, dict[str, str]]:
+        search = result.search
+        binding = self.algorithm.framework.volume_binding
+        if search is None or binding is None:
+            return {"bind": {}, "provision": {}}
+        plan = binding.plan(search.state, result.row)
+        return {"bind": plan.bind, "provision": plan.provision}
+
+    def _bind(self, claim_key: str, volume_name: str) -> None:
+        listers = self.algorithm.handle.listers
+        claim, volume = listers.claim(claim_key), listers.volume(volume_name)
+        assert claim is not None and volume is not None
+        listers.put(
+            volume.patched({"spec": {"claimRef": claim_ref_of(claim)}, "status": {"phase": "Bound"}})
+        )
+        listers.put(
+            claim.patched(
+                {
+                    "metadata": {
+                        "annotations": {
+                            "pv.kubernetes.io/bind-completed": "yes",
+                            "pv.kubernetes.io/bound-by-controller": "yes",
+                        }
+                    },
+                    "spec": {"volumeName": volume_name},
+                    "status": {"phase": "Bound"},
+                }
+            )
+        )
+
+    def _provision(self, claim_key: str, node_name: str) -> None:
+        listers = self.algorithm.handle.listers
+        claim = listers.claim(claim_key)
+        assert claim is not None
+        storage_class = listers.storage_class(claim.storage_class_name or "")
+        provisioner = storage_class.provisioner if storage_class else ""
+        name = f"pvc-{claim.uid}"
+        volume = from_manifest(
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolume",
+                "metadata": {"name": name},
+                "spec": {
+                    "accessModes": list(claim.access_modes),
+                    "capacity": {"storage": str(claim.request_bytes)},
+                    "csi": {"driver": provisioner, "volumeHandle": name},
+                    "storageClassName": claim.storage_class_name or "",
+                    "volumeMode": claim.spec.get("volumeMode") or "Filesystem",
+                },
+                "status": {"phase": "Available"},
+            }
+        )
+        listers.put(volume)
+        self._bind(claim_key, name)
+
+    # -- output ----------------------------------------------------------------------------------
+
+    def _gated(self, pod: PodInfo, gates: tuple[str, ...]) -> Attempt:
+        message = f"waiting for scheduling gates: [{' '.join(gates)}]"
+        return {**_blank(pod, 0), "result": "gated", "message": message, "prefilter": {}}
+
+    def _attempt(self, result: ScheduleResult, number: int) -> Attempt:
+        attempt = _blank(result.pod, number)
+        attempt.update(
+            result=result.result,
+            node=result.node,
+            tied=sorted(result.tied),
+            single_feasible=result.feasible == 1,
+            message=result.message,
+            volumes=self._plan(result),
+        )
+        search = result.search
+        if search is not None and not self.algorithm.profile.is_classic:
+            attempt["prefilter"] = _status_dict(search.status)
+        if result.result != ERROR:
+            attempt["preemption"] = self._preemption(result.preemption)
+        if self.evidence:
+            attempt["filters"] = self._filters(result)
+            attempt["scores"] = self._scores(result)
+        return attempt
+
+    def _filters(self, result: ScheduleResult) -> dict[str, Any]:
+        search = result.search
+        if search is None:
+            return {}
+        framework, table = self.algorithm.framework, self.algorithm.table
+        verdicts = search.verdicts
+        filters: dict[str, Any] = {}
+        for row, plugin, code in zip(
+            verdicts.rows.tolist(), verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True
+        ):
+            verdict = None
+            if plugin:
+                status = framework.explain(search.state, plugin, code)
+                verdict = {"plugin": status.plugin, "reasons": list(status.reasons)}
+                if not self.algorithm.profile.is_classic:
+                    verdict["code"] = status.code.value
+            filters[table.name(row)] = verdict
+        return dict(sorted(filters.items()))
+
+    def _scores(self, result: ScheduleResult) -> dict[str, Any]:
+        scores = result.scores
+        if scores is None:
+            return {}
+        # v1.16's format shows the reduced score, before its weight.
+        columns = {
+            score.name: (
+                score.normalized if self.algorithm.profile.is_classic else score.weighted
+            ).tolist()
+            for score in scores.plugins
+        }
+        totals = scores.total.tolist()
+        return {
+            self.algorithm.table.name(row): {
+                "total": totals[place],
+                "plugins": {name: column[place] for name, column in columns.items()},
+            }
+            for place, row in enumerate(scores.rows.tolist())
+        }
+
+    def _preemption(self, preemption: Preemption | None) -> dict[str, Any] | None:
+        if preemption is None:
+            return None
+        chosen = preemption.chosen
+        found: dict[str, Any] = {
+            "node": chosen.node if chosen else None,
+            "victims": [victim.key for victim in chosen.victims] if chosen else [],
+        }
+        if self.evidence:
+            found["candidates"] = {
+                candidate.node: {
+                    "victims": [victim.key for victim in candidate.victims],
+                    "pdb_violations": candidate.violations,
+                }
+                for candidate in preemption.candidates
+            }
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the format of decisions files."""
+        listers = self.algorithm.handle.listers
+        claims = {
+            claim.key: claim.volume_name
+            for claim in listers.all(PersistentVolumeClaim.KIND)
+            if isinstance(claim, PersistentVolumeClaim)
+        }
+        return {
+            "profile": self.algorithm.profile.version,
+            "final": {
+                "pods": dict(sorted(self.placed.items())),
+                "evicted": sorted(self.evicted),
+                "claims": dict(sorted(claims.items())),
+            },
+            "attempts": self.attempts,
+        }
+
+
+def decide(
+    objects: Iterable[ApiObject],
+    profile: Profile,
+    *,
+    ties: Stream | None = None,
+    evidence: bool = True,
+) -> dict[str, Any]:
+    """All decisions of *profile* on the cluster that *objects* describe.
+
+    Ties go to the smallest node name, or where *ties* draws.
+    """
+    handle = Handle()
+    algorithm = SchedulingAlgorithm(
+        replace(profile, percentage=100),
+        handle,
+        ties=ties,
+    )
+    decisions = Decisions(algorithm, evidence)
+    pending: list[PodInfo] = []
+    everything = admitted(objects)
+    for obj in everything:
+        if isinstance(obj, Node):
+            handle.table.add_node(obj)
+        elif not isinstance(obj, Pod):
+            handle.listers.put(_settled(obj))
+    for obj in everything:
+        if isinstance(obj, Pod) and not obj.is_terminated:
+            info = PodInfo(obj, profile.resource_rules)
+            if not info.node_name:
+                pending.append(info)
+                continue
+            decisions.placed[info.key] = info.node_name
+            row = handle.table.rows.get(info.node_name)
+            if row is not None:
+                handle.table.add_pod(row, info)
+    # The sort keeps file order among equals.
+    pending.sort(key=_minus_priority)
+    for info in pending:
+        decisions.decide(info)
+    return decisions.to_dict()
+
+
+def admitted(objects: Iterable[ApiObject]) -> list[ApiObject]:
+    """*objects* as the API server would have stored them.
+
+    Missing creation times count up by one second; a running pod without a start time started when
+    it was created. Raises Invalid for what admission refuses.
+    """
+    everything = list(objects)
+    loop = EventLoop()
+    store = ObjectStore(loop, Recorder(loop))
+    for obj in everything:
+        if obj.kind in _CLASSES:
+            store.create(obj, by="decisions")
+    admission = Admission(store)
+    return [_admit(admission, obj, place) for place, obj in enumerate(everything)]
+
+
+def _admit(admission: Admission, obj: ApiObject, place: int) -> ApiObject:
+    if not obj.creation_timestamp:
+        obj = obj.with_metadata(creationTimestamp=timestamp(place * SECOND))
+    if isinstance(obj, Pod):
+        obj = with_default_requests(obj)
+        if obj.node_name and not obj.status.get("startTime"):
+            obj = obj.patched({"status": {"startTime": obj.creation_timestamp}})
+    return admission.admit(obj)
+
+
+def _settled(obj: ApiObject) -> ApiObject:
+    """A volume without a phase has been looked at by the PV controller: it is Available."""
+    if isinstance(obj, PersistentVolume) and not obj.status.get("phase"):
+        return obj.patched({"status": {"phase": "Bound" if obj.claim_ref else "Available"}})
+    return obj
+
+
+def _blank(pod: PodInfo, number: int) -> Attempt:
+    return {
+        "pod": pod.key,
+        "attempt": number,
+        "priority": pod.priority,
+        "result": "",
+        "node": None,
+        "tied": [],
+        "single_feasible": False,
+        "filters": {},
+        "scores": {},
+        "volumes": {"bind": {}, "provision": {}},
+        "preemption": None,
+        "message": "",
+    }
+
+
+def _status_dict(status: Any) -> dict[str, Any]:
+    if status.is_success:
+        return {"code": status.code.value}
+    return {
+        "code": status.code.value,
+        "plugin": status.plugin,
+        "reasons": list(status.reasons),
+    }
+
+
+def _minus_priority(pod: PodInfo) -> int:
+    return -pod.priority
+

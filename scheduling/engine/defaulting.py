@@ -1,0 +1,48 @@
+"""API defaulting that decisions depend on. Upstream: pkg/apis/core/v1/defaults.go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kscope.sim.objects import Pod
+
+Manifest = dict[str, Any]
+
+
+def with_default_requests(pod: Pod) -> Pod:
+    """*pod* with what SetDefaults_Pod() would fill in: requests from limits, host ports."""
+    spec = pod.spec
+    containers = _defaulted(spec.get("containers") or [], host=bool(spec.get("hostNetwork")))
+    init = _defaulted(spec.get("initContainers") or [], host=bool(spec.get("hostNetwork")))
+    patch: Manifest = {}
+    if containers is not None:
+        patch["containers"] = containers
+    if init is not None:
+        patch["initContainers"] = init
+    return pod.patched({"spec": patch}) if patch else pod
+
+
+def _defaulted(containers: list[Manifest], *, host: bool) -> list[Manifest] | None:
+    """The containers with defaults, or None when there is nothing to fill in."""
+    changed = [_with_defaults(container, host=host) for container in containers]
+    if all(new is old for new, old in zip(changed, containers, strict=True)):
+        return None
+    return changed
+
+
+def _with_defaults(container: Manifest, *, host: bool) -> Manifest:
+    resources: Manifest = container.get("resources") or {}
+    limits: Manifest = resources.get("limits") or {}
+    requests: Manifest = resources.get("requests") or {}
+    missing = {name: amount for name, amount in limits.items() if name not in requests}
+    if missing:
+        resources = {**resources, "requests": {**requests, **missing}}
+        container = {**container, "resources": resources}
+    if host and any(not port.get("hostPort") for port in container.get("ports") or ()):
+        # In the host's network every container port is a host port.
+        ports = [
+            {**port, "hostPort": port.get("hostPort") or port.get("containerPort")}
+            for port in container["ports"]
+        ]
+        container = {**container, "ports": ports}
+    return container

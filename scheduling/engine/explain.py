@@ -1,0 +1,388 @@
+"""From codes to words: the evidence of an attempt, and the sentence that says what blocks a pod.
+
+Call these right after the decision, before the pod is assumed or victims are evicted: the numbers
+are read from the node table as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kscope.sim.objects import resource_units
+from scheduling.engine import names
+from scheduling.engine.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.framework import Detail
+from scheduling.engine.plugins.node_resources_fit import format_amount
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.preemption import Preemption
+from scheduling.engine.runtime import Search
+
+Evidence = dict[str, Any]
+
+# For a sentence about thousands of nodes, this many of each kind of refusal are looked at.
+_ROWS_PER_KIND = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One node that did not fit, and how close it was."""
+
+    row: int
+    node: str
+    plugin: str
+    failing: tuple[str, ...]
+    detail: Detail
+
+    @property
+    def distance(self) -> tuple[int, int, float, str]:
+        """Fewest failing filters first, then what has a measure, then the smallest shortage."""
+        short = self.detail.short
+        if short is None:
+            return len(self.failing), 1, 0.0, self.node
+        asked = max((_asked(entry) for entry in self.detail.numbers.values()), default=0)
+        return len(self.failing), 0, short / max(asked, 1), self.node
+
+
+def summary(decision: ScheduleResult) -> Evidence:
+    """What an event tells of a decision."""
+    told: Evidence = {"evaluated": decision.evaluated, "feasible": decision.feasible}
+    if len(decision.tied) > 1:
+        told["tied"] = sorted(decision.tied)
+    if decision.scores is not None:
+        told["score"] = int(decision.scores.total.max())
+    return told
+
+
+def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
+    """The plugins that kept the pod off some node; they decide which events may bring it back."""
+    search = decision.search
+    if search is None or decision.result == SCHEDULED:
+        return ()
+    if not search.status.is_success:
+        plugins = (search.status.plugin,) if search.status.plugin else search.narrowed_by
+        return plugins
+    refused = {status.plugin: None for status in decision.statuses.values()}
+    return tuple({**refused, **dict.fromkeys(search.narrowed_by)})
+
+
+def evidence(
+    decision: ScheduleResult, algorithm: SchedulingAlgorithm, number: int, cycle: int
+) -> Evidence:
+    """Everything about one attempt, as kept beside the events (docs/evidence.md)."""
+    table = algorithm.table
+    told: Evidence = {
+        "pod": decision.pod.key,
+        "number": number,
+        "cycle": cycle,
+        "result": decision.result,
+        "node": decision.node,
+        "message": decision.message,
+        "nodes": sorted(table.rows),
+        "evaluated": decision.evaluated,
+        "feasible": decision.feasible,
+        "tied": sorted(decision.tied),
+        "verdicts": {},
+        "not_evaluated": [],
+        "skipped": [],
+        "scores": _scores(decision, algorithm),
+        "preemption": preemption_evidence(decision.preemption),
+    }
+    search = decision.search
+    if search is None:
+        return told
+    if not search.status.is_success:
+        told["prefilter"] = {
+            "plugin": search.status.plugin,
+            "code": search.status.code.value,
+            "reasons": list(search.status.reasons),
+        }
+    told["verdicts"] = _verdicts(search, algorithm)
+    looked_at = {table.name(row) for row in search.verdicts.rows.tolist()}
+    told["not_evaluated"] = [name for name in told["nodes"] if name not in looked_at]
+    told["skipped"] = sorted(search.state.skip_filter)
+    told["sampling"] = {"wanted": algorithm.wanted_nodes, "start": algorithm.next_start}
+    return told
+
+
+def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
+    """Every refused node: the first refusal with its numbers, and whatever else would refuse it."""
+    framework, table, verdicts = algorithm.framework, algorithm.table, search.verdicts
+    places = np.flatnonzero(~verdicts.fits).tolist()
+    failing = _failing(search, algorithm, [int(verdicts.rows[place]) for place in places])
+    told: Evidence = {}
+    for place in places:
+        row = int(verdicts.rows[place])
+        plugin, code = int(verdicts.plugin[place]), int(verdicts.code[place])
+        status = framework.explain(search.state, plugin, code)
+        detail = framework.detail(search.state, row, plugin, code)
+        verdict: Evidence = {
+            "plugin": status.plugin,
+            "code": status.code.value,
+            "reasons": list(status.reasons),
+            "text": detail.text,
+            "detail": dict(detail.numbers),
+            "failing": list(failing.get(row, ())),
+        }
+        if detail.short is not None:
+            verdict["short"] = detail.short
+            verdict["unit"] = detail.unit
+        told[table.name(row)] = verdict
+    return dict(sorted(told.items()))
+
+
+def _failing(
+    search: Search, algorithm: SchedulingAlgorithm, rows: list[int]
+) -> dict[int, tuple[str, ...]]:
+    """For each row all filters that refuse it, in order: the matrix past the first refusal."""
+    found: dict[int, tuple[str, ...]] = dict.fromkeys(rows, ())
+    if not rows:
+        return found
+    columns = algorithm.framework.run_all_filters(search.state, np.array(rows, np.int64))
+    for name, codes in columns.items():
+        for place in np.flatnonzero(codes).tolist():
+            found[rows[place]] += (name,)
+    return found
+
+
+def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
+    scores = decision.scores
+    if scores is None:
+        return {}
+    columns = [
+        (score.name, score.raw.tolist(), score.normalized.tolist(), score.weighted.tolist())
+        for score in scores.plugins
+    ]
+    totals = scores.total.tolist()
+    told = {
+        algorithm.table.name(row): {
+            "total": totals[place],
+            "plugins": {
+                name: [raw[place], normalized[place], weighted[place]]
+                for name, raw, normalized, weighted in columns
+            },
+        }
+        for place, row in enumerate(scores.rows.tolist())
+    }
+    return dict(sorted(told.items()))
+
+
+def preemption_evidence(preemption: Preemption | None) -> Evidence | None:
+    """Candidates with victims, reprieved pods and violations, and who is left after each rung."""
+    if preemption is None:
+        return None
+    chosen = preemption.chosen
+    return {
+        "node": chosen.node if chosen else None,
+        "victims": [pod.key for pod in chosen.victims] if chosen else [],
+        "message": preemption.message,
+        "candidates": {
+            candidate.node: {
+                "victims": [pod.key for pod in candidate.victims],
+                "reprieved": [pod.key for pod in candidate.reprieved],
+                "pdb_violations": candidate.violations,
+            }
+            for candidate in preemption.candidates
+        },
+        "rungs": [{"rung": name, "left": left} for name, left in preemption.rungs],
+        "hopeless": {
+            node: list(status.reasons) for node, status in sorted(preemption.statuses.items())
+        },
+    }
+
+
+# -- the blocker ---------------------------------------------------------------------------------
+
+
+def blocker(
+    decision: ScheduleResult, algorithm: SchedulingAlgorithm, attempt: int
+) -> Evidence | None:
+    """One sentence, one number and the smallest fixes for a pod that got no node."""
+    if decision.result == SCHEDULED:
+        return None
+    search = decision.search
+    if search is None or not search.status.is_success or decision.result != "unschedulable":
+        return _refused_outright(decision, attempt)
+    refusals = closest(search, algorithm)
+    if not refusals:
+        return _refused_outright(decision, attempt)
+    nearest = refusals[0]
+    told: Evidence = {
+        "plugin": nearest.plugin,
+        "node": nearest.node,
+        "value": nearest.detail.short,
+        "unit": nearest.detail.unit or None,
+        "fixes": _fixes(decision.pod, algorithm, search, refusals),
+        "attempt": attempt,
+    }
+    chosen = decision.preemption.chosen if decision.preemption else None
+    if chosen is not None:
+        victims = [pod.pod.name for pod in chosen.victims]
+        leaving = victims[0] if len(victims) == 1 else f"{len(victims)} pods"
+        told["sentence"] = f"Waits for {leaving} to leave {chosen.node}."
+        told["short"] = f"Nominated to {chosen.node}"
+        return told
+    told["sentence"], told["short"] = _sentence(decision, nearest)
+    return told
+
+
+def closest(search: Search, algorithm: SchedulingAlgorithm) -> list[Refusal]:
+    """Refused nodes, the closest to fitting first."""
+    framework, verdicts = algorithm.framework, search.verdicts
+    kinds: dict[tuple[int, int], list[int]] = {}
+    for row, plugin, code in zip(
+        verdicts.rows.tolist(), verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True
+    ):
+        if plugin:
+            kinds.setdefault((plugin, code), []).append(row)
+    picked = {key: rows[:_ROWS_PER_KIND] for key, rows in kinds.items()}
+    failing = _failing(search, algorithm, [row for rows in picked.values() for row in rows])
+    refusals = [
+        Refusal(
+            row,
+            algorithm.table.name(row),
+            framework.plugins.filter[plugin - 1].name,
+            failing[row],
+            framework.detail(search.state, row, plugin, code),
+        )
+        for (plugin, code), rows in picked.items()
+        for row in rows
+    ]
+    refusals.sort(key=_distance)
+    return refusals
+
+
+def _distance(refusal: Refusal) -> tuple[int, int, float, str]:
+    return refusal.distance
+
+
+def _refused_outright(decision: ScheduleResult, attempt: int) -> Evidence:
+    search = decision.search
+    status = search.status if search is not None else None
+    text = decision.message
+    if status is not None and not status.is_success:
+        text = status.message
+    return {
+        "sentence": text[:1].upper() + text[1:] + ("" if text.endswith(".") else "."),
+        "short": text,
+        "plugin": status.plugin if status is not None else "",
+        "value": None,
+        "unit": None,
+        "fixes": [],
+        "attempt": attempt,
+    }
+
+
+def _sentence(decision: ScheduleResult, nearest: Refusal) -> tuple[str, str]:
+    text = nearest.detail.text
+    count = decision.evaluated
+    unanimous = {
+        reason for status in decision.statuses.values() for reason in status.reasons
+    }
+    if count == 1:
+        return f"Does not fit {nearest.node}, the only node looked at: {text}.", text
+    if nearest.detail.short is not None:
+        return (
+            f"Fits none of {count} nodes; closest is {nearest.node}, {text}.",
+            f"{text} on {nearest.node}",
+        )
+    if len(unanimous) == 1:
+        return f"Fits none of {count} nodes, all for one reason: {text}.", text
+    return f"Fits none of {count} nodes; closest is {nearest.node}: {text}.", text
+
+
+def _fixes(
+    pod: PodInfo, algorithm: SchedulingAlgorithm, search: Search, refusals: list[Refusal]
+) -> list[Evidence]:
+    """Single changes that would let the pod onto a node that only one filter refuses."""
+    fixes: list[Evidence] = []
+    told: dict[str, None] = {}
+    for refusal in refusals:
+        if len(refusal.failing) != 1 or refusal.plugin in told:
+            continue
+        fix = _fix(pod, algorithm, search, refusal)
+        if fix is not None:
+            told[refusal.plugin] = None
+            fixes.append(fix)
+    return fixes[:3]
+
+
+def _fix(
+    pod: PodInfo, algorithm: SchedulingAlgorithm, search: Search, refusal: Refusal
+) -> Evidence | None:
+    numbers = refusal.detail.numbers
+    if refusal.plugin in (names.NODE_RESOURCES_FIT, names.GENERAL_PREDICATES):
+        return _ask_for_less(pod, algorithm, search, refusal)
+    if refusal.plugin in (names.TAINT_TOLERATION, names.POD_TOLERATES_NODE_TAINTS):
+        toleration = {"key": numbers["key"], "effect": numbers["effect"], "operator": "Exists"}
+        if numbers["value"]:
+            toleration |= {"operator": "Equal", "value": numbers["value"]}
+        old: list[Any] = list(pod.pod.spec.get("tolerations") or ())
+        return {
+            "text": f"Tolerate {numbers['key']} and it fits {refusal.node} now.",
+            "object": pod.pod.id,
+            "patch": {"spec": {"tolerations": [*old, toleration]}},
+        }
+    if refusal.plugin in (names.NODE_UNSCHEDULABLE, names.CHECK_NODE_UNSCHEDULABLE):
+        return {
+            "text": f"Uncordon {refusal.node} and it fits there now.",
+            "object": f"node/{refusal.node}",
+            "patch": {"spec": {"unschedulable": None}},
+        }
+    if refusal.plugin == names.NODE_AFFINITY and "wanted" in numbers:
+        key, value = numbers["key"], numbers["wanted"][0]
+        return {
+            "text": f"Label {refusal.node} {key}={value} and it may fit there.",
+            "object": f"node/{refusal.node}",
+            "patch": {"metadata": {"labels": {key: value}}},
+        }
+    return None
+
+
+def _ask_for_less(
+    pod: PodInfo, algorithm: SchedulingAlgorithm, search: Search, refusal: Refusal
+) -> Evidence | None:
+    """Lower one container's request by what is short, and see whether that really fits."""
+    short = [(n, e) for n, e in refusal.detail.numbers.items() if n != "pods" and "short" in e]
+    if len(short) != 1 or len(refusal.detail.numbers) != 1:
+        return None
+    name, entry = short[0]
+    patch = _lowered(pod, name, int(entry["short"]))
+    if patch is None:
+        return None
+    changed = PodInfo(pod.pod.patched({"spec": patch}), pod.rules)
+    rows = np.array([refusal.row], np.int64)
+    if len(algorithm.framework.find_feasible(changed, rows, algorithm.nominated).feasible) == 0:
+        return None
+    asked = int(entry["requested"])
+    less = format_amount(name, asked - int(entry["short"]))
+    return {
+        "text": f"Ask for {less} {name} instead of {format_amount(name, asked)} "
+        f"and it fits {refusal.node} now.",
+        "object": pod.pod.id,
+        "patch": {"spec": patch},
+    }
+
+
+def _lowered(pod: PodInfo, name: str, short: int) -> Evidence | None:
+    """A patch of spec in which one container asks for *short* less, or None if none asks enough."""
+    containers: list[Evidence] = [dict(each) for each in pod.pod.containers]
+    for container in containers:
+        resources: Evidence = dict(container.get("resources") or {})
+        requests: Evidence = dict(resources.get("requests") or {})
+        if name not in requests:
+            continue
+        amount = resource_units({name: requests[name]})[name]
+        if amount <= short:
+            continue
+        left = amount - short
+        requests[name] = f"{left}m" if name == "cpu" else str(left)
+        container["resources"] = {**resources, "requests": requests}
+        return {"containers": containers}
+    return None
+
+
+def _asked(entry: Any) -> int:
+    return int(entry.get("requested", 0)) if isinstance(entry, dict) else 0

@@ -1,0 +1,249 @@
+"""The scheduling framework's vocabulary: codes, statuses, cycle state and extension points.
+
+Plugins are columnar. At the Filter point a plugin answers for many nodes at once with a small
+int per node: 0 means "fits", anything else is the plugin's own code, which `explain` decodes into
+a `Status` and `detail` into the numbers behind it. At the Score point it answers with an int64
+per node. Nodes are rows of the `NodeTable`; `rows` below is always an array of row numbers.
+
+Upstream: pkg/scheduler/framework/interface.go.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scheduling.engine.pod_info import PodInfo
+    from scheduling.engine.pod_template import PodTemplate
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+MAX_NODE_SCORE = 100
+FITS = 0
+
+
+class Code(enum.Enum):
+    """What a plugin's answer means for the scheduling cycle."""
+
+    SUCCESS = "Success"
+    ERROR = "Error"
+    UNSCHEDULABLE = "Unschedulable"
+    # No eviction of pods can help.
+    UNRESOLVABLE = "UnschedulableAndUnresolvable"
+    WAIT = "Wait"
+    SKIP = "Skip"
+    PENDING = "Pending"
+
+    @property
+    def is_rejection(self) -> bool:
+        """Whether the pod is refused, rather than the attempt having failed."""
+        return self in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A plugin's answer: a code, its reasons verbatim, and the plugin that gave it."""
+
+    code: Code = Code.SUCCESS
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the plugin agrees."""
+        return self.code is Code.SUCCESS
+
+    @property
+    def message(self) -> str:
+        """All reasons in one line."""
+        return ", ".join(self.reasons)
+
+
+SUCCESS = Status()
+SKIP = Status(Code.SKIP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreFilterResult:
+    """What PreFilter found: a status, and the only nodes worth looking at (None: all)."""
+
+    status: Status = SUCCESS
+    node_names: frozenset[str] | None = None
+
+
+PRE_FILTER_OK = PreFilterResult()
+PRE_FILTER_SKIP = PreFilterResult(status=SKIP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """The evidence behind one node's refusal.
+
+    `text` is a short human sentence ("cpu 250m short"), `short` how much is missing in `unit`,
+    `numbers` everything else worth showing.
+    """
+
+    text: str
+    short: int | None = None
+    unit: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(slots=True)
+class CycleState:
+    """What the plugins know about the pod of the current cycle.
+
+    `data` holds one value per plugin, written at PreFilter or PreScore and, like everything else
+    here, gone when the cycle ends.
+    """
+
+    pod: PodInfo
+    template: PodTemplate
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+    skip_filter: set[str] = field(default_factory=set[str])
+    skip_score: set[str] = field(default_factory=set[str])
+
+
+class Plugin:
+    """Base of all plugins; a subclass implements the extension points it takes part in.
+
+    `is_local` promises that filter and score look at nothing but the pod's template and the row
+    itself, so that results are kept per template and recomputed for changed rows only.
+    """
+
+    name: ClassVar[str] = ""
+    is_local: ClassVar[bool] = False
+
+
+@runtime_checkable
+class PreFilterPlugin(Protocol):
+    """Looks at the pod, before any node."""
+
+    name: ClassVar[str]
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """Prepare this cycle; SKIP leaves the plugin's filter out, a rejection ends the cycle."""
+        ...
+
+
+@runtime_checkable
+class PreFilterExtensions(Protocol):
+    """Keeps a cycle's state right while pods are put on or taken off a node on trial."""
+
+    def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
+        """*other* was added to (`delta` 1) or removed from (-1) the node at *row*."""
+        ...
+
+
+@runtime_checkable
+class FilterPlugin(Protocol):
+    """Says which nodes cannot take the pod."""
+
+    name: ClassVar[str]
+    is_local: ClassVar[bool]
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """A code per row; FITS where the node can take the pod."""
+        ...
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """The status that *code* stands for."""
+        ...
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """The numbers behind *code* at *row*."""
+        ...
+
+
+@runtime_checkable
+class PreScorePlugin(Protocol):
+    """Looks at the feasible nodes before they are scored."""
+
+    name: ClassVar[str]
+
+    def pre_score(self, state: CycleState, rows: IntArray) -> Status:
+        """Prepare scoring; SKIP leaves the plugin's score out."""
+        ...
+
+
+@runtime_checkable
+class ScorePlugin(Protocol):
+    """Ranks the feasible nodes."""
+
+    name: ClassVar[str]
+    is_local: ClassVar[bool]
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """A raw score per row."""
+        ...
+
+
+@runtime_checkable
+class NormalizeScorePlugin(Protocol):
+    """Brings raw scores into 0..MAX_NODE_SCORE."""
+
+    def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
+        """The normalised scores of *rows*, whose raw scores are *scores*."""
+        ...
+
+
+@runtime_checkable
+class PreEnqueuePlugin(Protocol):
+    """Says whether a pod may enter the active queue at all."""
+
+    name: ClassVar[str]
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Success, or why the pod has to wait outside."""
+        ...
+
+
+@runtime_checkable
+class ReservePlugin(Protocol):
+    """Takes and gives back what a placement uses besides the node."""
+
+    name: ClassVar[str]
+
+    def reserve(self, state: CycleState, row: int) -> Status:
+        """Assume the pod's needs at *row*."""
+        ...
+
+    def unreserve(self, state: CycleState, row: int) -> None:
+        """Undo reserve; must work when reserve was never called."""
+        ...
+
+
+@dataclass(slots=True)
+class PodVolumes:
+    """What has to be done for a pod's claims on one node: claim key → volume, or → node."""
+
+    bind: dict[str, str] = field(default_factory=dict[str, str])
+    provision: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@runtime_checkable
+class VolumePlanner(Protocol):
+    """Knows what has to be bound and provisioned when the pod of a cycle goes to a node."""
+
+    def plan(self, state: CycleState, row: int) -> PodVolumes:
+        """The plan for the node at *row*, which the filter accepted."""
+        ...
+
+
+def default_normalize(scores: IntArray, highest: int, *, reverse: bool) -> IntArray:
+    """Scale so that the largest raw score becomes *highest*; *reverse* turns the order round.
+
+    Upstream: plugins/helper/normalize_score.go DefaultNormalizeScore().
+    """
+    peak = int(scores.max()) if len(scores) else 0
+    if peak <= 0:
+        return np.full_like(scores, highest) if reverse else scores
+    scaled = scores * highest // peak
+    return highest - scaled if reverse else scaled

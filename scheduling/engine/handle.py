@@ -1,0 +1,26 @@
+"""What every plugin is given when it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduling.engine.framework import Plugin
+from scheduling.engine.listers import Listers
+from scheduling.engine.node_table import NodeTable
+from scheduling.engine.pod_template import TemplateRegistry
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Handle:
+    """The state that the plugins of one scheduler share."""
+
+    table: NodeTable = field(default_factory=NodeTable)
+    listers: Listers = field(default_factory=Listers)
+    templates: TemplateRegistry = field(default_factory=TemplateRegistry)
+
+
+PluginFactory = Callable[[Arguments, Handle], Plugin]

@@ -1,0 +1,80 @@
+"""What plugins look up besides nodes and pods: claims, volumes, classes, namespaces, budgets …
+
+One `Listers` is one scheduler's informer caches: the actor that owns it puts objects in as its
+watches deliver them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kscope.sim.objects import (
+    ApiObject,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from volumes.engine.matching import VolumeIndex
+
+_NO_LABELS: Mapping[str, str] = {}
+
+
+class Listers:
+    """Objects by kind and key, in the order they first arrived.
+
+    `generation` counts the changes of each kind, for caches of what was derived from them.
+    `volumes` is the same volumes again, indexed for matching; a volume that the scheduler has
+    assumed for a claim is put in with its claimRef already set.
+    """
+
+    def __init__(self) -> None:
+        self._objects: dict[str, dict[str, ApiObject]] = {}
+        self.generation: dict[str, int] = {}
+        self.volumes = VolumeIndex()
+
+    def put(self, obj: ApiObject) -> None:
+        """Add *obj*, or replace the version that is there."""
+        self._objects.setdefault(obj.kind, {})[obj.key] = obj
+        if isinstance(obj, PersistentVolume):
+            self.volumes.put(obj)
+        self.generation[obj.kind] = self.generation.get(obj.kind, 0) + 1
+
+    def remove(self, kind: str, key: str) -> None:
+        """Forget an object; unknown keys are ignored."""
+        if self._objects.get(kind, {}).pop(key, None) is not None:
+            self.generation[kind] = self.generation.get(kind, 0) + 1
+            if kind == PersistentVolume.KIND:
+                self.volumes.remove(key)
+
+    def get(self, kind: str, key: str) -> ApiObject | None:
+        """The object of that kind and key, or None."""
+        objects = self._objects.get(kind)
+        return None if objects is None else objects.get(key)
+
+    def all(self, kind: str) -> Iterator[ApiObject]:
+        """Every object of that kind."""
+        return iter(self._objects.get(kind, {}).values())
+
+    def in_namespace(self, kind: str, namespace: str) -> Iterator[ApiObject]:
+        """Every object of that kind in that namespace."""
+        return (obj for obj in self.all(kind) if obj.namespace == namespace)
+
+    def claim(self, key: str) -> PersistentVolumeClaim | None:
+        """The claim of that key, or None."""
+        obj = self.get("PersistentVolumeClaim", key)
+        return obj if isinstance(obj, PersistentVolumeClaim) else None
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """The volume of that name, or None."""
+        obj = self.get("PersistentVolume", name)
+        return obj if isinstance(obj, PersistentVolume) else None
+
+    def storage_class(self, name: str) -> StorageClass | None:
+        """The storage class of that name, or None."""
+        obj = self.get("StorageClass", name)
+        return obj if isinstance(obj, StorageClass) else None
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]:
+        """The labels of a namespace; none when it is unknown."""
+        obj = self.get("Namespace", name)
+        return _NO_LABELS if obj is None else obj.labels

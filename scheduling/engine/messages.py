@@ -1,0 +1,42 @@
+"""The texts of FailedScheduling events. Upstream: framework/types.go FitError.Error()."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+NO_NODES = "no nodes available to schedule pods"
+
+
+def fit_error(
+    node_count: int,
+    reasons: Mapping[str, int],
+    *,
+    pre_filter: str = "",
+    post_filter: str = "",
+) -> str:
+    """The message of a pod that fits nowhere; *reasons* counts the nodes that gave each reason."""
+    text = f"0/{node_count} nodes are available:"
+    if pre_filter:
+        text += f" {pre_filter}."
+    elif reasons:
+        text += f" {histogram(reasons)}."
+    if post_filter:
+        text += f" {post_filter}"
+    return text
+
+
+def histogram(reasons: Mapping[str, int]) -> str:
+    """ "3 Insufficient cpu, 1 …", sorted as strings, as upstream does."""
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+
+
+def aggregate(errors: list[str]) -> str:
+    """One text for several errors. Upstream: utilerrors.NewAggregate() after MessageCountMap."""
+    unique: dict[str, int] = {}
+    for error in errors:
+        unique[error] = unique.get(error, 0) + 1
+    parts = [
+        f"{text} (repeated {count} times)" if count > 1 else text
+        for text, count in unique.items()
+    ]
+    return parts[0] if len(parts) == 1 else f"[{', '.join(parts)}]"

@@ -1,0 +1,545 @@
+"""All nodes as numpy columns, with the pods on them counted as they come and go.
+
+A node is a row; rows are reused when nodes go. Plugins read whole columns. Three things keep a
+scheduling cycle from looking at every pod of the cluster:
+
+* `log`: every row that changed, in order, so that what is kept per pod template is recomputed for
+  changed rows only;
+* pod counters: for a `PodMatcher` in use ("pods in these namespaces with these labels"), the number
+  of matching pods on each node, kept up to date by add_pod and remove_pod;
+* term columns: for each affinity term that some placed pod carries, how many pods on each node
+  carry it.
+
+Upstream: pkg/scheduler/framework/types.go NodeInfo, backend/cache/snapshot.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from kscope.sim.objects import Node
+from kscope.sim.selectors import IN, NodeSelector, Requirement
+from scheduling.engine.framework import BoolArray, IntArray
+from scheduling.engine.pod_info import AffinityTerm, HostPort, PodInfo, Resources
+from scheduling.engine.pod_template import Taint
+
+Columns = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
+_FIRST_SCALAR = 3
+_NATIVE = ("cpu", "memory", "ephemeral-storage")
+
+REQUIRED_AFFINITY = "required"
+PREFERRED_AFFINITY = "preferred"
+REQUIRED_ANTI_AFFINITY = "required_anti"
+PREFERRED_ANTI_AFFINITY = "preferred_anti"
+
+_ANY_ADDRESS = "0.0.0.0"
+_LOG_LIMIT = 65_536
+_MATCH_LIMIT = 4_096
+
+
+class NodeMatcher(Protocol):
+    """A hashable question about a node's labels and name."""
+
+    def matches(self, labels: Mapping[str, str], name: str, /) -> bool:
+        """Whether the node is meant."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PodMatcher:
+    """Pods that match every one of *terms*, all terms' namespaces resolved to names.
+
+    `live_only` leaves out pods that are being deleted.
+    """
+
+    terms: tuple[AffinityTerm, ...]
+    live_only: bool = False
+
+    def matches(self, namespace: str, labels: Mapping[str, str], *, deleting: bool) -> bool:
+        """Whether a pod with these attributes is counted."""
+        if deleting and self.live_only:
+            return False
+        return all(term.matches(namespace, labels) for term in self.terms)
+
+
+@dataclass(slots=True)
+class PodCounter:
+    """Matching pods on each row."""
+
+    number: int
+    matcher: PodMatcher
+    counts: Codes
+    total: int = 0
+
+
+@dataclass(slots=True)
+class TermColumn:
+    """How many pods on each row carry this affinity term in this list."""
+
+    kind: str
+    term: AffinityTerm
+    counts: Codes
+    total: int = 0
+
+
+@dataclass(slots=True)
+class TopologyColumn:
+    """The value of one node label as a code per row; -1 where the label is absent."""
+
+    key: str
+    codes: Codes
+    values: list[str] = field(default_factory=list[str])
+    index: dict[str, int] = field(default_factory=dict[str, int])
+
+    def code_of(self, value: str | None) -> int:
+        """The code of *value*, made when it is new."""
+        if value is None:
+            return -1
+        code = self.index.get(value)
+        if code is None:
+            code = self.index[value] = len(self.values)
+            self.values.append(value)
+        return code
+
+
+class NodeTable:
+    """See the module. `active` are the rows in use, in the order the nodes were added."""
+
+    def __init__(self) -> None:
+        self._capacity = 16
+        self.rows: dict[str, int] = {}
+        self.nodes: list[Node | None] = [None] * self._capacity
+        self.pods: list[dict[str, PodInfo]] = [{} for _ in range(self._capacity)]
+        self.resource_names: list[str] = list(_NATIVE)
+        self._resource_index: dict[str, int] = {name: i for i, name in enumerate(_NATIVE)}
+        self.allocatable: Columns = np.zeros((len(_NATIVE), self._capacity), np.int64)
+        self.requested: Columns = np.zeros((len(_NATIVE), self._capacity), np.int64)
+        self.scored_cpu: IntArray = np.zeros(self._capacity, np.int64)
+        self.scored_memory: IntArray = np.zeros(self._capacity, np.int64)
+        self.pod_count: IntArray = np.zeros(self._capacity, np.int64)
+        self.allowed_pods: IntArray = np.zeros(self._capacity, np.int64)
+        self.unschedulable: BoolArray = np.zeros(self._capacity, np.bool_)
+        self.taint_group: Codes = np.zeros(self._capacity, np.int32)
+        self.taint_groups: list[tuple[Taint, ...]] = []
+        self._taint_group_index: dict[tuple[Taint, ...], int] = {}
+        self.images: list[dict[str, int]] = [{} for _ in range(self._capacity)]
+        self.image_generation = 0
+        # Image name -> its first seen size and the rows that have it, in the order of arrival.
+        self.image_rows: dict[str, ImageState] = {}
+        self.ports: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
+        self.claim_users: dict[str, int] = {}
+        self.log: list[int] = []
+        self.log_start = 0
+        # Bumped whenever something static (labels, taints, names) about any node changes.
+        self.static_generation = 0
+        self.active: IntArray = np.zeros(0, np.int64)
+        self._active_order: dict[int, None] = {}
+        self._free: list[int] = list(range(self._capacity - 1, -1, -1))
+        self._topologies: dict[str, TopologyColumn] = {}
+        self._matches: dict[Any, BoolArray] = {}
+        self._counters: dict[PodMatcher, PodCounter] = {}
+        self._counter_list: list[PodCounter] = []
+        self._counters_of: dict[bytes, list[int]] = {}
+        self._terms: dict[tuple[str, AffinityTerm], TermColumn] = {}
+        self._name_rank: IntArray | None = None
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def capacity(self) -> int:
+        """How many rows the columns have room for."""
+        return self._capacity
+
+    def name(self, row: int) -> str:
+        """The name of the node at *row*."""
+        return self.node(row).name
+
+    def node(self, row: int) -> Node:
+        """The node at *row*."""
+        node = self.nodes[row]
+        assert node is not None, f"row {row} has no node"
+        return node
+
+    def resource(self, name: str) -> int:
+        """The column of resource *name*, made when it is new."""
+        index = self._resource_index.get(name)
+        if index is None:
+            index = self._resource_index[name] = len(self.resource_names)
+            self.resource_names.append(name)
+            extra = np.zeros((1, self._capacity), np.int64)
+            self.allocatable = np.vstack((self.allocatable, extra))
+            self.requested = np.vstack((self.requested, extra))
+        return index
+
+    def amounts(self, resources: Resources) -> list[tuple[int, int]]:
+        """(column, amount) for every resource of *resources* that is not zero."""
+        found: list[tuple[int, int]] = []
+        if resources.milli_cpu:
+            found.append((CPU, resources.milli_cpu))
+        if resources.memory:
+            found.append((MEMORY, resources.memory))
+        if resources.ephemeral_storage:
+            found.append((EPHEMERAL_STORAGE, resources.ephemeral_storage))
+        found.extend((self.resource(name), amount) for name, amount in resources.scalars if amount)
+        return found
+
+    def topology(self, key: str) -> TopologyColumn:
+        """The column of the values of label *key*."""
+        column = self._topologies.get(key)
+        if column is None:
+            column = TopologyColumn(key, np.full(self._capacity, -1, np.int32))
+            self._topologies[key] = column
+            for row in self._active_order:
+                column.codes[row] = column.code_of(self.node(row).labels.get(key))
+        return column
+
+    def matching(self, matcher: NodeMatcher) -> BoolArray:
+        """Which rows *matcher* accepts; kept, and recomputed for a node whose labels change."""
+        column = self._matches.get(matcher)
+        if column is None:
+            if len(self._matches) >= _MATCH_LIMIT:
+                self._matches.clear()
+            column = self._matches[matcher] = self._evaluate(matcher)
+        return column
+
+    def _evaluate(self, matcher: NodeMatcher) -> BoolArray:
+        requirement = _only_requirement(matcher)
+        if requirement is not None:
+            # One label out of a few values, as in the affinity of a local volume: no need to ask
+            # every node.
+            topology = self.topology(requirement.key)
+            known = [topology.index[v] for v in requirement.values if v in topology.index]
+            if len(known) == 1:
+                return topology.codes == known[0]
+            return np.isin(topology.codes, np.array(known, np.int32))
+        column = np.zeros(self._capacity, np.bool_)
+        for row in self._active_order:
+            node = self.node(row)
+            column[row] = matcher.matches(node.labels, node.name)
+        return column
+
+    def counter(self, matcher: PodMatcher) -> PodCounter:
+        """The live count of pods that *matcher* means; the first call looks at every pod."""
+        counter = self._counters.get(matcher)
+        if counter is None:
+            counter = PodCounter(
+                len(self._counter_list), matcher, np.zeros(self._capacity, np.int32)
+            )
+            self._counters[matcher] = counter
+            self._counter_list.append(counter)
+            self._counters_of.clear()
+            for row in self._active_order:
+                for pod in self.pods[row].values():
+                    if matcher.matches(
+                        pod.pod.namespace, pod.pod.labels, deleting=is_deleting(pod)
+                    ):
+                        counter.counts[row] += 1
+                        counter.total += 1
+        return counter
+
+    def terms(self, kind: str) -> list[TermColumn]:
+        """The terms of *kind* that pods on some node carry."""
+        return [
+            column for column in self._terms.values() if column.kind == kind and column.total
+        ]
+
+    @property
+    def name_rank(self) -> IntArray:
+        """For each row the rank of its node's name in string order."""
+        if self._name_rank is None:
+            self._name_rank = np.zeros(self._capacity, np.int64)
+            for rank, name in enumerate(sorted(self.rows)):
+                self._name_rank[self.rows[name]] = rank
+        return self._name_rank
+
+    def changed_since(self, position: int) -> list[int] | None:
+        """The rows touched since *position* of the log, or None when that is forgotten."""
+        if position < self.log_start:
+            return None
+        return self.log[position - self.log_start :]
+
+    @property
+    def log_end(self) -> int:
+        """The position after the newest change."""
+        return self.log_start + len(self.log)
+
+    # -- nodes -----------------------------------------------------------------------------------
+
+    def add_node(self, node: Node) -> int:
+        """Put a node in, or its newer version; returns its row."""
+        row = self.rows.get(node.name)
+        if row is None:
+            return self._insert(node)
+        self.update_node(row, node)
+        return row
+
+    def _insert(self, node: Node) -> int:
+        if not self._free:
+            self._grow()
+        row = self._free.pop()
+        self.rows[node.name] = row
+        self._active_order[row] = None
+        self.active = np.fromiter(self._active_order, np.int64, len(self._active_order))
+        self._name_rank = None
+        self.nodes[row] = node
+        self._read_labels(row, node)
+        self._read_status(row, node)
+        self._read_images(row, node)
+        self.static_generation += 1
+        self._touch(row)
+        return row
+
+    def update_node(self, row: int, node: Node) -> None:
+        """Take over a newer version of the node at *row*."""
+        old = self.node(row)
+        self.nodes[row] = node
+        if old.labels != node.labels:
+            self._read_labels(row, node)
+            self.static_generation += 1
+        if old.spec != node.spec:
+            self.static_generation += 1
+        self._read_status(row, node)
+        if old.status.get("images") != node.status.get("images"):
+            self._forget_images(row)
+            self._read_images(row, node)
+        self._touch(row)
+
+    def remove_node(self, name: str) -> None:
+        """Take the node out, with the pods counted on it. Unknown names are ignored."""
+        row = self.rows.get(name)
+        if row is None:
+            return
+        for pod in list(self.pods[row].values()):
+            self.remove_pod(row, pod.key)
+        self._forget_images(row)
+        del self.rows[name]
+        del self._active_order[row]
+        self.active = np.fromiter(self._active_order, np.int64, len(self._active_order))
+        self.nodes[row] = None
+        self._name_rank = None
+        for column in self._topologies.values():
+            column.codes[row] = -1
+        for match in self._matches.values():
+            match[row] = False
+        for array in (self.allocatable, self.requested):
+            array[:, row] = 0
+        self.allowed_pods[row] = 0
+        self.unschedulable[row] = False
+        self._free.append(row)
+        self.static_generation += 1
+        self._touch(row)
+
+    def _read_labels(self, row: int, node: Node) -> None:
+        labels = node.labels
+        for key, column in self._topologies.items():
+            column.codes[row] = column.code_of(labels.get(key))
+        for matcher, match in self._matches.items():
+            match[row] = matcher.matches(labels, node.name)
+
+    def _read_status(self, row: int, node: Node) -> None:
+        units = node.allocatable_units
+        self.allocatable[:, row] = 0
+        for name, amount in units.items():
+            if name == "pods":
+                continue
+            # `resource` may replace the array, so it has to come first.
+            column = self.resource(name)
+            self.allocatable[column, row] = amount
+        self.allowed_pods[row] = units.get("pods", 0)
+        self.unschedulable[row] = node.unschedulable
+        self.taint_group[row] = self._taint_code(node)
+
+    def _taint_code(self, node: Node) -> int:
+        taints = tuple(
+            Taint(taint.get("key") or "", taint.get("value") or "", taint.get("effect") or "")
+            for taint in node.taints
+        )
+        code = self._taint_group_index.get(taints)
+        if code is None:
+            code = self._taint_group_index[taints] = len(self.taint_groups)
+            self.taint_groups.append(taints)
+        return code
+
+    def _read_images(self, row: int, node: Node) -> None:
+        held: dict[str, int] = {}
+        for image in node.status.get("images") or ():
+            for name in image.get("names") or ():
+                state = self.image_rows.get(name)
+                if state is None:
+                    state = self.image_rows[name] = ImageState(int(image.get("sizeBytes") or 0))
+                state.rows[row] = None
+                held.setdefault(name, len(state.rows))
+        self.images[row] = held
+        if held:
+            self.image_generation += 1
+
+    def _forget_images(self, row: int) -> None:
+        for name in self.images[row]:
+            state = self.image_rows[name]
+            state.rows.pop(row, None)
+            if not state.rows:
+                del self.image_rows[name]
+            self.image_generation += 1
+        self.images[row] = {}
+
+    def _grow(self) -> None:
+        old, new = self._capacity, self._capacity * 2
+        more = new - old
+        self.nodes.extend([None] * more)
+        self.pods.extend({} for _ in range(more))
+        self.images.extend({} for _ in range(more))
+        self.allocatable = np.pad(self.allocatable, ((0, 0), (0, more)))
+        self.requested = np.pad(self.requested, ((0, 0), (0, more)))
+        self.scored_cpu = np.pad(self.scored_cpu, (0, more))
+        self.scored_memory = np.pad(self.scored_memory, (0, more))
+        self.pod_count = np.pad(self.pod_count, (0, more))
+        self.allowed_pods = np.pad(self.allowed_pods, (0, more))
+        self.unschedulable = np.pad(self.unschedulable, (0, more))
+        self.taint_group = np.pad(self.taint_group, (0, more))
+        for column in self._topologies.values():
+            column.codes = np.pad(column.codes, (0, more), constant_values=-1)
+        for matcher, match in self._matches.items():
+            self._matches[matcher] = np.pad(match, (0, more))
+        for counter in self._counter_list:
+            counter.counts = np.pad(counter.counts, (0, more))
+        for term in self._terms.values():
+            term.counts = np.pad(term.counts, (0, more))
+        self._free.extend(range(new - 1, old - 1, -1))
+        self._capacity = new
+        self._name_rank = None
+
+    # -- pods ------------------------------------------------------------------------------------
+
+    def add_pod(self, row: int, pod: PodInfo) -> None:
+        """Count *pod* on the node at *row*."""
+        assert pod.key not in self.pods[row], f"{pod.key} is already on row {row}"
+        self.pods[row][pod.key] = pod
+        self._count(row, pod, 1)
+
+    def remove_pod(self, row: int, key: str) -> PodInfo:
+        """Stop counting the pod on the node at *row*; returns it."""
+        pod = self.pods[row].pop(key)
+        self._count(row, pod, -1)
+        return pod
+
+    def _count(self, row: int, pod: PodInfo, delta: int) -> None:
+        resources = pod.resources
+        held = resources.requested
+        self.requested[CPU, row] += delta * held.milli_cpu
+        self.requested[MEMORY, row] += delta * held.memory
+        if held.ephemeral_storage:
+            self.requested[EPHEMERAL_STORAGE, row] += delta * held.ephemeral_storage
+        for name, amount in held.scalars:
+            index = self.resource(name)
+            self.requested[index, row] += delta * amount
+        self.scored_cpu[row] += delta * resources.non_zero_milli_cpu
+        self.scored_memory[row] += delta * resources.non_zero_memory
+        self.pod_count[row] += delta
+        if pod.ports:
+            self._count_ports(row, pod.ports, delta)
+        if pod.has_affinity:
+            self._count_terms(row, pod, delta)
+        for name in pod.pod.claim_names:
+            key = f"{pod.pod.namespace}/{name}"
+            self.claim_users[key] = self.claim_users.get(key, 0) + delta
+        if self._counter_list:
+            for number in self._matching_counters(pod):
+                counter = self._counter_list[number]
+                counter.counts[row] += delta
+                counter.total += delta
+        self._touch(row)
+
+    def _matching_counters(self, pod: PodInfo) -> list[int]:
+        deleting = is_deleting(pod)
+        key = orjson.dumps((pod.pod.namespace, dict(pod.pod.labels), deleting))
+        numbers = self._counters_of.get(key)
+        if numbers is None:
+            numbers = self._counters_of[key] = [
+                counter.number
+                for counter in self._counter_list
+                if counter.matcher.matches(pod.pod.namespace, pod.pod.labels, deleting=deleting)
+            ]
+        return numbers
+
+    def _count_terms(self, row: int, pod: PodInfo, delta: int) -> None:
+        affinity = pod.affinity
+        for kind, terms in (
+            (REQUIRED_AFFINITY, affinity.required),
+            (PREFERRED_AFFINITY, affinity.preferred),
+            (REQUIRED_ANTI_AFFINITY, affinity.required_anti),
+            (PREFERRED_ANTI_AFFINITY, affinity.preferred_anti),
+        ):
+            for term in terms:
+                column = self._terms.get((kind, term))
+                if column is None:
+                    column = TermColumn(kind, term, np.zeros(self._capacity, np.int32))
+                    self._terms[kind, term] = column
+                column.counts[row] += delta
+                column.total += delta
+
+    def _count_ports(self, row: int, ports: Iterable[HostPort], delta: int) -> None:
+        for port in ports:
+            rows = self.ports.setdefault((port.protocol, port.port), {})
+            addresses = rows.setdefault(row, {})
+            count = addresses.get(port.ip, 0) + delta
+            if count > 0:
+                addresses[port.ip] = count
+            else:
+                addresses.pop(port.ip, None)
+                if not addresses:
+                    del rows[row]
+
+    def rows_with_port_conflict(self, ports: Sequence[HostPort]) -> dict[int, HostPort]:
+        """The rows where one of *ports* is taken, with the first such port.
+
+        Upstream: HostPortInfo.CheckConflict(): 0.0.0.0 conflicts with every address.
+        """
+        conflicts: dict[int, HostPort] = {}
+        for port in ports:
+            for row, addresses in self.ports.get((port.protocol, port.port), {}).items():
+                if port.ip == _ANY_ADDRESS or port.ip in addresses or _ANY_ADDRESS in addresses:
+                    conflicts.setdefault(row, port)
+        return conflicts
+
+    def _touch(self, row: int) -> None:
+        self.log.append(row)
+        if len(self.log) > _LOG_LIMIT:
+            keep = _LOG_LIMIT // 2
+            self.log_start += len(self.log) - keep
+            self.log = self.log[-keep:]
+
+
+@dataclass(slots=True)
+class ImageState:
+    """An image somewhere in the cluster: its size where it was first seen, and the rows."""
+
+    size: int
+    rows: dict[int, None] = field(default_factory=dict[int, None])
+
+
+def _only_requirement(matcher: NodeMatcher) -> Requirement | None:
+    if not isinstance(matcher, NodeSelector) or len(matcher.terms) != 1:
+        return None
+    term = matcher.terms[0]
+    if term.fields or len(term.expressions) != 1 or term.expressions[0].operator != IN:
+        return None
+    return term.expressions[0]
+
+
+def is_deleting(pod: PodInfo) -> bool:
+    """Whether the pod carries a deletion timestamp."""
+    return "deletionTimestamp" in pod.pod.metadata

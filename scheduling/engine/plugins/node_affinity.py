@@ -1,0 +1,113 @@
+"""nodeSelector and node affinity. Upstream: plugins/nodeaffinity/node_affinity.go."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kscope.sim.selectors import NodeSelector
+from scheduling.engine import names
+from scheduling.engine.framework import (
+    MAX_NODE_SCORE,
+    PRE_FILTER_OK,
+    PRE_FILTER_SKIP,
+    SKIP,
+    SUCCESS,
+    Code,
+    CycleState,
+    Detail,
+    IntArray,
+    Plugin,
+    PreFilterResult,
+    Status,
+    default_normalize,
+)
+from scheduling.engine.handle import Arguments, Handle
+
+REASON_POD = "node(s) didn't match Pod's node affinity/selector"
+REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
+REASON_CONFLICT = "pod affinity terms conflict"
+
+_BY_POD, _BY_SCHEDULER = 1, 2
+
+
+class NodeAffinity(Plugin):
+    """Refuses nodes the pod does not select; prefers nodes it prefers, by weight."""
+
+    name: ClassVar[str] = names.NODE_AFFINITY
+    is_local: ClassVar[bool] = True
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+        added: dict[str, Any] = arguments.get("addedAffinity") or {}
+        required = added.get("requiredDuringSchedulingIgnoredDuringExecution")
+        self._enforced = None if required is None else NodeSelector.parse(required)
+        self._preferred = tuple(
+            (int(term["weight"]), NodeSelector.parse({"nodeSelectorTerms": [term["preference"]]}))
+            for term in added.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        )
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """Narrow the search when the pod names its nodes by metadata.name."""
+        template = state.template
+        if template.required_affinity.is_empty and self._enforced is None:
+            return PRE_FILTER_SKIP
+        if template.named_nodes is None:
+            return PRE_FILTER_OK
+        if not template.named_nodes:
+            return PreFilterResult(
+                status=Status(Code.UNRESOLVABLE, (REASON_CONFLICT,), self.name)
+            )
+        return PreFilterResult(node_names=template.named_nodes)
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """Which selector the node misses."""
+        codes = np.zeros(len(rows), np.int64)
+        required = state.template.required_affinity
+        if not required.is_empty:
+            codes[~self._table.matching(required)[rows]] = _BY_POD
+        if self._enforced is not None:
+            codes[~self._table.matching(self._enforced)[rows]] = _BY_SCHEDULER
+        return codes
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """Whether the pod or the scheduler's configuration keeps it off."""
+        reason = REASON_POD if code == _BY_POD else REASON_ENFORCED
+        return Status(Code.UNRESOLVABLE, (reason,), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """The first requirement that does not hold."""
+        if code == _BY_SCHEDULER:
+            return Detail(text=f"scheduler-enforced affinity: {self._enforced}")
+        return selector_detail(state, self._table.node(row).labels, self._table.name(row))
+
+    def pre_score(self, state: CycleState, rows: IntArray) -> Status:
+        """Without preferences there is nothing to score."""
+        return SUCCESS if state.template.preferred_nodes or self._preferred else SKIP
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """The sum of the weights of the preferred terms that match."""
+        scores = np.zeros(len(rows), np.int64)
+        for weight, selector in (*state.template.preferred_nodes, *self._preferred):
+            if weight:
+                scores += weight * self._table.matching(selector)[rows]
+        return scores
+
+    def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
+        """The best node gets the highest score."""
+        return default_normalize(scores, MAX_NODE_SCORE, reverse=False)
+
+
+def selector_detail(state: CycleState, labels: Any, node_name: str) -> Detail:
+    """Evidence for a node that the pod's nodeSelector or node affinity leaves out."""
+    required = state.template.required_affinity
+    for key, value in required.node_selector:
+        found = labels.get(key)
+        if found != value:
+            has = f"has {found}" if found is not None else "has no such label"
+            return Detail(
+                text=f"wants {key}={value}, {has}",
+                numbers={"key": key, "wanted": [value], "found": found, "operator": "In"},
+            )
+    return Detail(text=f"wants {required.terms}", numbers={"terms": str(required.terms)})

@@ -1,0 +1,345 @@
+"""Topology spread constraints. Upstream: plugins/podtopologyspread/{common,filtering,scoring}.go."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from kscope.sim.selectors import LabelSelector, Requirement
+from scheduling.engine import names
+from scheduling.engine.framework import (
+    MAX_NODE_SCORE,
+    PRE_FILTER_OK,
+    PRE_FILTER_SKIP,
+    SKIP,
+    SUCCESS,
+    BoolArray,
+    Code,
+    CycleState,
+    Detail,
+    IntArray,
+    Plugin,
+    PreFilterResult,
+    Status,
+)
+from scheduling.engine.handle import Arguments, Handle
+from scheduling.engine.listers import Listers
+from scheduling.engine.node_table import Codes, NodeTable, PodMatcher
+from scheduling.engine.pod_info import AffinityTerm, PodInfo
+from scheduling.engine.pod_template import PodTemplate, SpreadConstraint
+from scheduling.engine.plugins.taint_toleration import untolerated
+
+REASON_SKEW = "node(s) didn't match pod topology spread constraints"
+REASON_LABEL = f"{REASON_SKEW} (missing required label)"
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+
+_SYSTEM_DEFAULTS = (
+    SpreadConstraint(max_skew=3, topology_key=HOSTNAME, is_hard=False, selector=None),
+    SpreadConstraint(max_skew=5, topology_key=ZONE, is_hard=False, selector=None),
+)
+
+
+@dataclass(slots=True)
+class Domains:
+    """One hard constraint: matching pods per domain, and which domains count at all."""
+
+    constraint: SpreadConstraint
+    counts: IntArray
+    present: BoolArray
+    eligible: BoolArray
+    matches_itself: int
+
+    @property
+    def smallest(self) -> int:
+        """The global minimum. Upstream: minMatchNum()."""
+        if int(self.present.sum()) < self.constraint.min_domains:
+            return 0
+        return int(self.counts[self.present].min())
+
+
+@dataclass(slots=True)
+class ScoreState:
+    """Soft constraints with their counts per domain and weights; rows that are ignored."""
+
+    constraints: tuple[SpreadConstraint, ...]
+    counts: list[IntArray]
+    weights: list[float]
+    ignored: BoolArray
+
+
+class PodTopologySpread(Plugin):
+    """Refuses nodes that would make a hard constraint's skew too large; prefers small skews."""
+
+    name: ClassVar[str] = names.POD_TOPOLOGY_SPREAD
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+        self._listers = handle.listers
+        self._system_defaulted = (arguments.get("defaultingType") or "System") == "System"
+        self._defaults = (
+            _SYSTEM_DEFAULTS if self._system_defaulted else _read_defaults(arguments)
+        )
+
+    # -- filter ----------------------------------------------------------------------------------
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """Count matching pods per domain for every hard constraint."""
+        constraints = self._constraints(state, hard=True)
+        if not constraints:
+            return PRE_FILTER_SKIP
+        labelled = self._has_all_labels(constraints)
+        state.data[self.name] = [
+            self._domains(state, constraint, labelled) for constraint in constraints
+        ]
+        return PRE_FILTER_OK
+
+    def _domains(
+        self, state: CycleState, constraint: SpreadConstraint, labelled: BoolArray
+    ) -> Domains:
+        column = self._table.topology(constraint.topology_key)
+        eligible = labelled & included(self._table, state.template, constraint)
+        size = max(1, len(column.values))
+        codes = column.codes[eligible]
+        present = np.zeros(size, np.bool_)
+        present[codes] = True
+        counts = np.zeros(size, np.int64)
+        matching = self._counts(constraint, state.template.namespace)
+        if matching is not None:
+            summed = np.bincount(codes, weights=matching[eligible], minlength=size)
+            counts = summed.astype(np.int64)
+        selector = constraint.selector
+        return Domains(
+            constraint=constraint,
+            counts=counts,
+            present=present,
+            eligible=eligible,
+            matches_itself=int(selector is not None and selector.matches(state.pod.pod.labels)),
+        )
+
+    def _counts(self, constraint: SpreadConstraint, namespace: str) -> Codes | None:
+        """Matching live pods per node; None when there are none by definition.
+
+        Upstream: countPodsMatchSelector(), which counts nothing for the empty selector.
+        """
+        if constraint.selector is None or constraint.selects_all:
+            return None
+        return self._table.counter(pods_matching(constraint.selector, namespace)).counts
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """2 * (place of the constraint) + 1 for a missing label, + 2 for too much skew."""
+        codes = np.zeros(len(rows), np.int64)
+        domains = cast("list[Domains]", state.data[self.name])
+        for place, domain in enumerate(domains):
+            values = self._table.topology(domain.constraint.topology_key).codes[rows]
+            missing = values < 0
+            counts = np.where(missing, 0, domain.counts[values])
+            skew = counts + domain.matches_itself - domain.smallest
+            verdict = np.where(missing, 1, np.where(skew > domain.constraint.max_skew, 2, 0))
+            codes = np.where((codes == 0) & (verdict > 0), 2 * place + verdict, codes)
+        return codes
+
+    def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
+        """Upstream: updateWithPod()."""
+        domains = cast("list[Domains] | None", state.data.get(self.name))
+        if domains is None or other.pod.namespace != state.template.namespace:
+            return
+        for domain in domains:
+            selector = domain.constraint.selector
+            if selector is None or not selector.matches(other.pod.labels):
+                continue
+            if domain.eligible[row]:
+                code = self._table.topology(domain.constraint.topology_key).codes[row]
+                domain.counts[code] += delta
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """A missing label cannot be mended by evictions, a skew can."""
+        if code % 2:
+            return Status(Code.UNRESOLVABLE, (REASON_LABEL,), self.name)
+        return Status(Code.UNSCHEDULABLE, (REASON_SKEW,), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """The skew that the pod would cause."""
+        domain = cast("list[Domains]", state.data[self.name])[(code - 1) // 2]
+        key = domain.constraint.topology_key
+        if code % 2:
+            return Detail(text=f"no label {key}", numbers={"topologyKey": key})
+        column = self._table.topology(key)
+        place = int(column.codes[row])
+        count, smallest = int(domain.counts[place]), domain.smallest
+        skew = count + domain.matches_itself - smallest
+        numbers: dict[str, Any] = {
+            "topologyKey": key,
+            "domain": column.values[place],
+            "pods": count,
+            "minimum": smallest,
+            "skew": skew,
+            "maxSkew": domain.constraint.max_skew,
+        }
+        text = f"skew {skew} over {key}, at most {domain.constraint.max_skew}"
+        return Detail(text=text, short=skew - domain.constraint.max_skew, unit="skew", numbers=numbers)
+
+    # -- score -----------------------------------------------------------------------------------
+
+    def pre_score(self, state: CycleState, rows: IntArray) -> Status:
+        """Count matching pods per domain that a feasible node lies in."""
+        constraints = self._constraints(state, hard=False)
+        if not constraints:
+            return SKIP
+        need_all = bool(state.template.spread) or not self._system_defaulted
+        labelled = (
+            self._has_all_labels(constraints)
+            if need_all
+            else np.ones(self._table.capacity, np.bool_)
+        )
+        ignored = ~labelled[rows]
+        counts: list[IntArray] = []
+        weights: list[float] = []
+        for constraint in constraints:
+            size, per_domain = self._soft_counts(state, constraint, rows[~ignored], labelled)
+            counts.append(per_domain)
+            weights.append(math.log(size + 2))
+        state.data[f"{self.name}/score"] = ScoreState(constraints, counts, weights, ignored)
+        return SUCCESS
+
+    def _soft_counts(
+        self, state: CycleState, constraint: SpreadConstraint, rows: IntArray, labelled: BoolArray
+    ) -> tuple[int, IntArray]:
+        """The number of domains among the feasible rows, and matching pods per domain (or node)."""
+        matching = self._counts(constraint, state.template.namespace)
+        if constraint.topology_key == HOSTNAME:
+            zeros = np.zeros(self._table.capacity, np.int64)
+            return len(rows), zeros if matching is None else matching.astype(np.int64)
+        column = self._table.topology(constraint.topology_key)
+        # A node without the label is a domain of its own here ("" upstream), in the last bin.
+        size = len(column.values) + 1
+        domains = np.zeros(size, np.bool_)
+        domains[column.codes[rows]] = True
+        if matching is None:
+            return int(domains.sum()), np.zeros(size, np.int64)
+        eligible = np.zeros(self._table.capacity, np.bool_)
+        eligible[self._table.active] = True
+        eligible &= labelled & included(self._table, state.template, constraint)
+        codes = np.where(column.codes < 0, size - 1, column.codes)[eligible]
+        summed = np.bincount(codes, weights=matching[eligible], minlength=size)
+        return int(domains.sum()), np.where(domains, summed, 0).astype(np.int64)
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """The weighted number of matching pods near the node: less is better."""
+        scored = cast("ScoreState", state.data[f"{self.name}/score"])
+        total = np.zeros(len(rows))
+        for constraint, counts, weight in zip(
+            scored.constraints, scored.counts, scored.weights, strict=True
+        ):
+            values = self._table.topology(constraint.topology_key).codes[rows]
+            number = counts[rows] if constraint.topology_key == HOSTNAME else counts[values]
+            part = number * weight + float(constraint.max_skew - 1)
+            total = total + np.where(values >= 0, part, 0.0)
+        total[scored.ignored] = 0
+        return np.floor(total + 0.5).astype(np.int64)
+
+    def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
+        """Turned round, so that the least crowded node gets the most; ignored nodes get 0."""
+        scored = cast("ScoreState", state.data[f"{self.name}/score"])
+        counted = scores[~scored.ignored]
+        if len(counted) == 0:
+            return np.zeros_like(scores)
+        low, high = int(counted.min()), int(counted.max())
+        if high == 0:
+            result = np.full_like(scores, MAX_NODE_SCORE)
+        else:
+            result = MAX_NODE_SCORE * (high + low - scores) // high
+        return np.where(scored.ignored, 0, result)
+
+    # -- both ------------------------------------------------------------------------------------
+
+    def _constraints(self, state: CycleState, *, hard: bool) -> tuple[SpreadConstraint, ...]:
+        own = state.template.spread
+        if own:
+            return tuple(constraint for constraint in own if constraint.is_hard == hard)
+        defaults = tuple(c for c in self._defaults if c.is_hard == hard)
+        if not defaults:
+            return ()
+        selector = default_selector(state.pod, self._listers)
+        if selector.empty:
+            return ()
+        return tuple(replace(constraint, selector=selector) for constraint in defaults)
+
+    def _has_all_labels(self, constraints: tuple[SpreadConstraint, ...]) -> BoolArray:
+        labelled = np.ones(self._table.capacity, np.bool_)
+        for constraint in constraints:
+            labelled &= self._table.topology(constraint.topology_key).codes >= 0
+        return labelled
+
+
+def pods_matching(selector: LabelSelector, namespace: str) -> PodMatcher:
+    """Live pods of *namespace* that *selector* selects."""
+    term = AffinityTerm(
+        namespaces=frozenset((namespace,)),
+        selector=selector,
+        topology_key="",
+        namespace_selector=None,
+    )
+    return PodMatcher((term,), live_only=True)
+
+
+def included(
+    table: NodeTable, template: PodTemplate, constraint: SpreadConstraint
+) -> BoolArray:
+    """Rows that the constraint's inclusion policies let count.
+
+    Upstream: matchNodeInclusionPolicies().
+    """
+    rows = np.ones(table.capacity, np.bool_)
+    if constraint.honors_affinity and not template.required_affinity.is_empty:
+        rows = rows & table.matching(template.required_affinity)
+    if constraint.honors_taints:
+        tolerated = np.array(
+            [
+                untolerated(template, taints, ("NoSchedule", "NoExecute")) is None
+                for taints in table.taint_groups
+            ],
+            np.bool_,
+        )
+        rows = rows & tolerated[table.taint_group]
+    return rows
+
+
+def default_selector(pod: PodInfo, listers: Listers) -> LabelSelector:
+    """The selectors of the services and controllers that own the pod, all together.
+
+    Upstream: plugins/helper/spread.go DefaultSelector().
+    """
+    requirements: list[Requirement] = []
+    labels = pod.pod.labels
+    for service in listers.in_namespace("Service", pod.pod.namespace):
+        selector = service.spec.get("selector")
+        if selector and all(labels.get(key) == value for key, value in selector.items()):
+            requirements.extend(LabelSelector.from_labels(selector).requirements)
+    owner = next((ref for ref in pod.pod.owner_references if ref.get("controller")), None)
+    if owner is not None:
+        kind, key = owner.get("kind") or "", f"{pod.pod.namespace}/{owner.get('name')}"
+        found = listers.get(kind, key)
+        if found is not None and kind == "ReplicationController":
+            pairs = found.spec.get("selector")
+            requirements.extend(LabelSelector.from_labels(pairs).requirements)
+        elif found is not None and kind in ("ReplicaSet", "StatefulSet"):
+            requirements.extend(LabelSelector.parse(found.spec.get("selector")).requirements)
+    unique = tuple(dict.fromkeys(requirements))
+    return LabelSelector(unique)
+
+
+def _read_defaults(arguments: Arguments) -> tuple[SpreadConstraint, ...]:
+    return tuple(
+        SpreadConstraint(
+            max_skew=int(entry.get("maxSkew") or 1),
+            topology_key=str(entry.get("topologyKey") or ""),
+            is_hard=entry.get("whenUnsatisfiable") == "DoNotSchedule",
+            selector=None,
+        )
+        for entry in arguments.get("defaultConstraints") or ()
+    )

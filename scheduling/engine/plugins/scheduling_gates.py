@@ -1,0 +1,23 @@
+"""Pods that wait outside. Upstream: plugins/schedulinggates/scheduling_gates.go."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from scheduling.engine import names
+from scheduling.engine.framework import SUCCESS, Code, Plugin, Status
+from scheduling.engine.pod_info import PodInfo
+
+
+class SchedulingGates(Plugin):
+    """Keeps a pod out of the queue while it has scheduling gates."""
+
+    name: ClassVar[str] = names.SCHEDULING_GATES
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Names the gates that are still there."""
+        gates = pod.pod.scheduling_gates
+        if not gates:
+            return SUCCESS
+        reason = f"waiting for scheduling gates: [{' '.join(gates)}]"
+        return Status(Code.UNRESOLVABLE, (reason,), self.name)

@@ -1,0 +1,137 @@
+"""Volumes that cannot be shared. Upstream: plugins/volumerestrictions/volume_restrictions.go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from scheduling.engine import names
+from scheduling.engine.framework import (
+    PRE_FILTER_OK,
+    PRE_FILTER_SKIP,
+    Code,
+    CycleState,
+    Detail,
+    IntArray,
+    Plugin,
+    PreFilterResult,
+    Status,
+)
+from scheduling.engine.handle import Arguments, Handle
+from scheduling.engine.node_table import NodeTable
+from scheduling.engine.pod_info import PodInfo
+
+REASON_DISK = "node(s) had no available disk"
+REASON_IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+    "already in-use by another pod"
+)
+
+_DISK, _IN_USE = 1, 2
+
+
+class VolumeRestrictions(Plugin):
+    """Refuses a second user of a ReadWriteOncePod claim, and of some in-tree disks per node."""
+
+    name: ClassVar[str] = names.VOLUME_RESTRICTIONS
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+        self._listers = handle.listers
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """Find the ReadWriteOncePod claims and count those in use."""
+        pod = state.pod.pod
+        exclusive: list[str] = []
+        for volume in pod.volumes:
+            source = volume.get("persistentVolumeClaim")
+            if not source:
+                continue
+            key = f"{pod.namespace}/{source['claimName']}"
+            claim = self._listers.claim(key)
+            if claim is None:
+                reason = f'persistentvolumeclaim "{source["claimName"]}" not found'
+                return PreFilterResult(status=Status(Code.UNRESOLVABLE, (reason,), self.name))
+            if "ReadWriteOncePod" in claim.access_modes:
+                exclusive.append(key)
+        disks = restricted_disks(state.pod)
+        if not exclusive and not disks:
+            return PRE_FILTER_SKIP
+        unique = list(dict.fromkeys(exclusive))
+        used = sum(self._table.claim_users.get(key, 0) > 0 for key in unique)
+        state.data[self.name] = (unique, used)
+        return PRE_FILTER_OK
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """A claim in use anywhere refuses every node."""
+        codes = np.zeros(len(rows), np.int64)
+        _, used = cast("tuple[list[str], int]", state.data[self.name])
+        if used > 0:
+            codes[:] = _IN_USE
+        disks = restricted_disks(state.pod)
+        if disks:
+            for place, row in enumerate(rows.tolist()):
+                if has_disk_conflict(self._table, row, disks):
+                    codes[place] = _DISK
+        return codes
+
+    def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
+        """Upstream: updateWithPod()."""
+        found = state.data.get(self.name)
+        if found is None or other.pod.namespace != state.pod.pod.namespace:
+            return
+        exclusive, used = cast("tuple[list[str], int]", found)
+        for name in other.pod.claim_names:
+            if f"{other.pod.namespace}/{name}" in exclusive:
+                used += delta
+        state.data[self.name] = (exclusive, used)
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """Either can be undone by evicting the other user."""
+        reason = REASON_DISK if code == _DISK else REASON_IN_USE
+        return Status(Code.UNSCHEDULABLE, (reason,), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """Which claim is in use."""
+        if code == _DISK:
+            return Detail(text="disk in use on this node")
+        exclusive, _ = cast("tuple[list[str], int]", state.data[self.name])
+        return Detail(text=f"{', '.join(exclusive)} in use", numbers={"claims": exclusive})
+
+
+# (kind, identity, read only, does sharing read-only help?)
+Disk = tuple[str, str, bool]
+
+
+def restricted_disks(pod: PodInfo) -> list[Disk]:
+    """The pod's in-tree disks that two pods of one node may not share freely."""
+    return [disk for volume in pod.pod.volumes for disk in _disks(volume)]
+
+
+def _disks(volume: Mapping[str, Any]) -> list[Disk]:
+    if source := volume.get("gcePersistentDisk"):
+        return [("gce", str(source.get("pdName")), bool(source.get("readOnly")))]
+    if source := volume.get("awsElasticBlockStore"):
+        return [("ebs", str(source.get("volumeID")), False)]
+    if source := volume.get("iscsi"):
+        return [("iscsi", str(source.get("iqn")), bool(source.get("readOnly")))]
+    if source := volume.get("rbd"):
+        image = f"{source.get('pool') or 'rbd'}/{source.get('image')}"
+        read_only = bool(source.get("readOnly"))
+        return [("rbd", f"{monitor}/{image}", read_only) for monitor in source["monitors"]]
+    return []
+
+
+def has_disk_conflict(table: NodeTable, row: int, disks: list[Disk]) -> bool:
+    """Whether a pod at *row* holds one of *disks* and not both are read-only.
+
+    Upstream: isVolumeConflict().
+    """
+    for other in table.pods[row].values():
+        for held in restricted_disks(other):
+            for disk in disks:
+                if held[:2] == disk[:2] and not (held[2] and disk[2]):
+                    return True
+    return False

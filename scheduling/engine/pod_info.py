@@ -1,0 +1,634 @@
+"""What the scheduler needs to know of a pod, worked out once and shared.
+
+Two pods made from one template have equal specs but for `nodeName`; they share one `PodResources`
+and one tuple of affinity terms, so that filling a cluster from a handful of templates parses a
+handful of specs.
+
+Upstream: pkg/scheduler/framework/types.go NewPodInfo(), component-helpers/resource PodRequests()
+(v1.34); pkg/scheduler/nodeinfo/node_info.go calculateResource(), predicates.go
+GetResourceRequest() (v1.16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+import orjson
+
+from kscope.sim.quantity import NANO, parse
+from kscope.sim.selectors import LabelSelector
+
+if TYPE_CHECKING:
+    from kscope.sim.objects import Pod
+
+Manifest = Mapping[str, Any]
+
+# What a container without a request counts for in scores. Upstream: util/non_zero.go, util/pod_resources.go.
+DEFAULT_MILLI_CPU_REQUEST = 100
+DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
+
+_MILLI = NANO // 1000
+_NATIVE_PREFIX = "kubernetes.io/"
+_HUGE_PAGES = "hugepages-"
+_ATTACHABLE_VOLUMES = "attachable-volumes-"
+_DEFAULT_REQUESTS = {
+    "cpu": DEFAULT_MILLI_CPU_REQUEST * _MILLI,
+    "memory": DEFAULT_MEMORY_REQUEST * NANO,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceRules:
+    """How one version of the scheduler adds up what a pod asks for."""
+
+    version: str
+    # Sums of exact quantities rounded once, sidecars, pod-level requests, resized containers.
+    modern: bool
+    # Do init containers count in what the node's pods have requested, and in non-zero requests?
+    init_containers_occupy: bool
+    overhead: bool
+
+
+RESOURCE_RULES: Mapping[str, ResourceRules] = {
+    # PodOverhead is an alpha gate, off; calculateResource() looks at spec.containers only.
+    "v1.11": ResourceRules(
+        version="v1.11", modern=False, init_containers_occupy=False, overhead=False
+    ),
+    "v1.16": ResourceRules(
+        version="v1.16", modern=False, init_containers_occupy=False, overhead=False
+    ),
+    "v1.20": ResourceRules(
+        version="v1.20", modern=False, init_containers_occupy=True, overhead=True
+    ),
+    "v1.34": ResourceRules(
+        version="v1.34", modern=True, init_containers_occupy=True, overhead=True
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """Amounts of each resource: cpu in milli, the others in bytes or counts."""
+
+    milli_cpu: int = 0
+    memory: int = 0
+    ephemeral_storage: int = 0
+    # Extended resources, huge pages, native prefixed and attachable-volumes-*; sorted by name.
+    scalars: tuple[tuple[str, int], ...] = ()
+
+    def get(self, name: str) -> int:
+        """The amount of the resource called *name*; 0 when it is not asked for."""
+        if name == "cpu":
+            return self.milli_cpu
+        if name == "memory":
+            return self.memory
+        if name == "ephemeral-storage":
+            return self.ephemeral_storage
+        return next((amount for scalar, amount in self.scalars if scalar == name), 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodResources:
+    """The requests of a pod as the different parts of the scheduler see them."""
+
+    # What a node must have free: max(sum of containers, init containers) + overhead.
+    fit: Resources
+    # What the pod takes once it is on a node (v1.16 forgets init containers here).
+    requested: Resources
+    # `requested` with 100m / 200Mi for each container that names no cpu / memory.
+    non_zero_milli_cpu: int
+    non_zero_memory: int
+    # What a resource score adds for the incoming pod: differs from non_zero_* only in v1.20,
+    # where the overhead's cpu is added in whole cores (Upstream: resource_allocation.go).
+    score_milli_cpu: int
+    score_memory: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPort:
+    """A port claimed on the node; the address 0.0.0.0 means every address."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffinityTerm:
+    """One term of pod (anti-)affinity with its namespaces resolved against the pod's own.
+
+    `weight` is 0 for a required term. Upstream: framework.AffinityTerm.
+    """
+
+    namespaces: frozenset[str]
+    selector: LabelSelector | None
+    topology_key: str
+    namespace_selector: LabelSelector | None
+    weight: int = 0
+
+    def matches(
+        self,
+        namespace: str,
+        labels: Mapping[str, str],
+        namespace_labels: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Is a pod with these labels in this namespace meant by the term?"""
+        if namespace not in self.namespaces and not (
+            self.namespace_selector is not None
+            and self.namespace_selector.matches(namespace_labels or {})
+        ):
+            return False
+        # A term without a selector selects nothing. Upstream: LabelSelectorAsSelector(nil).
+        return self.selector is not None and self.selector.matches(labels)
+
+
+class PodInfo:
+    """A pod with everything that is parsed from its spec; `pod` is the manifest it came from."""
+
+    __slots__ = (
+        "_affinity",
+        "key",
+        "node_name",
+        "pod",
+        "ports",
+        "priority",
+        "resources",
+        "rules",
+        "uid",
+    )
+
+    def __init__(self, pod: Pod, rules: ResourceRules, *, node_name: str | None = None) -> None:
+        self.pod = pod
+        self.key = pod.key
+        self.uid = pod.uid
+        self.rules = rules
+        self.node_name: str = pod.node_name if node_name is None else node_name
+        self.priority: int = pod.priority
+        self.resources, self.ports, self._affinity = _parsed(pod, rules)
+
+    @property
+    def affinity(self) -> PodAffinity:
+        """The pod's own terms of pod affinity and anti-affinity."""
+        return self._affinity
+
+    @property
+    def has_affinity(self) -> bool:
+        """Is any pod affinity or anti-affinity written down, even if it is empty?"""
+        return self._affinity.present
+
+    def assigned_to(self, node_name: str) -> PodInfo:
+        """The same pod with another node name; everything parsed is shared."""
+        return self._copy(self.pod, node_name)
+
+    def updated(self, pod: Pod) -> PodInfo:
+        """The info of a newer version of this pod."""
+        return PodInfo(pod, self.rules)
+
+    def _copy(self, pod: Pod, node_name: str) -> PodInfo:
+        info = PodInfo.__new__(PodInfo)
+        info.pod = pod
+        info.key = self.key
+        info.uid = pod.uid
+        info.rules = self.rules
+        info.node_name = node_name
+        info.priority = self.priority
+        info.resources = self.resources
+        info.ports = self.ports
+        info._affinity = self._affinity
+        return info
+
+    def __repr__(self) -> str:
+        return f"PodInfo({self.key!r}, node_name={self.node_name!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodAffinity:
+    """The four lists of pod (anti-)affinity terms of one pod."""
+
+    present: bool = False
+    required: tuple[AffinityTerm, ...] = ()
+    preferred: tuple[AffinityTerm, ...] = ()
+    required_anti: tuple[AffinityTerm, ...] = ()
+    preferred_anti: tuple[AffinityTerm, ...] = ()
+
+
+NO_AFFINITY = PodAffinity()
+PRESENT_BUT_EMPTY = PodAffinity(present=True)
+
+
+def pod_resources(pod: Manifest, rules: ResourceRules) -> PodResources:
+    """What the pod of this manifest requests under these rules; equal specs share one answer.
+
+    Raises:
+        QuantityError: a request is not a quantity.
+    """
+    spec: Manifest = pod.get("spec") or {}
+    return _requests_and_ports(pod, spec, rules)[0]
+
+
+def host_ports(pod: Manifest, rules: ResourceRules) -> tuple[HostPort, ...]:
+    """The ports the pod takes on its node. Upstream: util.GetHostPorts()."""
+    spec: Manifest = pod.get("spec") or {}
+    return _requests_and_ports(pod, spec, rules)[1]
+
+
+def is_scalar_resource_name(name: str) -> bool:
+    """Is this neither cpu, memory, storage nor pods, but counted? Upstream: IsScalarResourceName()."""
+    return (
+        is_extended_resource_name(name)
+        or name.startswith((_HUGE_PAGES, _ATTACHABLE_VOLUMES))
+        or _NATIVE_PREFIX in name
+    )
+
+
+def is_extended_resource_name(name: str) -> bool:
+    """A resource outside kubernetes.io with a domain. Upstream: IsExtendedResourceName()."""
+    return "/" in name and _NATIVE_PREFIX not in name and not name.startswith("requests.")
+
+
+def parse_affinity(affinity: Manifest, namespace: str, labels: Mapping[str, str]) -> PodAffinity:
+    """Read the podAffinity and podAntiAffinity of a spec.affinity.
+
+    *labels* are the pod's own: matchLabelKeys and mismatchLabelKeys take their values from them.
+    """
+    if not affinity.get("podAffinity") and affinity.get("podAntiAffinity") is None:
+        return NO_AFFINITY if affinity.get("podAffinity") is None else PRESENT_BUT_EMPTY
+    essence = orjson.dumps((affinity.get("podAffinity"), affinity.get("podAntiAffinity")))
+    if b"atchLabelKeys" not in essence:
+        labels = {}
+    return _parse_affinity(essence, namespace, tuple(sorted(labels.items())))
+
+
+@lru_cache(maxsize=16384)
+def _parse_affinity(
+    essence: bytes, namespace: str, label_items: tuple[tuple[str, str], ...]
+) -> PodAffinity:
+    wanted, unwanted = orjson.loads(essence)
+    labels = dict(label_items)
+    return PodAffinity(
+        present=True,
+        required=_required_terms(wanted, namespace, labels),
+        preferred=_preferred_terms(wanted, namespace, labels),
+        required_anti=_required_terms(unwanted, namespace, labels),
+        preferred_anti=_preferred_terms(unwanted, namespace, labels),
+    )
+
+
+def _parsed(
+    pod: Pod, rules: ResourceRules
+) -> tuple[PodResources, tuple[HostPort, ...], PodAffinity]:
+    """Everything derived from the spec, kept on the pod for its later versions."""
+    name = f"pod_info {rules.version}"
+    known = pod.template.get(name)
+    # What a resize made of the requests stands in the status, which the template outlives.
+    resized = rules.modern and _resized(pod.raw) is not None
+    if known is not None and not resized:
+        return known
+    spec = pod.spec
+    affinity = _section(spec, "affinity")
+    parsed = (
+        *_requests_and_ports(pod.raw, spec, rules),
+        parse_affinity(affinity, pod.namespace, pod.labels) if affinity else NO_AFFINITY,
+    )
+    if not resized:
+        pod.template[name] = parsed
+    return parsed
+
+
+def _section(manifest: Manifest, name: str) -> Manifest:
+    return manifest.get(name) or {}
+
+
+def _items(manifest: Manifest, name: str) -> Sequence[Manifest]:
+    return manifest.get(name) or ()
+
+
+def _required_terms(
+    side: Manifest | None, namespace: str, labels: Mapping[str, str]
+) -> tuple[AffinityTerm, ...]:
+    terms = (side or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+    return tuple(_term(term, namespace, labels, 0) for term in terms)
+
+
+def _preferred_terms(
+    side: Manifest | None, namespace: str, labels: Mapping[str, str]
+) -> tuple[AffinityTerm, ...]:
+    terms = (side or {}).get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+    return tuple(
+        _term(
+            term.get("podAffinityTerm") or {},
+            namespace,
+            labels,
+            term.get("weight") or 0,
+        )
+        for term in terms
+    )
+
+
+def _term(term: Manifest, namespace: str, labels: Mapping[str, str], weight: int) -> AffinityTerm:
+    namespaces: Sequence[str] = term.get("namespaces") or ()
+    namespace_selector: Manifest | None = term.get("namespaceSelector")
+    if not namespaces and namespace_selector is None:
+        namespaces = (namespace,)
+    selector: Manifest | None = term.get("labelSelector")
+    return AffinityTerm(
+        namespaces=frozenset(namespaces),
+        selector=(
+            None
+            if selector is None
+            else LabelSelector.parse(_with_label_keys(term, selector, labels))
+        ),
+        topology_key=term.get("topologyKey") or "",
+        namespace_selector=(
+            None if namespace_selector is None else LabelSelector.parse(namespace_selector)
+        ),
+        weight=weight,
+    )
+
+
+def _with_label_keys(term: Manifest, selector: Manifest, labels: Mapping[str, str]) -> Manifest:
+    """Merge (mis)matchLabelKeys into the selector, as the API server does at creation.
+
+    Upstream: registry/core/pod/strategy.go applyMatchLabelKeysAndMismatchLabelKeys(); a key that
+    the pod does not carry is passed over. A manifest that was read back from a real cluster is
+    already merged, and merging it again would only repeat a requirement.
+    """
+    merged: list[Any] = list(cast("Iterable[Any]", selector.get("matchExpressions") or ()))
+    for keys, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for key in term.get(keys) or ():
+            if key in labels:
+                requirement = {
+                    "key": key,
+                    "operator": operator,
+                    "values": [labels[key]],
+                }
+                if requirement not in merged:
+                    merged.append(requirement)
+    if not merged:
+        return selector
+    return {**selector, "matchExpressions": merged}
+
+
+def _requests_and_ports(
+    pod: Manifest, spec: Manifest, rules: ResourceRules
+) -> tuple[PodResources, tuple[HostPort, ...]]:
+    essence = orjson.dumps(
+        (
+            [_container_essence(container) for container in spec.get("containers") or ()],
+            [_container_essence(container) for container in spec.get("initContainers") or ()],
+            spec.get("overhead"),
+            spec.get("resources"),
+            _resized(pod) if rules.modern else None,
+        )
+    )
+    return _parse_essence(essence, rules)
+
+
+def _container_essence(container: Manifest) -> tuple[Any, ...]:
+    resources: Manifest = container.get("resources") or {}
+    ports = container.get("ports")
+    return (
+        container.get("name"),
+        resources.get("requests"),
+        container.get("restartPolicy"),
+        [
+            (port.get("hostIP"), port.get("protocol"), port["hostPort"])
+            for port in ports
+            if port.get("hostPort")
+        ]
+        if ports
+        else None,
+    )
+
+
+def _resized(pod: Manifest) -> list[tuple[Any, ...]] | None:
+    """The container statuses that say how much is allocated, and whether a resize is infeasible.
+
+    Upstream: PodResourcesOptions.UseStatusResources, in force since InPlacePodVerticalScaling.
+    """
+    status: Manifest | None = pod.get("status")
+    if not status:
+        return None
+    statuses = (*_items(status, "containerStatuses"), *_items(status, "initContainerStatuses"))
+    resized: list[tuple[Any, ...]] = [
+        (
+            entry.get("name"),
+            _section(entry, "resources").get("requests"),
+            entry.get("allocatedResources"),
+        )
+        for entry in statuses
+        if entry.get("resources") is not None
+    ]
+    if not resized:
+        return None
+    infeasible = any(
+        condition.get("type") == "PodResizePending" and condition.get("reason") == "Infeasible"
+        for condition in _items(status, "conditions")
+    )
+    return [("", infeasible, None), *resized]
+
+
+@lru_cache(maxsize=16384)
+def _parse_essence(
+    essence: bytes, rules: ResourceRules
+) -> tuple[PodResources, tuple[HostPort, ...]]:
+    containers, init_containers, overhead, pod_level, resized = orjson.loads(essence)
+    ports: list[HostPort] = []
+    for _, _, restart_policy, claimed in (*containers, *init_containers):
+        init = restart_policy is not None
+        if claimed and (not init or (rules.modern and restart_policy == "Always")):
+            ports += [
+                HostPort(ip=ip or "0.0.0.0", protocol=protocol or "TCP", port=port)
+                for ip, protocol, port in claimed
+            ]
+    if rules.modern:
+        return _modern(containers, init_containers, overhead, pod_level, resized), tuple(ports)
+    return _classic(containers, init_containers, overhead, rules), tuple(ports)
+
+
+def _classic(
+    containers: list[tuple[Any, ...]],
+    init_containers: list[tuple[Any, ...]],
+    overhead: Manifest | None,
+    rules: ResourceRules,
+) -> PodResources:
+    """v1.16 and v1.20: every container's quantity is rounded, then added."""
+    fit: dict[str, int] = {}
+    cpu = memory = 0
+    for _, requests, *_ in containers:
+        _add(fit, _rounded(requests))
+        cpu += _non_zero(requests, "cpu")
+        memory += _non_zero(requests, "memory")
+    occupied = dict(fit)
+    for _, requests, *_ in init_containers:
+        amounts = _rounded(requests)
+        _raise(fit, amounts)
+        if rules.init_containers_occupy:
+            _raise(occupied, amounts)
+            cpu = max(cpu, _non_zero(requests, "cpu"))
+            memory = max(memory, _non_zero(requests, "memory"))
+    score_cpu, score_memory = cpu, memory
+    if rules.overhead and overhead:
+        extra = _rounded(overhead)
+        _add(fit, extra)
+        _add(occupied, extra)
+        cpu += extra.get("cpu", 0)
+        memory += extra.get("memory", 0)
+        # Upstream: calculatePodResourceRequest() adds overhead.Value(), whole cores, to milli.
+        score_cpu += parse(overhead["cpu"]).value if "cpu" in overhead else 0
+        score_memory += extra.get("memory", 0)
+    return PodResources(
+        fit=_as_resources(fit),
+        requested=_as_resources(occupied),
+        non_zero_milli_cpu=cpu,
+        non_zero_memory=memory,
+        score_milli_cpu=score_cpu,
+        score_memory=score_memory,
+    )
+
+
+def _modern(
+    containers: list[tuple[Any, ...]],
+    init_containers: list[tuple[Any, ...]],
+    overhead: Manifest | None,
+    pod_level: Manifest | None,
+    resized: list[Any] | None,
+) -> PodResources:
+    """v1.34: exact sums of nano-units, rounded once at the end. Upstream: PodRequests()."""
+    pod_requests = _pod_level_requests(pod_level)
+    no_defaults: dict[str, int] = {}
+    fit = _sum_up(containers, init_containers, overhead, pod_requests, None, no_defaults)
+    taken = (
+        _sum_up(containers, init_containers, overhead, pod_requests, resized, no_defaults)
+        if resized
+        else fit
+    )
+    # With pod-level requests only what nobody names is defaulted. Upstream:
+    # getNonMissingContainerRequests().
+    defaults = {
+        name: amount
+        for name, amount in _DEFAULT_REQUESTS.items()
+        if not pod_requests or name not in taken
+    }
+    non_zero = _sum_up(containers, init_containers, overhead, pod_requests, resized, defaults)
+    cpu = _round_up(non_zero.get("cpu", 0), _MILLI)
+    memory = _round_up(non_zero.get("memory", 0), NANO)
+    return PodResources(
+        fit=_rounded_resources(fit),
+        requested=_rounded_resources(taken),
+        non_zero_milli_cpu=cpu,
+        non_zero_memory=memory,
+        score_milli_cpu=cpu,
+        score_memory=memory,
+    )
+
+
+def _sum_up(
+    containers: list[tuple[Any, ...]],
+    init_containers: list[tuple[Any, ...]],
+    overhead: Manifest | None,
+    pod_requests: dict[str, int],
+    resized: list[Any] | None,
+    defaults: dict[str, int],
+) -> dict[str, int]:
+    statuses = {entry[0]: entry for entry in resized[1:]} if resized else {}
+    infeasible = bool(resized and resized[0][1])
+    total: dict[str, int] = {}
+    for name, requests, *_ in containers:
+        _add(total, _container_nanos(requests, statuses.get(name), infeasible, defaults))
+    # Sidecars run on; an ordinary init container runs beside those started before it.
+    sidecars: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for name, requests, restart_policy, _ in init_containers:
+        if restart_policy == "Always":
+            amounts = _container_nanos(requests, statuses.get(name), infeasible, defaults)
+            _add(total, amounts)
+            _add(sidecars, amounts)
+            _raise(peak, sidecars)
+        else:
+            amounts = _container_nanos(requests, None, infeasible, defaults)
+            _add(amounts, sidecars)
+            _raise(peak, amounts)
+    _raise(total, peak)
+    total.update(pod_requests)
+    _add(total, _nanos(overhead))
+    return total
+
+
+def _container_nanos(
+    requests: Manifest | None, status: Any, infeasible: bool, defaults: dict[str, int]
+) -> dict[str, int]:
+    amounts = _nanos(requests)
+    if status is not None:
+        # Upstream: determineContainerReqs(): the most of desired, allocated and actuated.
+        _, actual, allocated = status
+        if infeasible:
+            amounts = {}
+        _raise(amounts, _nanos(actual))
+        _raise(amounts, _nanos(allocated))
+    return {**defaults, **amounts}
+
+
+def _pod_level_requests(pod_level: Manifest | None) -> dict[str, int]:
+    requests: Manifest = (pod_level or {}).get("requests") or {}
+    return {
+        name: parse(amount).nanos
+        for name, amount in requests.items()
+        if name in ("cpu", "memory") or name.startswith(_HUGE_PAGES)
+    }
+
+
+def _nanos(amounts: Manifest | None) -> dict[str, int]:
+    return {name: parse(amount).nanos for name, amount in (amounts or {}).items()}
+
+
+def _rounded(amounts: Manifest | None) -> dict[str, int]:
+    return {
+        name: parse(amount).milli_value if name == "cpu" else parse(amount).value
+        for name, amount in (amounts or {}).items()
+    }
+
+
+def _non_zero(requests: Manifest | None, name: str) -> int:
+    # An explicit zero stays zero. Upstream: GetNonzeroRequests().
+    if requests is None or name not in requests:
+        return DEFAULT_MILLI_CPU_REQUEST if name == "cpu" else DEFAULT_MEMORY_REQUEST
+    quantity = parse(requests[name])
+    return quantity.milli_value if name == "cpu" else quantity.value
+
+
+def _add(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+    for name, amount in amounts.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+    for name, amount in amounts.items():
+        if amount > total.get(name, 0) or name not in total:
+            total[name] = amount
+
+
+def _rounded_resources(nanos: dict[str, int]) -> Resources:
+    return _as_resources(
+        {
+            name: _round_up(amount, _MILLI if name == "cpu" else NANO)
+            for name, amount in nanos.items()
+        }
+    )
+
+
+def _round_up(nanos: int, unit: int) -> int:
+    whole = -(-abs(nanos) // unit)
+    return whole if nanos >= 0 else -whole
+
+
+def _as_resources(amounts: dict[str, int]) -> Resources:
+    return Resources(
+        milli_cpu=amounts.get("cpu", 0),
+        memory=amounts.get("memory", 0),
+        ephemeral_storage=amounts.get("ephemeral-storage", 0),
+        scalars=tuple(sorted(item for item in amounts.items() if is_scalar_resource_name(item[0]))),
+    )

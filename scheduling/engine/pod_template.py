@@ -1,0 +1,250 @@
+"""The scheduling-relevant part of a pod's spec, parsed once for all pods made from it.
+
+A `PodTemplate` is what per-template caches are keyed by: two pods with equal templates get the
+same verdict from every plugin that looks at one node only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from kscope.sim.selectors import LabelSelector, NodeSelector
+
+if TYPE_CHECKING:
+    from scheduling.engine.pod_info import PodInfo
+
+Manifest = Mapping[str, Any]
+
+_SPEC_KEYS = (
+    "affinity",
+    "hostNetwork",
+    "nodeName",
+    "nodeSelector",
+    "overhead",
+    "resources",
+    "tolerations",
+    "topologySpreadConstraints",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint of a node."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """One toleration. Upstream: core/v1/toleration.go ToleratesTaint()."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether this toleration makes up for *taint*."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if self.operator in ("", "Equal"):
+            return self.value == taint.value
+        return self.operator == "Exists"
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredNodeAffinity:
+    """`nodeSelector` and the required node affinity, which must both hold.
+
+    `terms` is None when no required node affinity is written; an affinity without terms matches
+    nothing. Upstream: component-helpers nodeaffinity.GetRequiredNodeAffinity().
+    """
+
+    node_selector: tuple[tuple[str, str], ...] = ()
+    terms: NodeSelector | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every node matches."""
+        return not self.node_selector and self.terms is None
+
+    def matches(self, labels: Mapping[str, str], name: str) -> bool:
+        """Whether the node of these labels and this name is allowed."""
+        if any(labels.get(key) != value for key, value in self.node_selector):
+            return False
+        return self.terms is None or self.terms.matches(labels, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpreadConstraint:
+    """One topology spread constraint, defaults filled in, matchLabelKeys merged."""
+
+    max_skew: int
+    topology_key: str
+    is_hard: bool
+    selector: LabelSelector | None
+    selects_all: bool = False
+    min_domains: int = 1
+    honors_affinity: bool = True
+    honors_taints: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodTemplate:
+    """See the module. `number` is the rank of first use in this engine: its identity."""
+
+    number: int
+    namespace: str
+    node_name: str
+    tolerations: tuple[Toleration, ...]
+    required_affinity: RequiredNodeAffinity
+    preferred_nodes: tuple[tuple[int, NodeSelector], ...]
+    named_nodes: frozenset[str] | None
+    images: tuple[str, ...]
+    container_count: int
+    spread: tuple[SpreadConstraint, ...]
+    asks_host_ports: bool
+
+
+@dataclass(slots=True)
+class TemplateRegistry:
+    """All templates seen so far. Part of the engine's state."""
+
+    known: dict[bytes, PodTemplate] = field(default_factory=dict[bytes, PodTemplate])
+
+    def of(self, pod: PodInfo) -> PodTemplate:
+        """The template of *pod*, parsed when it is the first of its kind."""
+        key = _essence(pod)
+        template = self.known.get(key)
+        if template is None:
+            template = self.known[key] = _parse(pod, len(self.known))
+        return template
+
+
+def _essence(pod: PodInfo) -> bytes:
+    raw = pod.pod.raw
+    spec: Manifest = raw.get("spec") or {}
+    essence: dict[str, Any] = {name: spec[name] for name in _SPEC_KEYS if name in spec}
+    essence["c"] = [
+        (c.get("image"), c.get("ports"), c.get("resources")) for c in spec.get("containers") or ()
+    ]
+    if spec.get("initContainers"):
+        essence["i"] = [
+            (c.get("image"), c.get("ports"), c.get("resources"), c.get("restartPolicy"))
+            for c in spec["initContainers"]
+        ]
+    if spec.get("volumes"):
+        essence["v"] = [volume["image"] for volume in spec["volumes"] if "image" in volume]
+    essence["n"] = pod.pod.namespace
+    key = orjson.dumps(essence)
+    if b"atchLabelKeys" in key:
+        key += orjson.dumps(pod.pod.labels, option=orjson.OPT_SORT_KEYS)
+    return key
+
+
+def _parse(pod: PodInfo, number: int) -> PodTemplate:
+    spec: Manifest = pod.pod.raw.get("spec") or {}
+    affinity: Manifest = spec.get("affinity") or {}
+    node_affinity: Manifest = affinity.get("nodeAffinity") or {}
+    required: Manifest | None = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    images = [container.get("image") or "" for container in containers]
+    for volume in spec.get("volumes") or ():
+        if volume.get("image"):
+            images.append(volume["image"].get("reference") or "")
+    return PodTemplate(
+        number=number,
+        namespace=pod.pod.namespace,
+        node_name=spec.get("nodeName") or "",
+        tolerations=parse_tolerations(spec),
+        required_affinity=RequiredNodeAffinity(
+            node_selector=tuple(sorted((spec.get("nodeSelector") or {}).items())),
+            terms=None if required is None else NodeSelector.parse(required),
+        ),
+        preferred_nodes=_preferred_nodes(node_affinity),
+        named_nodes=_named_nodes(required),
+        images=tuple(images),
+        container_count=len(containers),
+        spread=tuple(
+            _spread_constraint(constraint, pod.pod.labels)
+            for constraint in spec.get("topologySpreadConstraints") or ()
+        ),
+        asks_host_ports=bool(pod.ports),
+    )
+
+
+def parse_tolerations(spec: Manifest) -> tuple[Toleration, ...]:
+    """The tolerations of a pod spec."""
+    return tuple(
+        Toleration(
+            key=entry.get("key") or "",
+            operator=entry.get("operator") or "",
+            value=entry.get("value") or "",
+            effect=entry.get("effect") or "",
+        )
+        for entry in spec.get("tolerations") or ()
+    )
+
+
+def _preferred_nodes(node_affinity: Manifest) -> tuple[tuple[int, NodeSelector], ...]:
+    terms = node_affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+    return tuple(
+        (
+            int(term.get("weight") or 0),
+            NodeSelector.parse({"nodeSelectorTerms": [term.get("preference") or {}]}),
+        )
+        for term in terms
+    )
+
+
+def _named_nodes(required: Manifest | None) -> frozenset[str] | None:
+    """The only nodes that metadata.name requirements leave, or None when they leave all.
+
+    Upstream: plugins/nodeaffinity/node_affinity.go PreFilter().
+    """
+    terms = (required or {}).get("nodeSelectorTerms") or ()
+    if not terms:
+        return None
+    named: set[str] = set()
+    for term in terms:
+        names: set[str] | None = None
+        for requirement in term.get("matchFields") or ():
+            if requirement.get("key") == "metadata.name" and requirement.get("operator") == "In":
+                values = set(requirement.get("values") or ())
+                names = values if names is None else names & values
+        if names is None:
+            return None
+        named |= names
+    return frozenset(named)
+
+
+def _spread_constraint(constraint: Manifest, labels: Mapping[str, str]) -> SpreadConstraint:
+    selector: Manifest | None = constraint.get("labelSelector")
+    keys = constraint.get("matchLabelKeys") or ()
+    if selector is not None and keys:
+        pinned = [
+            {"key": key, "operator": "In", "values": [labels[key]]} for key in keys if key in labels
+        ]
+        expressions = [*(selector.get("matchExpressions") or ()), *pinned]
+        selector = {**selector, "matchExpressions": expressions}
+    empty = selector is not None and not (
+        selector.get("matchLabels") or selector.get("matchExpressions")
+    )
+    return SpreadConstraint(
+        max_skew=int(constraint.get("maxSkew") or 1),
+        topology_key=constraint.get("topologyKey") or "",
+        is_hard=(constraint.get("whenUnsatisfiable") or "DoNotSchedule") == "DoNotSchedule",
+        selector=None if selector is None else LabelSelector.parse(selector),
+        selects_all=empty,
+        min_domains=int(constraint.get("minDomains") or 1),
+        honors_affinity=(constraint.get("nodeAffinityPolicy") or "Honor") == "Honor",
+        honors_taints=(constraint.get("nodeTaintsPolicy") or "Ignore") == "Honor",
+    )

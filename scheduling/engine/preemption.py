@@ -1,0 +1,334 @@
+"""Making room by evicting pods of lower priority.
+
+Upstream: framework/preemption/preemption.go and plugins/defaultpreemption (1.34);
+core/generic_scheduler.go Preempt() (1.16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kscope.sim.objects import ApiObject
+from kscope.sim.selectors import LabelSelector
+from kscope.sim.units import nanoseconds_of
+from scheduling.engine.framework import Code, CycleState, Status
+from scheduling.engine.handle import Handle
+from scheduling.engine.messages import fit_error
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.runtime import Framework, Nominated, Search
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NEVER = "not eligible due to preemptionPolicy=Never."
+TERMINATING = "not eligible due to a terminating pod on the nominated node."
+
+# A pod that has not started yet counts as the most recent. Upstream: GetPodStartTime().
+_NOT_STARTED = 1 << 62
+_PRIORITY_OFFSET = 1 << 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptionRules:
+    """What differs between versions.
+
+    `budgets_count_down`: victims of one node use a budget up together, not each alone.
+    `needs_victims`: a node without pods of lower priority is no candidate.
+    `sorts_victims`: victims are put in order of importance again after the reprieve.
+    """
+
+    budgets_count_down: bool = True
+    needs_victims: bool = True
+    sorts_victims: bool = True
+    checks_policy: bool = True
+
+
+@dataclass(slots=True)
+class Candidate:
+    """One node that would do, and what it would cost."""
+
+    row: int
+    node: str
+    victims: list[PodInfo]
+    reprieved: list[PodInfo]
+    violations: int
+
+
+@dataclass(slots=True)
+class Preemption:
+    """What came of an attempt to preempt."""
+
+    candidates: list[Candidate] = field(default_factory=list[Candidate])
+    chosen: Candidate | None = None
+    # The rungs of the choice: name → nodes still in the race.
+    rungs: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
+    statuses: dict[str, Status] = field(default_factory=dict[str, Status])
+    message: str = ""
+
+
+class Evaluator:
+    """Looks for the node where evictions would help most and hurt least."""
+
+    def __init__(self, framework: Framework, handle: Handle, rules: PreemptionRules) -> None:
+        self._framework = framework
+        self._table = handle.table
+        self._listers = handle.listers
+        self._rules = rules
+
+    def preempt(
+        self, search: Search, nominated: Nominated, nominated_node: str = ""
+    ) -> Preemption:
+        """Find victims for the pod that *search* found no node for."""
+        pod = search.state.pod
+        refusal = self._not_eligible(search, nominated_node)
+        if refusal:
+            return Preemption(message=refusal)
+        outcome = Preemption()
+        budgets = list(self._listers.all("PodDisruptionBudget"))
+        for row in self._potential_rows(search):
+            name = self._table.name(row)
+            result = self._select_victims(search.state, row, budgets, nominated)
+            if isinstance(result, Candidate):
+                outcome.candidates.append(result)
+            else:
+                outcome.statuses[name] = result
+        if outcome.candidates:
+            outcome.candidates.sort(key=_node_name)
+            outcome.chosen = self._choose(outcome)
+        else:
+            outcome.message = self._fit_error(outcome)
+        assert pod is search.state.pod
+        return outcome
+
+    def _not_eligible(self, search: Search, nominated_node: str) -> str:
+        """Upstream: PodEligibleToPreemptOthers()."""
+        pod = search.state.pod
+        if self._rules.checks_policy and pod.pod.spec.get("preemptionPolicy") == "Never":
+            return NEVER
+        row = self._table.rows.get(nominated_node, -1)
+        if row < 0 or self._is_unresolvable(search, row):
+            return ""
+        for other in self._table.pods[row].values():
+            if other.priority < pod.priority and other.pod.deletion_timestamp:
+                return TERMINATING
+        return ""
+
+    def _is_unresolvable(self, search: Search, row: int) -> bool:
+        verdicts = search.verdicts
+        for place in np.flatnonzero(verdicts.rows == row).tolist():
+            plugin, code = int(verdicts.plugin[place]), int(verdicts.code[place])
+            if plugin:
+                status = self._framework.explain(search.state, plugin, code)
+                return status.code is Code.UNRESOLVABLE
+        return False
+
+    def _potential_rows(self, search: Search) -> list[int]:
+        """Rows whose refusal evictions might undo. Upstream: NodesForStatusCode()."""
+        verdicts = search.verdicts
+        resolvable: dict[tuple[int, int], bool] = {}
+        rows: list[int] = []
+        for row, plugin, code in zip(
+            verdicts.rows.tolist(), verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True
+        ):
+            key = (plugin, code)
+            if key not in resolvable:
+                status = self._framework.explain(search.state, plugin, code)
+                resolvable[key] = status.code is Code.UNSCHEDULABLE
+            if resolvable[key]:
+                rows.append(row)
+        return rows
+
+    # -- victims ---------------------------------------------------------------------------------
+
+    def _select_victims(
+        self, state: CycleState, row: int, budgets: Sequence[ApiObject], nominated: Nominated
+    ) -> Candidate | Status:
+        """Upstream: SelectVictimsOnNode(). The table is as before when this returns."""
+        before = dict(self._table.pods[row])
+        lower = [pod for pod in before.values() if pod.priority < state.pod.priority]
+        if not lower and self._rules.needs_victims:
+            return Status(Code.UNRESOLVABLE, (NO_VICTIMS,))
+        waiting = [
+            other
+            for other in nominated.at(row)
+            if other.priority >= state.pod.priority and other.uid != state.pod.uid
+        ]
+        off: dict[str, PodInfo] = {}
+        try:
+            for pod in lower:
+                self._take_off(state, row, pod, off)
+            refusal = self._verdict(state, row, waiting)
+            if refusal is not None:
+                return refusal
+            return self._reprieve(state, row, lower, budgets, waiting, off)
+        finally:
+            for pod in list(off.values()):
+                self._put_back(state, row, pod, off)
+            self._table.pods[row] = before
+
+    def _reprieve(
+        self,
+        state: CycleState,
+        row: int,
+        lower: list[PodInfo],
+        budgets: Sequence[ApiObject],
+        waiting: list[PodInfo],
+        off: dict[str, PodInfo],
+    ) -> Candidate:
+        """Put pods back, the most important first, as long as the preemptor still fits."""
+        lower.sort(key=importance)
+        violating, others = self._split_by_budget(lower, budgets)
+        victims: list[PodInfo] = []
+        reprieved: list[PodInfo] = []
+        violations = 0
+        for pod in (*violating, *others):
+            self._put_back(state, row, pod, off)
+            if self._verdict(state, row, waiting) is None:
+                reprieved.append(pod)
+                continue
+            self._take_off(state, row, pod, off)
+            victims.append(pod)
+            violations += pod in violating
+        if self._rules.sorts_victims:
+            victims.sort(key=importance)
+        return Candidate(row, self._table.name(row), victims, reprieved, violations)
+
+    def _take_off(
+        self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]
+    ) -> None:
+        self._table.remove_pod(row, pod.key)
+        self._framework.update_state(state, pod, row, -1)
+        off[pod.key] = pod
+
+    def _put_back(
+        self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]
+    ) -> None:
+        self._table.add_pod(row, pod)
+        self._framework.update_state(state, pod, row, 1)
+        del off[pod.key]
+
+    def _verdict(self, state: CycleState, row: int, waiting: list[PodInfo]) -> Status | None:
+        """None when the pod fits the row as it is, with and without the *waiting* pods."""
+        found = (0, 0)
+        if waiting:
+            found = self._framework.filter_one_with(state, row, waiting)
+        if found[0] == 0:
+            found = self._framework.filter_one(state, row)
+        return None if found[0] == 0 else self._framework.explain(state, *found)
+
+    def _split_by_budget(
+        self, pods: list[PodInfo], budgets: Sequence[ApiObject]
+    ) -> tuple[list[PodInfo], list[PodInfo]]:
+        """Pods whose eviction breaks a disruption budget, and the others.
+
+        Upstream: filterPodsWithPDBViolation().
+        """
+        left = [int(budget.status.get("disruptionsAllowed") or 0) for budget in budgets]
+        violating: list[PodInfo] = []
+        others: list[PodInfo] = []
+        for pod in pods:
+            violated = False
+            for place, budget in enumerate(budgets):
+                if not _covers(budget, pod):
+                    continue
+                if self._rules.budgets_count_down:
+                    if pod.pod.name in (budget.status.get("disruptedPods") or ()):
+                        continue
+                    left[place] -= 1
+                    violated |= left[place] < 0
+                else:
+                    violated |= left[place] <= 0
+            (violating if violated else others).append(pod)
+        return violating, others
+
+    # -- choice ----------------------------------------------------------------------------------
+
+    def _choose(self, outcome: Preemption) -> Candidate:
+        """The rungs, each leaving the best of what the one before left.
+
+        Upstream: pickOneNodeForPreemption().
+        """
+        left = outcome.candidates
+        for candidate in left:
+            if not candidate.victims:
+                outcome.rungs.append(("no victims", [candidate.node]))
+                return candidate
+        for name, cost in (
+            ("fewest PDB violations", _violations),
+            ("lowest highest priority", _highest_priority),
+            ("smallest priority sum", _priority_sum),
+            ("fewest victims", _victim_count),
+            ("latest start time", _minus_start_time),
+        ):
+            best = min(cost(candidate) for candidate in left)
+            left = [candidate for candidate in left if cost(candidate) == best]
+            outcome.rungs.append((name, [candidate.node for candidate in left]))
+            if len(left) == 1:
+                break
+        return left[0]
+
+    def _fit_error(self, outcome: Preemption) -> str:
+        reasons: dict[str, int] = {}
+        for status in outcome.statuses.values():
+            for reason in status.reasons:
+                reasons[reason] = reasons.get(reason, 0) + 1
+        count = len(self._table)
+        hopeless = count - len(outcome.statuses)
+        if hopeless:
+            reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + hopeless
+        return fit_error(count, reasons)
+
+
+def start_time(pod: PodInfo) -> int:
+    """When the pod started, in virtual nanoseconds; beyond all times when it has not."""
+    started = pod.pod.status.get("startTime")
+    return nanoseconds_of(started) if started else _NOT_STARTED
+
+
+def importance(pod: PodInfo) -> tuple[int, int]:
+    """Sort key, the most important first. Upstream: util.MoreImportantPod()."""
+    return -pod.priority, start_time(pod)
+
+
+def _covers(budget: ApiObject, pod: PodInfo) -> bool:
+    if budget.namespace != pod.pod.namespace or not pod.pod.labels:
+        return False
+    selector: dict[str, Any] | None = budget.spec.get("selector")
+    # A budget with an absent or empty selector covers nothing.
+    if not selector or not (selector.get("matchLabels") or selector.get("matchExpressions")):
+        return False
+    return LabelSelector.parse(selector).matches(pod.pod.labels)
+
+
+def _node_name(candidate: Candidate) -> str:
+    return candidate.node
+
+
+def _violations(candidate: Candidate) -> int:
+    return candidate.violations
+
+
+def _highest_priority(candidate: Candidate) -> int:
+    # Upstream looks at the first victim, which is the highest only if they are in order.
+    return candidate.victims[0].priority
+
+
+def _priority_sum(candidate: Candidate) -> int:
+    # The offset keeps a few victims of negative priority from looking worse than many.
+    return sum(victim.priority + _PRIORITY_OFFSET for victim in candidate.victims)
+
+
+def _victim_count(candidate: Candidate) -> int:
+    return len(candidate.victims)
+
+
+def _minus_start_time(candidate: Candidate) -> int:
+    """The earliest start among the victims of highest priority, negated: latest is best.
+
+    Upstream: util.GetEarliestPodStartTime().
+    """
+    highest = max(victim.priority for victim in candidate.victims)
+    return -min(start_time(v) for v in candidate.victims if v.priority == highest)

@@ -1,0 +1,111 @@
+"""Which plugins run in which order with which weights: the default profiles, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduling.engine import names
+from scheduling.engine.framework import (
+    FilterPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
+from scheduling.engine.plugins.scheduling_gates import SchedulingGates
+from scheduling.engine.preemption import PreemptionRules
+from scheduling.engine.registry import factory_of
+from scheduling.engine.runtime import Framework, PluginSet
+
+V1_34 = "v1.34"
+V1_20 = "v1.20"
+V1_16 = "v1.16"
+V1_11 = "v1.11"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One scheduler's configuration.
+
+    `filters` are in the order in which they are asked, `scores` maps plugins to weights.
+    `percentage` is percentageOfNodesToScore; 0 means adaptive.
+    """
+
+    name: str
+    version: str
+    filters: tuple[str, ...]
+    scores: tuple[tuple[str, int], ...]
+    arguments: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict[str, Mapping[str, Any]]
+    )
+    percentage: int = 0
+    preemption: PreemptionRules = field(default_factory=PreemptionRules)
+    # v1.16 speaks of predicates: errors end the cycle, and messages are put together differently.
+    is_classic: bool = False
+
+    @property
+    def resource_rules(self) -> ResourceRules:
+        """How requests are added up."""
+        return RESOURCE_RULES[self.version]
+
+    def pre_enqueue(self) -> tuple[PreEnqueuePlugin, ...]:
+        """What may keep a pod out of the active queue."""
+        return () if self.is_classic else (SchedulingGates(),)
+
+    def build(self, handle: Handle) -> Framework:
+        """The plugins, ready to run.
+
+        Raises:
+            UnknownPlugin: the profile names a plugin that does not exist.
+        """
+        plugins = PluginSet()
+        weights = dict(self.scores)
+        for name in dict.fromkeys((*self.filters, *weights)):
+            plugin = factory_of(name)(self.arguments.get(name) or {}, handle)
+            plugins.by_name[name] = plugin
+            if name in self.filters:
+                if isinstance(plugin, PreFilterPlugin):
+                    plugins.pre_filter.append(plugin)
+                if isinstance(plugin, FilterPlugin):
+                    plugins.filter.append(plugin)
+            if name in weights:
+                if isinstance(plugin, PreScorePlugin):
+                    plugins.pre_score.append(plugin)
+                if isinstance(plugin, ScorePlugin):
+                    plugins.score.append((plugin, weights[name]))
+        return Framework(handle, plugins)
+
+
+MODERN = Profile(
+    name="default-scheduler",
+    version=V1_34,
+    filters=(
+        names.NODE_UNSCHEDULABLE,
+        names.NODE_NAME,
+        names.TAINT_TOLERATION,
+        names.NODE_AFFINITY,
+        names.NODE_PORTS,
+        names.NODE_RESOURCES_FIT,
+        names.VOLUME_RESTRICTIONS,
+        names.NODE_VOLUME_LIMITS,
+        names.VOLUME_BINDING,
+        names.VOLUME_ZONE,
+        names.POD_TOPOLOGY_SPREAD,
+        names.INTER_POD_AFFINITY,
+    ),
+    scores=(
+        (names.TAINT_TOLERATION, 3),
+        (names.NODE_AFFINITY, 2),
+        (names.NODE_RESOURCES_FIT, 1),
+        (names.POD_TOPOLOGY_SPREAD, 2),
+        (names.INTER_POD_AFFINITY, 2),
+        (names.NODE_RESOURCES_BALANCED_ALLOCATION, 1),
+        (names.IMAGE_LOCALITY, 1),
+    ),
+)
+
+PROFILES: Mapping[str, Profile] = {V1_34: MODERN}

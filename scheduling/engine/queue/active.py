@@ -1,0 +1,142 @@
+"""activeQ: the pods to be tried, highest priority first. And the pods being tried right now."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from scheduling.engine.queue.events import ClusterEvent
+from scheduling.engine.queue.heap import Entry, KeyedHeap, SortKey
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
+
+
+class QueueSort(Protocol):
+    """Orders activeQ. A QueueSort plugin gives a key instead of a comparison."""
+
+    def sort_key(self, info: QueuedPodInfo) -> SortKey:
+        """Smaller goes first."""
+        ...
+
+
+class PrioritySort:
+    """Priority, highest first; then who has been in the queue longest."""
+
+    name = "PrioritySort"
+
+    def sort_key(self, info: QueuedPodInfo) -> SortKey:
+        """Upstream: plugins/queuesort/priority_sort.go Less()."""
+        return (-info.pod_info.priority, info.timestamp)
+
+
+class ActiveQueue:
+    """The heap of pods that are ready to be tried."""
+
+    __slots__ = ("_heap", "_sort")
+
+    def __init__(self, sort: QueueSort) -> None:
+        self._heap = KeyedHeap()
+        self._sort = sort
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._heap
+
+    def get(self, key: str) -> QueuedPodInfo | None:
+        """The pod with this key, if it is here."""
+        return self._heap.get(key)
+
+    def put(self, info: QueuedPodInfo) -> None:
+        """Add the pod, or find its place again after it changed."""
+        self._heap.put(info, self._sort.sort_key(info))
+
+    def pop(self) -> QueuedPodInfo | None:
+        """Take out the first pod."""
+        return self._heap.pop()
+
+    def remove(self, key: str) -> QueuedPodInfo | None:
+        """Take out the pod with this key, if it is here."""
+        return self._heap.remove(key)
+
+    def ordered(self) -> list[Entry]:
+        """Every entry, first to last."""
+        return self._heap.ordered()
+
+    def sort_key(self, info: QueuedPodInfo) -> SortKey:
+        """What this queue would order the pod by."""
+        return self._sort.sort_key(info)
+
+
+class EventInFlight:
+    """A cluster event that arrived while some pod was being tried."""
+
+    __slots__ = ("event", "new", "old")
+
+    def __init__(self, event: ClusterEvent, old: Any, new: Any) -> None:
+        self.event = event
+        self.old = old
+        self.new = new
+
+
+class InFlight:
+    """The pods between pop and done, and the events each has missed.
+
+    Upstream: active_queue.go inFlightPods and inFlightEvents: one list of events in which every
+    popped pod marks where it began; events before the oldest mark are dropped.
+    """
+
+    __slots__ = ("_dropped", "_events", "_infos", "_marks", "_uids")
+
+    def __init__(self) -> None:
+        self._events: list[EventInFlight] = []
+        self._dropped = 0
+        self._marks: dict[str, int] = {}
+        self._infos: dict[str, QueuedPodInfo] = {}
+        self._uids: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._marks
+
+    def start(self, info: QueuedPodInfo) -> None:
+        """The pod was popped."""
+        uid = info.pod_info.uid
+        # A pod that is in flight twice keeps its first mark, or events would be lost to it.
+        self._marks.setdefault(uid, self._dropped + len(self._events))
+        self._infos[uid] = info
+        self._uids[info.key] = uid
+
+    def done(self, uid: str) -> QueuedPodInfo | None:
+        """The attempt is over; what the pod was, or None when it was not in flight."""
+        mark = self._marks.pop(uid, None)
+        if mark is None:
+            return None
+        info = self._infos.pop(uid)
+        if self._uids.get(info.key) == uid:
+            del self._uids[info.key]
+        if self._events:
+            oldest = next(iter(self._marks.values()), self._dropped + len(self._events))
+            if oldest > self._dropped:
+                del self._events[: oldest - self._dropped]
+                self._dropped = oldest
+        return info
+
+    def by_key(self, key: str) -> QueuedPodInfo | None:
+        """The pod in flight with this namespace/name."""
+        uid = self._uids.get(key)
+        return None if uid is None else self._infos[uid]
+
+    def infos(self) -> list[QueuedPodInfo]:
+        """Every pod in flight, in the order they were popped."""
+        return list(self._infos.values())
+
+    def add_event(self, event: ClusterEvent, old: Any, new: Any) -> None:
+        """Remember the event for whoever is in flight."""
+        if self._marks:
+            self._events.append(EventInFlight(event, old, new))
+
+    def events_for(self, uid: str) -> list[EventInFlight]:
+        """What happened since the pod was popped. Raises KeyError when it is not in flight."""
+        return self._events[self._marks[uid] - self._dropped :]

@@ -1,0 +1,269 @@
+"""Cluster events: what may make a pod schedulable that was not.
+
+Upstream: kube-scheduler/framework/types.go, pkg/scheduler/framework/events.go (v1.34);
+internal/queue/events.go (v1.20, names only).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scheduling.engine.pod_info import RESOURCE_RULES, pod_resources
+
+if TYPE_CHECKING:
+    from kscope.sim.objects import Node, Pod
+
+
+class Action(enum.IntFlag):
+    """What happened to the object. Upstream: ActionType."""
+
+    NONE = 0
+    ADD = enum.auto()
+    DELETE = enum.auto()
+    UPDATE_NODE_ALLOCATABLE = enum.auto()
+    UPDATE_NODE_LABEL = enum.auto()
+    UPDATE_NODE_TAINT = enum.auto()
+    UPDATE_NODE_CONDITION = enum.auto()
+    UPDATE_NODE_ANNOTATION = enum.auto()
+    UPDATE_POD_LABEL = enum.auto()
+    UPDATE_POD_SCALE_DOWN = enum.auto()
+    UPDATE_POD_TOLERATION = enum.auto()
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = enum.auto()
+    # Any other change of a pod: of interest only to who registered for every update.
+    UPDATE_POD_OTHER = enum.auto()
+    # An update of an object whose changes are not told apart.
+    UPDATE = (
+        UPDATE_NODE_ALLOCATABLE
+        | UPDATE_NODE_LABEL
+        | UPDATE_NODE_TAINT
+        | UPDATE_NODE_CONDITION
+        | UPDATE_NODE_ANNOTATION
+        | UPDATE_POD_LABEL
+        | UPDATE_POD_SCALE_DOWN
+        | UPDATE_POD_TOLERATION
+        | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        | UPDATE_POD_GENERATED_RESOURCE_CLAIM
+        | UPDATE_POD_OTHER
+    )
+    ALL = ADD | DELETE | UPDATE
+
+
+POD = "Pod"
+ASSIGNED_POD = "AssignedPod"
+UNSCHEDULABLE_POD = "UnschedulablePod"
+NODE = "Node"
+PERSISTENT_VOLUME = "PersistentVolume"
+PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+STORAGE_CLASS = "storage.k8s.io/StorageClass"
+CSI_NODE = "storage.k8s.io/CSINode"
+CSI_DRIVER = "storage.k8s.io/CSIDriver"
+CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+SERVICE = "Service"
+WILD_CARD = "*"
+
+# Moves that no cluster event caused. Upstream: events.go, the special event labels.
+SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE = "BackoffComplete"
+POP_FROM_BACKOFF_Q = "PopFromBackoffQ"
+FORCE_ACTIVATE = "ForceActivate"
+UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
+
+_ACTION_NAMES = {
+    Action.ADD: "Add",
+    Action.DELETE: "Delete",
+    Action.UPDATE: "Update",
+    Action.ALL: "All",
+    Action.UPDATE_NODE_ALLOCATABLE: "UpdateNodeAllocatable",
+    Action.UPDATE_NODE_LABEL: "UpdateNodeLabel",
+    Action.UPDATE_NODE_TAINT: "UpdateNodeTaint",
+    Action.UPDATE_NODE_CONDITION: "UpdateNodeCondition",
+    Action.UPDATE_NODE_ANNOTATION: "UpdateNodeAnnotation",
+    Action.UPDATE_POD_LABEL: "UpdatePodLabel",
+    Action.UPDATE_POD_SCALE_DOWN: "UpdatePodScaleDown",
+    Action.UPDATE_POD_TOLERATION: "UpdatePodToleration",
+    Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
+    Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM: "UpdatePodGeneratedResourceClaim",
+    Action.UPDATE_POD_OTHER: "Update",
+}
+
+# What v1.20 calls the same. Upstream: internal/queue/events.go.
+_CLASSIC_NAMES: Mapping[tuple[str, Action], str] = {
+    (UNSCHEDULABLE_POD, Action.ADD): "PodAdd",
+    (UNSCHEDULABLE_POD, Action.UPDATE): "PodUpdate",
+    (ASSIGNED_POD, Action.ADD): "AssignedPodAdd",
+    (ASSIGNED_POD, Action.UPDATE): "AssignedPodUpdate",
+    (ASSIGNED_POD, Action.DELETE): "AssignedPodDelete",
+    (PERSISTENT_VOLUME, Action.ADD): "PvAdd",
+    (PERSISTENT_VOLUME, Action.UPDATE): "PvUpdate",
+    (PERSISTENT_VOLUME_CLAIM, Action.ADD): "PvcAdd",
+    (PERSISTENT_VOLUME_CLAIM, Action.UPDATE): "PvcUpdate",
+    (STORAGE_CLASS, Action.ADD): "StorageClassAdd",
+    (SERVICE, Action.ADD): "ServiceAdd",
+    (SERVICE, Action.UPDATE): "ServiceUpdate",
+    (SERVICE, Action.DELETE): "ServiceDelete",
+    (CSI_NODE, Action.ADD): "CSINodeAdd",
+    (CSI_NODE, Action.UPDATE): "CSINodeUpdate",
+    (NODE, Action.ADD): "NodeAdd",
+    (NODE, Action.UPDATE_NODE_ALLOCATABLE): "NodeAllocatableChange",
+    (NODE, Action.UPDATE_NODE_LABEL): "NodeLabelChange",
+    (NODE, Action.UPDATE_NODE_TAINT): "NodeTaintChange",
+    (NODE, Action.UPDATE_NODE_CONDITION): "NodeConditionChange",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """Something happened to a kind of object; `custom_label` replaces the name made of both."""
+
+    resource: str
+    action: Action
+    custom_label: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name v1.34 gives it, as in its metrics."""
+        return self.custom_label or self.resource + _action_name(self.action)
+
+    @property
+    def classic_label(self) -> str:
+        """The name v1.20 gives it; v1.16 has no names and borrows these."""
+        return self.custom_label or _CLASSIC_NAMES.get((self.resource, self.action), self.label)
+
+    @property
+    def is_wild_card(self) -> bool:
+        """Does it concern every pod, whoever rejected it?"""
+        return self.resource == WILD_CARD and self.action == Action.ALL
+
+    def covers(self, incoming: ClusterEvent) -> bool:
+        """Registered for this, does one hear of *incoming*? Upstream: MatchClusterEvents()."""
+        if self.is_wild_card:
+            return True
+        return bool(self.action & incoming.action) and (
+            self.resource in (WILD_CARD, incoming.resource)
+            or (self.resource == POD and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD))
+        )
+
+
+ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
+ASSIGNED_POD_UPDATE = ClusterEvent(ASSIGNED_POD, Action.UPDATE)
+ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, Action.DELETE)
+UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULABLE_POD, Action.ADD)
+UNSCHEDULED_POD_UPDATE = ClusterEvent(UNSCHEDULABLE_POD, Action.UPDATE)
+UNSCHEDULED_POD_DELETE = ClusterEvent(UNSCHEDULABLE_POD, Action.DELETE)
+NODE_ADD = ClusterEvent(NODE, Action.ADD)
+NODE_DELETE = ClusterEvent(NODE, Action.DELETE)
+# v1.16 and v1.20 tell an uncordoned node from a tainted one; v1.34 does not.
+NODE_SPEC_UNSCHEDULABLE_CHANGE = ClusterEvent(
+    NODE, Action.UPDATE_NODE_TAINT, "NodeSpecUnschedulableChange"
+)
+VOLUME_ADD = ClusterEvent(PERSISTENT_VOLUME, Action.ADD)
+VOLUME_UPDATE = ClusterEvent(PERSISTENT_VOLUME, Action.UPDATE)
+CLAIM_ADD = ClusterEvent(PERSISTENT_VOLUME_CLAIM, Action.ADD)
+CLAIM_UPDATE = ClusterEvent(PERSISTENT_VOLUME_CLAIM, Action.UPDATE)
+STORAGE_CLASS_ADD = ClusterEvent(STORAGE_CLASS, Action.ADD)
+STORAGE_CLASS_UPDATE = ClusterEvent(STORAGE_CLASS, Action.UPDATE)
+CSI_NODE_ADD = ClusterEvent(CSI_NODE, Action.ADD)
+CSI_NODE_UPDATE = ClusterEvent(CSI_NODE, Action.UPDATE)
+SERVICE_ADD = ClusterEvent(SERVICE, Action.ADD)
+SERVICE_UPDATE = ClusterEvent(SERVICE, Action.UPDATE)
+SERVICE_DELETE = ClusterEvent(SERVICE, Action.DELETE)
+TIMEOUT = ClusterEvent(WILD_CARD, Action.ALL, UNSCHEDULABLE_TIMEOUT)
+ACTIVATION = ClusterEvent(WILD_CARD, Action.ALL, FORCE_ACTIVATE)
+
+
+def pod_scheduling_properties_change(new: Pod, old: Pod | None) -> list[ClusterEvent]:
+    """The events that an update of a pod amounts to. Upstream: PodSchedulingPropertiesChange()."""
+    new_spec = _section(new, "spec")
+    resource = ASSIGNED_POD if new_spec.get("nodeName") else UNSCHEDULABLE_POD
+    if old is None:
+        return [ClusterEvent(resource, Action.UPDATE_POD_OTHER)]
+    old_spec = _section(old, "spec")
+    actions: list[Action] = []
+    if new.labels != old.labels:
+        actions.append(Action.UPDATE_POD_LABEL)
+    if _scaled_down(new, old):
+        actions.append(Action.UPDATE_POD_SCALE_DOWN)
+    if old_spec.get("schedulingGates") and not new_spec.get("schedulingGates"):
+        actions.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+    # Tolerations can only be added, so their number tells.
+    if len(new_spec.get("tolerations") or ()) != len(old_spec.get("tolerations") or ()):
+        actions.append(Action.UPDATE_POD_TOLERATION)
+    if any(
+        (_section(new, "status").get(name) or None) != (_section(old, "status").get(name) or None)
+        for name in ("resourceClaimStatuses", "extendedResourceClaimStatus")
+    ):
+        actions.append(Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
+    return [ClusterEvent(resource, action) for action in actions or (Action.UPDATE_POD_OTHER,)]
+
+
+def node_scheduling_properties_change(new: Node, old: Node) -> list[ClusterEvent]:
+    """The events that an update of a node amounts to. Upstream: NodeSchedulingPropertiesChange()."""
+    new_spec, old_spec = _section(new, "spec"), _section(old, "spec")
+    actions: list[Action] = []
+    if old_spec.get("unschedulable") and not new_spec.get("unschedulable"):
+        actions.append(Action.UPDATE_NODE_TAINT)
+    if (_section(new, "status").get("allocatable") or {}) != (
+        _section(old, "status").get("allocatable") or {}
+    ):
+        actions.append(Action.UPDATE_NODE_ALLOCATABLE)
+    if new.labels != old.labels:
+        actions.append(Action.UPDATE_NODE_LABEL)
+    if (new_spec.get("taints") or []) != (old_spec.get("taints") or []):
+        actions.append(Action.UPDATE_NODE_TAINT)
+    if _conditions(new) != _conditions(old):
+        actions.append(Action.UPDATE_NODE_CONDITION)
+    if new.annotations != old.annotations:
+        actions.append(Action.UPDATE_NODE_ANNOTATION)
+    return [ClusterEvent(NODE, action) for action in actions]
+
+
+def classic_node_change(new: Node, old: Node) -> ClusterEvent | None:
+    """The one event v1.16 and v1.20 see in an update of a node, or None.
+
+    Upstream: eventhandlers.go nodeSchedulingPropertiesChange(): the first difference decides.
+    """
+    if _section(old, "spec").get("unschedulable") and not _section(new, "spec").get(
+        "unschedulable"
+    ):
+        return NODE_SPEC_UNSCHEDULABLE_CHANGE
+    wanted = (
+        Action.UPDATE_NODE_ALLOCATABLE,
+        Action.UPDATE_NODE_LABEL,
+        Action.UPDATE_NODE_TAINT,
+        Action.UPDATE_NODE_CONDITION,
+    )
+    return next(
+        (event for event in node_scheduling_properties_change(new, old) if event.action in wanted),
+        None,
+    )
+
+
+def _action_name(action: Action) -> str:
+    known = _ACTION_NAMES.get(action)
+    if known is not None:
+        return known
+    return "|".join(name for bit, name in _ACTION_NAMES.items() if bit & action == bit)
+
+
+def _scaled_down(new: Pod, old: Pod) -> bool:
+    rules = RESOURCE_RULES["v1.34"]
+    now, before = pod_resources(new.raw, rules).requested, pod_resources(old.raw, rules).requested
+    if now is before:
+        return False
+    names = ("cpu", "memory", "ephemeral-storage", *(name for name, _ in before.scalars))
+    return any(now.get(name) < before.get(name) for name in names)
+
+
+def _conditions(node: Node) -> dict[str, str]:
+    conditions: Iterable[Mapping[str, Any]] = _section(node, "status").get("conditions") or ()
+    return {condition.get("type") or "": condition.get("status") or "" for condition in conditions}
+
+
+def _section(thing: Pod | Node, name: str) -> Mapping[str, Any]:
+    return thing.raw.get(name) or {}

@@ -1,0 +1,103 @@
+"""A heap whose entries can be looked up, changed and taken out by pod key."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
+
+SortKey = tuple[int, ...]
+# Sort key, turn among equals, a number that no other entry has, the pod.
+Entry = tuple[SortKey, int, int, QueuedPodInfo]
+
+_WORTH_COMPACTING = 64
+
+
+class KeyedHeap:
+    """Pods by sort key, equal ones in order of insertion. Upstream: pkg/scheduler/backend/heap.
+
+    Taking an entry out only forgets it; the heap drops it when it comes up, or when the forgotten
+    ones are the majority. Go's heap leaves the order of equals open; this one does not.
+    """
+
+    __slots__ = ("_entries", "_live", "_sequence")
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._live: dict[str, Entry] = {}
+        self._sequence = 0
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._live
+
+    def get(self, key: str) -> QueuedPodInfo | None:
+        """The pod with this key, if it is here."""
+        entry = self._live.get(key)
+        return None if entry is None else entry[3]
+
+    def sort_key_of(self, key: str) -> SortKey:
+        """What the pod is ordered by. Raises KeyError when it is not here."""
+        return self._live[key][0]
+
+    def put(self, info: QueuedPodInfo, sort_key: SortKey) -> None:
+        """Add the pod, or replace the one with its key, which keeps its turn among equals."""
+        present = self._live.get(info.key)
+        self._sequence += 1
+        if present is None:
+            turn = self._sequence
+        elif present[0] == sort_key and present[3] is info:
+            return
+        else:
+            turn = present[1]
+        entry = (sort_key, turn, self._sequence, info)
+        self._live[info.key] = entry
+        heappush(self._entries, entry)
+
+    def peek(self) -> QueuedPodInfo | None:
+        """The first pod, left where it is."""
+        entries, live = self._entries, self._live
+        while entries:
+            entry = entries[0]
+            if live.get(entry[3].key) is entry:
+                return entry[3]
+            heappop(entries)
+        return None
+
+    def pop(self) -> QueuedPodInfo | None:
+        """Take out the first pod."""
+        entries, live = self._entries, self._live
+        while entries:
+            entry = heappop(entries)
+            info = entry[3]
+            if live.get(info.key) is entry:
+                del live[info.key]
+                return info
+        return None
+
+    def remove(self, key: str) -> QueuedPodInfo | None:
+        """Take out the pod with this key, if it is here."""
+        entry = self._live.pop(key, None)
+        if entry is None:
+            return None
+        if len(self._entries) > _WORTH_COMPACTING and len(self._entries) > 2 * len(self._live):
+            self._compact()
+        return entry[3]
+
+    def ordered(self) -> list[Entry]:
+        """Every entry, first to last."""
+        return sorted(self._live.values(), key=_order)
+
+    def infos(self) -> list[QueuedPodInfo]:
+        """Every pod, in order of insertion."""
+        return [entry[3] for entry in self._live.values()]
+
+    def _compact(self) -> None:
+        self._entries = list(self._live.values())
+        heapify(self._entries)
+
+
+def _order(entry: Entry) -> tuple[SortKey, int]:
+    return entry[0], entry[1]

@@ -1,0 +1,555 @@
+"""v1.34's queueing hints: which events each plugin listens to, and whether one helps a pod.
+
+A hint gets the pod that the plugin rejected and the object before and after the event, and says
+whether it is worth trying the pod again. Upstream: EventsToRegister() of each plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from kscope.sim.quantity import parse
+from kscope.sim.selectors import LabelSelector, NodeSelector
+from scheduling.engine.pod_info import AffinityTerm, PodInfo, Resources, is_scalar_resource_name
+from scheduling.engine.queue.events import (
+    CSI_DRIVER,
+    CSI_NODE,
+    CSI_STORAGE_CAPACITY,
+    NODE,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
+    POD,
+    STORAGE_CLASS,
+    VOLUME_ATTACHMENT,
+    Action,
+    ClusterEvent,
+)
+
+if TYPE_CHECKING:
+    from kscope.sim.objects import ApiObject, Node, Pod
+
+Manifest = Mapping[str, Any]
+
+
+class HintWorld:
+    """What hints may ask about the cluster; a subclass answers from its informers."""
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        """The labels of the namespace; empty when it is unknown."""
+        return {}
+
+    def default_spread_constraints(self, pod: Pod) -> list[Manifest]:
+        """The DoNotSchedule constraints that a pod without any gets from the configuration."""
+        return []
+
+
+Hint = Callable[[HintWorld, PodInfo, Any, Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """An event that a plugin listens to; without a hint, it always helps."""
+
+    event: ClusterEvent
+    hint: Hint | None = None
+
+
+class QueueingHints:
+    """The registrations of the plugins of one profile, by plugin name."""
+
+    __slots__ = ("_by_event", "_registrations", "_world")
+
+    def __init__(
+        self,
+        registrations: Mapping[str, Iterable[Registration]] | None = None,
+        world: HintWorld | None = None,
+    ) -> None:
+        source = IN_TREE_HINTS if registrations is None else registrations
+        self._registrations = {plugin: tuple(entries) for plugin, entries in source.items()}
+        self._world = world or HintWorld()
+        self._by_event: dict[ClusterEvent, dict[str, tuple[Hint | None, ...]]] = {}
+
+    def registered_for(self, event: ClusterEvent) -> Mapping[str, tuple[Hint | None, ...]]:
+        """The plugins that listen to the event, with their hints."""
+        found = self._by_event.get(event)
+        if found is None:
+            found = {}
+            for plugin, entries in self._registrations.items():
+                hints = tuple(entry.hint for entry in entries if entry.event.covers(event))
+                if hints:
+                    found[plugin] = hints
+            self._by_event[event] = found
+        return found
+
+    def queues(self, plugin: str, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        """Does the plugin find the pod worth a new attempt after this event?"""
+        return any(
+            hint is None or hint(self._world, pod, old, new)
+            for hint in self.registered_for(event).get(plugin, ())
+        )
+
+
+# -- gates, names, taints ------------------------------------------------------------------------
+
+
+def _itself_updated(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
+    return new is not None and new.uid == pod.uid
+
+
+def _itself_tolerates_unschedulable(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
+    taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    return _itself_updated(world, pod, old, new) and _tolerates(new, taint)
+
+
+def _node_became_schedulable(
+    world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None
+) -> bool:
+    was = old is not None and not old.unschedulable
+    return not was and new is not None and not new.unschedulable
+
+
+def _node_became_tolerated(
+    world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None
+) -> bool:
+    was = old is not None and _tolerates_all(pod.pod, old)
+    return not was and new is not None and _tolerates_all(pod.pod, new)
+
+
+def _node_affinity_became_matched(
+    world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None
+) -> bool:
+    if new is None or not _matches_node_affinity(pod.pod, new):
+        return False
+    return old is None or not _matches_node_affinity(pod.pod, old)
+
+
+# -- resources and ports -------------------------------------------------------------------------
+
+
+def _port_was_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
+    if old is None or not old.node_name:
+        return False
+    freed = PodInfo(old, pod.rules).ports
+    return any(
+        wanted.protocol == port.protocol
+        and wanted.port == port.port
+        and (wanted.ip == port.ip or "0.0.0.0" in (wanted.ip, port.ip))
+        for wanted in pod.ports
+        for port in freed
+    )
+
+
+def _resources_were_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
+    if new is None:
+        # Upstream, isSchedulableAfterPodEvent(): deletion of a pod that holds, or is promised,
+        # a node.
+        return old is not None and bool(old.node_name or old.nominated_node_name)
+    if new.uid == pod.uid:
+        return True
+    if not new.node_name or old is None:
+        return False
+    before, after = PodInfo(old, pod.rules).resources, PodInfo(new, pod.rules).resources
+    return any(
+        before.requested.get(name) > after.requested.get(name)
+        for name in _wanted_names(pod.resources.fit)
+    )
+
+
+def _node_fits_now(world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None) -> bool:
+    if new is None:
+        return False
+    wanted = pod.resources.fit
+    names = _wanted_names(wanted)
+    capacity = _allocatable(new)
+    if capacity.get("pods", 0) < 1 or any(
+        capacity.get(name, 0) < wanted.get(name) for name in names
+    ):
+        return False
+    if old is None:
+        return True
+    before = _allocatable(old)
+    return any(capacity.get(name, 0) > before.get(name, 0) for name in ("pods", *names))
+
+
+# -- other pods ----------------------------------------------------------------------------------
+
+
+def _affinity_of_pods_changed(
+    world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None
+) -> bool:
+    if new is not None and old is not None and new.uid == pod.uid:
+        return True
+    if any(thing is not None and not thing.node_name for thing in (old, new)):
+        return False
+    wanted, unwanted = pod.affinity.required, pod.affinity.required_anti
+    if old is None:
+        return new is not None and _matches_all(world, wanted, new)
+    if new is None:
+        return _matches_all(world, unwanted, old)
+    return (_matches_all(world, wanted, new) and not _matches_all(world, wanted, old)) or (
+        _matches_all(world, unwanted, old) and not _matches_all(world, unwanted, new)
+    )
+
+
+def _affinity_topology_changed(
+    world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None
+) -> bool:
+    if new is None:
+        return False
+    for term in pod.affinity.required:
+        value = new.labels.get(term.topology_key)
+        if value is not None and (old is None or old.labels.get(term.topology_key) != value):
+            return True
+    # A new node is empty; one that left its domain has left the unwanted pods there.
+    return bool(pod.affinity.required_anti) and (
+        old is None
+        or any(
+            old.labels.get(term.topology_key) != new.labels.get(term.topology_key)
+            for term in pod.affinity.required_anti
+        )
+    )
+
+
+def _spread_of_pods_changed(
+    world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None
+) -> bool:
+    involved = all(
+        thing is None
+        or thing.uid == pod.uid
+        or (thing.node_name and thing.namespace == pod.pod.namespace)
+        for thing in (old, new)
+    )
+    if not involved:
+        return False
+    constraints = _spread_constraints(world, pod)
+    if old is None or new is None:
+        labels = (new or old or pod.pod).labels
+        return any(_spread_selector(entry, pod.pod).matches(labels) for entry in constraints)
+    if (
+        new.uid == pod.uid
+        and new.spec.get("tolerations") != old.spec.get("tolerations")
+        and any(entry.get("nodeTaintsPolicy") == "Honor" for entry in constraints)
+    ):
+        return True
+    return any(
+        _spread_selector(entry, pod.pod).matches(old.labels)
+        != _spread_selector(entry, pod.pod).matches(new.labels)
+        for entry in constraints
+    )
+
+
+def _spread_domains_changed(
+    world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None
+) -> bool:
+    keys = [entry.get("topologyKey") or "" for entry in _spread_constraints(world, pod)]
+    was = old is not None and all(key in old.labels for key in keys)
+    matches = new is not None and all(key in new.labels for key in keys)
+    if old is None or new is None:
+        return matches or was
+    if was != matches:
+        return True
+    return matches and (
+        any(old.labels.get(key) != new.labels.get(key) for key in keys) or old.taints != new.taints
+    )
+
+
+# -- volumes -------------------------------------------------------------------------------------
+
+
+def _claim_is_its_own(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    return (
+        new is not None and new.namespace == pod.pod.namespace and new.name in pod.pod.claim_names
+    )
+
+
+def _volume_was_released(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
+    """Upstream: VolumeRestrictions isSchedulableAfterPodDeleted()."""
+    if old is None or old.namespace != pod.pod.namespace:
+        return False
+    used = old.claim_names
+    return any(name in used for name in pod.pod.claim_names) or any(
+        _disks_conflict(mine, theirs) for mine in pod.pod.volumes for theirs in old.volumes
+    )
+
+
+def _attachment_was_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
+    """Upstream: NodeVolumeLimits isSchedulableAfterPodDeleted()."""
+    return old is not None and bool(old.node_name) and any(map(_may_be_attached, old.volumes))
+
+
+def _attachment_was_deleted(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    return any(map(_may_be_attached, pod.pod.volumes))
+
+
+def _limit_was_raised(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    if new is None:
+        return False
+    before = {} if old is None else _driver_limits(old)
+    return any(
+        name not in before or limit > before[name] for name, limit in _driver_limits(new).items()
+    )
+
+
+def _migration_changed(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    annotation = "storage.alpha.kubernetes.io/migrated-plugins"
+    return (
+        old is None
+        or new is None
+        or old.annotations.get(annotation) != new.annotations.get(annotation)
+    )
+
+
+def _class_topology_changed(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    return (
+        old is None
+        or new is None
+        or (old.raw.get("allowedTopologies") or []) != (new.raw.get("allowedTopologies") or [])
+    )
+
+
+def _class_waits_for_consumer(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    return new is not None and new.raw.get("volumeBindingMode") == "WaitForFirstConsumer"
+
+
+def _driver_stopped_capacity_checks(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    return (
+        old is not None
+        and new is not None
+        and bool(old.spec.get("storageCapacity"))
+        and not new.spec.get("storageCapacity")
+    )
+
+
+def _storage_capacity_grew(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    if old is None or new is None:
+        return True
+    names = ("capacity", "maximumVolumeSize")
+    return any(
+        parse(new.raw.get(name) or 0).nanos > parse(old.raw.get(name) or 0).nanos for name in names
+    )
+
+
+def _volume_topology_changed(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    return old is None or new is None or _topology_labels(old) != _topology_labels(new)
+
+
+# -- what the hints ask --------------------------------------------------------------------------
+
+
+def _wanted_names(wanted: Resources) -> list[str]:
+    names = ("cpu", "memory", "ephemeral-storage", *(name for name, _ in wanted.scalars))
+    return [name for name in names if wanted.get(name)]
+
+
+def _allocatable(node: Node) -> dict[str, int]:
+    return {
+        name: parse(amount).milli_value if name == "cpu" else parse(amount).value
+        for name, amount in node.allocatable.items()
+        if name in ("cpu", "memory", "ephemeral-storage", "pods") or is_scalar_resource_name(name)
+    }
+
+
+def _matches_all(world: HintWorld, terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
+    # No terms match nothing. Upstream: podMatchesAllAffinityTerms().
+    return bool(terms) and all(
+        term.matches(pod.namespace, pod.labels, world.namespace_labels(pod.namespace))
+        for term in terms
+    )
+
+
+def _spread_constraints(world: HintWorld, pod: PodInfo) -> list[Manifest]:
+    own: list[Manifest] = pod.pod.spec.get("topologySpreadConstraints") or []
+    if not own:
+        return world.default_spread_constraints(pod.pod)
+    return [entry for entry in own if entry.get("whenUnsatisfiable") == "DoNotSchedule"]
+
+
+def _spread_selector(constraint: Manifest, pod: Pod) -> LabelSelector:
+    selector: dict[str, Any] | None = constraint.get("labelSelector")
+    keys: list[str] = [key for key in constraint.get("matchLabelKeys") or () if key in pod.labels]
+    if selector is None or not keys:
+        return LabelSelector.parse(selector)
+    expressions = list(cast("list[Any]", selector.get("matchExpressions") or []))
+    expressions += [{"key": key, "operator": "In", "values": [pod.labels[key]]} for key in keys]
+    return LabelSelector.parse({**selector, "matchExpressions": expressions})
+
+
+def _matches_node_affinity(pod: Pod, node: Node) -> bool:
+    labels = node.labels
+    selector: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
+    if any(labels.get(key) != value for key, value in selector.items()):
+        return False
+    affinity: Manifest = pod.spec.get("affinity") or {}
+    node_affinity: Manifest = affinity.get("nodeAffinity") or {}
+    required: Manifest | None = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return required is None or NodeSelector.parse(required).matches(labels, node.name)
+
+
+def _tolerates_all(pod: Pod, node: Node) -> bool:
+    return all(
+        _tolerates(pod, taint)
+        for taint in node.taints
+        if taint.get("effect") in ("NoSchedule", "NoExecute")
+    )
+
+
+def _tolerates(pod: Pod, taint: Manifest) -> bool:
+    """Upstream: v1.Toleration.ToleratesTaint()."""
+    tolerations: list[Manifest] = pod.spec.get("tolerations") or []
+    for toleration in tolerations:
+        key, effect = toleration.get("key") or "", toleration.get("effect") or ""
+        if (effect and effect != taint.get("effect")) or (key and key != taint.get("key")):
+            continue
+        operator = toleration.get("operator") or "Equal"
+        if operator == "Exists" or (
+            operator == "Equal" and (toleration.get("value") or "") == (taint.get("value") or "")
+        ):
+            return True
+    return False
+
+
+def _may_be_attached(volume: Manifest) -> bool:
+    migrated = (
+        "gcePersistentDisk",
+        "awsElasticBlockStore",
+        "azureDisk",
+        "azureFile",
+        "cinder",
+        "vsphereVolume",
+        "portworxVolume",
+    )
+    return any(name in volume for name in ("persistentVolumeClaim", "ephemeral", *migrated))
+
+
+def _disks_conflict(mine: Manifest, theirs: Manifest) -> bool:
+    """Do two inline disks exclude each other? Upstream: isVolumeConflict()."""
+    for name, key, read_only_shares in (
+        ("gcePersistentDisk", "pdName", True),
+        ("awsElasticBlockStore", "volumeID", False),
+        ("iscsi", "iqn", True),
+    ):
+        one, other = mine.get(name), theirs.get(name)
+        if one and other and one.get(key) == other.get(key):
+            return not (read_only_shares and one.get("readOnly") and other.get("readOnly"))
+    one, other = mine.get("rbd"), theirs.get("rbd")
+    if one and other:
+        shared = set(one.get("monitors") or ()) & set(other.get("monitors") or ())
+        same = (one.get("pool"), one.get("image")) == (other.get("pool"), other.get("image"))
+        return bool(shared) and same and not (one.get("readOnly") and other.get("readOnly"))
+    return False
+
+
+def _driver_limits(csi_node: ApiObject) -> dict[str, int]:
+    drivers: list[Manifest] = csi_node.spec.get("drivers") or []
+    allocatable: list[tuple[str, Manifest]] = [
+        (driver.get("name") or "", driver.get("allocatable") or {}) for driver in drivers
+    ]
+    return {name: limits.get("count") or 0 for name, limits in allocatable}
+
+
+def _topology_labels(volume: ApiObject) -> dict[str, str]:
+    keys = (
+        "topology.kubernetes.io/zone",
+        "topology.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region",
+    )
+    return {key: volume.labels[key] for key in keys if key in volume.labels}
+
+
+def _on(resource: str, action: Action, hint: Hint | None = None) -> Registration:
+    return Registration(ClusterEvent(resource, action), hint)
+
+
+_ADD_OR_UPDATE = Action.ADD | Action.UPDATE
+
+# Who listens to what in v1.34, with the feature gates that are on by default.
+IN_TREE_HINTS: Mapping[str, tuple[Registration, ...]] = {
+    "SchedulingGates": (_on(POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, _itself_updated),),
+    "NodeUnschedulable": (
+        _on(NODE, Action.ADD | Action.UPDATE_NODE_TAINT, _node_became_schedulable),
+        _on(POD, Action.UPDATE_POD_TOLERATION, _itself_tolerates_unschedulable),
+    ),
+    "NodeName": (_on(NODE, Action.ADD),),
+    "TaintToleration": (
+        _on(NODE, Action.ADD | Action.UPDATE_NODE_TAINT, _node_became_tolerated),
+        _on(POD, Action.UPDATE_POD_TOLERATION, _itself_updated),
+    ),
+    "NodeAffinity": (
+        _on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL, _node_affinity_became_matched),
+    ),
+    "NodePorts": (
+        _on(POD, Action.DELETE, _port_was_freed),
+        _on(NODE, Action.ADD),
+    ),
+    "NodeResourcesFit": (
+        _on(POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, _resources_were_freed),
+        _on(NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, _node_fits_now),
+    ),
+    "VolumeRestrictions": (
+        _on(POD, Action.DELETE, _volume_was_released),
+        _on(NODE, Action.ADD),
+        _on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, _claim_is_its_own),
+    ),
+    "NodeVolumeLimits": (
+        _on(CSI_NODE, _ADD_OR_UPDATE, _limit_was_raised),
+        _on(POD, Action.DELETE, _attachment_was_freed),
+        _on(PERSISTENT_VOLUME_CLAIM, Action.ADD, _claim_is_its_own),
+        _on(VOLUME_ATTACHMENT, Action.DELETE, _attachment_was_deleted),
+    ),
+    "VolumeBinding": (
+        _on(STORAGE_CLASS, _ADD_OR_UPDATE, _class_topology_changed),
+        _on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, _claim_is_its_own),
+        _on(PERSISTENT_VOLUME, _ADD_OR_UPDATE),
+        _on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+        _on(CSI_NODE, _ADD_OR_UPDATE, _migration_changed),
+        _on(CSI_DRIVER, Action.UPDATE, _driver_stopped_capacity_checks),
+        _on(CSI_STORAGE_CAPACITY, _ADD_OR_UPDATE, _storage_capacity_grew),
+    ),
+    "VolumeZone": (
+        _on(STORAGE_CLASS, Action.ADD, _class_waits_for_consumer),
+        _on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+        _on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, _claim_is_its_own),
+        _on(PERSISTENT_VOLUME, _ADD_OR_UPDATE, _volume_topology_changed),
+    ),
+    "PodTopologySpread": (
+        _on(
+            POD,
+            Action.ADD | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION | Action.DELETE,
+            _spread_of_pods_changed,
+        ),
+        _on(
+            NODE,
+            Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT,
+            _spread_domains_changed,
+        ),
+    ),
+    "InterPodAffinity": (
+        _on(
+            POD,
+            Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE,
+            _affinity_of_pods_changed,
+        ),
+        _on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL, _affinity_topology_changed),
+    ),
+}

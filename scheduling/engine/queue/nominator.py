@@ -1,0 +1,78 @@
+"""Which pods are promised which node after a preemption, although they do not run there yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scheduling.engine.pod_info import PodInfo
+
+if TYPE_CHECKING:
+    from kscope.sim.objects import Pod
+
+
+class Nominator:
+    """Pods by the node they are nominated for. Upstream: nominator.go, nominatedPodMap (v1.16)."""
+
+    __slots__ = ("_by_node", "_node_of")
+
+    def __init__(self) -> None:
+        self._by_node: dict[str, dict[str, PodInfo]] = {}
+        self._node_of: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._node_of)
+
+    def add(self, info: PodInfo, node_name: str = "") -> None:
+        """Nominate the pod for *node_name*, else for the node that its status names, else for none.
+
+        Whatever it was nominated for before is forgotten.
+        """
+        self.delete(info.uid)
+        node_name = node_name or nominated_node_name(info.pod)
+        if node_name:
+            self._node_of[info.uid] = node_name
+            self._by_node.setdefault(node_name, {})[info.uid] = info
+
+    def update(self, old: Pod | None, info: PodInfo) -> None:
+        """The pod changed.
+
+        When neither version names a node, a nomination made in memory stays: the update may be
+        older than the nomination.
+        """
+        keep = ""
+        if old is not None and not nominated_node_name(old) and not nominated_node_name(info.pod):
+            keep = self._node_of.get(old.uid, "")
+        if old is not None:
+            self.delete(old.uid)
+        self.add(info, keep)
+
+    def delete(self, uid: str) -> bool:
+        """Forget the nomination of the pod with this uid; was there one?"""
+        node_name = self._node_of.pop(uid, None)
+        if node_name is None:
+            return False
+        pods = self._by_node[node_name]
+        del pods[uid]
+        if not pods:
+            del self._by_node[node_name]
+        return True
+
+    def node_of(self, uid: str) -> str:
+        """The node that the pod is nominated for, or ""."""
+        return self._node_of.get(uid, "")
+
+    def pods_for_node(self, node_name: str) -> list[PodInfo]:
+        """The pods nominated for the node, in the order they were nominated."""
+        pods = self._by_node.get(node_name)
+        return [] if pods is None else list(pods.values())
+
+    def nodes(self) -> list[str]:
+        """Every node that some pod is nominated for, sorted."""
+        return sorted(self._by_node)
+
+
+def nominated_node_name(pod: Pod) -> str:
+    """status.nominatedNodeName, or ""."""
+    status: Mapping[str, Any] | None = pod.raw.get("status")
+    return (status or {}).get("nominatedNodeName") or ""

@@ -1,0 +1,62 @@
+"""The pods that were tried, or held back at a gate, and wait for the cluster to change."""
+
+from __future__ import annotations
+
+from scheduling.engine.queue.heap import KeyedHeap
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
+
+
+class UnschedulablePods:
+    """Pods by key, in order of arrival. Upstream: unschedulable_pods.go UnschedulablePods.
+
+    Beside them a heap by timestamp says whose stay is the longest. A gate is opened by its plugin,
+    never by waiting, so gated pods are not in it.
+    """
+
+    __slots__ = ("_by_age", "_infos", "gated_count")
+
+    def __init__(self) -> None:
+        self._infos: dict[str, QueuedPodInfo] = {}
+        self._by_age = KeyedHeap()
+        self.gated_count = 0
+
+    def __len__(self) -> int:
+        return len(self._infos)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._infos
+
+    def get(self, key: str) -> QueuedPodInfo | None:
+        """The pod with this key, if it is here."""
+        return self._infos.get(key)
+
+    def put(self, info: QueuedPodInfo) -> None:
+        """Add the pod, or replace the one with its key."""
+        present = self._infos.get(info.key)
+        if present is not None and present.place == "gated":
+            self.gated_count -= 1
+        self._infos[info.key] = info
+        if info.gated:
+            self.gated_count += 1
+            self._by_age.remove(info.key)
+        else:
+            self._by_age.put(info, (info.timestamp,))
+
+    def remove(self, key: str) -> QueuedPodInfo | None:
+        """Take out the pod with this key, if it is here."""
+        info = self._infos.pop(key, None)
+        if info is None:
+            return None
+        if info.place == "gated":
+            self.gated_count -= 1
+        else:
+            self._by_age.remove(key)
+        return info
+
+    def infos(self) -> list[QueuedPodInfo]:
+        """Every pod, gated ones too, in order of arrival."""
+        return list(self._infos.values())
+
+    def oldest(self) -> QueuedPodInfo | None:
+        """The pod that came back first, gated ones aside."""
+        return self._by_age.peek()

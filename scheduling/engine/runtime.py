@@ -1,0 +1,327 @@
+"""Runs the plugins of one profile over the node table: filters, scores, and the choice.
+
+Upstream: pkg/scheduler/schedule_one.go schedulePod() and framework/runtime/framework.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from scheduling.engine.framework import (
+    FITS,
+    SUCCESS,
+    BoolArray,
+    Code,
+    CycleState,
+    Detail,
+    FilterPlugin,
+    IntArray,
+    NormalizeScorePlugin,
+    Plugin,
+    PreFilterExtensions,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+    Status,
+    VolumePlanner,
+)
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """For each row that was looked at, the first filter that refused it and that filter's code.
+
+    `plugin` holds 1 + the filter's place in the profile, 0 for a node that fits.
+    """
+
+    rows: IntArray
+    plugin: IntArray
+    code: IntArray
+
+    @property
+    def fits(self) -> BoolArray:
+        """Which of `rows` can take the pod."""
+        return self.plugin == FITS
+
+
+@dataclass(slots=True)
+class PluginScore:
+    """One plugin's raw and normalised scores of the feasible rows, and its weight."""
+
+    name: str
+    weight: int
+    raw: IntArray
+    normalized: IntArray
+
+    @property
+    def weighted(self) -> IntArray:
+        """What goes into the total."""
+        return self.normalized * self.weight
+
+
+@dataclass(slots=True)
+class Scores:
+    """All plugins' scores of the feasible rows."""
+
+    rows: IntArray
+    plugins: list[PluginScore]
+    total: IntArray
+
+
+@dataclass(slots=True)
+class Search:
+    """What the filters found: the state of the cycle, and either a rejection or verdicts."""
+
+    state: CycleState
+    status: Status
+    verdicts: Verdicts
+    # Plugins that narrowed the search at PreFilter, for the message about the nodes left out.
+    narrowed_by: tuple[str, ...] = ()
+    absent: int = 0
+
+    @property
+    def feasible(self) -> IntArray:
+        """The rows that fit."""
+        return self.verdicts.rows[self.verdicts.fits]
+
+
+@dataclass(slots=True)
+class PluginSet:
+    """The plugins of a profile, by extension point, in order."""
+
+    pre_filter: list[PreFilterPlugin] = field(default_factory=list[PreFilterPlugin])
+    filter: list[FilterPlugin] = field(default_factory=list[FilterPlugin])
+    pre_score: list[PreScorePlugin] = field(default_factory=list[PreScorePlugin])
+    score: list[tuple[ScorePlugin, int]] = field(default_factory=list[tuple[ScorePlugin, int]])
+    by_name: dict[str, Plugin] = field(default_factory=dict[str, Plugin])
+
+
+class Framework:
+    """The plugins of one profile, ready to run."""
+
+    def __init__(self, handle: Handle, plugins: PluginSet) -> None:
+        self.handle = handle
+        self.plugins = plugins
+        self._extensions: list[PreFilterExtensions] = [
+            plugin for plugin in plugins.filter if isinstance(plugin, PreFilterExtensions)
+        ]
+
+    @property
+    def volume_binding(self) -> VolumePlanner | None:
+        """The plugin that knows what has to be bound, if the profile has one."""
+        for plugin in self.plugins.filter:
+            if isinstance(plugin, VolumePlanner):
+                return plugin
+        return None
+
+    # -- filters ---------------------------------------------------------------------------------
+
+    def new_state(self, pod: PodInfo) -> CycleState:
+        """An empty state for a cycle of *pod*."""
+        return CycleState(pod, self.handle.templates.of(pod))
+
+    def find_feasible(
+        self, pod: PodInfo, rows: IntArray, nominated: Nominated | None = None
+    ) -> Search:
+        """Run PreFilter and Filter over *rows*.
+
+        Upstream: findNodesThatFitPod().
+        """
+        state = self.new_state(pod)
+        status, names, narrowed_by = self.run_pre_filters(state)
+        if not status.is_success:
+            return Search(state, status, _no_verdicts())
+        kept = rows
+        if names is not None:
+            wanted = [self.handle.table.rows[n] for n in names if n in self.handle.table.rows]
+            kept = rows[np.isin(rows, np.array(wanted, np.int64))]
+        verdicts = self.run_filters(state, kept)
+        if nominated is not None:
+            self._reconsider_nominated(state, verdicts, nominated)
+        return Search(state, SUCCESS, verdicts, narrowed_by, len(rows) - len(kept))
+
+    def run_pre_filters(
+        self, state: CycleState
+    ) -> tuple[Status, frozenset[str] | None, tuple[str, ...]]:
+        """PreFilter of every plugin, and the nodes they leave.
+
+        Upstream: RunPreFilterPlugins().
+        """
+        names: frozenset[str] | None = None
+        narrowed: list[str] = []
+        for plugin in self.plugins.pre_filter:
+            result = plugin.pre_filter(state)
+            if result.status.code is Code.SKIP:
+                state.skip_filter.add(plugin.name)
+                continue
+            if not result.status.is_success:
+                return result.status, None, ()
+            if result.node_names is None:
+                continue
+            narrowed.append(plugin.name)
+            names = result.node_names if names is None else names & result.node_names
+            if not names:
+                return _nothing_left(narrowed), names, tuple(sorted(narrowed))
+        return SUCCESS, names, tuple(sorted(narrowed))
+
+    def run_filters(self, state: CycleState, rows: IntArray) -> Verdicts:
+        """Every row's first refusal, in the order of the profile."""
+        plugin_of = np.zeros(len(rows), np.int64)
+        code_of = np.zeros(len(rows), np.int64)
+        left = np.arange(len(rows))
+        for place, plugin in enumerate(self.plugins.filter, 1):
+            if plugin.name in state.skip_filter or len(left) == 0:
+                continue
+            codes = plugin.filter(state, rows[left])
+            refused = codes != FITS
+            if refused.any():
+                plugin_of[left[refused]] = place
+                code_of[left[refused]] = codes[refused]
+                left = left[~refused]
+        return Verdicts(rows, plugin_of, code_of)
+
+    def run_all_filters(self, state: CycleState, rows: IntArray) -> dict[str, IntArray]:
+        """Every filter's codes for every row, also past the first refusal: the verdict matrix."""
+        return {
+            plugin.name: plugin.filter(state, rows)
+            for plugin in self.plugins.filter
+            if plugin.name not in state.skip_filter
+        }
+
+    def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
+        """Tell the plugins that a pod was added (1) or removed (-1) on trial."""
+        for plugin in self._extensions:
+            name = cast("FilterPlugin", plugin).name
+            if name not in state.skip_filter:
+                plugin.update_state(state, other, row, delta)
+
+    def _reconsider_nominated(
+        self, state: CycleState, verdicts: Verdicts, nominated: Nominated
+    ) -> None:
+        """Second pass where pods of at least this priority are nominated to a node.
+
+        They are put there on trial: the pod must fit with and without them. Upstream:
+        RunFilterPluginsWithNominatedPods().
+        """
+        for row, pods in nominated.on_rows(state.pod, verdicts.rows):
+            place = int(np.flatnonzero(verdicts.rows == row)[0])
+            with_them = self.filter_one_with(state, row, pods)
+            if with_them[0] != FITS:
+                verdicts.plugin[place], verdicts.code[place] = with_them
+
+    def filter_one_with(
+        self, state: CycleState, row: int, pods: Sequence[PodInfo]
+    ) -> tuple[int, int]:
+        """The verdict on one row while *pods* are on it too."""
+        table = self.handle.table
+        for pod in pods:
+            table.add_pod(row, pod)
+            self.update_state(state, pod, row, 1)
+        verdict = self.filter_one(state, row)
+        for pod in pods:
+            table.remove_pod(row, pod.key)
+            self.update_state(state, pod, row, -1)
+        return verdict
+
+    def filter_one(self, state: CycleState, row: int) -> tuple[int, int]:
+        """The verdict on one row: (1 + place of the plugin or 0, code)."""
+        rows = np.array([row], np.int64)
+        for place, plugin in enumerate(self.plugins.filter, 1):
+            if plugin.name in state.skip_filter:
+                continue
+            code = int(plugin.filter(state, rows)[0])
+            if code != FITS:
+                return place, code
+        return 0, FITS
+
+    def explain(self, state: CycleState, plugin: int, code: int) -> Status:
+        """The status behind one verdict."""
+        return self.plugins.filter[plugin - 1].explain(state, code)
+
+    def detail(self, state: CycleState, row: int, plugin: int, code: int) -> Detail:
+        """The numbers behind one verdict."""
+        return self.plugins.filter[plugin - 1].detail(state, row, code)
+
+    # -- scores ----------------------------------------------------------------------------------
+
+    def score(self, state: CycleState, rows: IntArray) -> Scores:
+        """PreScore, Score, NormalizeScore and weights over the feasible *rows*."""
+        state.skip_score.clear()
+        for plugin in self.plugins.pre_score:
+            if plugin.pre_score(state, rows).code is Code.SKIP:
+                state.skip_score.add(plugin.name)
+        total = np.zeros(len(rows), np.int64)
+        scored: list[PluginScore] = []
+        for plugin, weight in self.plugins.score:
+            if plugin.name in state.skip_score:
+                continue
+            raw = plugin.score(state, rows)
+            normalized = raw
+            if isinstance(plugin, NormalizeScorePlugin):
+                normalized = plugin.normalize(state, rows, raw)
+            scored.append(PluginScore(plugin.name, weight, raw, normalized))
+            total = total + normalized * weight
+        return Scores(rows, scored, total)
+
+
+class Nominated:
+    """Pods nominated to nodes, that others have to leave room for."""
+
+    def __init__(self) -> None:
+        self._by_row: dict[int, dict[str, PodInfo]] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_row)
+
+    def add(self, row: int, pod: PodInfo) -> None:
+        """*pod* hopes for the node at *row*."""
+        self.remove(pod.key)
+        self._by_row.setdefault(row, {})[pod.key] = pod
+
+    def remove(self, key: str) -> None:
+        """The pod hopes no more."""
+        for row, pods in list(self._by_row.items()):
+            if pods.pop(key, None) is not None and not pods:
+                del self._by_row[row]
+
+    def at(self, row: int) -> list[PodInfo]:
+        """The pods nominated to the node at *row*."""
+        return list(self._by_row.get(row, {}).values())
+
+    def on_rows(self, pod: PodInfo, rows: IntArray) -> list[tuple[int, list[PodInfo]]]:
+        """Rows with nominated pods, other than *pod*, of at least its priority."""
+        if not self._by_row:
+            return []
+        looked_at = set(rows.tolist())
+        found: list[tuple[int, list[PodInfo]]] = []
+        for row, pods in self._by_row.items():
+            if row not in looked_at:
+                continue
+            waiting = [
+                other
+                for other in pods.values()
+                if other.priority >= pod.priority and other.uid != pod.uid
+            ]
+            if waiting:
+                found.append((row, waiting))
+        return found
+
+
+def _no_verdicts() -> Verdicts:
+    empty = np.zeros(0, np.int64)
+    return Verdicts(empty, empty, empty)
+
+
+def _nothing_left(narrowed: list[str]) -> Status:
+    plugins = sorted(narrowed)
+    if len(plugins) == 1:
+        reason = f"node(s) didn't satisfy plugin {plugins[0]}"
+    else:
+        reason = f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously"
+    return Status(Code.UNRESOLVABLE, (reason,))

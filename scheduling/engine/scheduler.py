@@ -1,0 +1,668 @@
+"""One scheduler: it watches the store, keeps its queue and cache, and tries one pod at a time.
+
+Read `schedule_one` top-down: pop, decide, assume, then either the binding cycle, which runs on
+while the next pod is tried, or the failure handling. Upstream: pkg/scheduler/schedule_one.go and
+eventhandlers.go.
+"""
+
+from typing import Any, cast
+
+from kscope.sim.errors import ApiError, NotFound, SimError
+from kscope.sim.latency import Latencies
+from kscope.sim.loop import EventLoop, Timer
+from kscope.sim.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
+from kscope.sim.recorder import Recorder
+from kscope.sim.rng import Stream
+from kscope.sim.store import ObjectStore, WatchEvent
+from kscope.sim.units import timestamp
+from kscope.sim.view import Attributes, Changes, merge
+from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.attempt import SchedulingAttempt
+from scheduling.engine.cache import CACHE_RULES, SchedulerCache
+from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
+from scheduling.engine.framework import PodVolumes as PodVolumePlan
+from scheduling.engine.gauges import NodeGauges
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.preemption import Candidate
+from scheduling.engine.profiles import Profile
+from scheduling.engine.queue import events as cluster_events
+from scheduling.engine.queue.events import ClusterEvent
+from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
+from scheduling.engine.queue.rules import QUEUE_RULES
+from scheduling.engine.queue.scheduling_queue import QueueProfile, SchedulingQueue
+from scheduling.engine.volume_work import VolumeWork
+from volumes.engine.binder import PodBinding, PodVolumes
+
+COMPONENT = "scheduler"
+DEFAULT_SCHEDULER = "default-scheduler"
+
+# Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
+EAGER_EVIDENCE_NODES = 200
+
+_PLACE_FACTS: dict[Place, str] = {
+    "active": "PodQueued",
+    "backoff": "PodBackedOff",
+    "unschedulable": "PodParked",
+    "gated": "PodGated",
+    "in_flight": "AttemptStarted",
+    "": "PodDequeued",
+}
+
+
+class Binding:
+    """A pod between assume and the end of its binding cycle."""
+
+    __slots__ = ("cycle", "forgotten", "info", "node", "queued", "scheduler", "volumes", "waiting")
+
+    def __init__(
+        self, scheduler: "Scheduler", queued: QueuedPodInfo, info: PodInfo, node: str, cycle: int
+    ) -> None:
+        self.scheduler = scheduler
+        self.queued = queued
+        self.info = info
+        self.node = node
+        self.cycle = cycle
+        self.volumes: PodVolumes | None = None
+        self.waiting: PodBinding | None = None
+        self.forgotten = False
+
+    def volumes_done(self, error: str | None) -> None:
+        """The binder has bound the pod's volumes, or has given up."""
+        self.scheduler.volumes_done(self, error)
+
+
+class Scheduler:
+    """The scheduler called *name*; it minds the pods that ask for it and every node."""
+
+    def __init__(
+        self,
+        *,
+        loop: EventLoop,
+        store: ObjectStore,
+        recorder: Recorder,
+        latencies: Latencies,
+        profile: Profile,
+        ties: Stream | None,
+        name: str = DEFAULT_SCHEDULER,
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._recorder = recorder
+        self._latencies = latencies
+        self._name = name
+        self._rules = profile.resource_rules
+        self._profile = profile
+        self._known: dict[str, Pod] = {}
+        self._bindings: dict[str, Binding] = {}
+        self._attempts: list[SchedulingAttempt] = []
+        self._changes: Changes = {}
+        self._busy = False
+        self._backoff_timer: Timer | None = None
+        self._leftover_timer: Timer | None = None
+        self._expiry_timer: Timer | None = None
+        self.cycles_ended = 0
+        self.gauges = NodeGauges()
+        self.handle = Handle()
+        self.algorithm = SchedulingAlgorithm(profile, self.handle, ties=ties)
+        self.cache = SchedulerCache(loop, CACHE_RULES[profile.version], observer=self)
+        self.queue = SchedulingQueue(
+            QUEUE_RULES[profile.version],
+            loop,
+            profiles={name: QueueProfile(pre_enqueue=profile.pre_enqueue())},
+            listener=self,
+            started_at=loop.now,
+        )
+        self.volume_work = VolumeWork(loop, store, self.handle, self._known, profile.version)
+        delay = latencies.draw("watch")
+        for kind in _WATCHED_KINDS:
+            store.watch(kind, self._observe, delay)
+
+    # What the cluster says: the informers' handlers
+
+    def _observe(self, event: WatchEvent) -> None:
+        if isinstance(event.new, Pod):
+            self._observe_pod(event)
+        elif isinstance(event.new, Node):
+            self._observe_node(event, event.new)
+        else:
+            self._observe_other(event)
+        self._wake()
+
+    def _observe_pod(self, event: WatchEvent) -> None:
+        new = cast("Pod", event.new)
+        old = self._known.get(new.key)
+        gone = event.type == "DELETED" or new.is_terminated
+        if gone:
+            self._known.pop(new.key, None)
+        else:
+            self._known[new.key] = new
+        if old is not None and old.node_name:
+            self._assigned_changed(old, new, gone)
+        elif gone:
+            if old is not None and self._is_mine(old):
+                self._unassigned_gone(old)
+        elif new.node_name:
+            self._assigned(old, new)
+        elif self._is_mine(new):
+            self._unassigned(old, new)
+
+    def _is_mine(self, pod: Pod) -> bool:
+        return pod.scheduler_name == self._name
+
+    def _unassigned(self, old: Pod | None, new: Pod) -> None:
+        if old is None:
+            self.queue.add(PodInfo(new, self._rules))
+        elif self.cache.is_assumed(new.key):
+            return  # It has its place; the rest of its life is the binding cycle's.
+        else:
+            self.queue.update(old, new)
+
+    def _unassigned_gone(self, old: Pod) -> None:
+        self.queue.delete(old)
+        binding = self._bindings.get(old.key)
+        if binding is not None:
+            self._forget(binding)
+
+    def _assigned(self, old: Pod | None, new: Pod) -> None:
+        """The pod has a node: ours comes back confirmed, or somebody else put it there."""
+        binding = self._bindings.pop(new.key, None)
+        info = binding.info.updated(new) if binding else PodInfo(new, self._rules)
+        assumed = self.cache.is_assumed(new.key)
+        if assumed and binding is not None:
+            self.gauges.settled(binding.node, binding.info)
+        self.cache.add_pod(info)
+        if old is not None and self._is_mine(old) and not assumed:
+            self.queue.delete(old)
+        self._show_pod(new.key, cache="added", assumed=None)
+        self._tell("PodConfirmed", new.id, f"on {new.node_name}")
+        self.queue.assigned_pod_added(new)
+
+    def _assigned_changed(self, old: Pod, new: Pod, gone: bool) -> None:
+        if gone:
+            self.cache.remove_pod(PodInfo(old, self._rules))
+            self._tell_gauges("PodReleased", new.id, f"left {old.node_name}")
+            self.queue.assigned_pod_deleted(new)
+            return
+        if new.template is not old.template or new.deletion_timestamp != old.deletion_timestamp:
+            self.cache.update_pod(PodInfo(old, self._rules), PodInfo(new, self._rules))
+            self.queue.assigned_pod_updated(old, new)
+
+    def _observe_node(self, event: WatchEvent, node: Node) -> None:
+        if event.type == "DELETED":
+            self.cache.remove_node(node)
+            self.queue.move_all_to_active_or_backoff(cluster_events.NODE_DELETE, node, None)
+            return
+        known = self.cache.node(node.name)
+        if known is None or known.node is None or event.old is None:
+            self.cache.add_node(node)
+            self.queue.move_all_to_active_or_backoff(cluster_events.NODE_ADD, None, node)
+            return
+        old = cast("Node", event.old)
+        self.cache.update_node(node)
+        for change in self._node_changes(node, old):
+            self.queue.move_all_to_active_or_backoff(change, old, node)
+
+    def _node_changes(self, node: Node, old: Node) -> list[ClusterEvent]:
+        if self.queue.rules.hints:
+            return cluster_events.node_scheduling_properties_change(node, old)
+        change = cluster_events.classic_node_change(node, old)
+        return [] if change is None else [change]
+
+    def _observe_other(self, event: WatchEvent) -> None:
+        obj = event.new
+        if isinstance(obj, PersistentVolume | PersistentVolumeClaim):
+            self.volume_work.observe(event)
+        elif event.type == "DELETED":
+            self.handle.listers.remove(obj.kind, obj.key)
+        else:
+            self.handle.listers.put(obj)
+        change = _CHANGES.get((obj.kind, event.type))
+        if change is not None:
+            old = obj if event.type == "DELETED" else event.old
+            new = None if event.type == "DELETED" else obj
+            self.queue.move_all_to_active_or_backoff(change, old, new)
+
+    # The scheduling cycle
+
+    def _wake(self) -> None:
+        if not self._busy and self.queue.ready:
+            self._busy = True
+            self._loop.call_after(0, self.schedule_one)
+        self._set_flush_timers()
+
+    def schedule_one(self) -> None:
+        """Try the first pod of activeQ. Upstream: schedule_one.go ScheduleOne()."""
+        self._loop.cause = 0
+        queued = self.queue.pop()
+        if queued is None:
+            self._busy = False
+            return
+        if self._is_gone(queued):
+            self.queue.done(queued.pod_info.uid)
+            self._end_cycle()
+            return
+        decision = self.algorithm.schedule(queued.pod_info)
+        if decision.result == UNSCHEDULABLE:
+            self.algorithm.preempt(decision)
+        duration = self._latencies.draw("schedule")
+        if duration:
+            self._loop.call_after(duration, self._conclude, queued, decision)
+        else:
+            self._conclude(queued, decision)
+
+    def _is_gone(self, queued: QueuedPodInfo) -> bool:
+        """Upstream: skipPodSchedule(): deleted, or assumed by an earlier cycle."""
+        known = self._known.get(queued.key)
+        return (
+            known is None
+            or bool(known.deletion_timestamp)
+            or known.uid != queued.pod_info.uid
+            or self.cache.is_assumed(queued.key)
+        )
+
+    def _conclude(self, queued: QueuedPodInfo, decision: ScheduleResult) -> None:
+        """The end of the scheduling cycle: the pod has a node, or it has reasons."""
+        cycle = self.queue.scheduling_cycle
+        if self._is_gone(queued):
+            self.queue.done(queued.pod_info.uid)
+        elif decision.node is None:
+            self._handle_failure(queued, decision, cycle)
+        else:
+            self._assume(queued, decision, decision.node, cycle)
+        self._end_cycle()
+
+    def _end_cycle(self) -> None:
+        self.cycles_ended += 1
+        self._busy = False
+        self._wake()
+
+    def _assume(
+        self, queued: QueuedPodInfo, decision: ScheduleResult, node: str, cycle: int
+    ) -> None:
+        """Reserve: from now on the pod counts on its node, though the API does not know yet."""
+        info = queued.pod_info.assigned_to(node)
+        binding = Binding(self, queued, info, node, cycle)
+        try:
+            binding.volumes = self.volume_work.assume(info, node, self._plan(decision))
+        except SimError as moved_on:
+            self._handle_error(queued, cycle, str(moved_on))
+            return
+        self.cache.assume_pod(info)
+        self.gauges.assumed(node, info)
+        self._bindings[queued.key] = binding
+        self._show_pod(
+            queued.key, queue=None, queue_since=None, cache="assumed", assumed=node, blocker=None
+        )
+        seq = self._tell(
+            "PodAssumed",
+            info.pod.id,
+            f"to {node}, {decision.feasible} of {decision.evaluated} nodes fit",
+            summary(decision),
+        )
+        self._keep_attempt(queued, decision, seq, cycle)
+        self.queue.nominator.delete(info.uid)
+        self.algorithm.nominated.remove(queued.key)
+        self._start_binding(binding)
+
+    def _plan(self, decision: ScheduleResult) -> PodVolumePlan:
+        planner = self.algorithm.framework.volume_binding
+        if planner is None or decision.search is None:
+            return PodVolumePlan()
+        return planner.plan(decision.search.state, decision.row)
+
+    # The binding cycle: on its own from here, while the next pods are tried
+
+    def _start_binding(self, binding: Binding) -> None:
+        if binding.volumes is None:
+            self._loop.call_after(self._latencies.draw("bind"), self._bind, binding)
+        else:
+            self._loop.call_after(0, self._bind_volumes, binding)
+
+    def _bind_volumes(self, binding: Binding) -> None:
+        """PreBind of VolumeBinding: write what was assumed, then wait for the PV controller."""
+        if not binding.forgotten and binding.volumes is not None:
+            binding.waiting = self.volume_work.bind(
+                binding.info, binding.node, binding.volumes, binding.volumes_done
+            )
+
+    def volumes_done(self, binding: Binding, error: str | None) -> None:
+        """What the binder came to: on with the binding, or back to the queue."""
+        if binding.forgotten:
+            return
+        if error is None:
+            self._loop.call_after(self._latencies.draw("bind"), self._bind, binding)
+        else:
+            message = f'running PreBind plugin "VolumeBinding": {error}'
+            self._fail_binding(binding, message if not self._profile.is_classic else error)
+
+    def _bind(self, binding: Binding) -> None:
+        """DefaultBinder: write the pod's node. Upstream: bind(), Scheduled event."""
+        if binding.forgotten:
+            return
+        pod = binding.info.pod
+        self.cache.finish_binding(binding.info)
+        self.queue.done(binding.info.uid)
+        scheduled = {"type": "PodScheduled", "status": "True"}
+        scheduled["lastTransitionTime"] = timestamp(self._loop.now)
+        try:
+            stored = self._store.get("Pod", pod.key)
+            if stored.uid != pod.uid:
+                raise NotFound(f'pods "{pod.name}" not found')
+            self._store.patch(
+                "Pod",
+                pod.key,
+                {
+                    "spec": {"nodeName": binding.node},
+                    "status": {"conditions": _with_condition(stored, scheduled)},
+                },
+                by=COMPONENT,
+                event="PodBound",
+                message=f"Successfully assigned {pod.key} to {binding.node}",
+                data={"event": True, "type": "Normal", "reason": "Scheduled"},
+            )
+        except ApiError as refusal:
+            self._fail_binding(binding, f"binding rejected: {refusal}")
+
+    def _fail_binding(self, binding: Binding, error: str) -> None:
+        """Unreserve, forget, and send the pod round again. Upstream: handleBindingCycleError()."""
+        self._forget(binding)
+        pod = binding.info.pod
+        if pod.key in self._known:
+            self._handle_error(binding.queued, binding.cycle, error)
+        self.queue.move_all_to_active_or_backoff(cluster_events.ASSIGNED_POD_DELETE, pod, None)
+        self._wake()
+
+    def _forget(self, binding: Binding) -> None:
+        binding.forgotten = True
+        self._bindings.pop(binding.queued.key, None)
+        if binding.waiting is not None:
+            binding.waiting.cancel()
+        if binding.volumes is not None:
+            self.volume_work.revert(binding.volumes)
+        self.cache.forget_pod(binding.info)
+        self.gauges.settled(binding.node, binding.info)
+        pod = binding.info.pod
+        if pod.key in self._known:
+            self._show_pod(pod.key, cache=None, assumed=None)
+        self._tell("PodForgotten", pod.id, f"no longer assumed on {binding.node}")
+
+    # Failure
+
+    def _handle_failure(self, queued: QueuedPodInfo, decision: ScheduleResult, cycle: int) -> None:
+        """Tell why, then wait in backoff or for something to change."""
+        pod = queued.pod
+        queued.rejected_by(*rejecting_plugins(decision))
+        if decision.result == UNSCHEDULABLE:
+            queued.unschedulable_count += 1
+            queued.consecutive_errors_count = 0
+        else:
+            queued.consecutive_errors_count += 1
+        chosen = decision.preemption.chosen if decision.preemption else None
+        if chosen is not None:
+            self._preempt(queued, chosen)
+        self._show_pod(pod.key, blocker=blocker(decision, self.algorithm, queued.attempts))
+        seq = self._tell_event(pod, "FailedScheduling", "Warning", decision.message)
+        self._keep_attempt(queued, decision, seq, cycle)
+        self.queue.add_unschedulable_if_not_present(queued, cycle)
+        reason = "Unschedulable" if decision.result == UNSCHEDULABLE else "SchedulerError"
+        self._patch_condition(pod, reason, decision.message)
+
+    def _handle_error(self, queued: QueuedPodInfo, cycle: int, message: str) -> None:
+        """The cycle itself failed: the pod comes back after its backoff."""
+        queued.consecutive_errors_count += 1
+        self._tell_event(queued.pod, "FailedScheduling", "Warning", message)
+        self.queue.add_unschedulable_if_not_present(queued, cycle)
+        self._patch_condition(queued.pod, "SchedulerError", message)
+
+    def _preempt(self, queued: QueuedPodInfo, chosen: Candidate) -> None:
+        """Evict the victims and nominate the preemptor. Upstream: prepareCandidate()."""
+        pod = queued.pod
+        for victim in chosen.victims:
+            stored = self._store.find("Pod", victim.key)
+            if stored is None or stored.uid != victim.uid:
+                continue
+            grace = stored.grace_period_seconds if isinstance(stored, Pod) else 0
+            message = f"Preempted by pod {pod.uid} on node {chosen.node}"
+            self._tell_event(victim.pod, "Preempted", "Normal", message)
+            self._store.delete(
+                "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
+            )
+        for lower in self.queue.nominator.pods_for_node(chosen.node):
+            if lower.priority < queued.pod_info.priority:
+                self.queue.nominator.delete(lower.uid)
+                self._set_nominated(lower.pod, None)
+        self.queue.nominator.add(queued.pod_info, chosen.node)
+        self.algorithm.nominated.add(chosen.row, queued.pod_info)
+        self._set_nominated(pod, chosen.node)
+
+    def _set_nominated(self, pod: Pod, node: str | None) -> None:
+        if node is None:
+            self.algorithm.nominated.remove(pod.key)
+        stored = self._store.find("Pod", pod.key)
+        if stored is not None and stored.uid == pod.uid:
+            patch = {"status": {"nominatedNodeName": node}}
+            fact = "PodNominated" if node else "NominationCleared"
+            self._store.patch("Pod", pod.key, patch, by=COMPONENT, event=fact)
+
+    def _patch_condition(self, pod: Pod, reason: str, message: str) -> None:
+        stored = self._store.find("Pod", pod.key)
+        if stored is None or stored.uid != pod.uid:
+            return
+        condition = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": reason,
+            "message": message,
+        }
+        old = _condition(stored)
+        if old and all(old.get(name) == value for name, value in condition.items()):
+            return
+        condition["lastTransitionTime"] = (old or {}).get("lastTransitionTime") or timestamp(
+            self._loop.now
+        )
+        patch = {"status": {"conditions": _with_condition(stored, condition)}}
+        self._store.patch("Pod", pod.key, patch, by=COMPONENT, event="PodConditionUpdated")
+
+    def _keep_attempt(
+        self, queued: QueuedPodInfo, decision: ScheduleResult, seq: int, cycle: int
+    ) -> None:
+        eager = len(self.handle.table) <= EAGER_EVIDENCE_NODES
+        self._attempts.append(
+            SchedulingAttempt(
+                pod=queued.key,
+                number=queued.attempts,
+                seq=seq,
+                at=self._loop.now,
+                cycle=cycle,
+                result=decision.result,
+                node=decision.node or "",
+                message=decision.message,
+                evidence=evidence(decision, self.algorithm, queued.attempts, cycle)
+                if eager
+                else None,
+            )
+        )
+
+    def take_attempts(self) -> list[SchedulingAttempt]:
+        """The attempts made since the last take."""
+        taken, self._attempts = self._attempts, []
+        return taken
+
+    # Periodic flushes: run at the tick at which they have something to do
+
+    def _set_flush_timers(self) -> None:
+        self._backoff_timer = self._reset(
+            self._backoff_timer, self.queue.next_backoff_expiry(), self._flush_backoff
+        )
+        self._leftover_timer = self._reset(
+            self._leftover_timer, self.queue.next_leftover_due(), self._flush_leftover
+        )
+        self._expiry_timer = self._reset(
+            self._expiry_timer, self.cache.next_expiry(), self._expire_assumed
+        )
+
+    def _expire_assumed(self) -> None:
+        """Assumptions that nobody confirmed in time are given up (v1.16, v1.20)."""
+        self._loop.cause = 0
+        for info in self.cache.cleanup_assumed_pods():
+            self.gauges.settled(info.node_name, info)
+            self._bindings.pop(info.key, None)
+            self._show_pod(info.key, cache=None, assumed=None)
+            self._tell("AssumptionExpired", info.pod.id, f"on {info.node_name}")
+        self._wake()
+
+    def _reset(self, timer: Timer | None, at: int | None, callback: Any) -> Timer | None:
+        if timer is not None and timer.callback is not None:
+            if timer.at == at:
+                return timer
+            timer.cancel()
+        return None if at is None else self._loop.call_at(at, callback)
+
+    def _flush_backoff(self) -> None:
+        self._loop.cause = 0
+        self.queue.flush_backoff_completed()
+        self._wake()
+
+    def _flush_leftover(self) -> None:
+        self._loop.cause = 0
+        self.queue.flush_unschedulable_leftover()
+        self._wake()
+
+    # Listening: to the queue, and to the cache for the columns and gauges
+
+    def queue_moved(
+        self,
+        pod_key: str,
+        place_from: Place,
+        place_to: Place,
+        event_name: str,
+        *,
+        flushed: bool,
+        at: int,
+    ) -> None:
+        """See QueueListener: a move is an event that names what caused it."""
+        if place_to == "":
+            # A pod that got its node has left the lanes when it was assumed.
+            if place_from != "in_flight" and pod_key in self._known:
+                self._show_pod(pod_key, queue=None, queue_since=None, backoff_until=None)
+                self._flush_changes("PodDequeued", pod_key, event_name)
+            return
+        queued = self.queue.in_flight(pod_key) or self.queue.get(pod_key)
+        if queued is None:
+            return
+        shown: Attributes = {"queue": place_to, "queue_since": at, "attempts": queued.attempts}
+        if place_to != "in_flight":
+            shown["mover"] = event_name
+        shown["flushed"] = True if flushed else None
+        shown["backoff_until"] = self.queue.backoff_until(queued) if place_to == "backoff" else None
+        if place_from == "" and queued.attempts == 0:
+            shown["first_queued"] = at
+        self._show_pod(pod_key, **shown)
+        if place_to == "in_flight":
+            cycle = {"cycle": self.queue.scheduling_cycle}
+            self._changes["queue"] = merge(self._changes.get("queue"), cycle)
+            message = f"cycle {self.queue.scheduling_cycle}, attempt {queued.attempts}"
+            self._tell("AttemptStarted", f"pod/{pod_key}", message)
+        else:
+            self._flush_changes(_PLACE_FACTS[place_to], pod_key, event_name)
+
+    def pod_added(self, node_name: str, pod: PodInfo) -> None:
+        """See the cache's observer."""
+        self.gauges.pod_added(node_name, pod)
+        row = self.handle.table.rows.get(node_name)
+        if row is not None:
+            self.handle.table.add_pod(row, pod)
+
+    def pod_removed(self, node_name: str, pod: PodInfo) -> None:
+        """See the cache's observer."""
+        self.gauges.pod_removed(node_name, pod)
+        row = self.handle.table.rows.get(node_name)
+        if row is not None:
+            self.handle.table.remove_pod(row, pod.key)
+
+    def node_set(self, node: Node) -> None:
+        """See the cache's observer."""
+        self.handle.table.add_node(node)
+
+    def pod_replaced(self, node_name: str, old: PodInfo, new: PodInfo) -> None:
+        """See the cache's observer."""
+        row = self.handle.table.rows.get(node_name)
+        if row is not None:
+            self.handle.table.pods[row][new.key] = new
+
+    def node_removed(self, node_name: str) -> None:
+        """See the cache's observer."""
+        self.handle.table.remove_node(node_name)
+        self.gauges.forget_node(node_name)
+
+    # Telling
+
+    def _show_pod(self, key: str, **attributes: Any) -> None:
+        """Let the next event carry these attributes of the pod; None removes one."""
+        entity = f"pod/{key}"
+        shown = self._changes.get(entity)
+        if shown is None:
+            self._changes[entity] = attributes
+        else:
+            shown.update(attributes)
+
+    def _tell(
+        self, fact: str, entity: str, message: str = "", data: dict[str, Any] | None = None
+    ) -> int:
+        changes, self._changes = self._changes, {}
+        changes.update(self.gauges.changes())
+        return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
+
+    def _tell_gauges(self, fact: str, entity: str, message: str) -> None:
+        self._tell(fact, entity, message)
+
+    def _flush_changes(self, fact: str, pod_key: str, message: str) -> None:
+        self._tell(fact, f"pod/{pod_key}", message)
+
+    def _tell_event(self, pod: Pod, reason: str, kind: str, message: str) -> int:
+        return self._tell(reason, pod.id, message, {"event": True, "type": kind})
+
+
+# What of the other kinds may help a waiting pod. Upstream: eventhandlers.go addAllEventHandlers().
+_CHANGES: dict[tuple[str, str], ClusterEvent] = {
+    ("PersistentVolume", "ADDED"): cluster_events.VOLUME_ADD,
+    ("PersistentVolume", "MODIFIED"): cluster_events.VOLUME_UPDATE,
+    ("PersistentVolumeClaim", "ADDED"): cluster_events.CLAIM_ADD,
+    ("PersistentVolumeClaim", "MODIFIED"): cluster_events.CLAIM_UPDATE,
+    ("StorageClass", "ADDED"): cluster_events.STORAGE_CLASS_ADD,
+    ("StorageClass", "MODIFIED"): cluster_events.STORAGE_CLASS_UPDATE,
+    ("CSINode", "ADDED"): cluster_events.CSI_NODE_ADD,
+    ("CSINode", "MODIFIED"): cluster_events.CSI_NODE_UPDATE,
+    ("Service", "ADDED"): cluster_events.SERVICE_ADD,
+    ("Service", "MODIFIED"): cluster_events.SERVICE_UPDATE,
+    ("Service", "DELETED"): cluster_events.SERVICE_DELETE,
+}
+
+_WATCHED_KINDS = (
+    "Namespace",
+    "PriorityClass",
+    "StorageClass",
+    "CSINode",
+    "CSIDriver",
+    "CSIStorageCapacity",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Service",
+    "ReplicationController",
+    "ReplicaSet",
+    "StatefulSet",
+    "PodDisruptionBudget",
+    "Node",
+    "Pod",
+)
+
+
+def _condition(pod: ApiObject) -> dict[str, Any] | None:
+    conditions: list[dict[str, Any]] = pod.status.get("conditions") or []
+    return next((each for each in conditions if each.get("type") == "PodScheduled"), None)
+
+
+def _with_condition(pod: ApiObject, condition: dict[str, Any]) -> list[dict[str, Any]]:
+    conditions: list[dict[str, Any]] = pod.status.get("conditions") or []
+    return [*(each for each in conditions if each.get("type") != condition["type"]), condition]

@@ -1,0 +1,144 @@
+"""The scheduler's volumes: what it assumed of them, and the binder that writes it.
+
+The plugins read claims and volumes from the listers. Those show what is assumed, so that two pods
+in a row are not promised the same volume; the assume caches know what the API server really said.
+"""
+
+from collections.abc import Callable, Iterable
+
+from kscope.sim.loop import EventLoop
+from kscope.sim.objects import (
+    ApiObject,
+    Node,
+    PersistentVolume,
+    Pod,
+    StorageClass,
+)
+from kscope.sim.store import ObjectStore, WatchEvent
+from scheduling.engine.framework import PodVolumes as Plan
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from volumes.engine import binder
+from volumes.engine.assume_cache import ClaimAssumeCache, VolumeAssumeCache
+from volumes.engine.binder import Binding, PodBinding, PodVolumes, VolumeBinder
+from volumes.engine.ports import StoreVolumeApi
+
+_RULES = {
+    "v1.11": binder.V1_16,
+    "v1.16": binder.V1_16,
+    "v1.20": binder.V1_20,
+    "v1.34": binder.V1_34,
+}
+
+
+class SchedulerLookups:
+    """What the binder looks up, out of the scheduler's own informers. See BinderListers."""
+
+    def __init__(self, handle: Handle, pods: dict[str, Pod]) -> None:
+        self._table = handle.table
+        self._listers = handle.listers
+        self._pods = pods
+
+    def storage_class(self, name: str) -> StorageClass | None:
+        """See BinderListers."""
+        return self._listers.storage_class(name)
+
+    def node(self, name: str) -> Node | None:
+        """See BinderListers."""
+        row = self._table.rows.get(name)
+        return None if row is None else self._table.node(row)
+
+    def pod(self, key: str) -> Pod | None:
+        """See BinderListers."""
+        return self._pods.get(key)
+
+    def csi_node(self, name: str) -> ApiObject | None:
+        """See BinderListers."""
+        return self._listers.get("CSINode", name)
+
+    def csi_driver(self, name: str) -> ApiObject | None:
+        """See BinderListers."""
+        return self._listers.get("CSIDriver", name)
+
+    def storage_capacities(self) -> Iterable[ApiObject]:
+        """See BinderListers."""
+        return self._listers.all("CSIStorageCapacity")
+
+
+class VolumeWork:
+    """Reserve and PreBind of VolumeBinding, and the undoing of both."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        handle: Handle,
+        pods: dict[str, Pod],
+        version: str,
+    ) -> None:
+        self._loop = loop
+        self._listers = handle.listers
+        self._volumes = VolumeAssumeCache()
+        self._claims = ClaimAssumeCache()
+        self.binder = VolumeBinder(
+            self._volumes,
+            self._claims,
+            SchedulerLookups(handle, pods),
+            StoreVolumeApi(store, "scheduler"),
+            rules=_RULES[version],
+        )
+
+    def observe(self, event: WatchEvent) -> None:
+        """Take a watch event of a volume or a claim into the caches and the listers."""
+        cache = self._volumes if isinstance(event.new, PersistentVolume) else self._claims
+        cache.observe(event)
+        self._show(event.new.kind, event.new.key)
+
+    def assume(self, info: PodInfo, node: str, plan: Plan) -> PodVolumes | None:
+        """Lay the plugin's *plan* over the caches; None when there is nothing to bind.
+
+        Raises SimError when a cache has moved on since; nothing is assumed then.
+        """
+        volumes = PodVolumes(
+            static_bindings=[
+                Binding(self._volumes.get(volume), self._claims.get(claim))
+                for claim, volume in plan.bind.items()
+            ],
+            dynamic_provisions=[self._claims.get(claim) for claim in plan.provision],
+        )
+        if not volumes.has_work:
+            return None
+        if self.binder.assume_pod_volumes(info.pod, node, volumes):
+            return None
+        self._show_all(volumes)
+        return volumes
+
+    def revert(self, volumes: PodVolumes) -> None:
+        """Take the assumptions off the caches again."""
+        self.binder.revert_assumed_pod_volumes(volumes)
+        self._show_all(volumes)
+
+    def bind(
+        self,
+        info: PodInfo,
+        node: str,
+        volumes: PodVolumes,
+        done: Callable[[str | None], None],
+    ) -> PodBinding:
+        """Write the assumptions, then wait for the PV controller; *done* is told how it ended."""
+        return self.binder.bind_pod_volumes(self._loop, info.pod, node, volumes, done)
+
+    def _show_all(self, volumes: PodVolumes) -> None:
+        for binding in volumes.static_bindings or ():
+            self._show("PersistentVolume", binding.volume.key)
+        for claim in volumes.dynamic_provisions or ():
+            self._show("PersistentVolumeClaim", claim.key)
+
+    def _show(self, kind: str, key: str) -> None:
+        cache = self._volumes if kind == "PersistentVolume" else self._claims
+        latest = cache.find(key)
+        if latest is None:
+            self._listers.remove(kind, key)
+        else:
+            self._listers.put(latest)
+

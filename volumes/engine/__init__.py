@@ -1,0 +1,1 @@
+"""The life of a volume: matching, binding, provisioning, reclaim, attach, mount. Pure."""

@@ -1,0 +1,1 @@
+"""The kubelet: what happens on a node from a pod's binding to its end."""

@@ -1,0 +1,230 @@
+"""The desired state of world: which volumes should be mounted on a node, and for which pods.
+
+Upstream: pkg/kubelet/volumemanager/cache/desired_state_of_world.go.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kscope.sim import quantity
+from kscope.sim.objects import Manifest, Pod
+from volumes.engine.kubelet.spec import (
+    VolumePlugins,
+    VolumeSpec,
+    unique_volume_name,
+    unique_volume_name_of_pod,
+)
+
+# No more than so many different errors are kept for a pod.
+MAX_POD_ERRORS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class PodToMount:
+    """A pod that wants a volume. `outer_name` is the volume's name in the pod."""
+
+    pod_name: str
+    pod: Pod
+    spec: VolumeSpec
+    outer_name: str
+
+
+@dataclass(slots=True)
+class DesiredVolume:
+    """A volume that should be attached and mounted."""
+
+    name: str
+    is_attachable: bool
+    is_device_mountable: bool
+    gid: str
+    size_limit: int | None
+    reported_in_use: bool = False
+    pods: dict[str, PodToMount] = field(default_factory=dict[str, PodToMount])
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeToMount:
+    """One (volume, pod) pair to mount. Upstream: operationexecutor.VolumeToMount."""
+
+    volume_name: str
+    pod_name: str
+    pod: Pod
+    spec: VolumeSpec
+    outer_name: str
+    is_attachable: bool = False
+    is_device_mountable: bool = False
+    gid: str = ""
+    reported_in_use: bool = False
+    size_limit: int | None = None
+    device_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """How adding a pod to a volume went: the volume's unique name, or the error."""
+
+    volume_name: str = ""
+    error: str | None = None
+
+
+class DesiredStateOfWorld:
+    """Volumes and the pods that should have them. Lists come in the order of insertion."""
+
+    __slots__ = ("_plugins", "_pod_errors", "_volumes")
+
+    def __init__(self, plugins: VolumePlugins) -> None:
+        self._plugins = plugins
+        self._volumes: dict[str, DesiredVolume] = {}
+        self._pod_errors: dict[str, dict[str, None]] = {}
+
+    def add_pod_to_volume(
+        self, pod_name: str, pod: Pod, spec: VolumeSpec, outer_name: str, gid: str = ""
+    ) -> Added:
+        """Want the volume *spec* for the pod. Wanting it again refreshes what is known of the pod."""
+        plugin = self._plugins.find_by_spec(spec)
+        if plugin is None:
+            return Added(
+                error=f"failed to get Plugin from volumeSpec for volume {_quoted(spec.name)} "
+                "err=no volume plugin matched"
+            )
+        attachable, device_mountable = plugin.is_attachable(spec), plugin.is_device_mountable(spec)
+        if attachable or device_mountable:
+            # One volume, shared by the pods that mount it.
+            name = unique_volume_name(plugin, spec)
+        else:
+            name = unique_volume_name_of_pod(pod_name, plugin, spec)
+        volume = self._volumes.get(name)
+        if volume is None:
+            volume = self._volumes[name] = DesiredVolume(
+                name, attachable, device_mountable, gid, _size_limit(pod, spec)
+            )
+        volume.pods[pod_name] = PodToMount(pod_name, pod, spec, outer_name)
+        return Added(name)
+
+    def mark_volumes_reported_in_use(self, names: list[str]) -> None:
+        """Set the flag on exactly these volumes and reset it on all others."""
+        reported = dict.fromkeys(names)
+        for volume in self._volumes.values():
+            volume.reported_in_use = volume.name in reported
+
+    def mark_volume_attachability(self, name: str, attachable: bool) -> None:
+        """Note that the volume's driver began or ceased to need attaching."""
+        if name in self._volumes:
+            self._volumes[name].is_attachable = attachable
+
+    def delete_pod_from_volume(self, pod_name: str, name: str) -> None:
+        """Stop wanting the volume for the pod; with its last pod the volume goes."""
+        volume = self._volumes.get(name)
+        if volume is None:
+            return
+        volume.pods.pop(pod_name, None)
+        if not volume.pods:
+            del self._volumes[name]
+
+    def volume_exists(self, name: str) -> bool:
+        """Whether any pod wants the volume."""
+        return name in self._volumes
+
+    def pod_exists_in_volume(self, pod_name: str, name: str) -> bool:
+        """Whether the pod wants the volume."""
+        volume = self._volumes.get(name)
+        return volume is not None and pod_name in volume.pods
+
+    def volume_exists_with_spec_name(self, pod_name: str, spec_name: str) -> bool:
+        """Whether the pod wants a volume of that inner or inline name."""
+        return any(
+            pod_name in volume.pods and volume.pods[pod_name].spec.name == spec_name
+            for volume in self._volumes.values()
+        )
+
+    def volumes(self) -> list[DesiredVolume]:
+        """Every desired volume."""
+        return [*self._volumes.values()]
+
+    def volume(self, name: str) -> DesiredVolume | None:
+        """The desired volume, or None."""
+        return self._volumes.get(name)
+
+    def get_volumes_to_mount(self) -> list[VolumeToMount]:
+        """Every (volume, pod) pair that should be mounted."""
+        return [
+            VolumeToMount(
+                volume_name=volume.name,
+                pod_name=wanted.pod_name,
+                pod=wanted.pod,
+                spec=wanted.spec,
+                outer_name=wanted.outer_name,
+                is_attachable=volume.is_attachable,
+                is_device_mountable=volume.is_device_mountable,
+                gid=volume.gid,
+                reported_in_use=volume.reported_in_use,
+                size_limit=volume.size_limit,
+            )
+            for volume in self._volumes.values()
+            for wanted in volume.pods.values()
+        ]
+
+    # Errors of pods whose volumes could not be added
+
+    def add_error_to_pod(self, pod_name: str, error: str) -> None:
+        """Keep an error for the pod, up to ten different ones."""
+        errors = self._pod_errors.setdefault(pod_name, {})
+        if len(errors) < MAX_POD_ERRORS:
+            errors[error] = None
+
+    def pop_pod_errors(self, pod_name: str) -> list[str]:
+        """The errors kept for the pod, sorted; they are forgotten."""
+        return sorted(self._pod_errors.pop(pod_name, {}))
+
+    def pod_errors(self, pod_name: str) -> list[str]:
+        """The errors kept for the pod, sorted."""
+        return sorted(self._pod_errors.get(pod_name, {}))
+
+    def get_pods_with_errors(self) -> list[str]:
+        """Names of the pods that have errors."""
+        return [*self._pod_errors]
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _size_limit(pod: Pod, spec: VolumeSpec) -> int | None:
+    """Bytes that a volume on the node's own disk may take, 0 for no bound; None for other volumes.
+
+    Upstream: AddPodToVolume takes the pod's ephemeral-storage limit, and the emptyDir's own one if
+    that is smaller or the pod has none.
+    """
+    if spec.volume is None or not _is_local_ephemeral(spec.volume):
+        return None
+    limit = _ephemeral_storage_limit(pod)
+    own = (spec.volume.get("emptyDir") or {}).get("sizeLimit")
+    if own is not None:
+        bound = quantity.value(own)
+        if bound > 0 and (limit == 0 or bound < limit):
+            return bound
+    return limit
+
+
+def _is_local_ephemeral(volume: Manifest) -> bool:
+    # Upstream: util.IsLocalEphemeralVolume.
+    empty_dir = volume.get("emptyDir")
+    if empty_dir is not None:
+        return not empty_dir.get("medium")
+    return "configMap" in volume or "gitRepo" in volume
+
+
+def _ephemeral_storage_limit(pod: Pod) -> int:
+    # Upstream: PodRequestsAndLimits; overhead counts where the pod has a limit.
+    total = sum(_limit(container) for container in pod.containers)
+    init: list[Manifest] = pod.spec.get("initContainers") or []
+    total = max([total, *(_limit(container) for container in init)])
+    overhead = (pod.spec.get("overhead") or {}).get("ephemeral-storage")
+    if total and overhead is not None:
+        total += quantity.value(overhead)
+    return total
+
+
+def _limit(container: dict[str, Any]) -> int:
+    limits: Manifest = (container.get("resources") or {}).get("limits") or {}
+    return quantity.value(limits.get("ephemeral-storage", 0))

@@ -1,0 +1,1 @@
+"""Volume operations on a node: one at a time per volume, with backoff, in steps on the loop."""

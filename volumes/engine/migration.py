@@ -1,0 +1,143 @@
+"""CSI migration: which in-tree plugins a CSI driver has taken over, and under which names.
+
+Upstream: staging/src/k8s.io/csi-translation-lib, pkg/volume/csimigration.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from kscope.sim.objects import ApiObject, PersistentVolume
+from kscope.sim.selectors import IN, NodeSelector, NodeSelectorTerm, Requirement
+
+MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+
+_ZONE: Final = "topology.kubernetes.io/zone"
+_BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
+_ZONE_DELIMITER: Final = "__"
+
+
+class InTree(NamedTuple):
+    """An in-tree plugin: the CSI driver's name, its zone key, its spec field, its feature gate."""
+
+    driver: str
+    topology_key: str
+    source: str
+    gate: str
+
+
+IN_TREE: Final[Mapping[str, InTree]] = {
+    "kubernetes.io/aws-ebs": InTree(
+        "ebs.csi.aws.com",
+        "topology.ebs.csi.aws.com/zone",
+        "awsElasticBlockStore",
+        "CSIMigrationAWS",
+    ),
+    "kubernetes.io/gce-pd": InTree(
+        "pd.csi.storage.gke.io", "topology.gke.io/zone", "gcePersistentDisk", "CSIMigrationGCE"
+    ),
+    "kubernetes.io/cinder": InTree(
+        "cinder.csi.openstack.org",
+        "topology.cinder.csi.openstack.org/zone",
+        "cinder",
+        "CSIMigrationOpenStack",
+    ),
+    "kubernetes.io/azure-disk": InTree(
+        "disk.csi.azure.com",
+        "topology.disk.csi.azure.com/zone",
+        "azureDisk",
+        "CSIMigrationAzureDisk",
+    ),
+    "kubernetes.io/azure-file": InTree(
+        "file.csi.azure.com", "", "azureFile", "CSIMigrationAzureFile"
+    ),
+    "kubernetes.io/vsphere-volume": InTree(
+        "csi.vsphere.vmware.com", "", "vsphereVolume", "CSIMigrationvSphere"
+    ),
+    "kubernetes.io/portworx-volume": InTree(
+        "pxd.portworx.com", "", "portworxVolume", "CSIMigrationPortworx"
+    ),
+}
+
+
+class Migration(Protocol):
+    """Which provisioners have moved to CSI."""
+
+    def is_enabled(self, plugin: str) -> bool:
+        """Whether the in-tree *plugin* is served by a CSI driver."""
+        ...
+
+    def driver_of(self, plugin: str) -> str | None:
+        """The CSI driver that takes the in-tree *plugin*'s place, or None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationGates:
+    """Migration by feature gate, one per plugin. Upstream: csimigration.PluginManager."""
+
+    gates: frozenset[str] = frozenset()
+
+    def is_enabled(self, plugin: str) -> bool:
+        """Whether *plugin*'s own gate is on; the general gate always is."""
+        known = IN_TREE.get(plugin)
+        return known is not None and known.gate in self.gates
+
+    def driver_of(self, plugin: str) -> str | None:
+        """The CSI driver that takes *plugin*'s place, or None. Upstream: GetCSINameFromInTreeName."""
+        known = IN_TREE.get(plugin)
+        return None if known is None else known.driver
+
+
+NO_MIGRATION: Final = MigrationGates()
+
+
+def in_tree_plugin_of(volume: PersistentVolume) -> str | None:
+    """The migratable in-tree plugin of a volume, by the field its source stands in, or None."""
+    return next((name for name, known in IN_TREE.items() if known.source in volume.spec), None)
+
+
+def is_migrated_on_node(plugin: str, csi_node: ApiObject | None) -> bool:
+    """Whether the node says that *plugin* is served by CSI there."""
+    if csi_node is None:
+        return False
+    return plugin in csi_node.annotations.get(MIGRATED_PLUGINS, "").split(",")
+
+
+def translated_affinity(
+    volume: PersistentVolume, affinity: NodeSelector | None, plugin: str
+) -> NodeSelector | None:
+    """The node affinity that *volume* would have as a CSI volume.
+
+    Zone requirements are put under the driver's key; where the affinity has none, the zones of the
+    volume's label are. Upstream: csi-translation-lib plugins, translateTopologyFromInTreeToCSI().
+    """
+    key = IN_TREE[plugin].topology_key
+    if not key:
+        return affinity
+    terms = affinity.terms if affinity is not None else ()
+    if any(_zone_requirements(term) for term in terms):
+        return NodeSelector(tuple(_replaced(term, key) for term in terms))
+    label = volume.labels.get(_ZONE) or volume.labels.get(_BETA_ZONE)
+    if not label:
+        return affinity
+    zones = Requirement(key, IN, tuple(label.split(_ZONE_DELIMITER)))
+    if not terms:
+        return NodeSelector((NodeSelectorTerm((zones,)),))
+    return NodeSelector(
+        tuple(NodeSelectorTerm((*term.expressions, zones), term.fields) for term in terms)
+    )
+
+
+def _zone_requirements(term: NodeSelectorTerm) -> bool:
+    return any(requirement.key in (_ZONE, _BETA_ZONE) for requirement in term.expressions)
+
+
+def _replaced(term: NodeSelectorTerm, key: str) -> NodeSelectorTerm:
+    return NodeSelectorTerm(
+        tuple(
+            Requirement(key, r.operator, r.values) if r.key in (_ZONE, _BETA_ZONE) else r
+            for r in term.expressions
+        ),
+        term.fields,
+    )

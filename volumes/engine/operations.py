@@ -1,0 +1,122 @@
+"""Named operations that run beside the controller: one at a time per name, with backoff on error.
+
+An operation is worked off in steps on the event loop; between two steps it waits (for the plugin, or
+before it tries again). A name that is running refuses a second start; one that failed refuses until
+its backoff has passed. Upstream: pkg/util/goroutinemap.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Protocol
+
+from kscope.sim.errors import SimError
+from kscope.sim.loop import EventLoop
+from kscope.sim.units import MILLISECOND, SECOND
+
+INITIAL_BACKOFF: Final = 500 * MILLISECOND
+MAX_BACKOFF: Final = 2 * 60 * SECOND + 2 * SECOND
+
+
+class OperationFailed(SimError):
+    """An operation ended in an error, after which its name backs off."""
+
+
+class Operation(Protocol):
+    """Work in steps."""
+
+    def step(self) -> int | None:
+        """Do the next step; returns the delay in ns until the one after it, None at the end.
+
+        Raises SimError when the operation has failed for now.
+        """
+        ...
+
+
+class Start(Enum):
+    """How a request to run an operation was answered."""
+
+    STARTED = "started"
+    RUNNING = "already running"
+    BACKING_OFF = "backing off"
+
+
+@dataclass(slots=True)
+class Backoff:
+    """An exponential delay after errors. Upstream: exponentialbackoff.ExponentialBackoff."""
+
+    error: str = ""
+    at: int = 0
+    delay: int = 0
+
+    def failed(self, error: str, now: int) -> None:
+        """Note an error at *now*: the delay begins at 500 ms and doubles up to 2 m 2 s."""
+        self.delay = min(self.delay * 2, MAX_BACKOFF) if self.delay else INITIAL_BACKOFF
+        self.error, self.at = error, now
+
+    def holds(self, now: int) -> bool:
+        """Whether it is too early to try again."""
+        return self.delay > 0 and now - self.at <= self.delay
+
+
+@dataclass(slots=True)
+class _Entry:
+    backoff: Backoff
+    operation: Operation | None
+
+
+class OperationRunner:
+    """Runs operations by name. Upstream: goroutinemap.GoRoutineMap with exponential backoff."""
+
+    __slots__ = ("_entries", "_loop")
+
+    def __init__(self, loop: EventLoop) -> None:
+        self._loop = loop
+        self._entries: dict[str, _Entry] = {}
+
+    @property
+    def now(self) -> int:
+        """Virtual time in ns."""
+        return self._loop.now
+
+    def run(self, name: str, operation: Operation) -> Start:
+        """Start *operation* under *name*, unless that name is running or backing off."""
+        entry = self._entries.get(name)
+        if entry is None:
+            entry = self._entries[name] = _Entry(Backoff(), None)
+        elif entry.operation is not None:
+            return Start.RUNNING
+        elif entry.backoff.holds(self._loop.now):
+            return Start.BACKING_OFF
+        entry.operation = operation
+        self._loop.call_after(0, self._step, name)
+        return Start.STARTED
+
+    def is_running(self, name: str) -> bool:
+        """Whether an operation of that name has begun and not ended."""
+        entry = self._entries.get(name)
+        return entry is not None and entry.operation is not None
+
+    def backoff(self, name: str) -> Backoff | None:
+        """The backoff that holds *name* back, or None."""
+        entry = self._entries.get(name)
+        if entry is None or entry.operation or not entry.backoff.holds(self._loop.now):
+            return None
+        return entry.backoff
+
+    def running(self) -> list[str]:
+        """Names under way, in the order they were first started."""
+        return [name for name, entry in self._entries.items() if entry.operation is not None]
+
+    def _step(self, name: str) -> None:
+        entry = self._entries[name]
+        assert entry.operation is not None, name
+        try:
+            delay = entry.operation.step()
+        except SimError as error:
+            entry.operation = None
+            entry.backoff.failed(str(error), self._loop.now)
+            return
+        if delay is None:
+            del self._entries[name]
+        else:
+            self._loop.call_after(delay, self._step, name)

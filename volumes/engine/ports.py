@@ -1,0 +1,253 @@
+"""What the volume controllers need of their surroundings, and how the cluster provides it.
+
+The controllers speak to four things: the API server (`VolumeApi`), their own stale view of it
+(`Listers`), the sink of Kubernetes Events (`EventSink`) and their work queues (`KeyQueue`). The
+cluster plugs in the object store and informers; conformance tests plug in upstream's fakes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol, cast
+
+from kscope.sim.informer import Informer
+from kscope.sim.objects import (
+    ApiObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+)
+from kscope.sim.store import ObjectStore, WatchEvent
+
+NORMAL: Final = "Normal"
+WARNING: Final = "Warning"
+
+EventType = Literal["Normal", "Warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a write means, for the record: the fact's name, a sentence, the evidence."""
+
+    fact: str
+    message: str = ""
+    data: dict[str, Any] | None = None
+
+
+class EventSink(Protocol):
+    """Where Kubernetes Events go. Upstream: record.EventRecorder."""
+
+    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
+        """Emit an Event on *obj*; *type* is "Normal" or "Warning"."""
+        ...
+
+
+class KeyQueue(Protocol):
+    """A work queue of object keys."""
+
+    def add(self, key: str) -> None:
+        """Queue *key*, unless it is queued already."""
+        ...
+
+
+class VolumeApi(Protocol):
+    """The API server's side of volumes and claims. Every method may raise ApiError."""
+
+    def get_volume(self, name: str) -> PersistentVolume:
+        """The volume as the API server has it; raises NotFound."""
+        ...
+
+    def get_claim(self, key: str) -> PersistentVolumeClaim:
+        """The claim as the API server has it; raises NotFound."""
+        ...
+
+    def create_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+        """Create; raises AlreadyExists."""
+        ...
+
+    def update_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+        """Replace; raises Conflict, NotFound."""
+        ...
+
+    def update_volume_status(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+        """Replace the status; raises Conflict, NotFound."""
+        ...
+
+    def delete_volume(self, name: str, told: Told) -> None:
+        """Delete, or mark for deletion; raises NotFound."""
+        ...
+
+    def update_claim(self, claim: PersistentVolumeClaim, told: Told) -> PersistentVolumeClaim:
+        """Replace; raises Conflict, NotFound."""
+        ...
+
+    def update_claim_status(
+        self, claim: PersistentVolumeClaim, told: Told
+    ) -> PersistentVolumeClaim:
+        """Replace the status; raises Conflict, NotFound."""
+        ...
+
+
+class Listers(Protocol):
+    """A component's informer caches: what it last heard, which may be stale."""
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """The volume, or None."""
+        ...
+
+    def claim(self, key: str) -> PersistentVolumeClaim | None:
+        """The claim, or None."""
+        ...
+
+    def volumes(self) -> Iterable[PersistentVolume]:
+        """All volumes."""
+        ...
+
+    def claims(self) -> Iterable[PersistentVolumeClaim]:
+        """All claims."""
+        ...
+
+    def storage_class(self, name: str) -> StorageClass | None:
+        """The class, or None."""
+        ...
+
+    def storage_classes(self) -> Iterable[StorageClass]:
+        """All classes."""
+        ...
+
+    def node(self, name: str) -> Node | None:
+        """The node, or None."""
+        ...
+
+    def pods_of_claim(self, key: str) -> list[Pod]:
+        """Pods that mention the claim, sorted by name."""
+        ...
+
+
+class StoreVolumeApi:
+    """VolumeApi on the object store, every write signed by its author."""
+
+    __slots__ = ("_by", "_store")
+
+    def __init__(self, store: ObjectStore, by: str) -> None:
+        self._store = store
+        self._by = by
+
+    def get_volume(self, name: str) -> PersistentVolume:
+        """See VolumeApi."""
+        return cast("PersistentVolume", self._store.get("PersistentVolume", name))
+
+    def get_claim(self, key: str) -> PersistentVolumeClaim:
+        """See VolumeApi."""
+        return cast("PersistentVolumeClaim", self._store.get("PersistentVolumeClaim", key))
+
+    def create_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+        """See VolumeApi."""
+        stored = self._store.create(
+            volume, by=self._by, event=told.fact, message=told.message, data=told.data
+        )
+        return cast("PersistentVolume", stored)
+
+    def update_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+        """See VolumeApi."""
+        return cast("PersistentVolume", self._update(volume, told))
+
+    def update_volume_status(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+        """See VolumeApi."""
+        return cast("PersistentVolume", self._update(volume, told))
+
+    def delete_volume(self, name: str, told: Told) -> None:
+        """See VolumeApi."""
+        self._store.delete(
+            "PersistentVolume", name, by=self._by, event=told.fact, message=told.message
+        )
+
+    def update_claim(self, claim: PersistentVolumeClaim, told: Told) -> PersistentVolumeClaim:
+        """See VolumeApi."""
+        return cast("PersistentVolumeClaim", self._update(claim, told))
+
+    def update_claim_status(
+        self, claim: PersistentVolumeClaim, told: Told
+    ) -> PersistentVolumeClaim:
+        """See VolumeApi."""
+        return cast("PersistentVolumeClaim", self._update(claim, told))
+
+    def _update(self, obj: ApiObject, told: Told) -> ApiObject:
+        return self._store.update(
+            obj, by=self._by, event=told.fact, message=told.message, data=told.data
+        )
+
+
+class InformerListers:
+    """Listers on informers of one component. Pods are indexed by the claims they mention."""
+
+    __slots__ = (
+        "_pods_by_claim",
+        "claim_informer",
+        "class_informer",
+        "node_informer",
+        "pod_informer",
+        "volume_informer",
+    )
+
+    def __init__(self, store: ObjectStore, latency: int = 0) -> None:
+        self._pods_by_claim: dict[str, dict[str, None]] = {}
+        # Upstream starts the informers together; kinds that others refer to are heard of first.
+        self.class_informer: Informer[StorageClass] = Informer(store, "StorageClass", latency)
+        self.node_informer: Informer[Node] = Informer(store, "Node", latency)
+        self.pod_informer: Informer[Pod] = Informer(store, "Pod", latency)
+        self.volume_informer: Informer[PersistentVolume] = Informer(
+            store, "PersistentVolume", latency
+        )
+        self.claim_informer: Informer[PersistentVolumeClaim] = Informer(
+            store, "PersistentVolumeClaim", latency
+        )
+        self.pod_informer.on_event(self._index_pod)
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """See Listers."""
+        return self.volume_informer.get(name)
+
+    def claim(self, key: str) -> PersistentVolumeClaim | None:
+        """See Listers."""
+        return self.claim_informer.get(key)
+
+    def volumes(self) -> Iterable[PersistentVolume]:
+        """See Listers."""
+        return self.volume_informer
+
+    def claims(self) -> Iterable[PersistentVolumeClaim]:
+        """See Listers."""
+        return self.claim_informer
+
+    def storage_class(self, name: str) -> StorageClass | None:
+        """See Listers. What the API server would have filled in is there."""
+        found = self.class_informer.get(name)
+        if found is None or "volumeBindingMode" in found.raw:
+            return found
+        return found.patched({"volumeBindingMode": found.binding_mode})
+
+    def storage_classes(self) -> Iterable[StorageClass]:
+        """See Listers."""
+        return self.class_informer
+
+    def node(self, name: str) -> Node | None:
+        """See Listers."""
+        return self.node_informer.get(name)
+
+    def pods_of_claim(self, key: str) -> list[Pod]:
+        """See Listers."""
+        found = [self.pod_informer.get(pod) for pod in sorted(self._pods_by_claim.get(key, ()))]
+        return [pod for pod in found if pod is not None]
+
+    def _index_pod(self, event: WatchEvent) -> None:
+        pod = cast("Pod", event.new)
+        for name in pod.claim_names:
+            key = f"{pod.namespace}/{name}"
+            if event.type != "DELETED":
+                self._pods_by_claim.setdefault(key, {})[pod.key] = None
+            elif key in self._pods_by_claim:
+                self._pods_by_claim[key].pop(pod.key, None)
+                if not self._pods_by_claim[key]:
+                    del self._pods_by_claim[key]

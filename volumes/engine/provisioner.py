@@ -1,0 +1,280 @@
+"""Volume plugins: who makes, destroys and scrubs the storage behind a volume.
+
+A plugin of the PV controller's own ("in-tree") is asked directly; between the question and the
+answer its operation waits for the plugin's delay. Anything else is an external provisioner, which
+watches claims and answers by writing volumes. Upstream: pkg/volume/plugins.go.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from kscope.sim.errors import SimError
+from kscope.sim.objects import (
+    EMPTY,
+    ApiObject,
+    Manifest,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+)
+
+IN_TREE_PREFIX: Final = "kubernetes.io/"
+
+
+class PluginError(SimError):
+    """A volume plugin, or the search for one, failed; the text is upstream's."""
+
+
+class VolumeInUse(PluginError):
+    """The storage cannot be deleted yet; not a failure. Upstream: NewDeletedVolumeInUseError."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisionOptions:
+    """What a plugin is told about the volume to make. Upstream: volume.VolumeOptions."""
+
+    volume_name: str
+    claim: PersistentVolumeClaim
+    reclaim_policy: str
+    parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+    mount_options: tuple[str, ...] = ()
+
+
+class VolumePlugin(Protocol):
+    """A volume plugin. The `check_*` methods are upstream's constructors, which may fail early."""
+
+    @property
+    def name(self) -> str:
+        """As in a class's provisioner: "kubernetes.io/host-path"."""
+        ...
+
+    @property
+    def supports_mount_options(self) -> bool:
+        """Whether a class with mountOptions is acceptable."""
+        ...
+
+    @property
+    def can(self) -> frozenset[str]:
+        """Of "provision", "delete", "recycle"."""
+        ...
+
+    def supports(self, volume: PersistentVolume) -> bool:
+        """Whether the volume's source is of this plugin's kind. Upstream: CanSupport()."""
+        ...
+
+    def check_provision(self, options: ProvisionOptions) -> None:
+        """Upstream: NewProvisioner(). Raises PluginError."""
+        ...
+
+    def provision_delay(self, options: ProvisionOptions) -> int:
+        """How long `provision` takes, in ns; asked once before it is called."""
+        ...
+
+    def provision(
+        self, options: ProvisionOptions, node: Node | None, topologies: list[Manifest]
+    ) -> Manifest:
+        """Make the storage; returns the manifest of its volume. Raises PluginError."""
+        ...
+
+    def check_delete(self, volume: PersistentVolume) -> None:
+        """Upstream: NewDeleter(). Raises PluginError."""
+        ...
+
+    def delete_delay(self, volume: PersistentVolume) -> int:
+        """How long `delete` takes, in ns."""
+        ...
+
+    def delete(self, volume: PersistentVolume) -> None:
+        """Destroy the storage. Raises PluginError."""
+        ...
+
+    def recycler(self, volume: PersistentVolume) -> "Recycler":
+        """Begin to scrub the storage. Raises PluginError."""
+        ...
+
+
+class Recycler(Protocol):
+    """Scrubs one volume, in steps."""
+
+    def step(self) -> tuple[int | None, list[tuple[str, str]]]:
+        """The delay until the next step (None: done) and (type, message) news of the recycler pod.
+
+        Raises PluginError.
+        """
+        ...
+
+
+class InstantRecycler:
+    """Scrubs at once."""
+
+    def step(self) -> tuple[int | None, list[tuple[str, str]]]:
+        """See Recycler."""
+        return None, []
+
+
+class PluginRegistry:
+    """The plugins that a controller knows. Upstream: VolumePluginMgr, with its error texts."""
+
+    __slots__ = ("_plugins",)
+
+    def __init__(self, plugins: list[VolumePlugin] | None = None) -> None:
+        self._plugins: dict[str, VolumePlugin] = {plugin.name: plugin for plugin in plugins or ()}
+
+    def provisionable_by_name(self, name: str) -> VolumePlugin:
+        """Raises PluginError when there is none."""
+        return self._by_name(name, "provision", "provisionable")
+
+    def deletable_by_name(self, name: str) -> VolumePlugin:
+        """Raises PluginError when there is none."""
+        return self._by_name(name, "delete", "deletable")
+
+    def deletable_by_spec(self, volume: PersistentVolume) -> VolumePlugin:
+        """Raises PluginError when there is none."""
+        return self._by_spec(volume, "delete", "deletable")
+
+    def recyclable_by_spec(self, volume: PersistentVolume) -> VolumePlugin:
+        """Raises PluginError when there is none."""
+        return self._by_spec(volume, "recycle", "recyclable")
+
+    def _by_name(self, name: str, ability: str, adjective: str) -> VolumePlugin:
+        plugin = self._plugins.get(name)
+        if plugin is None:
+            raise PluginError(f"no volume plugin matched name: {name}")
+        if ability not in plugin.can:
+            raise PluginError(f"no {adjective} volume plugin matched")
+        return plugin
+
+    def _by_spec(self, volume: PersistentVolume, ability: str, adjective: str) -> VolumePlugin:
+        matches = [plugin for plugin in self._plugins.values() if plugin.supports(volume)]
+        if not matches:
+            raise PluginError("no volume plugin matched")
+        if len(matches) > 1:
+            names = ",".join(sorted(plugin.name for plugin in matches))
+            raise PluginError(f"multiple volume plugins matched: {names}")
+        if ability not in matches[0].can:
+            raise PluginError(f"no {adjective} volume plugin matched")
+        return matches[0]
+
+
+class HostPathPlugin:
+    """kubernetes.io/host-path with provisioning on, as kube-controller-manager has it for tests.
+
+    Upstream: pkg/volume/hostpath. It deletes only below /tmp.
+    """
+
+    name: Final = "kubernetes.io/host-path"
+    supports_mount_options: Final = False
+    can: Final = frozenset({"provision", "delete", "recycle"})
+
+    def __init__(self, provision_delay: int = 0, delete_delay: int = 0) -> None:
+        self._provision_delay = provision_delay
+        self._delete_delay = delete_delay
+
+    def supports(self, volume: PersistentVolume) -> bool:
+        """See VolumePlugin."""
+        return "hostPath" in volume.spec
+
+    def check_provision(self, options: ProvisionOptions) -> None:
+        """See VolumePlugin."""
+
+    def provision_delay(self, options: ProvisionOptions) -> int:
+        """See VolumePlugin."""
+        return self._provision_delay
+
+    def provision(
+        self, options: ProvisionOptions, node: Node | None, topologies: list[Manifest]
+    ) -> Manifest:
+        """See VolumePlugin."""
+        if (options.claim.spec.get("volumeMode") or "Filesystem") != "Filesystem":
+            raise PluginError(f"{self.name} does not support block volume provisioning")
+        # Upstream draws a random directory; the claim's uid is as unique.
+        path = f"/tmp/hostpath_pv/{options.claim.uid}"
+        annotations = {"kubernetes.io/createdby": "hostpath-dynamic-provisioner"}
+        return provisioned_manifest(
+            options, {"hostPath": {"path": path, "type": ""}}, annotations=annotations
+        )
+
+    def check_delete(self, volume: PersistentVolume) -> None:
+        """See VolumePlugin."""
+
+    def delete_delay(self, volume: PersistentVolume) -> int:
+        """See VolumePlugin."""
+        return self._delete_delay
+
+    def delete(self, volume: PersistentVolume) -> None:
+        """See VolumePlugin."""
+        path = (volume.spec.get("hostPath") or EMPTY).get("path", "")
+        if not path.startswith("/tmp/") or len(path) <= len("/tmp/"):
+            raise PluginError(
+                f"host_path deleter only supports /tmp/.+ but received provided {path}"
+            )
+
+    def recycler(self, volume: PersistentVolume) -> Recycler:
+        """See VolumePlugin."""
+        return InstantRecycler()
+
+
+def provisioned_manifest(
+    options: ProvisionOptions,
+    source: Manifest,
+    *,
+    annotations: Mapping[str, str] | None = None,
+    node_affinity: Manifest | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> Manifest:
+    """The manifest of a volume made for a claim: its size, modes and volume mode are the claim's."""
+    claim = options.claim
+    metadata: Manifest = {"name": options.volume_name}
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    if labels:
+        metadata["labels"] = dict(labels)
+    requests = (claim.spec.get("resources") or EMPTY).get("requests") or EMPTY
+    spec: dict[str, Any] = {
+        "capacity": {"storage": requests.get("storage", "0")},
+        "accessModes": list(claim.access_modes),
+        "persistentVolumeReclaimPolicy": options.reclaim_policy,
+        "volumeMode": claim.spec.get("volumeMode") or "Filesystem",
+        **source,
+    }
+    if options.mount_options:
+        spec["mountOptions"] = list(options.mount_options)
+    if node_affinity:
+        spec["nodeAffinity"] = node_affinity
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def matches_topologies(terms: list[Manifest] | None, node_labels: Mapping[str, str]) -> bool:
+    """Whether a node's labels meet a class's allowedTopologies.
+
+    Absent or empty terms allow every node; terms are alternatives; a term's expressions must all
+    hold. Upstream: v1helper.MatchTopologySelectorTerms().
+    """
+    if not terms:
+        return True
+    return any(_matches_topology(term, node_labels) for term in terms)
+
+
+def _matches_topology(term: Manifest, node_labels: Mapping[str, str]) -> bool:
+    expressions = term.get("matchLabelExpressions") or ()
+    # An empty term selects nothing.
+    return bool(expressions) and all(
+        node_labels.get(expression["key"]) in (expression.get("values") or ())
+        for expression in expressions
+    )
+
+
+def is_in_tree(name: str) -> bool:
+    """Whether a provisioner's name is reserved for in-tree plugins."""
+    return name.startswith(IN_TREE_PREFIX)
+
+
+def owner_is(obj: ApiObject, uid: str) -> bool:
+    """Whether *obj* is controlled by the object of that uid."""
+    return any(ref.get("controller") and ref.get("uid") == uid for ref in obj.owner_references)
