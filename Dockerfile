@@ -1,0 +1,24 @@
+# One image for web, worker and beat; docker-compose.yml says which it is.
+FROM node:22-slim AS modules
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --no-audit --no-fund
+
+FROM python:3.12-slim
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCOPE_DATA=/data
+RUN useradd --create-home --uid 10001 kscope && mkdir /data && chown kscope /data
+WORKDIR /app
+COPY requirements/runtime.txt requirements/
+RUN pip install --no-cache-dir --require-hashes --no-deps -r requirements/runtime.txt
+COPY --from=modules /app/node_modules node_modules
+COPY manage.py ./
+COPY kscope kscope
+COPY scheduling scheduling
+COPY volumes volumes
+COPY templates templates
+COPY static static
+COPY scenarios scenarios
+USER kscope
+EXPOSE 8000
+CMD ["python", "-m", "uvicorn", "kscope.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
+     "--lifespan", "off", "--ws-per-message-deflate", "false", "--no-access-log"]

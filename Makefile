@@ -1,0 +1,55 @@
+# kscope. `make up` starts it, `make test` tests it. Needs Python 3.11 or newer, and make.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+PY := .venv/bin/python
+
+.PHONY: help setup setup-dev up test test-py test-js test-e2e check format bench lock clean clean-data
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: ## install everything that `make up` needs
+	@$(PYTHON) kscope/up/setup.py runtime
+
+setup-dev: ## install what tests and checks need as well
+	@$(PYTHON) kscope/up/setup.py dev
+
+up: setup ## start kscope and print its address; Ctrl-C stops it
+	@exec $(PY) manage.py up
+
+test: setup-dev test-py test-js test-e2e ## the whole suite, on servers of its own
+
+test-py: setup-dev
+	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)
+
+test-js: setup-dev
+	@$(PY) kscope/up/setup.py node --test $(sort $(wildcard tests/js/*.test.js tests/js/*/*.test.js))
+
+test-e2e: setup-dev
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib" tests/e2e
+
+check: setup-dev ## format, lint, types, import contracts, migrations
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m pyright
+	.venv/bin/lint-imports --no-cache
+	$(PY) manage.py check
+	$(PY) manage.py makemigrations --check --dry-run
+
+format: setup-dev ## write the format that `make check` wants
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: setup-dev ## measure the engine, the database and the stream
+	$(PY) -m bench
+
+lock: setup-dev ## resolve requirements/*.in anew into exact, hashed *.txt
+	requirements/lock
+
+clean-data: ## delete the database and the logs of `make up`
+	rm -rf .kscope
+
+clean: clean-data ## delete everything that was installed or made
+	rm -rf .venv node_modules staticfiles
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,26 @@
+"""The ASGI application: HTTP by Django, WebSockets by Channels."""
+
+import os
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
+http = get_asgi_application()
+
+# The routes reach models, which exist only once Django is set up.
+try:
+    from kscope.runs.routing import websocket_urlpatterns
+except ModuleNotFoundError:
+    websocket_urlpatterns = []
+
+application = ProtocolTypeRouter(
+    {
+        "http": http,
+        "websocket": AllowedHostsOriginValidator(
+            AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+        ),
+    }
+)

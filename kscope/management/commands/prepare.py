@@ -1,0 +1,46 @@
+"""`manage.py prepare`: make a database ready to serve. `up` and docker-compose call it."""
+
+import json
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+from secrets import token_urlsafe
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management import call_command, get_commands
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    """Migrate, load the demo scenarios, make the first admin. Safe to repeat."""
+
+    help = "Migrate, load the demo scenarios and make the first admin account."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--report", type=Path, help="write the new password here, as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """The three steps."""
+        call_command("migrate", interactive=False, verbosity=options["verbosity"])
+        if "load_demos" in get_commands():
+            call_command("load_demos")
+        password = first_admin()
+        if options["report"]:
+            options["report"].touch(mode=0o600)
+            options["report"].write_text(json.dumps({"password": password}))
+        elif password:
+            self.stdout.write(f"admin account: user admin, password {password} (shown only now)")
+
+
+def first_admin() -> str:
+    """Make the account `admin` if there is no superuser; returns its password, else "".
+
+    KSCOPE_ADMIN_PASSWORD sets the password; otherwise it is random.
+    """
+    users = get_user_model().objects
+    if users.filter(is_superuser=True).exists():
+        return ""
+    password = os.environ.get("KSCOPE_ADMIN_PASSWORD") or token_urlsafe(12)
+    users.create_superuser("admin", email="", password=password)
+    return password

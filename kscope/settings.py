@@ -1,0 +1,186 @@
+"""Settings of kscope. One file; what differs between machines comes from the environment.
+
+| variable | default | meaning |
+|---|---|---|
+| DATABASE_URL | the embedded PostgreSQL of `make up` | postgresql://user:password@host/name |
+| REDIS_URL | the embedded Valkey of `make up` | redis://host:6379/0 or unix:///path |
+| KSCOPE_DATA | .kscope beside manage.py | data directory of `make up` |
+| KSCOPE_DEBUG | 0 | Django's debug pages |
+| KSCOPE_SECRET_KEY | kept in the data directory | signs sessions |
+| KSCOPE_HOSTS | localhost names | comma-separated host names that are answered |
+| KSCOPE_ORIGINS | none | comma-separated origins, with scheme, trusted behind a proxy |
+| KSCOPE_SECURE | 0 | 1 behind HTTPS: secure cookies |
+| KSCOPE_LOG | INFO | level of kscope's own log |
+| KSCOPE_UPLOAD_MAX | 67108864 | bytes of one upload, all files together |
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from kscope import env
+from kscope.up.address import known_servers
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(env.env_str(os.environ, "KSCOPE_DATA", str(BASE_DIR / ".kscope"))).resolve()
+
+DEBUG = env.env_bool(os.environ, "KSCOPE_DEBUG", False)
+SECRET_KEY, SECRET_KEY_LASTS = env.secret_key(os.environ, DATA_DIR)
+ALLOWED_HOSTS = env.env_list(
+    os.environ, "KSCOPE_HOSTS", ["localhost", "127.0.0.1", "[::1]", "testserver"]
+)
+CSRF_TRUSTED_ORIGINS = env.env_list(os.environ, "KSCOPE_ORIGINS", [])
+
+INSTALLED_APPS = [
+    "kscope.apps.KscopeConfig",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    *(
+        n
+        for n in ("kscope.runs", "scheduling", "volumes")
+        if (BASE_DIR / n.replace(".", "/") / "apps.py").exists()
+    ),
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "kscope.urls"
+ASGI_APPLICATION = "kscope.asgi.application"
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# -- PostgreSQL and Redis -------------------------------------------------------------------------
+
+_SERVERS = known_servers(os.environ, DATA_DIR)
+DATABASE_URL = _SERVERS.database_url
+REDIS_URL = _SERVERS.redis_url
+
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": {
+        **env.postgres_database(DATABASE_URL),
+        # Under ASGI a persistent connection would stay with its thread; health checks find dead ones.
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        # Only small control messages go through the layer; see docs/architecture.md.
+        "CONFIG": {"hosts": [{"address": REDIS_URL}], "prefix": "kscope", "capacity": 1000},
+    }
+}
+
+CELERY_BROKER_URL = env.celery_broker(REDIS_URL)
+CELERY_RESULT_BACKEND = None
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "kscope"
+# A worker killed in the middle of a slice gives the task back; the lease makes a repeat harmless.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+
+# -- Web ------------------------------------------------------------------------------------------
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "kscope.static_finder.ModuleFinder",
+]
+# Files are served from where they lie, so that a fresh clone needs no collectstatic.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = env.env_bool(os.environ, "KSCOPE_STATIC_RELOAD", True)
+WHITENOISE_MAX_AGE = 0
+
+# A form field may hold a pasted manifest; files above 2.5 MB go to disk, not to memory.
+UPLOAD_MAX_BYTES = env.env_int(os.environ, "KSCOPE_UPLOAD_MAX", 64 * 1024 * 1024, lowest=1024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FILES = 100
+FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+
+_SECURE = env.env_bool(os.environ, "KSCOPE_SECURE", False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _SECURE else None
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+LOGIN_URL = "admin:login"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "kscope",
+    "DESCRIPTION": "Runs of the simulated scheduler, their events, their state at any moment.",
+    "VERSION": "0.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        name: {
+            "level": env.env_choice(
+                os.environ, "KSCOPE_LOG", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR")
+            )
+        }
+        for name in ("kscope", "scheduling", "volumes")
+    },
+}

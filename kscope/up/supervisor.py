@@ -1,0 +1,303 @@
+"""Starts everything in order, watches it, stops it in the reverse order.
+
+    PostgreSQL ─┐
+                ├─ prepare (migrate, demo scenarios, first admin) ─┬─ web
+    Valkey ─────┘                                                  └─ worker with beat
+
+A child that ends by itself ends the whole: half a kscope would only confuse.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from kscope.up.account import own_directory, server_account, state_directory
+from kscope.up.address import Servers
+from kscope.up.children import (
+    Child,
+    StartError,
+    describe_exit,
+    run_to_end,
+    start_child,
+    wait_until,
+)
+from kscope.up.holder import forget_run_file, hold, sweep, write_run_file
+from kscope.up.postgres import Postgres
+from kscope.up.valkey import Valkey
+
+POLL_S = 0.1
+# What decides whether `prepare` has anything to do.
+PREPARED_FROM = (
+    "kscope/runs/migrations/*.py",
+    "scheduling/migrations/*.py",
+    "volumes/migrations/*.py",
+    "kscope/management/commands/prepare.py",
+    "kscope/runs/management/commands/*.py",
+    "scenarios/**/*",
+    "requirements/runtime.txt",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a start is told."""
+
+    room: Path
+    """The checkout: where manage.py is."""
+    data: Path
+    host: str
+    port: int
+    workers: int
+
+    @property
+    def address(self) -> str:
+        shown = "localhost" if self.host in ("127.0.0.1", "0.0.0.0", "::") else self.host
+        return f"http://{shown}:{self.port}/"
+
+
+class StopAsked(BaseException):
+    """SIGINT or SIGTERM came. Not an Exception, so that nothing on the way swallows it."""
+
+
+@dataclass(slots=True)
+class Started:
+    """What runs so far, in the order in which it was started."""
+
+    children: list[Child] = field(default_factory=list)
+
+    def add(self, child: Child) -> Child:
+        self.children.append(child)
+        return child
+
+    def dead(self) -> Child | None:
+        return next((child for child in self.children if child.exit_code() is not None), None)
+
+    def stop(self) -> None:
+        """Stop in reverse order. Signals are ignored meanwhile: a second Ctrl-C changes nothing."""
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(signum, signal.SIG_IGN)
+        for child in reversed(self.children):
+            child.stop()
+
+
+def serve(options: Options) -> int:
+    """Run kscope until SIGINT or SIGTERM; 0 then, 1 when a child died.
+
+    Raises StartError when something cannot be started; what was started is stopped first.
+    """
+    began = time.monotonic()
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, _ask_to_stop)
+    started = Started()
+    with hold(options.data):
+        swept = sweep(options.data)
+        if swept:
+            _say(f"stopped what an earlier start left running: {', '.join(swept)}")
+        _check_port_is_free(options)
+        sockets = Path(tempfile.mkdtemp(prefix="kscope-"))
+        try:
+            _start_all(options, sockets, started)
+            seconds = time.monotonic() - began
+            _say(f"kscope is at {options.address} (started in {seconds:.1f} s; Ctrl-C stops it)")
+            return _watch(started)
+        except StopAsked:
+            _say("stopping")
+            return 0
+        finally:
+            started.stop()
+            forget_run_file(options.data)
+            shutil.rmtree(sockets, ignore_errors=True)
+
+
+def _start_all(options: Options, sockets: Path, started: Started) -> None:
+    """Start everything, in order; returns when the address answers and the worker is ready."""
+    data, log = options.data, options.data / "log"
+    _keep_log_short(log)
+    servers = _start_servers(options, sockets, started)
+    env = _environment(options, servers)
+    write_run_file(data, servers, options.address, sockets, started.children)
+    _prepare(options, env)
+    web = started.add(_start_web(options, env))
+    worker = started.add(_start_worker(options, env))
+    write_run_file(data, servers, options.address, sockets, started.children)
+    wait_until(lambda: _answers(options), web, patience_s=60, what="answer")
+    ready = data / "worker-ready"
+    wait_until(ready.exists, worker, patience_s=60, what="become ready")
+
+
+def _start_servers(options: Options, sockets: Path, started: Started) -> Servers:
+    """The two given by the environment, or our own."""
+    log = options.data / "log"
+    database_url = os.environ.get("DATABASE_URL")
+    redis_url = os.environ.get("REDIS_URL")
+    user = None if database_url and redis_url else server_account()
+    own_directory(sockets, user)
+    if not database_url:
+        state = state_directory(options.data, user)
+        state.parent.mkdir(parents=True, exist_ok=True)
+        if not state.exists():
+            _say("making the database")
+        postgres = Postgres(state, sockets, log / "postgres.log", user)
+        started.add(postgres.start())
+        database_url = postgres.url
+    if not redis_url:
+        valkey = Valkey(sockets, log / "valkey.log", user)
+        started.add(valkey.start())
+        redis_url = valkey.url
+    return Servers(database_url, redis_url)
+
+
+def _start_web(options: Options, env: dict[str, str]) -> Child:
+    return start_child(
+        "web",
+        [
+            *(sys.executable, "-m", "uvicorn", "kscope.asgi:application"),
+            *("--host", options.host, "--port", str(options.port), "--lifespan", "off"),
+            # Deflating every frame for every client costs more than loopback ever saves.
+            *("--ws-per-message-deflate", "false", "--log-level", "info", "--no-access-log"),
+            # Sockets of open pages do not close by themselves.
+            *("--timeout-graceful-shutdown", "1"),
+        ],
+        log=options.data / "log" / "web.log",
+        env=env,
+        cwd=options.room,
+        stop_signals=((signal.SIGTERM, 4.0),),
+    )
+
+
+def _start_worker(options: Options, env: dict[str, str]) -> Child:
+    (options.data / "worker-ready").unlink(missing_ok=True)
+    return start_child(
+        "worker",
+        [
+            *(sys.executable, "-m", "celery", "-A", "kscope.celery", "worker"),
+            *("--pool", "prefork", "--concurrency", str(options.workers), "--beat"),
+            *("--loglevel", "INFO", "--without-gossip", "--without-mingle"),
+            "--without-heartbeat",
+        ],
+        log=options.data / "log" / "worker.log",
+        env=env,
+        cwd=options.room,
+        # Warm first: a slice takes a fraction of a second. Then cold; the lease covers what is lost.
+        stop_signals=((signal.SIGTERM, 4.0), (signal.SIGQUIT, 3.0)),
+    )
+
+
+def _prepare(options: Options, env: dict[str, str]) -> None:
+    """Migrate, load the demos, make the first admin, unless nothing changed since the last time."""
+    stamp = options.data / "prepared"
+    wanted = _fingerprint(options)
+    # Given servers may have been emptied by others, so only our own are trusted to be as we left them.
+    embedded = "DATABASE_URL" not in os.environ
+    if embedded and stamp.exists() and stamp.read_text() == wanted:
+        return
+    stamp.unlink(missing_ok=True)
+    _say("preparing the database and the demo scenarios")
+    report = options.data / "prepared.json"
+    report.unlink(missing_ok=True)
+    run_to_end(
+        [sys.executable, options.room / "manage.py", "prepare", "--report", report],
+        env=env,
+        cwd=options.room,
+        log=options.data / "log" / "prepare.log",
+        failure="The database could not be prepared:",
+    )
+    password = json.loads(report.read_text())["password"]
+    report.unlink()
+    if password:
+        _say(f"admin account: user admin, password {password} (shown only now)")
+    stamp.write_text(wanted)
+
+
+def _fingerprint(options: Options) -> str:
+    """Changes when a migration, a demo or the database itself is another one."""
+    digest = hashlib.sha256()
+    state = state_directory(options.data, server_account())
+    parts = [state / "global" / "pg_control"]
+    parts += sorted(path for glob in PREPARED_FROM for path in options.room.glob(glob))
+    for path in parts[1:]:
+        if path.is_file():
+            digest.update(f"{path.relative_to(options.room)}\0".encode())
+            digest.update(path.read_bytes())
+    if parts[0].exists():
+        # The first eight bytes of pg_control are the identifier that initdb drew.
+        digest.update(parts[0].read_bytes()[:8])
+    return digest.hexdigest()
+
+
+def _environment(options: Options, servers: Servers) -> dict[str, str]:
+    key = options.data / "secret-key"
+    if not key.exists():
+        key.touch(mode=0o600)
+        key.write_text(secrets.token_urlsafe(48))
+    return {
+        **os.environ,
+        "DATABASE_URL": servers.database_url,
+        "REDIS_URL": servers.redis_url,
+        "KSCOPE_DATA": str(options.data),
+        "DJANGO_SETTINGS_MODULE": "kscope.settings",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _check_port_is_free(options: Options) -> None:
+    """Before anything is started: another server on the port would answer in our place."""
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((options.host, options.port))
+        except OSError as error:
+            raise StartError(
+                f"Port {options.port} on {options.host} cannot be used: {error.strerror}.\n"
+                f"Stop what listens there, or choose another: PORT={options.port + 1} make up"
+            ) from None
+
+
+def _answers(options: Options) -> bool:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
+    try:
+        with socket.create_connection((host, options.port), timeout=5) as client:
+            client.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            return b" 200 " in client.recv(64)
+    except OSError:
+        return False
+
+
+def _watch(started: Started) -> int:
+    while True:
+        dead = started.dead()
+        if dead is not None:
+            code = dead.exit_code() or 0
+            print(
+                f"\n{dead.name} {describe_exit(code)}; stopping the rest. Its log, {dead.log}, ends:\n"
+                f"{dead.log_tail()}",
+                file=sys.stderr,
+            )
+            return 1
+        time.sleep(POLL_S)
+
+
+def _keep_log_short(folder: Path, limit: int = 5_000_000) -> None:
+    """Logs of earlier starts are kept until they are long, then only one generation back."""
+    for log in folder.glob("*.log"):
+        if log.stat().st_size > limit:
+            log.replace(log.with_suffix(".log.old"))
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _ask_to_stop(_signum: int, _frame: FrameType | None) -> None:
+    raise StopAsked

@@ -1,0 +1,49 @@
+"""Sweeping: only what is certainly ours is ended."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from kscope.up.address import Servers, known_servers
+from kscope.up.children import Child
+from kscope.up.holder import sweep, write_run_file
+
+
+def sleeper(log: Path) -> Child:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    return Child("sleeper", process, log, ())
+
+
+def test_sweep_ends_a_process_that_an_earlier_start_left(tmp_path: Path) -> None:
+    child = sleeper(tmp_path / "log")
+    write_run_file(tmp_path, Servers("p", "r"), "http://x/", tmp_path / "kscope-x", [child])
+    try:
+        assert sweep(tmp_path) == ["sleeper"]
+        assert child.process.wait(5) != 0
+        assert not (tmp_path / "run.json").exists()
+    finally:
+        child.process.kill()
+
+
+def test_sweep_spares_a_process_that_only_has_the_same_pid(tmp_path: Path) -> None:
+    child = sleeper(tmp_path / "log")
+    write_run_file(tmp_path, Servers("p", "r"), "http://x/", tmp_path / "kscope-x", [child])
+    content = json.loads((tmp_path / "run.json").read_text())
+    content["children"][0]["created"] -= 100
+    (tmp_path / "run.json").write_text(json.dumps(content))
+    try:
+        assert sweep(tmp_path) == []
+        assert psutil.Process(child.pid).is_running()
+    finally:
+        child.process.kill()
+        child.process.wait()
+
+
+def test_the_environment_wins_over_the_servers_of_a_running_up(tmp_path: Path) -> None:
+    write_run_file(tmp_path, Servers("postgresql:///a", "unix:///b"), "", tmp_path, [])
+    assert known_servers({}, tmp_path) == Servers("postgresql:///a", "unix:///b")
+    given = known_servers({"DATABASE_URL": "postgresql://h/d"}, tmp_path)
+    assert given == Servers("postgresql://h/d", "unix:///b")

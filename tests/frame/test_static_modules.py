@@ -1,0 +1,29 @@
+"""The import map names exactly the files that the server hands out."""
+
+import json
+import re
+from urllib.parse import unquote
+
+from django.contrib.staticfiles import finders
+from django.template import Context, Template
+
+from kscope.static_finder import MODULES, ModuleFinder, static_names
+
+
+def test_the_import_map_points_at_files_that_are_found() -> None:
+    html = Template("{% load kscope_static %}{% importmap %}").render(Context())
+    match = re.fullmatch(r'<script type="importmap">(.*)</script>', html, re.DOTALL)
+    assert match
+    imports = json.loads(match[1])["imports"]
+    assert set(imports) == set(MODULES)
+    for address in imports.values():
+        assert finders.find(unquote(address).removeprefix("/static/")), address
+
+
+def test_other_files_of_node_modules_are_not_served() -> None:
+    assert finders.find("vendor/preact/package.json") is None
+
+
+def test_collectstatic_gets_the_files_of_the_map_only() -> None:
+    listed = {f"vendor/{name}" for name, _ in ModuleFinder().list(None)}
+    assert listed == set(static_names())

@@ -1,0 +1,91 @@
+"""What `make up` promises: it starts, says why it cannot, and leaves nothing behind."""
+
+import json
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.frame.up_process import Up, free_port, still_running
+
+
+@pytest.fixture(scope="module")
+def data() -> Iterator[Path]:
+    """One data directory for the module, so that only the first start makes a database.
+
+    Below /tmp, because as root its servers run as another user, who cannot enter pytest's folders.
+    """
+    with tempfile.TemporaryDirectory(prefix="kscope-up-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder) / "data"
+
+
+def test_first_start_shows_the_admin_password_and_ctrl_c_ends_it_with_status_0(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        family = up.family()
+        assert up.answers()
+        up.process.send_signal(signal.SIGINT)
+        assert up.wait_for_end() == 0
+    assert "admin account: user admin, password " in up.output
+    assert still_running(family) == []
+    assert not (data / "run.json").exists()
+
+
+def test_second_start_on_the_same_data_is_refused_with_the_pid_of_the_first(data: Path) -> None:
+    with Up(data) as first:
+        first.wait_until_serving()
+        with Up(data) as second:
+            assert second.wait_for_end() == 1
+        assert f"pid {first.process.pid} holds {data}" in second.output
+        assert f"http://localhost:{first.port}/" in second.output
+        assert first.answers()
+
+
+def test_kill_9_leaves_nothing_running_and_the_next_start_works(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        family = up.family()
+        up.kill()
+    assert len(family) >= 4
+    assert still_running(family) == []
+    with Up(data) as again:
+        assert again.wait_until_serving().answers()
+        assert "password" not in again.output
+
+
+def test_a_child_that_dies_is_named_and_the_rest_is_stopped(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        children = json.loads((data / "run.json").read_text())["children"]
+        family = up.family()
+        valkey = next(child["pid"] for child in children if child["name"] == "Valkey")
+        next(process for process in family if process.pid == valkey).kill()
+        assert up.wait_for_end() == 1
+    assert "Valkey was ended by SIGKILL" in up.output
+    assert still_running(family) == []
+
+
+def test_busy_port_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    port = free_port()
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+        with Up(tmp_path / "data", port) as up:
+            assert up.wait_for_end() == 1
+    assert f"Port {port} on 127.0.0.1 cannot be used" in up.output
+    assert f"PORT={port + 1} make up" in up.output
+    assert not (tmp_path / "data" / "postgres").exists()
+
+
+def test_data_in_a_long_path_with_spaces_works() -> None:
+    with tempfile.TemporaryDirectory(prefix="kscope up ") as folder:
+        Path(folder).chmod(0o755)
+        data = Path(folder, "a directory with spaces " + "and a long name " * 8, "data")
+        data.parent.mkdir()
+        assert len(str(data)) > 140
+        with Up(data) as up:
+            assert up.wait_until_serving().answers()

@@ -1,0 +1,65 @@
+"""Gives the whole test session a PostgreSQL and a Valkey of its own, started by `up`'s own code.
+
+A plugin, not a conftest: pytest-django reads the settings before any conftest is loaded. With
+xdist the workers share the controller's PostgreSQL and have a Valkey each. Servers given
+by DATABASE_URL and REDIS_URL are used instead.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from kscope.up.account import own_directory, server_account
+from kscope.up.children import Child
+from kscope.up.postgres import Postgres
+from kscope.up.valkey import Valkey
+
+OWN_VALKEY = "KSCOPE_TEST_OWN_VALKEY"
+
+
+class Servers:
+    """The temporary servers of one process of the session."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="kscope-test-"))
+        self.user = server_account()
+        self.sockets = own_directory(self.folder, self.user)
+        self.children: list[Child] = []
+
+    def start_postgres(self) -> None:
+        postgres = Postgres(
+            self.folder / "postgres",
+            self.sockets,
+            self.folder / "postgres.log",
+            self.user,
+            throwaway=True,
+        )
+        self.children.append(postgres.start())
+        os.environ["DATABASE_URL"] = postgres.url
+
+    def start_valkey(self) -> None:
+        valkey = Valkey(self.sockets, self.folder / "valkey.log", self.user)
+        self.children.append(valkey.start())
+        os.environ["REDIS_URL"] = valkey.url
+        os.environ[OWN_VALKEY] = "1"
+
+    def stop(self) -> None:
+        for child in reversed(self.children):
+            child.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Start before pytest-django reads the settings."""
+    servers = Servers()
+    early_config.add_cleanup(servers.stop)
+    if not os.environ.get("DATABASE_URL"):
+        servers.start_postgres()
+    # Databases are one per xdist worker, but published messages reach every client of a server:
+    # each worker gets a Valkey of its own, unless one was given from outside.
+    if not os.environ.get("REDIS_URL") or os.environ.get(OWN_VALKEY):
+        servers.start_valkey()
