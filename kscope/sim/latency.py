@@ -2,53 +2,63 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from kscope.sim.rng import Streams
+from kscope.sim.rng import Stream, Streams
 from kscope.sim.units import MILLISECOND, SECOND
+
+# How long each operation takes unless the scenario says otherwise, in nanoseconds.
+DEFAULT_LATENCIES: Mapping[str, int] = {
+    # The control plane.
+    "watch": 1 * MILLISECOND,
+    "schedule": 2 * MILLISECOND,
+    "bind": 5 * MILLISECOND,
+    "api_write": 2 * MILLISECOND,
+    # Storage.
+    "provision": 1 * SECOND,
+    "delete_volume": 1 * SECOND,
+    "recycle": 1 * SECOND,
+    "attach": 1 * SECOND,
+    "detach": 1 * SECOND,
+    "mount_device": 100 * MILLISECOND,
+    "mount": 100 * MILLISECOND,
+    "unmount": 50 * MILLISECOND,
+    "unmount_device": 50 * MILLISECOND,
+    "expand": 500 * MILLISECOND,
+    # The node.
+    "image_pull": 500 * MILLISECOND,
+    "container_start": 300 * MILLISECOND,
+    "stop": 1 * SECOND,
+    "node_status": 200 * MILLISECOND,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """A duration between *low* and *high* nanoseconds, every one equally likely."""
+    """How long one kind of operation takes, in ns.
 
+    `shape` is "fixed" (always *low*), "uniform" (low … high) or "normal" (mean *low*, deviation
+    *high*, never below 0).
+    """
+
+    shape: str
     low: int
-    high: int
+    high: int = 0
 
-    @property
-    def is_fixed(self) -> bool:
-        """Whether nothing is left to chance."""
-        return self.low == self.high
+    def draw(self, stream: Stream) -> int:
+        """One duration."""
+        if self.shape == "uniform":
+            return stream.between(self.low, self.high)
+        # The sum of twelve uniform draws is as good a bell as any, and it is made of integers.
+        bell = sum(stream.below(_BELL) for _ in range(12)) - 6 * _BELL
+        return max(0, self.low + self.high * bell // _BELL)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"shape": self.shape, "low": self.low, "high": self.high}
 
 
-def fixed(duration: int) -> Latency:
-    """A latency that is always *duration*."""
-    return Latency(duration, duration)
-
-
-# What each takes when the scenario does not say.
-DEFAULTS: Mapping[str, Latency] = {
-    # The control plane.
-    "watch": fixed(1 * MILLISECOND),
-    "schedule": fixed(2 * MILLISECOND),
-    "bind": fixed(5 * MILLISECOND),
-    "api_write": fixed(2 * MILLISECOND),
-    # Storage.
-    "provision": fixed(1 * SECOND),
-    "delete_volume": fixed(1 * SECOND),
-    "recycle": fixed(1 * SECOND),
-    "attach": fixed(1 * SECOND),
-    "detach": fixed(1 * SECOND),
-    "mount_device": fixed(100 * MILLISECOND),
-    "mount": fixed(100 * MILLISECOND),
-    "unmount": fixed(50 * MILLISECOND),
-    "unmount_device": fixed(50 * MILLISECOND),
-    "expand": fixed(500 * MILLISECOND),
-    # The node.
-    "image_pull": fixed(500 * MILLISECOND),
-    "container_start": fixed(300 * MILLISECOND),
-    "stop": fixed(1 * SECOND),
-    "node_status": fixed(200 * MILLISECOND),
-}
+_BELL = 1 << 20
 
 
 class Latencies:
@@ -57,12 +67,13 @@ class Latencies:
     __slots__ = ("_of", "_streams")
 
     def __init__(self, of: Mapping[str, Latency], streams: Streams) -> None:
-        self._of: dict[str, Latency] = {**DEFAULTS, **of}
+        defaults = {name: Latency("fixed", each) for name, each in DEFAULT_LATENCIES.items()}
+        self._of: dict[str, Latency] = {**defaults, **of}
         self._streams = streams
 
     def draw(self, name: str) -> int:
         """How long the next operation called *name* takes, in ns. Raises KeyError if unknown."""
         latency = self._of[name]
-        if latency.low == latency.high:
+        if latency.shape == "fixed":
             return latency.low
-        return self._streams.stream(f"latency/{name}").between(latency.low, latency.high)
+        return latency.draw(self._streams.stream(f"latency/{name}"))

@@ -92,9 +92,10 @@ class SchedulingAlgorithm:
         if not search.status.is_success:
             return self._rejected(search)
         self._sample(search, len(rows))
-        error = self._error(search)
-        if error is not None:
-            return error
+        if self.profile.is_classic:
+            error = self._error(search)
+            if error is not None:
+                return error
         feasible = search.feasible
         if len(feasible) == 0:
             return self._unschedulable(search)

@@ -13,20 +13,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from kscope.sim.scenario import Scenario, Step
-
 from kscope.sim.errors import ApiError, SimError
 from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop
-from kscope.sim.objects import Manifest, from_manifest
+from kscope.sim.objects import Manifest, Node, Pod, from_manifest
+from kscope.sim.projection import attributes
 from kscope.sim.recorder import Event, EventRow, Recorder
 from kscope.sim.rng import Streams
+from kscope.sim.scenario import Scenario, Step
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import MINUTE
 from kscope.sim.view import State
 from scheduling.engine.admission import Admission
 from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.commands import Command, CommandExecutor, Outcome
+from scheduling.engine.comparer import compare
 from scheduling.engine.profiles import PROFILES
 from scheduling.engine.scheduler import Scheduler
 from volumes.engine.actors import VolumeActors
@@ -61,7 +62,7 @@ class Cluster:
     """A simulated control plane with its nodes, at one instant of virtual time."""
 
     def __init__(self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak) -> None:
-        self.horizon = scenario.duration
+        self.horizon = scenario.until
         self.profile = profile
         self.loop = EventLoop()
         self.recorder = Recorder(self.loop)
@@ -183,11 +184,13 @@ class Cluster:
             self.loop.call_at(step.at, self._take_step, step)
 
     def _take_step(self, step: Step) -> None:
-        for command in commands_of(step):
-            self.loop.cause = 0
-            reason = self._executor.execute(command, by="scenario")
-            if reason:
-                self._refused(command, reason)
+        self.loop.cause = 0
+        command = Command(
+            verb=step.verb, object=step.object, manifest=step.manifest, patch=step.patch
+        )
+        reason = self._executor.execute(command, by="scenario")
+        if reason:
+            self._refused(command, reason)
 
     # What came of it
 
@@ -204,6 +207,29 @@ class Cluster:
     def view(self) -> State:
         """The view state folded over the events taken so far."""
         return self.recorder.view
+
+    # Looking inside, for the tests of what must always hold
+
+    def held_view(self) -> State:
+        """What the view state must show, worked out from what the engine holds at this instant."""
+        held: State = {}
+        for kind in self.store.kinds():
+            for obj in self.store.objects(kind):
+                held[obj.id] = attributes(obj)
+        for entity, shown in self.scheduler.held_view().items():
+            if entity in held:
+                held[entity].update(shown)
+        return held
+
+    def cache_differences(self) -> list[str]:
+        """Where the scheduler's cache and the store disagree, watches aside; [] when nowhere."""
+        nodes = [obj for obj in self.store.objects("Node") if isinstance(obj, Node)]
+        pods = [
+            obj
+            for obj in self.store.objects("Pod")
+            if isinstance(obj, Pod) and not obj.is_terminated
+        ]
+        return [str(difference) for difference in compare(self.scheduler.cache, nodes, pods)]
 
     # Checkpoints
 
@@ -231,16 +257,6 @@ class Cluster:
 
 def _admitted_first(obj: Any) -> int:
     return 0 if obj.kind in ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass") else 1
-
-
-def commands_of(step: Step) -> list[Command]:
-    """A scenario's step as the commands that a user would have given."""
-    if step.verb in ("create", "apply"):
-        return [Command(verb=step.verb, manifest=manifest) for manifest in step.manifests]
-    return [
-        Command(verb=step.verb, object=target, patch=step.patch, grace_seconds=step.grace_seconds)
-        for target in step.targets
-    ]
 
 
 @cache

@@ -33,6 +33,7 @@ from scheduling.engine.algorithm import (
 )
 from scheduling.engine.defaulting import with_default_requests
 from scheduling.engine.handle import Handle
+from scheduling.engine.plugins.volume_zone import BETA_ZONE
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import Preemption
 from scheduling.engine.profiles import Profile
@@ -136,23 +137,36 @@ class Decisions:
         storage_class = listers.storage_class(claim.storage_class_name or "")
         provisioner = storage_class.provisioner if storage_class else ""
         name = f"pvc-{claim.uid}"
+        spec: dict[str, Any] = {
+            "accessModes": list(claim.access_modes),
+            "capacity": {"storage": str(claim.request_bytes)},
+            "csi": {"driver": provisioner, "volumeHandle": name},
+            "storageClassName": claim.storage_class_name or "",
+            "volumeMode": claim.spec.get("volumeMode") or "Filesystem",
+        }
+        if self.algorithm.profile.is_classic:
+            spec |= self._zone_affinity(node_name)
         volume = from_manifest(
             {
                 "apiVersion": "v1",
                 "kind": "PersistentVolume",
                 "metadata": {"name": name},
-                "spec": {
-                    "accessModes": list(claim.access_modes),
-                    "capacity": {"storage": str(claim.request_bytes)},
-                    "csi": {"driver": provisioner, "volumeHandle": name},
-                    "storageClassName": claim.storage_class_name or "",
-                    "volumeMode": claim.spec.get("volumeMode") or "Filesystem",
-                },
+                "spec": spec,
                 "status": {"phase": "Available"},
             }
         )
         listers.put(volume)
         self._bind(claim_key, name)
+
+    def _zone_affinity(self, node_name: str) -> dict[str, Any]:
+        """The volume can be reached from its node's zone only, as zonal disks were in those days."""
+        table = self.algorithm.table
+        zone = table.node(table.rows[node_name]).labels.get(BETA_ZONE)
+        if not zone:
+            return {}
+        requirement = {"key": BETA_ZONE, "operator": "In", "values": [zone]}
+        terms = [{"matchExpressions": [requirement]}]
+        return {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
 
     # -- output ----------------------------------------------------------------------------------
 

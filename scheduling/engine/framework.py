@@ -11,7 +11,7 @@ Upstream: pkg/scheduler/framework/interface.go.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -111,6 +111,15 @@ class CycleState:
     skip_score: set[str] = field(default_factory=set[str])
 
 
+def fork_state(state: CycleState, extensions: Iterable[PreFilterExtensions]) -> CycleState:
+    """*state* again, with separate copies of what *extensions* change. Upstream: Clone()."""
+    data = dict(state.data)
+    for plugin in extensions:
+        if plugin.name in data:
+            data[plugin.name] = plugin.clone_state(data[plugin.name])
+    return CycleState(state.pod, state.template, data, state.skip_filter, state.skip_score)
+
+
 class Plugin:
     """Base of all plugins; a subclass implements the extension points it takes part in.
 
@@ -137,8 +146,14 @@ class PreFilterPlugin(Protocol):
 class PreFilterExtensions(Protocol):
     """Keeps a cycle's state right while pods are put on or taken off a node on trial."""
 
+    name: ClassVar[str]
+
     def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
         """*other* was added to (`delta` 1) or removed from (-1) the node at *row*."""
+        ...
+
+    def clone_state(self, data: object) -> object:
+        """A copy of what the plugin keeps under its name, to be changed on its own."""
         ...
 
 

@@ -59,6 +59,10 @@ class NodeGauges:
         self._stale.clear()
         return told
 
+    def requested(self, node: str) -> dict[str, int]:
+        """What is counted on *node*."""
+        return dict(self._requested.get(node, {}))
+
     def forget_node(self, node: str) -> None:
         """The node has left the cluster; nothing is shown of it any more."""
         for sums in (self._requested, self._assumed, self._shown_assumed, self._stale):

@@ -20,6 +20,7 @@ SCHEDULING_GATES = "SchedulingGates"
 PRIORITY_SORT = "PrioritySort"
 
 # v1.16 predicates. Upstream: pkg/scheduler/algorithm/predicates/predicates.go
+POD_PASSES_BASIC_CHECKS = "PodPassesBasicChecks"
 CHECK_NODE_CONDITION = "CheckNodeCondition"
 CHECK_NODE_UNSCHEDULABLE = "CheckNodeUnschedulable"
 GENERAL_PREDICATES = "GeneralPredicates"

@@ -137,7 +137,7 @@ class NodeTable:
         self.image_generation = 0
         # Image name -> its first seen size and the rows that have it, in the order of arrival.
         self.image_rows: dict[str, ImageState] = {}
-        self.ports: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
+        self.ports: dict[tuple[str, int], dict[int, dict[str, None]]] = {}
         self.claim_users: dict[str, int] = {}
         self.log: list[int] = []
         self.log_start = 0
@@ -450,7 +450,10 @@ class NodeTable:
         self.scored_memory[row] += delta * resources.non_zero_memory
         self.pod_count[row] += delta
         if pod.ports:
-            self._count_ports(row, pod.ports, delta)
+            if delta > 0:
+                self._take_ports(row, pod.ports)
+            else:
+                self._free_ports(row, pod.ports)
         if pod.has_affinity:
             self._count_terms(row, pod, delta)
         for name in pod.pod.claim_names:
@@ -491,17 +494,36 @@ class NodeTable:
                 column.counts[row] += delta
                 column.total += delta
 
-    def _count_ports(self, row: int, ports: Iterable[HostPort], delta: int) -> None:
+    def _take_ports(self, row: int, ports: Iterable[HostPort]) -> None:
         for port in ports:
             rows = self.ports.setdefault((port.protocol, port.port), {})
-            addresses = rows.setdefault(row, {})
-            count = addresses.get(port.ip, 0) + delta
-            if count > 0:
-                addresses[port.ip] = count
-            else:
+            rows.setdefault(row, {})[port.ip] = None
+
+    def _free_ports(self, row: int, ports: Iterable[HostPort]) -> None:
+        """Free for everybody, even if another pod of the node claims the same port.
+
+        Upstream: HostPortInfo is a set, not a count.
+        """
+        for port in ports:
+            rows = self.ports.get((port.protocol, port.port), {})
+            addresses = rows.get(row)
+            if addresses is not None:
                 addresses.pop(port.ip, None)
                 if not addresses:
                     del rows[row]
+
+    def ports_at(self, row: int) -> list[HostPort]:
+        """The ports taken on the node at *row*."""
+        return [
+            HostPort(ip=ip, protocol=protocol, port=number)
+            for (protocol, number), rows in self.ports.items()
+            for ip in rows.get(row, ())
+        ]
+
+    def reset_ports(self, row: int, ports: Iterable[HostPort]) -> None:
+        """Make *ports* the ones taken at *row*, after a trial."""
+        self._free_ports(row, self.ports_at(row))
+        self._take_ports(row, ports)
 
     def rows_with_port_conflict(self, ports: Sequence[HostPort]) -> dict[int, HostPort]:
         """The rows where one of *ports* is taken, with the first such port.

@@ -148,6 +148,7 @@ class Evaluator:
     ) -> Candidate | Status:
         """Upstream: SelectVictimsOnNode(). The table is as before when this returns."""
         before = dict(self._table.pods[row])
+        ports = self._table.ports_at(row)
         lower = [pod for pod in before.values() if pod.priority < state.pod.priority]
         if not lower and self._rules.needs_victims:
             return Status(Code.UNRESOLVABLE, (NO_VICTIMS,))
@@ -157,6 +158,7 @@ class Evaluator:
             if other.priority >= state.pod.priority and other.uid != state.pod.uid
         ]
         off: dict[str, PodInfo] = {}
+        state = self._framework.fork(state)
         try:
             for pod in lower:
                 self._take_off(state, row, pod, off)
@@ -165,9 +167,10 @@ class Evaluator:
                 return refusal
             return self._reprieve(state, row, lower, budgets, waiting, off)
         finally:
-            for pod in list(off.values()):
-                self._put_back(state, row, pod, off)
+            for pod in off.values():
+                self._table.add_pod(row, pod)
             self._table.pods[row] = before
+            self._table.reset_ports(row, ports)
 
     def _reprieve(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scheduling.engine import names
@@ -108,4 +108,43 @@ MODERN = Profile(
     ),
 )
 
-PROFILES: Mapping[str, Profile] = {V1_34: MODERN}
+_CLASSIC_RULES = PreemptionRules(
+    budgets_count_down=False,
+    needs_victims=False,
+    sorts_victims=False,
+    checks_policy=False,
+)
+
+# DefaultProvider with TaintNodesByCondition on. Upstream: algorithmprovider/defaults.
+CLASSIC = Profile(
+    name="default-scheduler",
+    version=V1_16,
+    filters=(
+        names.POD_PASSES_BASIC_CHECKS,
+        names.CHECK_NODE_UNSCHEDULABLE,
+        names.GENERAL_PREDICATES,
+        names.NO_DISK_CONFLICT,
+        names.POD_TOLERATES_NODE_TAINTS,
+        names.MAX_CSI_VOLUME_COUNT,
+        names.CHECK_VOLUME_BINDING,
+        names.NO_VOLUME_ZONE_CONFLICT,
+        names.MATCH_INTER_POD_AFFINITY,
+    ),
+    scores=(
+        (names.SELECTOR_SPREAD_PRIORITY, 1),
+        (names.INTER_POD_AFFINITY_PRIORITY, 1),
+        (names.LEAST_REQUESTED_PRIORITY, 1),
+        (names.BALANCED_RESOURCE_ALLOCATION, 1),
+        (names.NODE_PREFER_AVOID_PODS_PRIORITY, 10_000),
+        (names.NODE_AFFINITY_PRIORITY, 1),
+        (names.TAINT_TOLERATION_PRIORITY, 1),
+        (names.IMAGE_LOCALITY_PRIORITY, 1),
+    ),
+    preemption=_CLASSIC_RULES,
+    is_classic=True,
+)
+
+# v1.11 asks in the same order but for volumes, which come before the pressure of the node.
+OLDEST = replace(CLASSIC, version=V1_11)
+
+PROFILES: Mapping[str, Profile] = {V1_34: MODERN, V1_16: CLASSIC, V1_11: OLDEST}

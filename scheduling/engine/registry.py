@@ -8,6 +8,30 @@ from importlib.metadata import entry_points
 from scheduling.engine.framework import Plugin
 from scheduling.engine.handle import PluginFactory
 from scheduling.engine.plugins.balanced_allocation import NodeResourcesBalancedAllocation
+from scheduling.engine.plugins.classic_predicates import (
+    CheckNodeUnschedulable,
+    CheckVolumeBinding,
+    GeneralPredicates,
+    MatchInterPodAffinity,
+    MaxCSIVolumeCount,
+    NoDiskConflict,
+    NoVolumeZoneConflict,
+    PodPassesBasicChecks,
+    PodToleratesNodeNoExecuteTaints,
+    PodToleratesNodeTaints,
+)
+from scheduling.engine.plugins.classic_priorities import (
+    BalancedResourceAllocation,
+    EqualPriority,
+    ImageLocalityPriority,
+    InterPodAffinityPriority,
+    LeastRequestedPriority,
+    MostRequestedPriority,
+    NodeAffinityPriority,
+    NodePreferAvoidPodsPriority,
+    SelectorSpreadPriority,
+    TaintTolerationPriority,
+)
 from scheduling.engine.plugins.image_locality import ImageLocality
 from scheduling.engine.plugins.inter_pod_affinity import InterPodAffinity
 from scheduling.engine.plugins.node_affinity import NodeAffinity
@@ -41,6 +65,26 @@ IN_TREE: Mapping[str, PluginFactory] = {
         InterPodAffinity,
         NodeResourcesBalancedAllocation,
         ImageLocality,
+        PodPassesBasicChecks,
+        CheckNodeUnschedulable,
+        GeneralPredicates,
+        NoDiskConflict,
+        PodToleratesNodeTaints,
+        PodToleratesNodeNoExecuteTaints,
+        MaxCSIVolumeCount,
+        CheckVolumeBinding,
+        NoVolumeZoneConflict,
+        MatchInterPodAffinity,
+        SelectorSpreadPriority,
+        InterPodAffinityPriority,
+        LeastRequestedPriority,
+        MostRequestedPriority,
+        BalancedResourceAllocation,
+        NodePreferAvoidPodsPriority,
+        NodeAffinityPriority,
+        TaintTolerationPriority,
+        ImageLocalityPriority,
+        EqualPriority,
     )
 }
 

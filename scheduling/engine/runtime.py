@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
-
 import numpy as np
 
 from scheduling.engine.framework import (
@@ -28,6 +26,7 @@ from scheduling.engine.framework import (
     ScorePlugin,
     Status,
     VolumePlanner,
+    fork_state,
 )
 from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
@@ -197,9 +196,12 @@ class Framework:
     def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
         """Tell the plugins that a pod was added (1) or removed (-1) on trial."""
         for plugin in self._extensions:
-            name = cast("FilterPlugin", plugin).name
-            if name not in state.skip_filter:
+            if plugin.name not in state.skip_filter:
                 plugin.update_state(state, other, row, delta)
+
+    def fork(self, state: CycleState) -> CycleState:
+        """A state that can be changed without changing *state*."""
+        return fork_state(state, self._extensions)
 
     def _reconsider_nominated(
         self, state: CycleState, verdicts: Verdicts, nominated: Nominated
@@ -220,6 +222,7 @@ class Framework:
     ) -> tuple[int, int]:
         """The verdict on one row while *pods* are on it too."""
         table = self.handle.table
+        ports = table.ports_at(row)
         for pod in pods:
             table.add_pod(row, pod)
             self.update_state(state, pod, row, 1)
@@ -227,6 +230,7 @@ class Framework:
         for pod in pods:
             table.remove_pod(row, pod.key)
             self.update_state(state, pod, row, -1)
+        table.reset_ports(row, ports)
         return verdict
 
     def filter_one(self, state: CycleState, row: int) -> tuple[int, int]:

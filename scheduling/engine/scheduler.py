@@ -15,7 +15,7 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.rng import Stream
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import timestamp
-from kscope.sim.view import Attributes, Changes, merge
+from kscope.sim.view import Attributes, Changes, State, merge
 from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.cache import CACHE_RULES, SchedulerCache
@@ -393,11 +393,6 @@ class Scheduler:
         """Tell why, then wait in backoff or for something to change."""
         pod = queued.pod
         queued.rejected_by(*rejecting_plugins(decision))
-        if decision.result == UNSCHEDULABLE:
-            queued.unschedulable_count += 1
-            queued.consecutive_errors_count = 0
-        else:
-            queued.consecutive_errors_count += 1
         chosen = decision.preemption.chosen if decision.preemption else None
         if chosen is not None:
             self._preempt(queued, chosen)
@@ -410,7 +405,6 @@ class Scheduler:
 
     def _handle_error(self, queued: QueuedPodInfo, cycle: int, message: str) -> None:
         """The cycle itself failed: the pod comes back after its backoff."""
-        queued.consecutive_errors_count += 1
         self._tell_event(queued.pod, "FailedScheduling", "Warning", message)
         self.queue.add_unschedulable_if_not_present(queued, cycle)
         self._patch_condition(queued.pod, "SchedulerError", message)
@@ -488,6 +482,22 @@ class Scheduler:
         """The attempts made since the last take."""
         taken, self._attempts = self._attempts, []
         return taken
+
+    def held_view(self) -> State:
+        """What the queue and the cache hold, as attributes of pods and nodes."""
+        held: State = {}
+        for key, pod in self._known.items():
+            queued = self.queue.get(key) or self.queue.in_flight(key)
+            if self.cache.is_assumed(key):
+                held[f"pod/{key}"] = {"cache": "assumed", "assumed": self._bindings[key].node}
+            elif pod.node_name:
+                held[f"pod/{key}"] = {"cache": "added"}
+            elif queued is not None:
+                held[f"pod/{key}"] = {"queue": queued.place, "attempts": queued.attempts}
+        for info in self.cache.nodes():
+            if info.node is not None and info.pods:
+                held[f"node/{info.name}"] = {"requested": self.gauges.requested(info.name)}
+        return held
 
     # Periodic flushes: run at the tick at which they have something to do
 

@@ -196,6 +196,18 @@ class InterPodAffinity(Plugin):
             if term.matches(incoming.namespace, incoming.labels, namespace_labels):
                 self._shift(self._existing_domain(counted, term.topology_key), row, delta)
 
+    def clone_state(self, data: object) -> object:
+        """A copy for one node's dry run."""
+        counted = cast("PreFilterState", data)
+        return replace(
+            counted,
+            affinity=[DomainCounts(d.key, d.counts.copy()) for d in counted.affinity],
+            anti=[DomainCounts(d.key, d.counts.copy()) for d in counted.anti],
+            existing={
+                key: DomainCounts(key, d.counts.copy()) for key, d in counted.existing.items()
+            },
+        )
+
     def _existing_domain(self, counted: PreFilterState, key: str) -> DomainCounts:
         domain = counted.existing.get(key)
         if domain is None:

@@ -156,6 +156,12 @@ class PodTopologySpread(Plugin):
                 code = self._table.topology(domain.constraint.topology_key).codes[row]
                 domain.counts[code] += delta
 
+    def clone_state(self, data: object) -> object:
+        """A copy for one node's dry run."""
+        return [
+            replace(domain, counts=domain.counts.copy()) for domain in cast("list[Domains]", data)
+        ]
+
     def explain(self, state: CycleState, code: int) -> Status:
         """A missing label cannot be mended by evictions, a skew can."""
         if code % 2:

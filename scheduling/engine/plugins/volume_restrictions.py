@@ -88,6 +88,10 @@ class VolumeRestrictions(Plugin):
                 used += delta
         state.data[self.name] = (exclusive, used)
 
+    def clone_state(self, data: object) -> object:
+        """Tuples are replaced, never changed."""
+        return data
+
     def explain(self, state: CycleState, code: int) -> Status:
         """Either can be undone by evicting the other user."""
         reason = REASON_DISK if code == _DISK else REASON_IN_USE

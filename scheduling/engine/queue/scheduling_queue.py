@@ -167,7 +167,6 @@ class SchedulingQueue:
         if present is not None:
             # Upstream logs an error and takes it out of where it was.
             info.place = present.place
-            self._leave_waiting(info.key)
         self._move_to_active(info, self._name(UNSCHEDULED_POD_ADD))
         if not self._rules.hints or info.place == "active":
             self.nominator.add(info.pod_info)
@@ -550,13 +549,12 @@ class SchedulingQueue:
     ) -> None:
         # v1.34 asked the gates when the pod entered backoffQ.
         if not from_backoff and not self._passes_gates(info):
-            if info.key not in self._backoff:
+            if info.key not in self._backoff and info.key not in self._active:
                 self._move_to_unschedulable(info, event)
             return
         if info.initial_attempt_timestamp is None:
             info.initial_attempt_timestamp = self._clock.now
-        self._unschedulable.remove(info.key)
-        self._backoff.remove(info.key)
+        self._leave(info)
         self._active.put(info)
         self._arrive(info, "active", event)
 
@@ -564,7 +562,7 @@ class SchedulingQueue:
         if self._rules.pops_from_backoff and not self._passes_gates(info):
             self._move_to_unschedulable(info, event)
             return
-        self._unschedulable.remove(info.key)
+        self._leave(info)
         self._backoff.put(info)
         self._arrive(info, "backoff", event)
 
@@ -598,10 +596,12 @@ class SchedulingQueue:
                 info.key, came_from, place, event, flushed=self._flushing, at=at
             )
 
-    def _leave_waiting(self, key: str) -> None:
-        self._active.remove(key)
-        self._backoff.remove(key)
-        self._unschedulable.remove(key)
+    def _leave(self, info: QueuedPodInfo) -> None:
+        place = info.place
+        if place in ("unschedulable", "gated"):
+            self._unschedulable.remove(info.key)
+        elif place == "backoff":
+            self._backoff.remove(info.key)
 
     def _new_info(self, pod: Pod | PodInfo) -> QueuedPodInfo:
         pod_info = pod if isinstance(pod, PodInfo) else PodInfo(pod, self._resource_rules)

@@ -1,0 +1,299 @@
+"""Files to manifests: everything a person may hand in, checked, with where it stood.
+
+Either all files are fine and their objects come back, or `problems` says what is wrong in which
+file, document, line and field, and nothing comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from kscope.sim.documents import (
+    Document,
+    DocumentError,
+    Limits,
+    Path,
+    find_lines,
+    read_documents,
+    show_path,
+)
+from kscope.sim.objects import NAMESPACED
+from kscope.sim.scenario import parse_header, parse_recording
+from kscope.sim.validation import KINDS, Report, check_manifest, shown
+
+Manifest = dict[str, Any]
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_CORE_KINDS = ("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service")
+# The keys of a kube-scheduler-simulator snapshot, whose items have no kind.
+_SNAPSHOT = {
+    "namespaces": ("Namespace", "v1"),
+    "priorityClasses": ("PriorityClass", "scheduling.k8s.io/v1"),
+    "storageClasses": ("StorageClass", "storage.k8s.io/v1"),
+    "nodes": ("Node", "v1"),
+    "pvs": ("PersistentVolume", "v1"),
+    "pvcs": ("PersistentVolumeClaim", "v1"),
+    "pods": ("Pod", "v1"),
+}
+_MAX_PROBLEMS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an object stood; document and line count from 1."""
+
+    file: str
+    document: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong; line 0 and an empty field mean the whole file or document."""
+
+    file: str
+    message: str
+    document: int = 0
+    line: int = 0
+    field: str = ""
+    value: str = ""
+
+    def __str__(self) -> str:
+        where = [self.file]
+        where += [f"document {self.document}"] if self.document else []
+        where += [f"line {self.line}"] if self.line else []
+        where += [self.field] if self.field else []
+        return f"{', '.join(where)}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedObject:
+    """A manifest and where it stood."""
+
+    manifest: Manifest
+    origin: Origin
+
+
+@dataclass(slots=True)
+class LoadResult:
+    """What the files hold. With problems, everything else is empty."""
+
+    objects: list[LoadedObject] = field(default_factory=list[LoadedObject])
+    scenario: dict[str, Any] | None = None
+    kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
+    warnings: list[str] = field(default_factory=list[str])
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+    @property
+    def ok(self) -> bool:
+        """Whether the files can be used."""
+        return not self.problems
+
+    @property
+    def manifests(self) -> list[Manifest]:
+        """The manifests of all objects, in file order."""
+        return [one.manifest for one in self.objects]
+
+    @property
+    def aside_counts(self) -> dict[str, int]:
+        """How many objects of each unknown kind were kept aside."""
+        counts: dict[str, int] = {}
+        for one in self.kept_aside:
+            kind = one.manifest["kind"]
+            counts[kind] = counts.get(kind, 0) + 1
+        return dict(sorted(counts.items()))
+
+
+def load_files(files: Iterable[tuple[str, bytes]], limits: Limits | None = None) -> LoadResult:
+    """Read and check files of (name, content)."""
+    loader = _Loader()
+    for name, data in files:
+        loader.read(name, data, limits or Limits())
+    return loader.finish()
+
+
+class _Loader:
+    def __init__(self) -> None:
+        self._result = LoadResult()
+        self._seen: dict[tuple[str, str, str], Origin] = {}
+
+    def read(self, name: str, data: bytes, limits: Limits) -> None:
+        try:
+            documents = read_documents(name, data, limits)
+        except DocumentError as error:
+            self._result.problems.append(
+                Problem(file=name, document=error.document, line=error.line, message=error.why)
+            )
+            return
+        if not documents:
+            self._result.problems.append(Problem(file=name, message="the file is empty"))
+        for document in documents:
+            report = Report()
+            self._document(name, document, report)
+            self._note(name, data, document, report)
+
+    def finish(self) -> LoadResult:
+        result = self._result
+        if result.problems:
+            return LoadResult(problems=result.problems)
+        if not result.objects and result.scenario is None:
+            return LoadResult(problems=[Problem(file="", message="no objects were found")])
+        for kind, count in result.aside_counts.items():
+            result.warnings.append(f"{count} {kind} kept aside: it takes no part in scheduling")
+        return result
+
+    def _note(self, name: str, data: bytes, document: Document, report: Report) -> None:
+        found = report.problems[:_MAX_PROBLEMS]
+        if not found:
+            return
+        lines = find_lines(data, document.index, {path for path, _, _ in found})
+        for path, value, message in found:
+            self._result.problems.append(
+                Problem(
+                    file=name,
+                    document=document.index,
+                    line=lines[path],
+                    field=show_path(path),
+                    value="" if value is None else shown(value),
+                    message=message,
+                )
+            )
+
+    def _document(self, name: str, document: Document, report: Report) -> None:
+        raw = document.value
+        if not isinstance(raw, dict):
+            report.add((), raw, f"expected a manifest, found {shown(raw)}")
+            return
+        manifest = cast("Manifest", raw)
+        kind = manifest.get("kind")
+        if kind is None and "steps" in manifest and "initial" in manifest:
+            self._scenario(manifest, (), report, recording=True)
+            self._items(name, document, "initial", report)
+        elif kind is None and any(isinstance(manifest.get(key), list) for key in _SNAPSHOT):
+            for key, (item_kind, version) in _SNAPSHOT.items():
+                self._items(name, document, key, report, {"apiVersion": version, "kind": item_kind})
+        elif isinstance(kind, str) and kind.endswith("List") and "items" in manifest:
+            item_kind = kind.removesuffix("List")
+            base = {"kind": item_kind, "apiVersion": manifest.get("apiVersion")}
+            self._items(name, document, "items", report, base if item_kind else {})
+        elif kind == "Scenario" and str(manifest.get("apiVersion")).startswith("kscope.dev/"):
+            self._scenario(manifest, (), report, recording=False)
+        else:
+            self._object(manifest, (), Origin(name, document.index, document.line), report)
+
+    def _items(
+        self,
+        name: str,
+        document: Document,
+        key: str,
+        report: Report,
+        base: Manifest | None = None,
+    ) -> None:
+        items = document.value.get(key)
+        if items is None:
+            return
+        if not isinstance(items, list):
+            report.add((key,), items, f"expected a list, found {shown(items)}")
+            return
+        lines = document.item_lines.get(key, [])
+        for index, item in enumerate(cast("list[Any]", items)):
+            line = lines[index] if index < len(lines) else 0
+            if isinstance(item, dict) and base:
+                item = base | cast("Manifest", item)
+            self._object(item, (key, index), Origin(name, document.index, line), report)
+
+    def _scenario(self, raw: Manifest, path: Path, report: Report, *, recording: bool) -> None:
+        if self._result.scenario is not None:
+            report.add(path, None, "a second scenario header; only one is allowed")
+            return
+        header = parse_recording(raw, report) if recording else parse_header(raw, path, report)
+        self._check_steps(raw if recording else raw.get("spec"), path, report, recording)
+        for step in header["steps"]:
+            if isinstance(step.get("manifest"), dict):
+                step["manifest"] = clean(step["manifest"])
+        self._result.scenario = header
+
+    def _check_steps(self, holder: Any, path: Path, report: Report, recording: bool) -> None:
+        if not isinstance(holder, dict):
+            return
+        steps = cast("Manifest", holder).get("steps")
+        path = ("steps",) if recording else (*path, "spec", "steps")
+        for index, step in enumerate(cast("list[Any]", steps) if isinstance(steps, list) else []):
+            for verb in ("create", "apply", "objects") if isinstance(step, dict) else ():
+                body = cast("Manifest", step).get(verb)
+                if body is None:
+                    continue
+                where = (*path, index, verb)
+                if isinstance(body, list):
+                    for number, item in enumerate(cast("list[Any]", body)):
+                        _check(item, (*where, number), report)
+                else:
+                    _check(body, where, report)
+
+    def _object(self, raw: Any, path: Path, origin: Origin, report: Report) -> None:
+        if not _check(raw, path, report):
+            return
+        manifest = clean(raw)
+        metadata = manifest["metadata"]
+        key = (manifest["kind"], metadata.get("namespace", ""), metadata["name"])
+        first = self._seen.setdefault(key, origin)
+        # Events and other kinds kept aside may share a kind between groups.
+        if is_known(manifest):
+            if first is not origin:
+                report.add(
+                    (*path, "metadata", "name"),
+                    metadata["name"],
+                    f'{key[0]} "{metadata["name"]}" is there twice; first in {first.file}, '
+                    f"document {first.document}, line {first.line}",
+                )
+                return
+            self._result.objects.append(LoadedObject(manifest, origin))
+        else:
+            self._result.kept_aside.append(LoadedObject(manifest, origin))
+
+
+def is_known(manifest: Manifest) -> bool:
+    """Whether an engine reads this kind, in this API group."""
+    kind, group = manifest["kind"], str(manifest.get("apiVersion", "")).partition("/")
+    if kind not in KINDS:
+        return False
+    custom = bool(group[1]) and "." in group[0] and not group[0].endswith(".k8s.io")
+    return not custom and not (kind in _CORE_KINDS and group[1])
+
+
+def clean(raw: Manifest) -> Manifest:
+    """A copy without what must not be kept; with the namespace that the API would fill in."""
+    metadata = {key: part for key, part in raw["metadata"].items() if key != "managedFields"}
+    annotations = metadata.get("annotations")
+    if annotations and LAST_APPLIED in annotations:
+        metadata["annotations"] = {k: v for k, v in annotations.items() if k != LAST_APPLIED}
+    if raw["kind"] in NAMESPACED and not metadata.get("namespace"):
+        metadata["namespace"] = "default"
+    cleaned = {**raw, "metadata": metadata}
+    if raw["kind"] == "Secret":
+        cleaned.pop("data", None)
+        cleaned.pop("stringData", None)
+    return cleaned
+
+
+def _check(raw: Any, path: Path, report: Report) -> bool:
+    before = len(report.problems)
+    if not isinstance(raw, dict):
+        report.add(path, raw, f"expected a manifest, found {shown(raw)}")
+        return False
+    manifest = cast("Manifest", raw)
+    for name in ("apiVersion", "kind"):
+        value = manifest.get(name)
+        if not isinstance(value, str) or not value:
+            report.add((*path, name), value, "is missing" if value is None else "must be a text")
+    if len(report.problems) == before:
+        if manifest.get("metadata") is None:
+            report.add((*path, "metadata"), None, f"a {manifest['kind']} needs metadata.name")
+        else:
+            known = manifest if is_known(manifest) else {**manifest, "kind": "Event"}
+            check_manifest(known, path, report)
+            if known is not manifest and not isinstance(manifest["metadata"], dict):
+                report.add((*path, "metadata"), None, "expected a mapping")
+    return len(report.problems) == before

@@ -1,0 +1,271 @@
+"""A scenario: what a cluster holds at first, and what happens to it when.
+
+The file format is described in docs/scenario-format.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, cast
+
+from kscope.sim.documents import Path
+from kscope.sim.latency import DEFAULT_LATENCIES, Latency
+from kscope.sim.units import SECOND
+from kscope.sim.validation import Report, shown
+
+Manifest = dict[str, Any]
+
+STEP_VERBS = ("create", "apply", "patch", "delete", "cordon", "uncordon")
+DEFAULT_UNTIL = 600 * SECOND
+
+_UNITS = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": SECOND // 1000, "us": 1000, "ns": 1}
+_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:h|ms|m|s|us|ns))+", re.ASCII)
+_DURATION_PART = re.compile(r"([0-9]+)(?:\.([0-9]+))?(h|ms|m|s|us|ns)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing that is done to the cluster `at` ns; the fields are those of a Command."""
+
+    at: int
+    verb: str
+    object: str = ""
+    manifest: Manifest | None = None
+    patch: Manifest | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, without what is absent."""
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        return {name: part for name, part in parts.items() if part not in (None, "")}
+
+
+class Loaded(Protocol):
+    """What from_load needs of a loader.LoadResult."""
+
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def manifests(self) -> list[Manifest]: ...
+    @property
+    def scenario(self) -> dict[str, Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Everything a run starts from but its commands. Times are ns of virtual time."""
+
+    name: str
+    title: str = ""
+    question: str = ""
+    objects: tuple[Manifest, ...] = ()
+    steps: tuple[Step, ...] = ()
+    until: int = DEFAULT_UNTIL
+    latencies: Mapping[str, Latency] = field(default_factory=dict[str, Latency])
+    profile: str = "v1.34"
+    seed: int = 0
+    source: str = ""
+
+    @classmethod
+    def from_load(cls, result: Loaded, *, name: str, source: str = "") -> Self:
+        """The scenario of loaded files. Raises ValueError when they have problems."""
+        if not result.ok:
+            raise ValueError("the files have problems; nothing is taken from them")
+        header = result.scenario or {}
+        return cls.from_dict(
+            {**header, "name": header.get("name") or name, "source": source}
+            | {"objects": result.manifests}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form that from_dict reads."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "question": self.question,
+            "objects": list(self.objects),
+            "steps": [step.to_dict() for step in self.steps],
+            "until": self.until,
+            "latencies": {name: one.to_dict() for name, one in sorted(self.latencies.items())},
+            "profile": self.profile,
+            "seed": self.seed,
+            "source": self.source,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The scenario of its JSON form."""
+        parts = dict(data)
+        parts["objects"] = tuple(parts.get("objects", ()))
+        parts["steps"] = tuple(Step(**step) for step in parts.get("steps", ()))
+        parts["latencies"] = {
+            name: Latency(**one) for name, one in parts.get("latencies", {}).items()
+        }
+        return cls(**parts)
+
+
+def parse_duration(value: Any) -> int:
+    """ "1m30s", "500ms" or a number of seconds, as ns. Raises ValueError."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 10**9:
+        return round(value * SECOND)
+    if not isinstance(value, str) or not _DURATION.fullmatch(value):
+        raise ValueError(f"{shown(value)} is not a duration like 500ms, 5s or 1m30s")
+    total = 0
+    for whole, part, unit in _DURATION_PART.findall(value):
+        total += int(whole) * _UNITS[unit]
+        total += int(part or 0) * _UNITS[unit] // 10 ** len(part)
+    return total
+
+
+def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
+    """The JSON form (objects left out) of a `kind: Scenario` document."""
+    metadata = _mapping(raw.get("metadata"), (*path, "metadata"), report)
+    spec_path = (*path, "spec")
+    spec = _mapping(raw.get("spec"), spec_path, report)
+    header: dict[str, Any] = {}
+    for name, holder, where in (
+        ("name", metadata, (*path, "metadata")),
+        ("title", spec, spec_path),
+        ("question", spec, spec_path),
+        ("profile", spec, spec_path),
+    ):
+        value = holder.get(name)
+        if isinstance(value, str):
+            header[name] = value
+        elif value is not None:
+            report.add((*where, name), value, f"expected a text, found {shown(value)}")
+    seed = spec.get("seed")
+    if isinstance(seed, int) and not isinstance(seed, bool):
+        header["seed"] = seed
+    elif seed is not None:
+        report.add((*spec_path, "seed"), seed, f"expected an integer, found {shown(seed)}")
+    _until(header, spec.get("duration"), (*spec_path, "duration"), report)
+    header["latencies"] = _latencies(spec.get("latencies"), (*spec_path, "latencies"), report)
+    steps: list[dict[str, Any]] = []
+    for index, item in enumerate(_list(spec.get("steps"), (*spec_path, "steps"), report)):
+        steps.extend(_step(item, (*spec_path, "steps", index), report))
+    header["steps"] = sorted(steps, key=_at)
+    return header
+
+
+def parse_recording(raw: Manifest, report: Report) -> dict[str, Any]:
+    """The JSON form (objects left out) of a recording's scenario: initial, steps[{t, op, …}]."""
+    header: dict[str, Any] = {
+        name: raw[name] for name in ("name", "title") if isinstance(raw.get(name), str)
+    }
+    _until(header, raw.get("duration"), ("duration",), report)
+    steps: list[dict[str, Any]] = []
+    for index, item in enumerate(_list(raw.get("steps"), ("steps",), report)):
+        path: Path = ("steps", index)
+        step = _mapping(item, path, report)
+        verb = step.get("op")
+        if verb == "note":
+            continue
+        body = step.get("objects") if verb in ("create", "apply") else step
+        if verb not in STEP_VERBS:
+            report.add((*path, "op"), verb, f"{shown(verb)} is not one of {', '.join(STEP_VERBS)}")
+            continue
+        steps.extend(_step({"at": step.get("t"), verb: body}, path, report))
+    header["steps"] = sorted(steps, key=_at)
+    return header
+
+
+def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
+    step = _mapping(item, path, report)
+    at = 0
+    try:
+        at = parse_duration(step.get("at"))
+    except ValueError as error:
+        report.add((*path, "at"), step.get("at"), str(error))
+    verbs = [verb for verb in STEP_VERBS if verb in step]
+    if len(verbs) != 1:
+        report.add(path, item, f"a step needs exactly one of {', '.join(STEP_VERBS)}")
+        return []
+    verb = verbs[0]
+    body, where = step[verb], (*path, verb)
+    if verb in ("create", "apply"):
+        manifests = cast("list[Any]", body) if isinstance(body, list) else [body]
+        return [{"at": at, "verb": verb, "manifest": manifest} for manifest in manifests]
+    found = {"at": at, "verb": verb, "object": _object(verb, body, where, report)}
+    if verb == "patch":
+        patch = _mapping(body, where, report).get("patch")
+        found["patch"] = _mapping(patch, (*where, "patch"), report)
+    return [found]
+
+
+def _object(verb: str, body: Any, path: Path, report: Report) -> str:
+    """ "node/n1", or {kind, namespace, name}; a cordon may name the node alone."""
+    if isinstance(body, str):
+        return f"node/{body}" if verb.endswith("cordon") and "/" not in body else body
+    parts = _mapping(body, path, report)
+    if isinstance(parts.get("object"), str):
+        return parts["object"]
+    kind, name = parts.get("kind"), parts.get("name")
+    if not isinstance(kind, str) or not isinstance(name, str):
+        report.add(path, body, "needs an object like node/n1, or kind and name")
+        return ""
+    # The same short names as kscope.sim.objects.entity_id.
+    from kscope.sim.objects import NAMESPACED, entity_id
+
+    key = f"{parts.get('namespace') or 'default'}/{name}" if kind in NAMESPACED else name
+    return entity_id(kind, key)
+
+
+def _latencies(raw: Any, path: Path, report: Report) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in _mapping(raw, path, report).items():
+        if name not in DEFAULT_LATENCIES:
+            known = ", ".join(DEFAULT_LATENCIES)
+            report.add((*path, name), value, f"unknown latency; known are {known}")
+            continue
+        try:
+            found[name] = _latency(value).to_dict()
+        except ValueError as error:
+            report.add((*path, name), value, str(error))
+    return found
+
+
+def _latency(value: Any) -> Latency:
+    if not isinstance(value, dict):
+        return Latency("fixed", parse_duration(value))
+    forms = cast("dict[str, Any]", value)
+    for shape in ("uniform", "normal"):
+        pair = forms.get(shape)
+        if isinstance(pair, list) and len(cast("list[Any]", pair)) == 2:
+            low, high = (parse_duration(one) for one in cast("list[Any]", pair))
+            if shape == "uniform" and high < low:
+                raise ValueError("uniform needs [low, high]")
+            return Latency(shape, low, high)
+    raise ValueError("expected a duration, {uniform: [low, high]} or {normal: [mean, deviation]}")
+
+
+def _until(header: dict[str, Any], value: Any, path: Path, report: Report) -> None:
+    if value is None:
+        return
+    try:
+        header["until"] = parse_duration(value)
+    except ValueError as error:
+        report.add(path, value, str(error))
+
+
+def _mapping(value: Any, path: Path, report: Report) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        report.add(path, value, f"expected a mapping, found {shown(value)}")
+        return {}
+    return cast("dict[str, Any]", value)
+
+
+def _list(value: Any, path: Path, report: Report) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        report.add(path, value, f"expected a list, found {shown(value)}")
+        return []
+    return cast("list[Any]", value)
+
+
+def _at(step: dict[str, Any]) -> int:
+    return step["at"]

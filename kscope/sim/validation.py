@@ -1,0 +1,479 @@
+"""What the API server would refuse in a manifest, for every field that the engines read.
+
+Rules are plain functions of (value, path, report), composed into one tree for each kind. Fields
+that no engine reads are not looked at: a file from a newer cluster must load.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from kscope.sim.documents import Path
+from kscope.sim.quantity import QuantityError
+from kscope.sim.quantity import parse as parse_quantity
+from kscope.sim.selectors import (
+    LabelSelector,
+    NodeSelector,
+    NodeSelectorTerm,
+    SelectorError,
+    label_key_fault,
+    label_value_fault,
+)
+
+Rule = Callable[[Any, Path, "Report"], None]
+
+_SUBDOMAIN = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
+)
+_PART = re.compile(r"([A-Za-z0-9_./-]*?)((?:\[[0-9]+\])*)(?:\.|$)")
+# Names of these kinds are path segments, not DNS names. Upstream: ValidatePathSegmentName.
+_LOOSE_NAMES = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Event"})
+
+
+class Report:
+    """Collects (path, value, message) of what is wrong."""
+
+    def __init__(self) -> None:
+        self.problems: list[tuple[Path, Any, str]] = []
+
+    def add(self, path: Path, value: Any, message: str) -> None:
+        """Note one problem; *value* is what stands there."""
+        self.problems.append((path, value, message))
+
+
+def check_manifest(raw: dict[str, Any], path: Path, report: Report) -> None:
+    """Report everything wrong with a manifest that has a kind."""
+    kind = raw["kind"]
+    _METADATA(raw.get("metadata"), (*path, "metadata"), report)
+    metadata = raw.get("metadata")
+    if isinstance(metadata, dict):
+        _check_name(kind, cast("dict[str, Any]", metadata), (*path, "metadata"), report)
+    rule = KINDS.get(kind)
+    if rule is not None:
+        rule(raw, path, report)
+
+
+def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report) -> None:
+    name = metadata.get("name")
+    if name is None or name == "":
+        hint = "; generateName alone does not name it" if metadata.get("generateName") else ""
+        report.add((*path, "name"), name, f"a {kind} needs a name{hint}")
+    elif not isinstance(name, str) or kind in _LOOSE_NAMES:
+        return
+    elif len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
+        report.add(
+            (*path, "name"),
+            name,
+            f'"{name}" is not a name: at most 253 lower case letters, digits, "-" or ".", with a '
+            "letter or digit at both ends",
+        )
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it, cut short."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (dict, list)):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else text[:77] + '…"'
+
+
+# --- rules for values; an absent or null value is no value, as in the API
+
+
+def text(value: Any, path: Path, report: Report) -> None:
+    if not isinstance(value, str):
+        quotes = "; put it in quotes" if isinstance(value, (bool, int, float)) else ""
+        report.add(path, value, f"expected a text, found {shown(value)}{quotes}")
+
+
+def boolean(value: Any, path: Path, report: Report) -> None:
+    if not isinstance(value, bool):
+        report.add(path, value, f"expected true or false, found {shown(value)}")
+
+
+def integer(low: int = -(2**31), high: int = 2**31 - 1) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            report.add(path, value, f"expected an integer, found {shown(value)}")
+        elif value < low:
+            report.add(path, value, f"{value} is less than {low}")
+        elif value > high:
+            report.add(path, value, f"{value} is more than {high}")
+
+    return check
+
+
+def one_of(*allowed: str) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        if value not in allowed:
+            report.add(path, value, f"{shown(value)} is not one of {', '.join(allowed)}")
+
+    return check
+
+
+def timestamp(value: Any, path: Path, report: Report) -> None:
+    if not isinstance(value, str):
+        report.add(path, value, f"expected a timestamp, found {shown(value)}")
+        return
+    try:
+        moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        report.add(path, value, f"{shown(value)} is not a timestamp like 2026-01-31T12:00:00Z")
+
+
+def quantity(value: Any, path: Path, report: Report) -> None:
+    try:
+        amount = parse_quantity(value)
+    except QuantityError as error:
+        report.add(path, value, str(error))
+        return
+    if amount.nanos < 0:
+        report.add(path, value, f"{shown(value)} is less than 0")
+
+
+def list_of(rule: Rule, *, at_least: int = 0) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        if not isinstance(value, list):
+            report.add(path, value, f"expected a list, found {shown(value)}")
+            return
+        items = cast("list[Any]", value)
+        if len(items) < at_least:
+            report.add(path, value, f"needs at least {at_least}")
+        for index, item in enumerate(items):
+            rule(item, (*path, index), report)
+
+    return check
+
+
+def map_of(rule: Rule) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        if not isinstance(value, dict):
+            report.add(path, value, f"expected a mapping, found {shown(value)}")
+            return
+        for key, item in cast("dict[str, Any]", value).items():
+            rule(item, (*path, key), report)
+
+    return check
+
+
+def fields(required: Iterable[str] = (), /, **rules: Rule) -> Rule:
+    """A mapping whose named fields follow their rules; other fields are left alone."""
+    needed = tuple(required)
+
+    def check(value: Any, path: Path, report: Report) -> None:
+        if not isinstance(value, dict):
+            report.add(path, value, f"expected a mapping, found {shown(value)}")
+            return
+        parts = cast("dict[str, Any]", value)
+        for name in needed:
+            if parts.get(name) is None:
+                report.add((*path, name), None, "is missing")
+        for name, part in parts.items():
+            rule = rules.get(name)
+            if rule is not None and part is not None:
+                rule(part, (*path, name), report)
+
+    return check
+
+
+def labels(value: Any, path: Path, report: Report) -> None:
+    if not isinstance(value, dict):
+        report.add(path, value, f"expected a mapping, found {shown(value)}")
+        return
+    for key, item in cast("dict[str, Any]", value).items():
+        fault = label_key_fault(key)
+        if not isinstance(item, str):
+            if item is not None:
+                text(item, (*path, key), report)
+        else:
+            fault = fault or label_value_fault(item)
+        if fault is not None:
+            report.add((*path, key), item, fault)
+
+
+def _selector(parse: Callable[[Any], object]) -> Rule:
+    def check(value: Any, path: Path, report: Report) -> None:
+        try:
+            parse(value)
+        except SelectorError as error:
+            report.add(path + _parts(error.path), error.value, error.why)
+
+    return check
+
+
+def _parts(path: str) -> Path:
+    """ "matchExpressions[1].operator" as a tuple. A dotted label key stays at its parent."""
+    if path.startswith("matchLabels."):
+        return ("matchLabels", path.removeprefix("matchLabels."))
+    found: list[str | int] = []
+    for name, indices in _PART.findall(path):
+        if name:
+            found.append(name)
+        found.extend(int(index) for index in re.findall(r"[0-9]+", indices))
+    return tuple(found)
+
+
+label_selector = _selector(LabelSelector.parse)
+_node_terms = _selector(NodeSelector.parse)
+node_selector_term = _selector(NodeSelectorTerm.parse)
+
+
+def node_selector(value: Any, path: Path, report: Report) -> None:
+    if isinstance(value, dict) and not cast("dict[str, Any]", value).get("nodeSelectorTerms"):
+        report.add((*path, "nodeSelectorTerms"), None, "needs at least one term")
+        return
+    _node_terms(value, path, report)
+
+
+# --- the kinds
+
+quantities = map_of(quantity)
+texts = list_of(text)
+_count = integer(0)
+_any_integer = integer(-(2**63), 2**63 - 1)
+_access_modes = list_of(
+    one_of("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"), at_least=1
+)
+_volume_mode = one_of("Filesystem", "Block")
+_effect = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
+_preemption = one_of("PreemptLowerPriority", "Never")
+_reclaim = one_of("Retain", "Delete", "Recycle")
+_conditions = list_of(fields(("type", "status"), type=text, status=one_of("True", "False", "Unknown")))
+
+_METADATA = fields(
+    name=text,
+    namespace=text,
+    uid=text,
+    resourceVersion=text,
+    labels=labels,
+    annotations=map_of(text),
+    finalizers=texts,
+    creationTimestamp=timestamp,
+    deletionTimestamp=timestamp,
+    deletionGracePeriodSeconds=_any_integer,
+    ownerReferences=list_of(fields(("kind", "name"), kind=text, name=text, uid=text)),
+)
+
+_pod_term = fields(
+    ("topologyKey",),
+    topologyKey=text,
+    labelSelector=label_selector,
+    namespaceSelector=label_selector,
+    namespaces=texts,
+)
+_pod_affinity = fields(
+    requiredDuringSchedulingIgnoredDuringExecution=list_of(_pod_term),
+    preferredDuringSchedulingIgnoredDuringExecution=list_of(
+        fields(("weight", "podAffinityTerm"), weight=integer(1, 100), podAffinityTerm=_pod_term)
+    ),
+)
+_affinity = fields(
+    nodeAffinity=fields(
+        requiredDuringSchedulingIgnoredDuringExecution=node_selector,
+        preferredDuringSchedulingIgnoredDuringExecution=list_of(
+            fields(("weight",), weight=integer(1, 100), preference=node_selector_term)
+        ),
+    ),
+    podAffinity=_pod_affinity,
+    podAntiAffinity=_pod_affinity,
+)
+_container = fields(
+    ("name",),
+    name=text,
+    image=text,
+    restartPolicy=text,
+    resources=fields(requests=quantities, limits=quantities),
+    ports=list_of(
+        fields(
+            hostPort=integer(0, 65535),
+            containerPort=integer(1, 65535),
+            hostIP=text,
+            protocol=one_of("TCP", "UDP", "SCTP"),
+        )
+    ),
+)
+_POD_SPEC = fields(
+    ("containers",),
+    containers=list_of(_container, at_least=1),
+    initContainers=list_of(_container),
+    overhead=quantities,
+    resources=fields(requests=quantities, limits=quantities),
+    nodeName=text,
+    nodeSelector=labels,
+    affinity=_affinity,
+    tolerations=list_of(
+        fields(
+            key=text,
+            operator=one_of("", "Exists", "Equal", "Lt", "Gt"),
+            value=text,
+            effect=one_of("", "NoSchedule", "PreferNoSchedule", "NoExecute"),
+            tolerationSeconds=_any_integer,
+        )
+    ),
+    priority=integer(),
+    priorityClassName=text,
+    preemptionPolicy=_preemption,
+    schedulerName=text,
+    runtimeClassName=text,
+    hostNetwork=boolean,
+    restartPolicy=one_of("", "Always", "OnFailure", "Never"),
+    terminationGracePeriodSeconds=_any_integer,
+    schedulingGates=list_of(fields(("name",), name=text)),
+    topologySpreadConstraints=list_of(
+        fields(
+            ("maxSkew", "topologyKey", "whenUnsatisfiable"),
+            maxSkew=integer(1),
+            minDomains=integer(1),
+            topologyKey=text,
+            whenUnsatisfiable=one_of("DoNotSchedule", "ScheduleAnyway"),
+            labelSelector=label_selector,
+            matchLabelKeys=texts,
+        )
+    ),
+    volumes=list_of(
+        fields(
+            ("name",),
+            name=text,
+            persistentVolumeClaim=fields(("claimName",), claimName=text, readOnly=boolean),
+        )
+    ),
+)
+_pod_template = fields(metadata=fields(labels=labels), spec=_POD_SPEC)
+_CLAIM_SPEC = fields(
+    ("accessModes", "resources"),
+    accessModes=_access_modes,
+    resources=fields(("requests",), requests=fields(("storage",), storage=quantity)),
+    selector=label_selector,
+    storageClassName=text,
+    volumeName=text,
+    volumeMode=_volume_mode,
+)
+_workload = fields(
+    ("spec",),
+    spec=fields(
+        replicas=_count,
+        selector=label_selector,
+        template=_pod_template,
+        volumeClaimTemplates=list_of(fields(("spec",), spec=_CLAIM_SPEC)),
+        parallelism=_count,
+        completions=_count,
+    ),
+)
+
+
+def _count_or_percent(value: Any, path: Path, report: Report) -> None:
+    if isinstance(value, str) and re.fullmatch(r"[0-9]+%", value, re.ASCII):
+        return
+    if isinstance(value, str):
+        report.add(path, value, f"{shown(value)} is neither a count nor a percentage")
+        return
+    _count(value, path, report)
+
+
+KINDS: Mapping[str, Rule] = {
+    "Pod": fields(
+        ("spec",),
+        spec=_POD_SPEC,
+        status=fields(phase=text, nominatedNodeName=text, startTime=timestamp),
+    ),
+    "Node": fields(
+        spec=fields(
+            unschedulable=boolean,
+            taints=list_of(fields(("key", "effect"), key=text, value=text, effect=_effect)),
+        ),
+        status=fields(
+            allocatable=quantities,
+            capacity=quantities,
+            conditions=_conditions,
+            images=list_of(fields(names=texts, sizeBytes=_any_integer)),
+        ),
+    ),
+    "PersistentVolume": fields(
+        ("spec",),
+        spec=fields(
+            ("capacity", "accessModes"),
+            capacity=fields(("storage",), storage=quantity),
+            accessModes=_access_modes,
+            claimRef=fields(name=text, namespace=text, uid=text),
+            nodeAffinity=fields(required=node_selector),
+            storageClassName=text,
+            persistentVolumeReclaimPolicy=_reclaim,
+            volumeMode=_volume_mode,
+            csi=fields(("driver", "volumeHandle"), driver=text, volumeHandle=text),
+        ),
+        status=fields(phase=text),
+    ),
+    "PersistentVolumeClaim": fields(
+        ("spec",), spec=_CLAIM_SPEC, status=fields(phase=text, capacity=quantities)
+    ),
+    "StorageClass": fields(
+        ("provisioner",),
+        provisioner=text,
+        volumeBindingMode=one_of("Immediate", "WaitForFirstConsumer"),
+        reclaimPolicy=_reclaim,
+        parameters=map_of(text),
+        allowedTopologies=list_of(
+            fields(
+                matchLabelExpressions=list_of(fields(("key", "values"), key=text, values=texts))
+            )
+        ),
+    ),
+    "PriorityClass": fields(
+        ("value",),
+        value=integer(-(2**31), 2_000_001_000),
+        globalDefault=boolean,
+        preemptionPolicy=_preemption,
+    ),
+    "PodDisruptionBudget": fields(
+        spec=fields(
+            minAvailable=_count_or_percent,
+            maxUnavailable=_count_or_percent,
+            selector=label_selector,
+        ),
+        status=fields(disruptionsAllowed=integer()),
+    ),
+    "CSINode": fields(
+        spec=fields(
+            drivers=list_of(
+                fields(
+                    ("name",),
+                    name=text,
+                    nodeID=text,
+                    topologyKeys=texts,
+                    allocatable=fields(count=integer()),
+                )
+            )
+        )
+    ),
+    "CSIDriver": fields(spec=fields(attachRequired=boolean, storageCapacity=boolean)),
+    "CSIStorageCapacity": fields(
+        ("storageClassName",),
+        storageClassName=text,
+        nodeTopology=label_selector,
+        capacity=quantity,
+        maximumVolumeSize=quantity,
+    ),
+    "VolumeAttachment": fields(
+        ("spec",), spec=fields(("attacher", "nodeName"), attacher=text, nodeName=text)
+    ),
+    "Namespace": fields(status=fields(phase=text)),
+    "RuntimeClass": fields(overhead=fields(podFixed=quantities)),
+    "Service": fields(spec=fields(selector=map_of(text))),
+    "ReplicationController": fields(
+        spec=fields(replicas=_count, selector=map_of(text), template=_pod_template)
+    ),
+    "ReplicaSet": _workload,
+    "Deployment": _workload,
+    "StatefulSet": _workload,
+    "DaemonSet": _workload,
+    "Job": _workload,
+}

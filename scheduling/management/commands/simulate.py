@@ -1,0 +1,183 @@
+"""`manage.py simulate`: run scenario files without database or servers."""
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+from django.core.management.base import BaseCommand, CommandError
+
+from kscope.sim.errors import SimError
+from kscope.sim.loader import LoadResult, load_files
+from kscope.sim.objects import from_manifest
+from kscope.sim.rng import Stream, Streams
+from kscope.sim.scenario import Scenario, parse_duration
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.decisions import decide
+from scheduling.engine.profiles import PROFILES
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+_STEPS_PER_SLICE = 20_000
+_BAD_INPUT = 2
+
+
+class Command(BaseCommand):
+    """Simulate the files of one cluster, or decide on one scenario per file."""
+
+    help = "Run scenario files: the event timeline as NDJSON, or the scheduler's decisions."
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """See docs/simulate.md."""
+        parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or a folder of them")
+        parser.add_argument("--profile", choices=sorted(PROFILES), help="default: the scenario's")
+        parser.add_argument("--mode", choices=("run", "decisions"), default="run")
+        parser.add_argument("--until", metavar="DURATION", help="virtual time to stop at: 10m")
+        parser.add_argument("--seed", type=int, help="default: the scenario's")
+        parser.add_argument("--tie-break", choices=("random", "name"), default="random")
+        parser.add_argument("-o", "--output", metavar="OUT", help="a file, or a folder for several")
+        parser.add_argument(
+            "--no-evidence",
+            action="store_true",
+            help="decisions without filters, scores and candidates; events without data",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Bad input is told with file, document, line and field; the exit status is 2."""
+        paths = list(_expand(options["files"]))
+        if options["mode"] == "decisions":
+            self._decisions(paths, options)
+        else:
+            self._run(paths, options)
+
+    # -- decisions -------------------------------------------------------------------------------
+
+    def _decisions(self, paths: list[Path], options: dict[str, Any]) -> None:
+        several = len(paths) > 1 or any(Path(name).is_dir() for name in options["files"])
+        target = Path(options["output"]) if options["output"] else None
+        if several:
+            if target is None:
+                raise _bad("several scenarios need -o FOLDER")
+            _one_result_each(paths)
+            target.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            decided = orjson.dumps(self._decide(path, options))
+            if target is None:
+                sys.stdout.buffer.write(decided + b"\n")
+            else:
+                (target / f"{path.stem}.json" if several else target).write_bytes(decided)
+
+    def _decide(self, path: Path, options: dict[str, Any]) -> dict[str, Any]:
+        scenario = self._scenario(_load([path]), path.stem)
+        try:
+            return decide(
+                [from_manifest(raw) for raw in scenario.objects],
+                PROFILES[options["profile"] or scenario.profile],
+                ties=_ties(scenario, options),
+                evidence=not options["no_evidence"],
+            )
+        except (SimError, ValueError) as refusal:
+            raise _bad(f"{path}: {refusal}") from refusal
+
+    # -- run -------------------------------------------------------------------------------------
+
+    def _run(self, paths: list[Path], options: dict[str, Any]) -> None:
+        scenario = self._scenario(_load(paths), paths[0].stem)
+        until = _until(scenario, options)
+        try:
+            cluster = Cluster.create(
+                scenario,
+                profile=options["profile"] or scenario.profile,
+                seed=_seed(scenario, options),
+                tie_break=options["tie_break"],
+            )
+        except (SimError, ValueError) as refusal:
+            raise _bad(str(refusal)) from refusal
+        if options["output"]:
+            with Path(options["output"]).open("wb") as out:
+                _play(cluster, until, out, evidence=not options["no_evidence"])
+        else:
+            _play(cluster, until, sys.stdout.buffer, evidence=not options["no_evidence"])
+            sys.stdout.buffer.flush()
+
+    def _scenario(self, result: LoadResult, name: str) -> Scenario:
+        for warning in result.warnings:
+            self.stderr.write(f"note: {warning}")
+        return Scenario.from_load(result, name=name)
+
+
+def _expand(names: list[str]) -> Iterator[Path]:
+    """The files of the arguments; folders give their scenario files in order of name."""
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            found = sorted(child for child in path.iterdir() if child.suffix in _SUFFIXES)
+            # A folder of scenarios may hold their decisions too: NAME.json beside NAME.yaml.
+            written = {child.stem for child in found if child.suffix != ".json"}
+            found = [c for c in found if c.suffix != ".json" or c.stem not in written]
+            if not found:
+                raise _bad(f"{path}: no .yaml or .json file in this folder")
+            yield from found
+        elif path.is_file():
+            yield path
+        else:
+            raise _bad(f"{path}: no such file or folder")
+
+
+def _one_result_each(paths: list[Path]) -> None:
+    seen: dict[str, Path] = {}
+    for path in paths:
+        other = seen.setdefault(path.stem, path)
+        if other is not path:
+            raise _bad(f"{other} and {path} would both be written to {path.stem}.json")
+
+
+def _load(paths: list[Path]) -> LoadResult:
+    try:
+        result = load_files([(str(path), path.read_bytes()) for path in paths])
+    except OSError as error:
+        raise _bad(f"{error.filename}: {error.strerror}") from error
+    if not result.ok:
+        raise _bad("\n".join(str(problem) for problem in result.problems))
+    return result
+
+
+def _until(scenario: Scenario, options: dict[str, Any]) -> int:
+    if options["until"] is None:
+        return scenario.until
+    try:
+        return parse_duration(options["until"])
+    except ValueError as error:
+        raise _bad(f"--until: {error}") from error
+
+
+def _seed(scenario: Scenario, options: dict[str, Any]) -> int:
+    return scenario.seed if options["seed"] is None else options["seed"]
+
+
+def _ties(scenario: Scenario, options: dict[str, Any]) -> Stream | None:
+    if options["tie_break"] == "name":
+        return None
+    return Streams(_seed(scenario, options)).stream("ties")
+
+
+def _play(cluster: Cluster, until: int, out: BinaryIO, *, evidence: bool) -> None:
+    """Write the run's events, one JSON object per line, slice by slice."""
+    while True:
+        due = cluster.next_at
+        done = due is None or due > until
+        cluster.advance(until, max_steps=_STEPS_PER_SLICE)
+        for event in cluster.take().events:
+            told = event.to_dict()
+            if not evidence:
+                told["data"] = None
+            out.write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
+        if done:
+            return
+
+
+def _bad(message: str) -> CommandError:
+    return CommandError(message, returncode=_BAD_INPUT)

@@ -1,0 +1,52 @@
+"""Projections of nodes and pods, and the recorded scheduling attempts."""
+
+from django.db import models
+
+from kscope.runs.models import ProjectedObject, Run, flag_of, text_of
+
+
+class Node(ProjectedObject):
+    """A node as the simulated API server holds it."""
+
+    PREFIX = "node"
+
+    unschedulable = flag_of("spec", "unschedulable")
+    zone = text_of("metadata", "labels", "topology.kubernetes.io/zone")
+
+    class Meta(ProjectedObject.Meta):
+        pass
+
+
+class Pod(ProjectedObject):
+    """A pod as the simulated API server holds it."""
+
+    PREFIX = "pod"
+
+    node_name = text_of("spec", "nodeName")
+    nominated_node_name = text_of("status", "nominatedNodeName")
+    phase = text_of("status", "phase", default="Pending")
+    scheduler_name = text_of("spec", "schedulerName", default="default-scheduler")
+
+    class Meta(ProjectedObject.Meta):
+        pass
+
+
+class SchedulingAttempt(models.Model):
+    """One try to find a node for a pod; `evidence` is zlib over its JSON."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    pod = models.TextField(help_text="NAMESPACE/NAME")
+    number = models.IntegerField()
+    seq = models.BigIntegerField(help_text="of the event that ended it")
+    at = models.BigIntegerField()
+    cycle = models.BigIntegerField()
+    result = models.TextField()
+    node = models.TextField(blank=True)
+    evidence = models.BinaryField(null=True)
+
+    class Meta:
+        ordering = ("run_id", "id")
+        indexes = (models.Index(fields=("run", "pod", "number"), name="attempt_pod"),)
+
+    def __str__(self) -> str:
+        return f"{self.pod} attempt {self.number}: {self.result}"
