@@ -1,7 +1,8 @@
 """Admission: what the API server fills in before an object is stored, where decisions depend on it.
 
 Upstream: plugin/pkg/admission/priority, plugin/pkg/admission/storage/storageclass/setdefault,
-plugin/pkg/admission/runtimeclass, pkg/apis/core/v1/defaults.go.
+plugin/pkg/admission/runtimeclass,
+plugin/pkg/admission/storage/storageobjectinuseprotection, pkg/apis/core/v1/defaults.go.
 """
 
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from kscope.sim.errors import Invalid
 from kscope.sim.objects import ApiObject, Manifest, PersistentVolumeClaim, Pod, StorageClass
 from kscope.sim.store import ObjectStore
+from volumes.engine.phases import protected
 
 # The two classes that every cluster has. Upstream: pkg/apis/scheduling/types.go.
 SYSTEM_PRIORITIES = {
@@ -30,8 +32,8 @@ class Admission:
         if isinstance(obj, Pod):
             return self._admit_pod(obj)
         if isinstance(obj, PersistentVolumeClaim):
-            return self._admit_claim(obj)
-        return obj
+            return protected(self._admit_claim(obj))
+        return protected(obj)
 
     def _admit_pod(self, pod: Pod) -> ApiObject:
         patch: dict[str, Any] = {}

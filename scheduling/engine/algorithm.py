@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kscope.sim.rng import Stream
-from scheduling.engine.framework import Code, IntArray, Status
+from scheduling.engine.fast_path import FastPath
+from scheduling.engine.framework import SUCCESS, Code, IntArray, Status
 from scheduling.engine.handle import Handle
 from scheduling.engine.messages import NO_NODES, aggregate, fit_error
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import Evaluator, Preemption
 from scheduling.engine.profiles import Profile
-from scheduling.engine.runtime import Nominated, Scores, Search
+from scheduling.engine.runtime import Nominated, Scores, Search, no_verdicts
 
 SCHEDULED = "scheduled"
 UNSCHEDULABLE = "unschedulable"
@@ -27,6 +28,10 @@ ERROR = "error"
 
 _MIN_FEASIBLE = 100
 _MIN_PERCENTAGE = 5
+
+
+def _no_rows() -> IntArray:
+    return np.zeros(0, np.int64)
 
 
 @dataclass(slots=True)
@@ -43,7 +48,7 @@ class ScheduleResult:
     row: int = -1
     evaluated: int = 0
     feasible: int = 0
-    tied: tuple[str, ...] = ()
+    tied_rows: IntArray = field(default_factory=_no_rows)
     message: str = ""
     search: Search | None = None
     scores: Scores | None = None
@@ -73,6 +78,7 @@ class SchedulingAlgorithm:
         self.nominated = Nominated()
         self.next_start = 0
         self._ties = ties
+        self._fast = FastPath(self.framework, self.table)
         self._evaluator = Evaluator(self.framework, handle, profile.preemption)
 
     @property
@@ -82,11 +88,22 @@ class SchedulingAlgorithm:
 
     # -- scheduling ------------------------------------------------------------------------------
 
-    def schedule(self, pod: PodInfo, order: IntArray | None = None) -> ScheduleResult:
-        """Decide on *pod* with everything recorded. Does not preempt; see `preempt`."""
+    def schedule(
+        self, pod: PodInfo, order: IntArray | None = None, *, explain: bool = True
+    ) -> ScheduleResult:
+        """Decide on *pod*. Does not preempt; see `preempt`.
+
+        With *explain* every verdict and score is kept in the result. Without it a pod that fits
+        somewhere costs only what changed since its template was last looked at; the decision is
+        the same, and one that fits nowhere is explained all the same.
+        """
         rows = self.table.active if order is None else order
         if len(rows) == 0:
             return ScheduleResult(pod, UNSCHEDULABLE, message=NO_NODES)
+        if not explain:
+            quick = self._quickly(pod, rows)
+            if quick is not None:
+                return quick
         rotated = np.roll(rows, -(self.next_start % len(rows))) if self.next_start else rows
         search = self.framework.find_feasible(pod, rotated, self.nominated)
         if not search.status.is_success:
@@ -108,9 +125,33 @@ class SchedulingAlgorithm:
             row=row,
             evaluated=len(search.verdicts.rows),
             feasible=len(feasible),
-            tied=tuple(self.table.name(other) for other in tied.tolist()),
+            tied_rows=tied,
             search=search,
             scores=scores,
+        )
+
+    def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
+        """The decision by what is kept per template, or None where the full path is needed."""
+        if self.profile.is_classic and pod.pod.claim_names:
+            return None  # A predicate's error fails the attempt, wherever it happens.
+        if len(self.nominated) and self.nominated.on_rows(pod, rows):
+            return None
+        state = self.framework.new_state(pod)
+        wanted = nodes_to_find(len(rows), self.profile.percentage)
+        choice = self._fast.choose(state, rows, self.next_start, wanted)
+        if choice is None:
+            return None
+        self.next_start = (self.next_start + choice.evaluated) % len(rows)
+        row = self._pick(choice.tied)
+        return ScheduleResult(
+            pod,
+            SCHEDULED,
+            node=self.table.name(row),
+            row=row,
+            evaluated=choice.evaluated,
+            feasible=choice.feasible,
+            tied_rows=choice.tied,
+            search=Search(state, SUCCESS, no_verdicts()),
         )
 
     def _sample(self, search: Search, node_count: int) -> None:

@@ -179,7 +179,7 @@ class Decisions:
         attempt.update(
             result=result.result,
             node=result.node,
-            tied=sorted(result.tied),
+            tied=sorted(map(self.algorithm.table.name, result.tied_rows.tolist())),
             single_feasible=result.feasible == 1,
             message=result.message,
             volumes=self._plan(result),

@@ -49,8 +49,8 @@ class Refusal:
 def summary(decision: ScheduleResult) -> Evidence:
     """What an event tells of a decision."""
     told: Evidence = {"evaluated": decision.evaluated, "feasible": decision.feasible}
-    if len(decision.tied) > 1:
-        told["tied"] = sorted(decision.tied)
+    if len(decision.tied_rows) > 1:
+        told["tied"] = len(decision.tied_rows)
     if decision.scores is not None:
         told["score"] = int(decision.scores.total.max())
     return told
@@ -83,7 +83,7 @@ def evidence(
         "nodes": sorted(table.rows),
         "evaluated": decision.evaluated,
         "feasible": decision.feasible,
-        "tied": sorted(decision.tied),
+        "tied": sorted(table.name(row) for row in decision.tied_rows.tolist()),
         "verdicts": {},
         "not_evaluated": [],
         "skipped": [],

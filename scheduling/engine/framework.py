@@ -125,10 +125,13 @@ class Plugin:
 
     `is_local` promises that filter and score look at nothing but the pod's template and the row
     itself, so that results are kept per template and recomputed for changed rows only.
+    `is_static` promises more: that they look at the node's labels, spec and images, not at the
+    pods on it.
     """
 
     name: ClassVar[str] = ""
     is_local: ClassVar[bool] = False
+    is_static: ClassVar[bool] = False
 
 
 @runtime_checkable

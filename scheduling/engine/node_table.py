@@ -41,6 +41,13 @@ PREFERRED_AFFINITY = "preferred"
 REQUIRED_ANTI_AFFINITY = "required_anti"
 PREFERRED_ANTI_AFFINITY = "preferred_anti"
 
+_TERM_KINDS = (
+    REQUIRED_AFFINITY,
+    PREFERRED_AFFINITY,
+    REQUIRED_ANTI_AFFINITY,
+    PREFERRED_ANTI_AFFINITY,
+)
+
 _ANY_ADDRESS = "0.0.0.0"
 _LOG_LIMIT = 65_536
 _MATCH_LIMIT = 4_096
@@ -151,7 +158,7 @@ class NodeTable:
         self._counters: dict[PodMatcher, PodCounter] = {}
         self._counter_list: list[PodCounter] = []
         self._counters_of: dict[bytes, list[int]] = {}
-        self._terms: dict[tuple[str, AffinityTerm], TermColumn] = {}
+        self._terms: dict[str, dict[AffinityTerm, TermColumn]] = {kind: {} for kind in _TERM_KINDS}
         self._name_rank: IntArray | None = None
 
     # -- reading ---------------------------------------------------------------------------------
@@ -253,9 +260,11 @@ class NodeTable:
 
     def terms(self, kind: str) -> list[TermColumn]:
         """The terms of *kind* that pods on some node carry."""
-        return [
-            column for column in self._terms.values() if column.kind == kind and column.total
-        ]
+        return [column for column in self._terms[kind].values() if column.total]
+
+    def has_terms(self, kind: str) -> bool:
+        """Whether any pod ever carried a term of *kind*."""
+        return bool(self._terms[kind])
 
     @property
     def name_rank(self) -> IntArray:
@@ -416,8 +425,9 @@ class NodeTable:
             self._matches[matcher] = np.pad(match, (0, more))
         for counter in self._counter_list:
             counter.counts = np.pad(counter.counts, (0, more))
-        for term in self._terms.values():
-            term.counts = np.pad(term.counts, (0, more))
+        for terms in self._terms.values():
+            for term in terms.values():
+                term.counts = np.pad(term.counts, (0, more))
         self._free.extend(range(new - 1, old - 1, -1))
         self._capacity = new
         self._name_rank = None
@@ -487,10 +497,10 @@ class NodeTable:
             (PREFERRED_ANTI_AFFINITY, affinity.preferred_anti),
         ):
             for term in terms:
-                column = self._terms.get((kind, term))
+                column = self._terms[kind].get(term)
                 if column is None:
                     column = TermColumn(kind, term, np.zeros(self._capacity, np.int32))
-                    self._terms[kind, term] = column
+                    self._terms[kind][term] = column
                 column.counts[row] += delta
                 column.total += delta
 

@@ -436,17 +436,15 @@ def _parse_essence(
     essence: bytes, rules: ResourceRules
 ) -> tuple[PodResources, tuple[HostPort, ...]]:
     containers, init_containers, overhead, pod_level, resized = orjson.loads(essence)
-    ports: list[HostPort] = []
-    for _, _, restart_policy, claimed in (*containers, *init_containers):
-        init = restart_policy is not None
-        if claimed and (not init or (rules.modern and restart_policy == "Always")):
-            ports += [
-                HostPort(ip=ip or "0.0.0.0", protocol=protocol or "TCP", port=port)
-                for ip, protocol, port in claimed
-            ]
+    sidecars = [c for c in init_containers if rules.modern and c[2] == "Always"]
+    ports = tuple(
+        HostPort(ip=ip or "0.0.0.0", protocol=protocol or "TCP", port=port)
+        for _, _, _, claimed in (*containers, *sidecars)
+        for ip, protocol, port in claimed or ()
+    )
     if rules.modern:
-        return _modern(containers, init_containers, overhead, pod_level, resized), tuple(ports)
-    return _classic(containers, init_containers, overhead, rules), tuple(ports)
+        return _modern(containers, init_containers, overhead, pod_level, resized), ports
+    return _classic(containers, init_containers, overhead, rules), ports
 
 
 def _classic(

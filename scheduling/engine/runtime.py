@@ -107,6 +107,9 @@ class Framework:
     def __init__(self, handle: Handle, plugins: PluginSet) -> None:
         self.handle = handle
         self.plugins = plugins
+        everything = plugins.by_name.values()
+        self.local_names = frozenset(p.name for p in everything if p.is_local)
+        self.static_names = frozenset(p.name for p in everything if p.is_static)
         self._extensions: list[PreFilterExtensions] = [
             plugin for plugin in plugins.filter if isinstance(plugin, PreFilterExtensions)
         ]
@@ -135,7 +138,7 @@ class Framework:
         state = self.new_state(pod)
         status, names, narrowed_by = self.run_pre_filters(state)
         if not status.is_success:
-            return Search(state, status, _no_verdicts())
+            return Search(state, status, no_verdicts())
         kept = rows
         if names is not None:
             wanted = [self.handle.table.rows[n] for n in names if n in self.handle.table.rows]
@@ -317,7 +320,8 @@ class Nominated:
         return found
 
 
-def _no_verdicts() -> Verdicts:
+def no_verdicts() -> Verdicts:
+    """Nothing was looked at, or nothing kept."""
     empty = np.zeros(0, np.int64)
     return Verdicts(empty, empty, empty)
 

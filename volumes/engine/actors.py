@@ -7,8 +7,19 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import SECOND
 from volumes.engine import writer
+from volumes.engine.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
+from volumes.engine.external_provisioner import ExternalProvisioners
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
 from volumes.engine.ports import InformerListers, StoreVolumeApi
+from volumes.engine.protection import ClaimProtection, VolumeProtection
+from volumes.engine.provisioner import (
+    CloudDiskPlugin,
+    HostPathPlugin,
+    NodeZones,
+    PluginRegistry,
+    VolumePlugin,
+)
 from volumes.engine.pv_controller import PersistentVolumeController
 
 PV_CONTROLLER = "pv-controller"
@@ -59,11 +70,23 @@ class VolumeActors:
             StoreVolumeApi(store, PV_CONTROLLER),
             listers,
             RecordedEvents(recorder, PV_CONTROLLER),
+            plugins=PluginRegistry(_in_tree_plugins(profile, listers, latencies)),
+            migration=ALL_MIGRATED if profile == "v1.34" else NO_MIGRATION,
             rules=_RULES[profile],
         )
         listers.volume_informer.on_event(self.pv_controller.on_volume_event)
         listers.claim_informer.on_event(self.pv_controller.on_claim_event)
         self.pv_controller.start(_RESYNC)
+        self.provisioners = ExternalProvisioners(
+            loop,
+            store,
+            listers,
+            RecordedEvents(recorder, EXTERNAL_PROVISIONER),
+            latencies,
+            watch_latency=watch,
+        )
+        self.claim_protection = ClaimProtection(loop, store, listers)
+        self.volume_protection = VolumeProtection(loop, store, listers)
         self.kubelets = Kubelets(
             loop,
             store,
@@ -72,3 +95,16 @@ class VolumeActors:
             events=RecordedEvents(recorder, KUBELET),
             watch_latency=watch,
         )
+
+
+def _in_tree_plugins(
+    profile: str, listers: InformerListers, latencies: Latencies
+) -> list[VolumePlugin]:
+    """The controller's own plugins. Those of the clouds have gone to CSI by v1.34."""
+    plugins: list[VolumePlugin] = [HostPathPlugin(latencies)]
+    if profile != "v1.34":
+        zones = NodeZones(listers.node_informer)
+        plugins += [
+            CloudDiskPlugin(name, known.source, zones, latencies) for name, known in IN_TREE.items()
+        ]
+    return plugins

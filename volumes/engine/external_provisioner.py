@@ -8,10 +8,9 @@ Upstream: kubernetes-sigs/sig-storage-lib-external-provisioner controller.go and
 kubernetes-csi/external-provisioner pkg/controller/{controller,topology}.go.
 """
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from kscope.sim.errors import AlreadyExists, ApiError, SimError
 from kscope.sim.informer import Informer
@@ -28,6 +27,7 @@ from kscope.sim.objects import (
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import SECOND
 from kscope.sim.workqueue import WorkQueue
+from volumes.engine.migration import IN_TREE
 from volumes.engine.phases import (
     BETA_STORAGE_PROVISIONER,
     MIGRATED_TO,
@@ -40,9 +40,16 @@ from volumes.engine.phases import (
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,
     claim_ref_of,
+    protected,
 )
 from volumes.engine.ports import NORMAL, WARNING, EventSink, InformerListers
-from volumes.engine.provisioner import ProvisionOptions, is_in_tree, provisioned_manifest
+from volumes.engine.provisioner import (
+    Delays,
+    ProvisionOptions,
+    is_in_tree,
+    provisioned_manifest,
+    spread,
+)
 
 AUTHOR: Final = "external-provisioner"
 # Upstream: the rate limiter of the claim and volume queues, --retry-interval-start and -max.
@@ -50,14 +57,6 @@ RETRY_START: Final = 1 * SECOND
 RETRY_MAX: Final = 300 * SECOND
 
 Segment = tuple[tuple[str, str], ...]
-
-
-class DriverDelays(Protocol):
-    """How long a driver takes. `kscope.sim.latency.Latencies` is one."""
-
-    def draw(self, name: str) -> int:
-        """Nanoseconds; *name* is "provision" or "delete_volume"."""
-        ...
 
 
 @dataclass(slots=True)
@@ -93,7 +92,7 @@ class ExternalProvisioners:
         store: ObjectStore,
         listers: InformerListers,
         events: EventSink,
-        delays: DriverDelays,
+        delays: Delays,
         *,
         faults: DriverFaults | None = None,
         watch_latency: int = 0,
@@ -157,7 +156,8 @@ class ExternalProvisioners:
         storage_class = self._listers.storage_class(claim_class(claim))
         if storage_class is None or not self._serves(driver):
             return False
-        if storage_class.provisioner != driver and claim.annotations.get(MIGRATED_TO) != driver:
+        migrated = IN_TREE.get(storage_class.provisioner)
+        if driver not in (storage_class.provisioner, migrated.driver if migrated else ""):
             return False
         delayed = storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER
         return not delayed or bool(claim.selected_node)
@@ -171,7 +171,7 @@ class ExternalProvisioners:
         try:
             volume = self._made(started)
             self._store.create(
-                volume,
+                protected(volume),
                 by=AUTHOR,
                 event="VolumeProvisioned",
                 message=f"for {claim.key} by {_provisioner_of(started)}",
@@ -270,7 +270,7 @@ class ExternalProvisioners:
         for segment in segments:
             if asked is not None and asked in dict(segment).values():
                 return _affinity(segment)
-        return _affinity(segments[_spread(claim.name) % len(segments)])
+        return _affinity(segments[spread(claim.name) % len(segments)])
 
     def _topology_keys(self, driver: str, node: str) -> list[str]:
         csi_node = self._csi_nodes.get(node)
@@ -361,14 +361,3 @@ def _allowed(storage_class: StorageClass, segment: Mapping[str, str]) -> bool:
         )
         for term in terms
     )
-
-
-def _spread(name: str) -> int:
-    """A number by which claims spread over segments, those of one StatefulSet in turn.
-
-    Upstream: getPVCNameHashAndIndexOffset(), with another hash.
-    """
-    stem, dash, index = name.rpartition("-")
-    if dash and index.isdigit():
-        return zlib.crc32(stem.encode()) + int(index)
-    return zlib.crc32(name.encode())

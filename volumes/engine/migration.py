@@ -90,6 +90,7 @@ class MigrationGates:
 
 
 NO_MIGRATION: Final = MigrationGates()
+ALL_MIGRATED: Final = MigrationGates(frozenset(known.gate for known in IN_TREE.values()))
 
 
 def in_tree_plugin_of(volume: PersistentVolume) -> str | None:

@@ -17,9 +17,11 @@ Upstream: api/core/v1/types.go, component-helpers/storage/volume/pv_helpers.go.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim
+from kscope.sim.objects import ApiObject, PersistentVolume, PersistentVolumeClaim
+
+Obj = TypeVar("Obj", bound=ApiObject)
 
 CLAIM_PENDING: Final = "Pending"
 CLAIM_BOUND: Final = "Bound"
@@ -63,6 +65,9 @@ YES: Final = "yes"
 
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
+CLAIM_PROTECTION: Final = "kubernetes.io/pvc-protection"
+VOLUME_PROTECTION: Final = "kubernetes.io/pv-protection"
+
 
 def claim_ref_of(claim: PersistentVolumeClaim) -> dict[str, Any]:
     """The reference that a volume bound to *claim* carries in spec.claimRef."""
@@ -103,3 +108,17 @@ def claim_class(claim: PersistentVolumeClaim) -> str:
 def volume_mode(obj: PersistentVolume | PersistentVolumeClaim) -> str:
     """spec.volumeMode; Filesystem when absent."""
     return obj.spec.get("volumeMode") or "Filesystem"
+
+
+_FINALIZERS: Final = {
+    "PersistentVolumeClaim": CLAIM_PROTECTION,
+    "PersistentVolume": VOLUME_PROTECTION,
+}
+
+
+def protected(obj: Obj) -> Obj:
+    """*obj* as admission would store it: claims and volumes with their protection finalizer."""
+    finalizer = _FINALIZERS.get(obj.kind)
+    if finalizer is None or finalizer in obj.finalizers:
+        return obj
+    return obj.patched({"metadata": {"finalizers": [*obj.finalizers, finalizer]}})

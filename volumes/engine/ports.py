@@ -19,6 +19,7 @@ from kscope.sim.objects import (
     StorageClass,
 )
 from kscope.sim.store import ObjectStore, WatchEvent
+from volumes.engine.phases import protected
 
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
@@ -144,8 +145,9 @@ class StoreVolumeApi:
 
     def create_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
         """See VolumeApi."""
+        # The only admission that matters to a volume.
         stored = self._store.create(
-            volume, by=self._by, event=told.fact, message=told.message, data=told.data
+            protected(volume), by=self._by, event=told.fact, message=told.message, data=told.data
         )
         return cast("PersistentVolume", stored)
 

@@ -13,24 +13,8 @@ from kscope.sim.loop import EventLoop
 from kscope.sim.objects import ApiObject, Manifest, PersistentVolume, PersistentVolumeClaim, Pod
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.workqueue import WorkQueue
-from volumes.engine.phases import VOLUME_BOUND
+from volumes.engine.phases import CLAIM_PROTECTION, VOLUME_BOUND, VOLUME_PROTECTION
 from volumes.engine.ports import InformerListers
-
-CLAIM_PROTECTION: Final = "kubernetes.io/pvc-protection"
-VOLUME_PROTECTION: Final = "kubernetes.io/pv-protection"
-
-_FINALIZERS: Final = {
-    "PersistentVolumeClaim": CLAIM_PROTECTION,
-    "PersistentVolume": VOLUME_PROTECTION,
-}
-
-
-def protected(obj: ApiObject) -> ApiObject:
-    """*obj* as admission would store it: claims and volumes with their protection finalizer."""
-    finalizer = _FINALIZERS.get(obj.kind)
-    if finalizer is None or finalizer in obj.finalizers:
-        return obj
-    return obj.patched({"metadata": {"finalizers": [*obj.finalizers, finalizer]}})
 
 
 class ClaimProtection:

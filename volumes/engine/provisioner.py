@@ -5,7 +5,8 @@ answer its operation waits for the plugin's delay. Anything else is an external 
 watches claims and answers by writing volumes. Upstream: pkg/volume/plugins.go.
 """
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -105,6 +106,14 @@ class Recycler(Protocol):
         ...
 
 
+class Delays(Protocol):
+    """How long storage takes. `kscope.sim.latency.Latencies` is one."""
+
+    def draw(self, name: str) -> int:
+        """Nanoseconds; *name* is "provision", "delete_volume" or "recycle"."""
+        ...
+
+
 class InstantRecycler:
     """Scrubs at once."""
 
@@ -163,13 +172,12 @@ class HostPathPlugin:
     Upstream: pkg/volume/hostpath. It deletes only below /tmp.
     """
 
-    name: Final = "kubernetes.io/host-path"
-    supports_mount_options: Final = False
-    can: Final = frozenset({"provision", "delete", "recycle"})
+    name: str = "kubernetes.io/host-path"
+    supports_mount_options: bool = False
+    can: frozenset[str] = frozenset({"provision", "delete", "recycle"})
 
-    def __init__(self, provision_delay: int = 0, delete_delay: int = 0) -> None:
-        self._provision_delay = provision_delay
-        self._delete_delay = delete_delay
+    def __init__(self, delays: Delays) -> None:
+        self._delays = delays
 
     def supports(self, volume: PersistentVolume) -> bool:
         """See VolumePlugin."""
@@ -180,7 +188,7 @@ class HostPathPlugin:
 
     def provision_delay(self, options: ProvisionOptions) -> int:
         """See VolumePlugin."""
-        return self._provision_delay
+        return self._delays.draw("provision")
 
     def provision(
         self, options: ProvisionOptions, node: Node | None, topologies: list[Manifest]
@@ -200,7 +208,7 @@ class HostPathPlugin:
 
     def delete_delay(self, volume: PersistentVolume) -> int:
         """See VolumePlugin."""
-        return self._delete_delay
+        return self._delays.draw("delete_volume")
 
     def delete(self, volume: PersistentVolume) -> None:
         """See VolumePlugin."""
@@ -212,7 +220,127 @@ class HostPathPlugin:
 
     def recycler(self, volume: PersistentVolume) -> Recycler:
         """See VolumePlugin."""
-        return InstantRecycler()
+        return PodlessRecycler(self._delays.draw("recycle"))
+
+
+class CloudDiskPlugin:
+    """A disk of a cloud: made in one zone, reachable from there.
+
+    One class for the in-tree plugins that the clouds had until CSI drivers took over; *source* is
+    the field of a volume's spec that holds the disk. Upstream: pkg/volume/{awsebs,gcepd,cinder,…}.
+    """
+
+    supports_mount_options: bool = True
+    can: frozenset[str] = frozenset({"provision", "delete"})
+
+    def __init__(self, name: str, source: str, zones: "Zones", delays: Delays) -> None:
+        self.name = name
+        self._source = source
+        self._zones = zones
+        self._delays = delays
+
+    def supports(self, volume: PersistentVolume) -> bool:
+        """See VolumePlugin."""
+        return self._source in volume.spec
+
+    def check_provision(self, options: ProvisionOptions) -> None:
+        """See VolumePlugin."""
+
+    def provision_delay(self, options: ProvisionOptions) -> int:
+        """See VolumePlugin."""
+        return self._delays.draw("provision")
+
+    def provision(
+        self, options: ProvisionOptions, node: Node | None, topologies: list[Manifest]
+    ) -> Manifest:
+        """See VolumePlugin. A delayed claim's disk goes to the zone of its node."""
+        if node is not None:
+            key, zone = self._zones.of_node(node)
+        else:
+            key, zone = self._zones.pick(options.claim.name, topologies)
+        disk = {_DISK_ID.get(self._source, "volumeID"): f"disk-{options.claim.uid}"}
+        if not zone:
+            return provisioned_manifest(options, {self._source: disk})
+        requirement = {"key": key, "operator": "In", "values": [zone]}
+        affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
+        return provisioned_manifest(
+            options, {self._source: disk}, node_affinity=affinity, labels={key: zone}
+        )
+
+    def check_delete(self, volume: PersistentVolume) -> None:
+        """See VolumePlugin."""
+
+    def delete_delay(self, volume: PersistentVolume) -> int:
+        """See VolumePlugin."""
+        return self._delays.draw("delete_volume")
+
+    def delete(self, volume: PersistentVolume) -> None:
+        """See VolumePlugin."""
+
+    def recycler(self, volume: PersistentVolume) -> Recycler:
+        """See VolumePlugin."""
+        raise PluginError(f"{self.name} does not recycle volumes")
+
+
+_DISK_ID: Final = {"gcePersistentDisk": "pdName", "azureDisk": "diskName"}
+_ZONE_KEYS: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+
+
+class Zones(Protocol):
+    """The zones that the cluster's nodes lie in."""
+
+    def of_node(self, node: Node) -> tuple[str, str]:
+        """The label key and the zone of *node*; the zone is "" when it has none."""
+        ...
+
+    def pick(self, claim: str, topologies: list[Manifest]) -> tuple[str, str]:
+        """A zone for a claim of that name, out of those that *topologies* allow."""
+        ...
+
+
+class NodeZones:
+    """Zones read from the labels of the nodes that *nodes* holds."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._nodes = nodes
+
+    def of_node(self, node: Node) -> tuple[str, str]:
+        """See Zones."""
+        for key in _ZONE_KEYS:
+            if node.labels.get(key):
+                return key, node.labels[key]
+        return _ZONE_KEYS[0], ""
+
+    def pick(self, claim: str, topologies: list[Manifest]) -> tuple[str, str]:
+        """See Zones."""
+        allowed = [node for node in self._nodes if matches_topologies(topologies, node.labels)]
+        found = sorted({self.of_node(node) for node in allowed} - {(_ZONE_KEYS[0], "")})
+        if not found:
+            return _ZONE_KEYS[0], ""
+        return found[spread(claim) % len(found)]
+
+
+def spread(name: str) -> int:
+    """A number by which claims spread over zones, those of one StatefulSet in turn.
+
+    Upstream: pkg/volume/util, getPVCNameHashAndIndexOffset(), with another hash.
+    """
+    stem, dash, index = name.rpartition("-")
+    if dash and index.isdigit():
+        return zlib.crc32(stem.encode()) + int(index)
+    return zlib.crc32(name.encode())
+
+
+class PodlessRecycler:
+    """Scrubs in a given time. Upstream runs a pod for it, whose events it copies to the volume."""
+
+    def __init__(self, duration: int) -> None:
+        self._left: int | None = duration
+
+    def step(self) -> tuple[int | None, list[tuple[str, str]]]:
+        """See Recycler."""
+        left, self._left = self._left, None
+        return left, []
 
 
 def provisioned_manifest(

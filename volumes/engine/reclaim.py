@@ -54,20 +54,24 @@ class Deletion:
         except PluginError as error:
             self._plugin_failed(error)
             raise
-        if IN_TREE_FINALIZER in volume.finalizers and writer.rules.honors_reclaim_policy:
-            left = [name for name in volume.finalizers if name != IN_TREE_FINALIZER]
-            patched = volume.patched({"metadata": {"finalizers": left or None}})
-            try:
-                stored = writer.api.update_volume(patched, Told("VolumeDeletionFinished"))
-            except ApiError:
-                return None
-            writer.store_volume_update(stored)
         try:
+            if writer.rules.honors_reclaim_policy:
+                self._remove_finalizer()
             writer.api.delete_volume(volume.name, Told("", f"its storage is gone ({plugin.name})"))
         except ApiError:
             # Deleted once more at the next sync.
             return None
         return None
+
+    def _remove_finalizer(self) -> None:
+        # The storage is gone; the volume need not be kept for it any longer.
+        newest = self._writer.api.get_volume(self._volume.name)
+        if IN_TREE_FINALIZER not in newest.finalizers:
+            return
+        left = [name for name in newest.finalizers if name != IN_TREE_FINALIZER]
+        patched = newest.patched({"metadata": {"finalizers": left or None}})
+        stored = self._writer.api.update_volume(patched, Told("VolumeDeletionFinished"))
+        self._writer.store_volume_update(stored)
 
     def _plugin_failed(self, error: PluginError) -> None:
         # Though Failed, the deletion is tried again in every sync.

@@ -349,7 +349,9 @@ class VolumeWriter:
             return None
         else:
             policy = volume.reclaim_policy
-            if policy == RECLAIM_DELETE and IN_TREE_FINALIZER not in wanted:
+            # The API server takes no new finalizer on what is being deleted.
+            missing = IN_TREE_FINALIZER not in wanted and not volume.deletion_timestamp
+            if policy == RECLAIM_DELETE and missing:
                 wanted.append(IN_TREE_FINALIZER)
             elif policy in (RECLAIM_RETAIN, RECLAIM_RECYCLE):
                 wanted = [name for name in wanted if name != IN_TREE_FINALIZER]

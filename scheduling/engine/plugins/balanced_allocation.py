@@ -18,6 +18,7 @@ from scheduling.engine.framework import (
     Status,
 )
 from scheduling.engine.handle import Arguments, Handle
+from scheduling.engine.node_table import CPU, MEMORY
 from scheduling.engine.plugins.node_resources_fit import resource_weights
 
 
@@ -51,6 +52,18 @@ class NodeResourcesBalancedAllocation(Plugin):
         else:
             spread = _deviation(fractions, counted, number)
         return ((1 - spread) * MAX_NODE_SCORE).astype(np.int64)
+
+    def score_row(self, state: CycleState, row: int) -> int:
+        """As `score`, for one row."""
+        if self._resources != ["cpu", "memory"]:
+            return int(self.score(state, np.array([row], np.int64))[0])
+        table, fit = self._table, state.pod.resources.fit
+        cpu, memory = table.allocatable.item(CPU, row), table.allocatable.item(MEMORY, row)
+        if cpu == 0 or memory == 0:
+            return MAX_NODE_SCORE
+        first = min((table.requested.item(CPU, row) + fit.milli_cpu) / cpu, 1.0)
+        second = min((table.requested.item(MEMORY, row) + fit.memory) / memory, 1.0)
+        return int((1 - abs((first - second) / 2)) * MAX_NODE_SCORE)
 
     def _fractions(
         self, state: CycleState, rows: IntArray

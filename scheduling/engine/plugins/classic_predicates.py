@@ -94,6 +94,7 @@ class CheckNodeUnschedulable(Plugin):
 
     name: ClassVar[str] = names.CHECK_NODE_UNSCHEDULABLE
     is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -235,6 +236,7 @@ class PodToleratesNodeTaints(Plugin):
 
     name: ClassVar[str] = names.POD_TOLERATES_NODE_TAINTS
     is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
     effects: ClassVar[tuple[str, ...]] = ("NoSchedule", "NoExecute")
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:

@@ -130,6 +130,7 @@ class TaintTolerationPriority(_Priority):
 
     name: ClassVar[str] = names.TAINT_TOLERATION_PRIORITY
     is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The number of untolerated PreferNoSchedule taints."""
@@ -145,6 +146,7 @@ class NodeAffinityPriority(_Priority):
 
     name: ClassVar[str] = names.NODE_AFFINITY_PRIORITY
     is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The sum of the matching weights; matchFields were not looked at then."""
@@ -171,6 +173,7 @@ class ImageLocalityPriority(_Priority):
 
     name: ClassVar[str] = names.IMAGE_LOCALITY_PRIORITY
     is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """0 up to 23 MiB, 10 from 1000 MiB."""
@@ -228,6 +231,7 @@ class EqualPriority(_Priority):
 
     name: ClassVar[str] = names.EQUAL_PRIORITY
     is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 for everybody."""

@@ -20,6 +20,7 @@ class ImageLocality(Plugin):
 
     name: ClassVar[str] = names.IMAGE_LOCALITY
     is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

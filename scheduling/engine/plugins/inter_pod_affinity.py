@@ -267,6 +267,16 @@ class InterPodAffinity(Plugin):
 
     # -- score -----------------------------------------------------------------------------------
 
+    def has_nothing_to_score(self, state: CycleState) -> bool:
+        """Nobody prefers anything: the common case."""
+        own = state.pod.affinity
+        return not (
+            own.preferred
+            or own.preferred_anti
+            or any(map(self._table.has_terms, (REQUIRED_AFFINITY, PREFERRED_AFFINITY)))
+            or self._table.has_terms(PREFERRED_ANTI_AFFINITY)
+        )
+
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
         """Sum the weights of matching terms per domain; no match, no score."""
         own = state.pod.affinity

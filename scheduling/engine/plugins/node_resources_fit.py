@@ -54,6 +54,8 @@ class NodeResourcesFit(Plugin):
         if self.strategy not in STRATEGIES:
             raise ValueError(f"scoringStrategy.type: {self.strategy!r} is not one of {STRATEGIES}")
         self.weights = resource_weights(strategy.get("resources") or _CPU_AND_MEMORY)
+        self._is_plain = [name for name, _ in self.weights] == ["cpu", "memory"]
+        self._plain = [weight for _, weight in self.weights]
         ratio: Mapping[str, Any] = strategy.get("requestedToCapacityRatio") or {}
         self._shape = [
             (int(point["utilization"]), int(point["score"]) * MAX_NODE_SCORE // 10)
@@ -81,6 +83,17 @@ class NodeResourcesFit(Plugin):
         if "/" not in name:
             return False
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
+
+    def fits_row(self, state: CycleState, row: int) -> bool:
+        """As `filter`, for one row."""
+        table = self._table
+        if table.pod_count.item(row) + 1 > table.allowed_pods.item(row):
+            return False
+        allocatable, requested = table.allocatable, table.requested
+        return all(
+            amount <= allocatable.item(column, row) - requested.item(column, row)
+            for column, amount in self._wanted(state.pod)
+        )
 
     def explain(self, state: CycleState, code: int) -> Status:
         """One reason per missing resource."""
@@ -124,6 +137,25 @@ class NodeResourcesFit(Plugin):
             mean = total / np.maximum(weights, 1)
             return np.where(weights > 0, np.floor(mean + 0.5), 0).astype(np.int64)
         return np.where(weights > 0, total // np.maximum(weights, 1), 0)
+
+    def score_row(self, state: CycleState, row: int) -> int:
+        """As `score`, for one row."""
+        if self.strategy != LEAST_ALLOCATED or not self._is_plain:
+            return int(self.score(state, np.array([row], np.int64))[0])
+        table, resources = self._table, state.pod.resources
+        total = weights = 0
+        for column, weight, amount, used in (
+            (CPU, self._plain[0], resources.score_milli_cpu, table.scored_cpu),
+            (MEMORY, self._plain[1], resources.score_memory, table.scored_memory),
+        ):
+            allocatable = table.allocatable.item(column, row)
+            if allocatable == 0:
+                continue
+            free = allocatable - used.item(row) - amount
+            weights += weight
+            if free > 0:
+                total += free * MAX_NODE_SCORE // allocatable * weight
+        return total // weights if weights else 0
 
     def _score_one(self, used: IntArray, allocatable: IntArray) -> IntArray:
         capacity = np.maximum(allocatable, 1)

@@ -18,6 +18,7 @@ class NodeUnschedulable(Plugin):
 
     name: ClassVar[str] = names.NODE_UNSCHEDULABLE
     is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

@@ -191,6 +191,10 @@ class PodTopologySpread(Plugin):
 
     # -- score -----------------------------------------------------------------------------------
 
+    def has_nothing_to_score(self, state: CycleState) -> bool:
+        """No soft constraint, neither its own nor a default one."""
+        return not self._constraints(state, hard=False)
+
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
         """Count matching pods per domain that a feasible node lies in."""
         constraints = self._constraints(state, hard=False)

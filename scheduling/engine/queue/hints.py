@@ -179,8 +179,11 @@ def _node_fits_now(world: HintWorld, pod: PodInfo, old: Node | None, new: Node |
 def _affinity_of_pods_changed(
     world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None
 ) -> bool:
-    if new is not None and old is not None and new.uid == pod.uid:
-        return True
+    """Upstream: InterPodAffinity isSchedulableAfterPodChange().
+
+    v1.34 does not see that a deleted pod's own anti-affinity may have kept this one out
+    (kubernetes#134393, mended later): such a pod waits for another event, or for the flush.
+    """
     if any(thing is not None and not thing.node_name for thing in (old, new)):
         return False
     wanted, unwanted = pod.affinity.required, pod.affinity.required_anti
@@ -202,14 +205,12 @@ def _affinity_topology_changed(
         value = new.labels.get(term.topology_key)
         if value is not None and (old is None or old.labels.get(term.topology_key) != value):
             return True
-    # A new node is empty; one that left its domain has left the unwanted pods there.
-    return bool(pod.affinity.required_anti) and (
-        old is None
-        or any(
-            old.labels.get(term.topology_key) != new.labels.get(term.topology_key)
-            for term in pod.affinity.required_anti
-        )
-    )
+    if old is None:
+        # Which pods share the new node's domain is not looked at.
+        return bool(pod.affinity.required_anti)
+    # A node that left its domain took unwanted pods with it; one that joined frees nothing.
+    keys = [term.topology_key for term in pod.affinity.required_anti]
+    return any(key in old.labels and old.labels[key] != new.labels.get(key) for key in keys)
 
 
 def _spread_of_pods_changed(

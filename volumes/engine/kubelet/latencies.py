@@ -4,23 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+from kscope.sim.latency import DEFAULT_LATENCIES
 from kscope.sim.units import HOUR, MICROSECOND, MILLISECOND, MINUTE, NANOSECOND, SECOND
-
-# Names that are drawn, with what they take when the scenario does not say. `stop` is the time that
-# containers take to end after their signal, never longer than the grace period of their pod.
-DEFAULTS: Final[Mapping[str, int]] = {
-    "attach": SECOND,
-    "detach": SECOND,
-    "mount_device": 100 * MILLISECOND,
-    "mount": 100 * MILLISECOND,
-    "unmount": 50 * MILLISECOND,
-    "unmount_device": 50 * MILLISECOND,
-    "expand": 500 * MILLISECOND,
-    "image_pull": 500 * MILLISECOND,
-    "container_start": 300 * MILLISECOND,
-    "stop": SECOND,
-    "node_status": 200 * MILLISECOND,
-}
 
 _UNITS: Final = {
     "ns": NANOSECOND,
@@ -49,7 +34,7 @@ class FixedLatencies:
     __slots__ = ("_fixed",)
 
     def __init__(self, fixed: Mapping[str, int] | None = None) -> None:
-        self._fixed: dict[str, int] = {**DEFAULTS, **(fixed or {})}
+        self._fixed: dict[str, int] = {**DEFAULT_LATENCIES, **(fixed or {})}
 
     def draw(self, name: str) -> int:
         """See Latencies. Raises KeyError for a name that has no default."""

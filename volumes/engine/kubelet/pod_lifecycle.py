@@ -8,8 +8,9 @@ One actor serves all nodes: a node on which nothing happens costs nothing.
 Upstream: pkg/kubelet/kubelet.go (HandlePodAdditions, syncPod), pkg/kubelet/status/status_manager.go.
 """
 
+from contextlib import suppress
 from enum import Enum
-from typing import Any, Final, Protocol, cast
+from typing import Final, cast
 
 from kscope.sim.errors import NotFound
 from kscope.sim.loop import EventLoop, Timer
@@ -95,7 +96,9 @@ class Kubelets:
         self._nodes: dict[str, Node] = {}
         self._orphans: dict[str, dict[str, Pod]] = {}
         self._down: dict[str, None] = {}
-        self.volumes = volumes or VolumeManagers(loop, store, recorder, latencies, events=events)
+        self.volumes = volumes or VolumeManagers(
+            loop, store, recorder, latencies, events=events, watch_latency=watch_latency
+        )
         self.volumes.connect(self)
         store.watch("Node", self.observe_node, watch_latency)
         store.watch("Pod", self.observe_pod, watch_latency)
@@ -177,6 +180,11 @@ class Kubelets:
         if worker is not None and worker.stage is Stage.UNMOUNTING:
             self._delete(worker)
 
+    def has_running_containers(self, uid: str) -> bool:
+        """Whether containers of the pod still run."""
+        worker = self.workers.get(uid)
+        return worker is not None and worker.has_running_containers
+
     # Beginning
 
     def _add(self, pod: Pod, before: Worker | None = None) -> None:
@@ -250,7 +258,9 @@ class Kubelets:
                 "phase": "Running",
                 "conditions": _running_conditions(worker.pod, now),
                 "startTime": now,
-                "containerStatuses": _container_statuses(worker.pod, {"running": {"startedAt": now}}),
+                "containerStatuses": _container_statuses(
+                    worker.pod, {"running": {"startedAt": now}}
+                ),
             },
             "PodRunning",
             f"runs on {worker.node}",
@@ -278,7 +288,10 @@ class Kubelets:
 
     def _exceed(self, worker: Worker) -> None:
         # Upstream: pkg/kubelet/active_deadline.go.
-        reason, message = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+        reason, message = (
+            "DeadlineExceeded",
+            "Pod was active on the node longer than the specified deadline",
+        )
         if self._events is not None:
             self._events.event(worker.pod, "Normal", reason, message)
         self._finished(
@@ -290,11 +303,18 @@ class Kubelets:
         worker.stage = Stage.FINISHED
         self._release(worker)
         now = timestamp(self._loop.now)
-        ended = {"terminated": {"exitCode": code, "finishedAt": now, "reason": "Error" if code else "Completed"}}
+        ended = {
+            "terminated": {
+                "exitCode": code,
+                "finishedAt": now,
+                "reason": "Error" if code else "Completed",
+            }
+        }
         status["conditions"] = _finished_conditions(worker.pod, now)
         status["containerStatuses"] = _container_statuses(worker.pod, ended)
         self._write(worker, status, event, f"its containers ended with exit code {code}")
-        self.volumes.pod_terminated(worker.pod)
+        if worker.pod.volumes:
+            self.volumes.pod_terminated(worker.pod)
 
     def _changed(self, worker: Worker, old: ApiObject | None) -> None:
         if worker.pod.deletion_timestamp:
@@ -320,22 +340,20 @@ class Kubelets:
         worker.timer = None
         worker.stage = Stage.UNMOUNTING
         self._release(worker)
-        if not worker.pod.volumes or self.volumes.remove_pod(worker.pod):
+        if not worker.pod.volumes or self.volumes.stop_pod(worker.pod):
             self._delete(worker)
 
     def _delete(self, worker: Worker) -> None:
         # Upstream: status_manager.syncPod deletes once PodResourcesAreReclaimed.
-        try:
+        with suppress(NotFound):
             self._store.delete("Pod", worker.pod.key, by=COMPONENT, event="PodDeleted")
-        except NotFound:
-            pass
 
     def _removed(self, worker: Worker, pod: Pod) -> None:
         """The pod object is gone; by the kubelet's own delete or by force."""
         self._forget(worker)
         if pod.volumes:
             worker.pod = pod
-            self.volumes.remove_pod(pod)
+            self.volumes.forget_pod(pod)
 
     def _machine_gone(self, node: str) -> None:
         for uid, worker in self._by_node.pop(node, {}).items():
@@ -369,7 +387,12 @@ class Kubelets:
     def _write(self, worker: Worker, status: Manifest, event: str, message: str) -> None:
         try:
             written = self._store.patch(
-                "Pod", worker.pod.key, {"status": status}, by=COMPONENT, event=event, message=message
+                "Pod",
+                worker.pod.key,
+                {"status": status},
+                by=COMPONENT,
+                event=event,
+                message=message,
             )
         except NotFound:
             return

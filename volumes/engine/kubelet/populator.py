@@ -200,7 +200,8 @@ class DesiredStateOfWorldPopulator:
         created: CreatedSpec,
         resized: dict[str, None],
     ) -> None:
-        assert created.spec is not None and created.claim is not None
+        assert created.spec is not None
+        assert created.claim is not None
         # What is not mounted yet grows when it is mounted; what is read-only does not grow.
         if mounted.volume_name in resized or created.spec.read_only:
             return

@@ -1,17 +1,545 @@
-"""Volumes of pods on their nodes (interim: claims bound, then one mount latency)."""
+"""The volume manager of each node: populator and reconciler, and what the kubelet asks of them.
 
-from typing import Any
+Upstream runs two loops every 100 ms. Here a tick of both is scheduled only when something can have
+changed: a pod, a claim or the node's status was written, an operation ended or its backoff has passed.
+Ticks fall on whole multiples of 100 ms, so that what happens is what the two loops would have done.
+Upstream: pkg/kubelet/volumemanager/volume_manager.go.
+"""
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import Node, Pod
+from collections.abc import Iterable
+from typing import Any, Final, Protocol, cast
+
+from kscope.sim.errors import ApiError
+from kscope.sim.loop import EventLoop, Timer
+from kscope.sim.objects import ApiObject, Manifest, Node, PersistentVolume, Pod, entity_id
 from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore, WatchEvent
+from kscope.sim.units import MILLISECOND, SECOND
+from kscope.sim.view import Changes, diff
+from volumes.engine.kubelet.actual_state import ActualStateOfWorld, MarkVolumeOpts
+from volumes.engine.kubelet.desired_state import DesiredStateOfWorld
 from volumes.engine.kubelet.latencies import Latencies
-from volumes.engine.ports import EventSink
+from volumes.engine.kubelet.operations.executor import (
+    FAILED_MOUNT,
+    OperationExecutor,
+    VerifyControllerAttachedVolume,
+    VolumeOperation,
+)
+from volumes.engine.kubelet.operations.pending import next_tick, retry_at
+from volumes.engine.kubelet.plugins import SimulatedPlugins
+from volumes.engine.kubelet.populator import DesiredStateOfWorldPopulator
+from volumes.engine.kubelet.reconciler import Reconciler
+from volumes.engine.kubelet.spec import VolumePlugins, pod_volume_names
+from volumes.engine.ports import WARNING, EventSink, StoreVolumeApi
+
+COMPONENT: Final = "kubelet"
+
+# Upstream: reconcilerLoopSleepPeriod and desiredStateOfWorldPopulatorLoopSleepPeriod.
+LOOP_SLEEP_PERIOD: Final = 100 * MILLISECOND
+# How long a pod's sync waits for its volumes. Upstream: podAttachAndMountTimeout.
+POD_ATTACH_AND_MOUNT_TIMEOUT: Final = 2 * 60 * SECOND + 3 * SECOND
+
+# A node whose kubelet attaches by itself says so; by default the controller does it.
+CONTROLLER_MANAGED_ANNOTATION: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
+
+_FACTS: Final = {
+    "volume_attach": "VolumeAttached",
+    "verify_controller_attached_volume": "VolumeAttachmentVerified",
+    "volume_mount": "VolumeMounted",
+    "map_volume": "VolumeMapped",
+    "volume_fs_resize": "VolumeFileSystemResized",
+    "volume_unmount": "VolumeUnmounted",
+    "unmount_device": "DeviceUnmounted",
+    "volume_detach": "VolumeDetached",
+}
+
+
+class PodWorkers(Protocol):
+    """The kubelets, as their volume managers see them."""
+
+    def volumes_mounted(self, uid: str) -> None:
+        """Every volume of the pod is mounted."""
+        ...
+
+    def volumes_unmounted(self, uid: str) -> None:
+        """No volume of the pod is mounted any more."""
+        ...
+
+    def has_running_containers(self, uid: str) -> bool:
+        """Whether containers of the pod still run."""
+        ...
+
+
+class NodeVolumeManager:
+    """The volumes of one node."""
+
+    def __init__(self, managers: "VolumeManagers", node: str) -> None:
+        self._managers = managers
+        self._loop = managers.loop
+        self.node = node
+        self._id = entity_id("Node", node)
+        self._pods: dict[str, Pod] = {}
+        self._waiting: dict[str, Timer] = {}
+        self._stopping: dict[str, None] = {}
+        self._told: dict[str, str] = {}
+        self._timer: Timer | None = None
+        self._status_timer: Timer | None = None
+        self._shown: dict[str, dict[str, Any]] = {}
+        self._disk: ActualStateOfWorld | None = None
+        self._down = False
+        self._start()
+
+    def _start(self) -> None:
+        managers = self._managers
+        self._pods.clear()
+        self.desired = DesiredStateOfWorld(managers.plugins)
+        self.actual = ActualStateOfWorld(self.node, managers.plugins)
+        self.executor = OperationExecutor(self._loop, managers.plugins, self, self.actual, self)
+        self.populator = DesiredStateOfWorldPopulator(
+            clock=self._loop,
+            api=managers.api,
+            pods=self,
+            runtime=managers,
+            desired=self.desired,
+            actual=self.actual,
+            plugins=managers.plugins,
+            keep_terminated_pod_volumes=managers.keep_terminated_pod_volumes,
+        )
+        self._reconciler = Reconciler(
+            self.desired,
+            self.actual,
+            self.executor,
+            controller_attach_detach=self._is_controller_managed(),
+        )
+
+    def _is_controller_managed(self) -> bool:
+        node = self._managers.store.find("Node", self.node)
+        return node is None or is_controller_managed(node)
+
+    # What the kubelet tells
+
+    def add_pod(self, pod: Pod) -> None:
+        """A pod whose containers wait for its volumes."""
+        self._pods[pod.uid] = pod
+        timeout = self._loop.call_after(POD_ATTACH_AND_MOUNT_TIMEOUT, self._timed_out, pod.uid)
+        self._waiting[pod.uid] = timeout
+        self.wake()
+
+    def adopt_pod(self, pod: Pod, *, mounted: bool) -> None:
+        """A pod that runs already; with *mounted* its volumes are taken to be mounted."""
+        self._pods[pod.uid] = pod
+        if mounted:
+            self._take_over_mounts(pod)
+        self.wake()
+
+    def reprocess_pod(self, pod: Pod) -> None:
+        """A pod was changed, or something that its volumes are made from."""
+        if pod.uid in self._pods:
+            self._pods[pod.uid] = pod
+            self.populator.reprocess_pod(pod.uid)
+            self.wake()
+
+    def update_pod(self, pod: Pod) -> None:
+        """A pod has ended, or is about to."""
+        if pod.uid in self._pods:
+            self._pods[pod.uid] = pod
+            self.wake()
+
+    def stop_pod(self, pod: Pod) -> bool:
+        """The containers of a deleted pod have ended. True when none of its volumes is mounted.
+
+        Otherwise `volumes_unmounted` is called when that is so.
+        """
+        if pod.uid not in self._pods:
+            return True
+        self._pods[pod.uid] = pod
+        self._stop_waiting(pod.uid)
+        self.wake()
+        if not self.actual.get_possibly_mounted_volumes_for_pod(pod.uid):
+            return True
+        self._stopping[pod.uid] = None
+        return False
+
+    def forget_pod(self, pod: Pod) -> None:
+        """The pod object is gone."""
+        self._stop_waiting(pod.uid)
+        self._stopping.pop(pod.uid, None)
+        self._told.pop(pod.uid, None)
+        if self._pods.pop(pod.uid, None) is not None:
+            self.wake()
+
+    def node_changed(self, node: Node) -> None:
+        """The node's status was written: what waits for its attachment can look again."""
+        # Upstream reads the node each time it looks; its watch says here when that is worth while.
+        for volume in self.desired.volumes():
+            if self._is_waiting_for_attach(volume.name):
+                self.executor.pending.catch_up(volume.name, LOOP_SLEEP_PERIOD)
+                self._wake_for_retry(volume.name)
+
+    def stop(self) -> None:
+        """The kubelet dies; what it has mounted stays."""
+        self._down = True
+        self.executor.abandoned = True
+        self._disk = self.actual
+        for timer in (self._timer, self._status_timer, *self._waiting.values()):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._status_timer = None
+        self._waiting.clear()
+        self._stopping.clear()
+
+    def restart(self) -> None:
+        """The kubelet starts anew, knowing nothing but what it finds on disk."""
+        if not self._down:
+            self.stop()
+        self._down = False
+        self._start()
+        self.wake()
+
+    # PodManager
+
+    def get_pods(self) -> Iterable[Pod]:
+        """See populator.PodManager."""
+        return self._pods.values()
+
+    def get_pod_by_uid(self, uid: str) -> Pod | None:
+        """See populator.PodManager."""
+        return self._pods.get(uid)
+
+    # The loops
+
+    def wake(self) -> None:
+        """Have the loops run at their next tick."""
+        self._wake_at(next_tick(self._loop.now, LOOP_SLEEP_PERIOD))
+
+    def _wake_at(self, at: int) -> None:
+        if self._down:
+            return
+        timer = self._timer
+        if timer is not None:
+            if timer.at <= at:
+                return
+            timer.cancel()
+        self._timer = self._loop.call_at(at, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.populator.populator_loop()
+        if self._disk is not None:
+            self._reconstruct(self._disk)
+            self._disk = None
+        self._reconciler.reconcile()
+        self._tell_errors()
+        self._show("VolumesReconciled")
+        self._report()
+        self._finish_stops()
+        self._sleep()
+        if self._is_idle():
+            self._managers.forget(self)
+
+    def _sleep(self) -> None:
+        """Wake up again when a backoff has passed, or the runtime may be asked again."""
+        pending = self.executor.pending
+        for volume in (*self.desired.volumes(), *self.actual.get_attached_volumes()):
+            if pending.entries(volume.name) and not self._is_waiting_for_attach(volume.name):
+                self._wake_for_retry(volume.name)
+        asked_again = self.populator.next_removal_at
+        if asked_again > self._loop.now and self._has_removals():
+            self._wake_at(next_tick(asked_again, LOOP_SLEEP_PERIOD))
+
+    def _wake_for_retry(self, volume: str) -> None:
+        for entry in self.executor.pending.entries(volume):
+            if not entry.pending:
+                self._wake_at(max(retry_at(entry.backoff, LOOP_SLEEP_PERIOD), self._loop.now))
+
+    def _is_waiting_for_attach(self, volume: str) -> bool:
+        """Whether only the node's status can bring news: to look before would be in vain."""
+        return any(
+            entry.name == VerifyControllerAttachedVolume.name
+            for entry in self.executor.pending.entries(volume)
+        )
+
+    def _has_removals(self) -> bool:
+        return any(self._ended(uid) for volume in self.desired.volumes() for uid in volume.pods)
+
+    def _ended(self, uid: str) -> bool:
+        pod = self._pods.get(uid)
+        if pod is None:
+            return True
+        if pod.is_terminated or pod.deletion_timestamp:
+            # Before it is mounted it is not taken away; the end of its mount wakes the loops.
+            return bool(self.actual.get_mounted_volumes_for_pod(uid))
+        return False
+
+    def _is_idle(self) -> bool:
+        return not (self._pods or self._timer or self._status_timer) and not (
+            self.desired.volumes() or self.actual.get_attached_volumes() or self._shown
+        )
+
+    # Taking over what is there
+
+    def _take_over_mounts(self, pod: Pod) -> None:
+        self.populator.find_and_add_new_pods()
+        in_use: list[str] = []
+        for volume in self.desired.get_volumes_to_mount():
+            in_use += [volume.volume_name] * volume.is_attachable
+            if volume.pod_name == pod.uid:
+                self.actual.mark_volume_as_attached(volume.volume_name, volume.spec)
+                if volume.is_device_mountable:
+                    self.actual.mark_device_as_mounted(volume.volume_name, "", "")
+                self.actual.mark_volume_as_mounted(
+                    MarkVolumeOpts(
+                        pod_name=pod.uid,
+                        pod_uid=pod.uid,
+                        volume_name=volume.volume_name,
+                        spec=volume.spec,
+                        outer_name=volume.outer_name,
+                        gid=volume.gid,
+                    )
+                )
+        self.desired.mark_volumes_reported_in_use(in_use)
+
+    def _reconstruct(self, disk: ActualStateOfWorld) -> None:
+        """Upstream: reconciler.syncStates.
+
+        What is wanted is mounted again, which does no harm; what is not wanted any more enters the
+        actual state, so that it is unmounted.
+        """
+        for volume in disk.get_attached_volumes():
+            if self.desired.volume_exists(volume.name) or not (
+                volume.pods or volume.device_may_be_mounted
+            ):
+                continue
+            self.actual.mark_volume_as_attached(volume.name, volume.spec, volume.device_path)
+            if volume.device_may_be_mounted:
+                self.actual.mark_device_as_uncertain(
+                    volume.name, volume.device_path, volume.device_mount_path
+                )
+            for pod in volume.pods.values():
+                self.actual.mark_volume_mount_as_uncertain(
+                    MarkVolumeOpts(
+                        pod_name=pod.pod_name,
+                        pod_uid=pod.pod_uid,
+                        volume_name=volume.name,
+                        spec=pod.spec,
+                        outer_name=pod.outer_name,
+                        gid=pod.gid,
+                    )
+                )
+
+    # volumesInUse
+
+    def volumes_in_use(self) -> list[str]:
+        """Attachable volumes that are wanted, or still here, sorted. Upstream: GetVolumesInUse."""
+        names = {v.name: None for v in self.desired.volumes() if v.is_attachable}
+        names |= {v.name: None for v in self.actual.get_attached_volumes() if v.is_attachable}
+        return sorted(names)
+
+    def _report(self) -> None:
+        """Have the next node status say which volumes are in use, if that is news."""
+        if self._status_timer is None and self._is_report_due():
+            delay = self._managers.latencies.draw("node_status")
+            self._status_timer = self._loop.call_after(delay, self._write_status)
+
+    def _is_report_due(self) -> bool:
+        node = self._managers.store.find("Node", self.node)
+        if node is None:
+            return False
+        in_use = self.volumes_in_use()
+        if in_use != (node.status.get("volumesInUse") or []):
+            return True
+        return any(v.is_attachable and not v.reported_in_use for v in self.desired.volumes())
+
+    def _write_status(self) -> None:
+        self._status_timer = None
+        node = self._managers.store.find("Node", self.node)
+        if node is None:
+            return
+        in_use = self.volumes_in_use()
+        if in_use != (node.status.get("volumesInUse") or []):
+            self._managers.store.patch(
+                "Node",
+                self.node,
+                {"status": {"volumesInUse": in_use or None}},
+                by=COMPONENT,
+                event="NodeVolumesInUseReported",
+                message=f"{len(in_use)} volumes are in use",
+            )
+        self.desired.mark_volumes_reported_in_use(in_use)
+        for name in in_use:
+            if self._is_waiting_for_attach(name):
+                self.executor.pending.catch_up(name, LOOP_SLEEP_PERIOD)
+                self._wake_for_retry(name)
+
+    # NodeApi
+
+    def volumes_attached(self) -> list[Manifest] | None:
+        """See executor.NodeApi."""
+        node = self._managers.store.find("Node", self.node)
+        return None if node is None else node.status.get("volumesAttached") or []
+
+    def claim_of(self, volume: Manifest) -> Manifest | None:
+        """See executor.NodeApi."""
+        ref = (volume.get("spec") or {}).get("claimRef") or {}
+        key = f"{ref.get('namespace', '')}/{ref.get('name', '')}"
+        claim = self._managers.store.find("PersistentVolumeClaim", key)
+        return None if claim is None else claim.raw
+
+    def mark_fs_resize_finished(self, claim: Manifest, capacity: str) -> str | None:
+        """Upstream: util.MarkFSResizeFinished; its conditions go, they are all about resizing."""
+        metadata = claim["metadata"]
+        status = {"capacity": {"storage": capacity}, "conditions": None}
+        try:
+            self._managers.store.patch(
+                "PersistentVolumeClaim",
+                f"{metadata['namespace']}/{metadata['name']}",
+                {"status": status},
+                by=COMPONENT,
+                event="ClaimResized",
+                message=f"its file system has {capacity}",
+            )
+        except ApiError as error:
+            return str(error)
+        return None
+
+    # Observer
+
+    def operation_started(self, operation: VolumeOperation) -> None:
+        """See executor.Observer."""
+
+    def operation_finished(self, operation: VolumeOperation, error: str | None) -> None:
+        """See executor.Observer."""
+        self.wake()
+        uid = operation.pod_name
+        pod = self._pods.get(uid)
+        about = self._id if pod is None else pod.id
+        volume = operation.key.volume_name
+        data: dict[str, Any] = {"operation": operation.name, "volume": volume, "node": self.node}
+        if error is None:
+            self._show(_FACTS[operation.name], about, volume, data)
+            if uid in self._waiting:
+                self._check_mounted(uid)
+            if self._stopping:
+                self._finish_stops()
+        elif operation.name != VerifyControllerAttachedVolume.name:
+            data["error"] = error
+            data["retry_at"] = self._retry_of(operation)
+            self._show("VolumeOperationFailed", about, error, data)
+
+    def warn(self, pod: ApiObject | None, type: str, reason: str, message: str) -> None:
+        """See executor.Observer."""
+        events = self._managers.events
+        if events is not None and pod is not None:
+            events.event(pod, type, reason, message)
+
+    def _retry_of(self, operation: VolumeOperation) -> int | None:
+        for entry in self.executor.pending.entries(operation.key.volume_name):
+            if entry.key == operation.key:
+                return retry_at(entry.backoff, LOOP_SLEEP_PERIOD)
+        return None
+
+    # Telling the kubelet
+
+    def _check_mounted(self, uid: str) -> None:
+        pod = self._pods[uid]
+        if self._unmounted_volumes(pod):
+            return
+        self._stop_waiting(uid)
+        names = [mounted.outer_name for mounted in self.actual.get_mounted_volumes_for_pod(uid)]
+        self._managers.recorder.record(
+            "VolumesMounted", pod.id, COMPONENT, f"on {self.node}", {"volumes": names}
+        )
+        self._managers.workers.volumes_mounted(uid)
+
+    def _finish_stops(self) -> None:
+        for uid in [*self._stopping]:
+            if not self.actual.get_possibly_mounted_volumes_for_pod(uid):
+                del self._stopping[uid]
+                self._managers.workers.volumes_unmounted(uid)
+
+    def _stop_waiting(self, uid: str) -> None:
+        timer = self._waiting.pop(uid, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _unmounted_volumes(self, pod: Pod) -> list[str]:
+        mounted = {m.outer_name: None for m in self.actual.get_mounted_volumes_for_pod(pod.uid)}
+        return [name for name in expected_volumes(pod) if name not in mounted]
+
+    def _tell_errors(self) -> None:
+        """Upstream: WaitForAttachAndMount fails at once when the populator has an error."""
+        for uid in self.desired.get_pods_with_errors():
+            errors = "; ".join(self.desired.pod_errors(uid))
+            if uid in self._waiting and self._told.get(uid) != errors:
+                self._told[uid] = errors
+                self._tell(self._pods[uid], errors)
+            self.desired.pop_pod_errors(uid)
+
+    def _timed_out(self, uid: str) -> None:
+        # Upstream repeats this with every sync of the pod; it is told once.
+        self._waiting[uid].cancel()
+        self._tell(self._pods[uid], "timed out waiting for the condition")
+
+    def _tell(self, pod: Pod, error: str) -> None:
+        unmounted = " ".join(self._unmounted_volumes(pod))
+        expected = " ".join(expected_volumes(pod))
+        self.warn(
+            pod,
+            WARNING,
+            FAILED_MOUNT,
+            f"Unable to attach or mount volumes: unmounted volumes=[{unmounted}], "
+            f"unattached volumes=[{expected}]: {error}",
+        )
+
+    # The view
+
+    def _show(
+        self,
+        fact: str,
+        about: str = "",
+        message: str = "",
+        data: dict[str, Any] | None = None,
+    ) -> None:
+        """Record *fact* with what has changed in the two states; nothing without a change.
+
+        An operation's own fact is always recorded.
+        """
+        shows = self._describe()
+        if shows == self._shown and data is None:
+            return
+        patch = diff(self._shown, shows)
+        self._shown = shows
+        changes: Changes | None = {self._id: {"volumes": patch}} if patch else None
+        self._managers.recorder.record(fact, about or self._id, COMPONENT, message, data, changes)
+
+    def _describe(self) -> dict[str, dict[str, Any]]:
+        """Desired and actual state side by side, by volume; absent says no."""
+        shows: dict[str, dict[str, Any]] = {}
+        for wanted in self.desired.volumes():
+            pods = {pod.pod.key: True for pod in wanted.pods.values()}
+            shows[wanted.name] = {
+                "name": next(iter(wanted.pods.values())).spec.name,
+                "desired": pods,
+            }
+            if wanted.reported_in_use:
+                shows[wanted.name]["in_use"] = True
+        for volume in self.actual.get_attached_volumes():
+            shown = shows.setdefault(volume.name, {"name": volume.spec.name})
+            shown["attached"] = True
+            if volume.device_may_be_mounted:
+                shown["device"] = volume.device_mount_state.value
+            mounts = {self._pod_key(p.pod_name): p.state.value for p in volume.pods.values()}
+            if mounts:
+                shown["mounts"] = mounts
+        return shows
+
+    def _pod_key(self, uid: str) -> str:
+        pod = self._pods.get(uid)
+        return uid if pod is None else pod.key
 
 
 class VolumeManagers:
-    """Mounts the volumes of pods."""
+    """The volume managers of all nodes; one is made when a node gets its first volume."""
 
     def __init__(
         self,
@@ -21,47 +549,141 @@ class VolumeManagers:
         latencies: Latencies,
         *,
         events: EventSink | None = None,
+        watch_latency: int = 0,
+        plugins: VolumePlugins | None = None,
+        keep_terminated_pod_volumes: bool = False,
     ) -> None:
-        self._loop = loop
-        self._store = store
-        self._recorder = recorder
-        self._latencies = latencies
-        self._kubelets: Any = None
-        self._waiting: dict[str, Pod] = {}
-        store.watch("PersistentVolumeClaim", self._claim_changed)
+        self.loop = loop
+        self.store = store
+        self.recorder = recorder
+        self.latencies = latencies
+        self.events = events
+        self.plugins: VolumePlugins = plugins or SimulatedPlugins(latencies, store)
+        self.keep_terminated_pod_volumes = keep_terminated_pod_volumes
+        self.api = StoreVolumeApi(store, COMPONENT)
+        self.nodes: dict[str, NodeVolumeManager] = {}
+        self._users: dict[str, dict[str, Pod]] = {}
+        store.watch("PersistentVolumeClaim", self.observe_claim, watch_latency)
+        store.watch("PersistentVolume", self.observe_volume, watch_latency)
 
-    def connect(self, kubelets: Any) -> None:
-        self._kubelets = kubelets
+    def connect(self, workers: PodWorkers) -> None:
+        """Tell *workers* from now on how the volumes of their pods stand."""
+        self.workers = workers
+
+    def has_running_containers(self, uid: str) -> bool:
+        """See populator.Runtime."""
+        return self.workers.has_running_containers(uid)
+
+    # What is heard of the API server
+
+    def observe_claim(self, event: WatchEvent) -> None:
+        """A claim was written: the pods that use it may go on."""
+        self._reprocess_users(event.new.key)
+
+    def observe_volume(self, event: WatchEvent) -> None:
+        """A volume was written: the pods that use its claim may go on, or see it grown."""
+        self._reprocess_users(cast("PersistentVolume", event.new).claim_key)
+
+    def _reprocess_users(self, claim: str) -> None:
+        for pod in [*self._users.get(claim, {}).values()]:
+            manager = self.nodes.get(pod.node_name)
+            known = manager.get_pod_by_uid(pod.uid) if manager is not None else None
+            if manager is not None and known is not None:
+                manager.reprocess_pod(known)
+
+    # What the kubelets tell
 
     def add_pod(self, pod: Pod) -> None:
-        self._waiting[pod.uid] = pod
-        self._try(pod)
+        """A pod whose containers wait for its volumes."""
+        if not expected_volumes(pod):
+            self.workers.volumes_mounted(pod.uid)
+            return
+        self._index(pod)
+        self._manager(pod.node_name).add_pod(pod)
 
-    def _claim_changed(self, event: WatchEvent) -> None:
-        for pod in [*self._waiting.values()]:
-            if event.new.name in pod.claim_names and event.new.namespace == pod.namespace:
-                self._try(pod)
+    def adopt_pod(self, pod: Pod, *, mounted: bool) -> None:
+        """A pod that runs already; with *mounted* its volumes are taken to be mounted."""
+        if expected_volumes(pod):
+            self._index(pod)
+            self._manager(pod.node_name).adopt_pod(pod, mounted=mounted)
 
-    def _try(self, pod: Pod) -> None:
+    def reprocess_pod(self, pod: Pod) -> None:
+        """A pod was changed."""
+        if pod.node_name in self.nodes:
+            self.nodes[pod.node_name].reprocess_pod(pod)
+
+    def pod_terminated(self, pod: Pod) -> None:
+        """A pod has Succeeded or Failed."""
+        if pod.node_name in self.nodes:
+            self.nodes[pod.node_name].update_pod(pod)
+
+    def stop_pod(self, pod: Pod) -> bool:
+        """The containers of a deleted pod have ended; True when no volume of it is mounted."""
+        manager = self.nodes.get(pod.node_name)
+        return manager is None or manager.stop_pod(pod)
+
+    def forget_pod(self, pod: Pod) -> None:
+        """The pod object is gone."""
         for name in pod.claim_names:
-            claim = self._store.find("PersistentVolumeClaim", f"{pod.namespace}/{name}")
-            if claim is None or claim.status.get("phase") != "Bound":
-                return
-        del self._waiting[pod.uid]
-        self._loop.call_after(self._latencies.draw("mount"), self._mounted, pod)
+            users = self._users.get(f"{pod.namespace}/{name}")
+            if users is not None:
+                users.pop(pod.uid, None)
+                if not users:
+                    del self._users[f"{pod.namespace}/{name}"]
+        if pod.node_name in self.nodes:
+            self.nodes[pod.node_name].forget_pod(pod)
 
-    def _mounted(self, pod: Pod) -> None:
-        self._recorder.record("VolumesMounted", pod.id, "kubelet", f"on {pod.node_name}")
-        self._kubelets.volumes_mounted(pod.uid)
+    def node_changed(self, node: Node) -> None:
+        """The node was written."""
+        if node.name in self.nodes:
+            self.nodes[node.name].node_changed(node)
 
-    def adopt_pod(self, pod: Pod, *, mounted: bool) -> None: ...
-    def remove_pod(self, pod: Pod) -> bool:
-        self._waiting.pop(pod.uid, None)
-        return True
+    def node_gone(self, node: str) -> None:
+        """The machine is no more, and with it all that was mounted there."""
+        manager = self.nodes.pop(node, None)
+        if manager is not None:
+            manager.stop()
 
-    def reprocess_pod(self, pod: Pod) -> None: ...
-    def pod_terminated(self, pod: Pod) -> None: ...
-    def node_gone(self, node: str) -> None: ...
-    def node_changed(self, node: Node) -> None: ...
-    def kubelet_stopped(self, node: str) -> None: ...
-    def kubelet_started(self, node: str) -> None: ...
+    def kubelet_stopped(self, node: str) -> None:
+        """The kubelet of *node* dies."""
+        if node in self.nodes:
+            self.nodes[node].stop()
+
+    def kubelet_started(self, node: str) -> None:
+        """The kubelet of *node* starts anew."""
+        if node in self.nodes:
+            self.nodes[node].restart()
+
+    # Inside
+
+    def forget(self, manager: NodeVolumeManager) -> None:
+        """A node has no volume, and wants none, any more."""
+        if self.nodes.get(manager.node) is manager:
+            del self.nodes[manager.node]
+
+    def _index(self, pod: Pod) -> None:
+        for name in pod.claim_names:
+            self._users.setdefault(f"{pod.namespace}/{name}", {})[pod.uid] = pod
+
+    def _manager(self, node: str) -> NodeVolumeManager:
+        manager = self.nodes.get(node)
+        if manager is None:
+            manager = self.nodes[node] = NodeVolumeManager(self, node)
+        return manager
+
+
+def expected_volumes(pod: Pod) -> list[str]:
+    """Names of the pod's volumes that its containers use. Upstream: getExpectedVolumes."""
+    if not pod.volumes:
+        return []
+    mounts, devices = pod_volume_names(pod)
+    return [v["name"] for v in pod.volumes if v["name"] in mounts or v["name"] in devices]
+
+
+def is_controller_managed(node: ApiObject) -> bool:
+    """Whether the attach/detach controller attaches for *node*.
+
+    A real kubelet annotates its node so, by default; a scenario's node need not be annotated, and is
+    managed unless it says "false".
+    """
+    return node.annotations.get(CONTROLLER_MANAGED_ANNOTATION, "true") != "false"

@@ -1,0 +1,65 @@
+"""What the scheduler's conformance tests share: the vector files, a clock, objects of vectors."""
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from kscope.sim.objects import Pod
+from kscope.sim.units import SECOND
+from tests.conformance.vectors import CHECKOUT, Json, load
+
+_UNITS = {"µs": 1_000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND}
+
+
+@dataclass
+class ManualClock:
+    """Virtual time that stands still until it is told."""
+
+    now: int = 0
+
+
+@cache
+def v1_16(name: str) -> Any:
+    """A file of scheduler-1.16: $KSCOPE_VECTORS if it is there, else the copy in this repository."""
+    found = load("scheduler-1.16", name)
+    if found is None:
+        path = CHECKOUT / "tests" / "vectors" / "scheduler-1.16" / name
+        found = json.loads(path.read_text())
+    return found
+
+
+def nanoseconds(seconds: float) -> int:
+    """Exact nanoseconds of a decimal number of seconds."""
+    return int(Fraction(str(seconds)) * SECOND)
+
+
+def duration(text: str) -> int:
+    """Nanoseconds of a Go duration of one unit, such as "1ms"."""
+    for unit, size in _UNITS.items():
+        number = text.removesuffix(unit)
+        if number != text and number.isdigit():
+            return int(number) * size
+    raise ValueError(text)
+
+
+def since_start(text: str | None) -> int:
+    """Nanoseconds of "T+1.001000s"; 0 for null."""
+    return 0 if text is None else nanoseconds(float(text.removeprefix("T+").removesuffix("s")))
+
+
+def pod(manifest: Json) -> Pod:
+    """The pod of a vector's manifest. Unlike a stored pod it may lack a namespace or a uid."""
+    return Pod({**manifest, "metadata": {"name": "", **manifest["metadata"]}})
+
+
+def named(cases: Any) -> list[tuple[str, Any]]:
+    """(test[/case], steps and table) of an upstream test file."""
+    found: list[tuple[str, Any]] = []
+    for test in cases["tests"]:
+        if test.get("steps"):
+            found.append((test["upstreamTest"], test))
+        for case in test.get("cases") or ():
+            found.append((f"{test['upstreamTest']}/{case['name']}", {**case, "before": test}))
+    return found

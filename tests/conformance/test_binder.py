@@ -1,0 +1,430 @@
+"""The volume binder against upstream's scheduler_binder_test.go."""
+
+import re
+from typing import Any
+
+import pytest
+
+from kscope.sim.errors import SimError
+from kscope.sim.loop import EventLoop
+from kscope.sim.objects import (
+    ApiObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+)
+from kscope.sim.units import SECOND
+from tests.conformance.pv_harness import CLAIMS, VOLUMES, FakeApi
+from tests.conformance.vectors import Json, obj, parametrised, pruned, upstream, without_versions
+from volumes.engine.assume_cache import ClaimAssumeCache, VolumeAssumeCache
+from volumes.engine.binder import (
+    UNBOUND_IMMEDIATE,
+    V1_20,
+    BinderRules,
+    Binding,
+    PodVolumes,
+    VolumeBinder,
+)
+from volumes.engine.migration import NO_MIGRATION, MigrationGates
+from volumes.engine.phases import BIND_COMPLETED, SELECTED_NODE, YES
+
+FILE = upstream("scheduling_scheduler_binder_test.json")
+GCE_MIGRATED = MigrationGates(frozenset({"CSIMigrationGCE"}))
+WITHOUT_CAPACITY = BinderRules(
+    node_conflict=V1_20.node_conflict,
+    volume_not_found=V1_20.volume_not_found,
+    checks_capacity=False,
+)
+
+
+class Listers:
+    def __init__(self) -> None:
+        self.classes = {
+            raw["metadata"]["name"]: obj(StorageClass, raw) for raw in FILE["storageClasses"]
+        }
+        self.nodes: dict[str, Node] = {}
+        self.pods: dict[str, Pod] = {}
+        self.csi_nodes: dict[str, ApiObject] = {}
+        self.drivers: dict[str, ApiObject] = {}
+
+    def storage_class(self, name: str) -> StorageClass | None:
+        return self.classes.get(name)
+
+    def node(self, name: str) -> Node | None:
+        return self.nodes.get(name)
+
+    def pod(self, key: str) -> Pod | None:
+        return self.pods.get(key)
+
+    def csi_node(self, name: str) -> ApiObject | None:
+        return self.csi_nodes.get(name)
+
+    def csi_driver(self, name: str) -> ApiObject | None:
+        return self.drivers.get(name)
+
+    def storage_capacities(self) -> list[ApiObject]:
+        return []
+
+
+class Env:
+    """Upstream's testEnv: caches, API server and listers of one case."""
+
+    def __init__(self, case: Json, rules: BinderRules = V1_20) -> None:
+        self.case = case
+        self.trace: list[Json] = []
+        self.api = FakeApi([], self.trace)
+        self.listers = Listers()
+        self.volumes, self.claims = VolumeAssumeCache(), ClaimAssumeCache()
+        migration = GCE_MIGRATED if case.get("migrationEnabled", True) else NO_MIGRATION
+        self.binder = VolumeBinder(
+            self.volumes, self.claims, self.listers, self.api, rules=rules, migration=migration
+        )
+        self.pod = obj(
+            Pod, case.get("pod") or {"metadata": {"name": "test-pod", "namespace": "testns"}}
+        )
+        self.listers.pods[self.pod.key] = self.pod
+        for raw in case.get("nodes") or case.get("initNodes") or ():
+            self.listers.nodes[raw["metadata"]["name"]] = obj(Node, raw)
+        for raw in case.get("initCSINodes") or ():
+            self.listers.csi_nodes[raw["metadata"]["name"]] = obj(
+                ApiObject, {"kind": "CSINode", **raw}
+            )
+
+    def init_volumes(self, cached: Any, api: Any) -> None:
+        for raw in cached or ():
+            self.volumes.add(obj(PersistentVolume, raw))
+        for raw in api or ():
+            self.api.put(obj(PersistentVolume, raw))
+
+    def init_claims(self, cached: Any, api: Any) -> None:
+        for raw in cached or ():
+            self.claims.add(obj(PersistentVolumeClaim, raw))
+        for raw in api or ():
+            self.api.put(obj(PersistentVolumeClaim, raw))
+
+    def decided(self, bindings: Any, provisions: Any) -> PodVolumes:
+        return PodVolumes(
+            None if bindings is None else [self.binding(raw) for raw in bindings],
+            None if provisions is None else [obj(PersistentVolumeClaim, raw) for raw in provisions],
+        )
+
+    def binding(self, raw: Json) -> Binding:
+        volume = obj(PersistentVolume, raw["pv"])
+        return Binding(volume, obj(PersistentVolumeClaim, raw["pvc"]))
+
+    def assume(self, volumes: PodVolumes) -> None:
+        """As upstream's assumeVolumes: put into the caches what is assumed already."""
+        for binding in volumes.static_bindings or ():
+            self.volumes.assume(binding.volume)
+        for claim in volumes.dynamic_provisions or ():
+            self.claims.assume(claim)
+
+
+def group(*names: str) -> list[Any]:
+    if FILE is None:
+        return parametrised(None)
+    return parametrised(
+        (f"{name}-{case['name']}", case) for name in names for case in FILE["groups"].get(name, ())
+    )
+
+
+def raws(objects: Any) -> list[Json]:
+    return sorted((pruned(each.raw) for each in objects), key=_name)
+
+
+def expected(manifests: Any) -> list[Json]:
+    return sorted((pruned(each) for each in manifests or ()), key=_name)
+
+
+def _name(raw: Json) -> str:
+    return raw["metadata"]["name"]
+
+
+def pairs(bindings: Any) -> list[tuple[Json, Json]]:
+    return [(pruned(each.volume.raw), pruned(each.claim.raw)) for each in bindings or ()]
+
+
+def expected_pairs(bindings: Any) -> list[tuple[Json, Json]]:
+    return [(pruned(each["pv"]), pruned(each["pvc"])) for each in bindings or ()]
+
+
+FIND = (
+    "TestFindPodVolumesWithoutProvisioning",
+    "TestFindPodVolumesWithProvisioning",
+    "TestFindPodVolumesWithCSIMigration",
+)
+
+
+@pytest.mark.parametrize("case", group(*FIND))
+def test_find_pod_volumes(case: Json) -> None:
+    for variant in case.get("capacityVariants") or [{}]:
+        check_find(case, variant)
+
+
+def check_find(case: Json, variant: Json) -> None:
+    rules = V1_20 if variant.get("csiStorageCapacityFeature") else WITHOUT_CAPACITY
+    env = Env(case, rules)
+    env.init_volumes(case.get("pvs"), case.get("pvs"))
+    env.init_claims(case.get("cachePVCs"), case.get("podPVCs"))
+    driver = variant.get("csiDriver")
+    if driver:
+        made = obj(ApiObject, {"kind": "CSIDriver", **driver})
+        env.listers.drivers[made.name] = made
+    node = obj(Node, case["node"])
+    try:
+        claims = env.binder.get_pod_claims(env.pod)
+        if claims.immediate:
+            raise SimError(UNBOUND_IMMEDIATE)
+        found, reasons = env.binder.find_pod_volumes(env.pod, claims, node)
+    except SimError as error:
+        assert case["shouldFail"], error
+        assert str(error) == case["actual"]["error"]
+        return
+    assert not case["shouldFail"]
+    reasons_expected = case.get("expectedReasonsEffective", case["reasons"])
+    assert sorted(reasons) == sorted(reasons_expected or [])
+    assert sorted(reasons) == sorted(case["actual"]["reasons"] or [])
+    # Every refusal has an explanation.
+    assert bool(env.binder.explain(claims, node)) == bool(reasons)
+    actual = case["actual"].get("podVolumes")
+    if actual is not None:
+        assert pairs(found.static_bindings) == expected_pairs(actual["StaticBindings"])
+        assert raws(found.dynamic_provisions or ()) == expected(actual["DynamicProvisions"])
+    if "expectedBindings" in case:
+        assert pairs(found.static_bindings) == expected_pairs(case["expectedBindings"])
+    if "expectedProvisionsEffective" in case:
+        provisions = expected(case["expectedProvisionsEffective"])
+        assert raws(found.dynamic_provisions or ()) == provisions
+
+
+def assume_env(case: Json) -> tuple[Env, PodVolumes]:
+    env = Env(case)
+    claims = [each["pvc"] for each in case["bindings"] or ()] + (case["provisionedPVCs"] or [])
+    env.init_claims(case.get("podPVCs") or claims, case.get("podPVCs") or claims)
+    env.init_volumes(case["pvs"], case["pvs"])
+    return env, env.decided(case["bindings"] or [], case["provisionedPVCs"] or [])
+
+
+@pytest.mark.parametrize("case", group("TestAssumePodVolumes"))
+def test_assume_pod_volumes(case: Json) -> None:
+    env, volumes = assume_env(case)
+    if case["shouldFail"]:
+        for raw in case["actual"]["apiClaims"]:
+            env.claims.add(obj(PersistentVolumeClaim, raw))
+        for raw in case["actual"]["apiVolumes"]:
+            env.volumes.add(obj(PersistentVolume, raw))
+    node = case.get("nodeName") or "node1"
+    try:
+        all_bound = env.binder.assume_pod_volumes(env.pod, node, volumes)
+    except SimError as error:
+        assert case["shouldFail"], error
+        check_caches_hold_what_the_api_has(env)
+        return
+    assert not case["shouldFail"]
+    assert all_bound == case["expectedAllBound"]
+    check_assumed(env, volumes, case["expectedBindings"], case["expectedProvisionings"])
+
+
+def check_assumed(env: Env, volumes: PodVolumes, bindings: Any, provisions: Any) -> None:
+    assert pairs(volumes.static_bindings) == expected_pairs(bindings)
+    assert raws(volumes.dynamic_provisions) == expected(provisions)
+    for binding in volumes.static_bindings or ():
+        assert env.volumes.get(binding.volume.name).raw == binding.volume.raw
+    for claim in volumes.dynamic_provisions or ():
+        assert env.claims.get(claim.key).raw == claim.raw
+
+
+def check_caches_hold_what_the_api_has(env: Env) -> None:
+    for volume in env.volumes:
+        assert not env.volumes.is_assumed(volume.key)
+    for claim in env.claims:
+        assert not env.claims.is_assumed(claim.key)
+
+
+@pytest.mark.parametrize("case", group("TestRevertAssumedPodVolumes"))
+def test_revert_assumed_pod_volumes(case: Json) -> None:
+    env, volumes = assume_env(case)
+    assert not env.binder.assume_pod_volumes(env.pod, "node1", volumes)
+    after = case["expectedBindingsAfterAssume"], case["expectedProvisioningsAfterAssume"]
+    check_assumed(env, volumes, *after)
+    env.binder.revert_assumed_pod_volumes(volumes)
+    check_caches_hold_what_the_api_has(env)
+
+
+@pytest.mark.parametrize("case", group("TestBindAPIUpdate"))
+def test_bind_api_update(case: Json) -> None:
+    env = Env(case)
+    api_volumes = case["cachedPVs"] if case["apiPVs"] is None else case["apiPVs"]
+    api_claims = case["cachedPVCs"] if case["apiPVCs"] is None else case["apiPVCs"]
+    env.init_volumes(case["cachedPVs"], api_volumes)
+    env.init_claims(case["cachedPVCs"], api_claims)
+    volumes = env.decided(case["bindings"], case["provisionedPVCs"])
+    env.assume(volumes)
+    try:
+        env.binder.bind_api_update(env.pod, volumes)
+    except SimError as error:
+        assert case["shouldFail"], error
+        assert str(error) == case["actual"]["error"]
+    else:
+        assert not case["shouldFail"]
+    final = [
+        (raws(env.volumes), "expectedPVs"),
+        (raws(env.claims), "expectedPVCs"),
+        (raws(env.api.objects[VOLUMES].values()), "expectedAPIPVs"),
+        (raws(env.api.objects[CLAIMS].values()), "expectedAPIPVCs"),
+    ]
+    for found, which in final:
+        wanted = case[which]
+        if wanted is None and which == "expectedAPIPVs":
+            wanted = case["expectedPVs"]
+        if wanted is None and which == "expectedAPIPVCs":
+            wanted = case["expectedPVCs"]
+        assert [without_versions(r) for r in found] == [
+            without_versions(r) for r in expected(wanted)
+        ], which
+    calls = [pruned({**s, "error": s.get("error")}) for s in case["actual"].get("apiTrace") or ()]
+    assert [pruned({**s, "error": s.get("error")}) for s in env.trace] == calls
+
+
+CHECK = ("TestCheckBindings", "TestCheckBindingsWithCSIMigration")
+
+
+@pytest.mark.parametrize("case", group(*CHECK))
+def test_check_bindings(case: Json) -> None:
+    env = Env(case)
+    env.init_volumes(case["initPVs"], case["initPVs"])
+    env.init_claims(case["initPVCs"], case["initPVCs"])
+    volumes = env.decided(case["bindings"], case["provisionedPVCs"])
+    env.assume(volumes)
+    for raw in case.get("apiPVs") or ():
+        env.volumes.add(_told_again(obj(PersistentVolume, raw)))
+    for raw in case.get("apiPVCs") or ():
+        env.claims.add(_told_again(obj(PersistentVolumeClaim, raw)))
+    if case.get("deletePVs"):
+        for raw in case["initPVs"]:
+            env.volumes.delete(obj(PersistentVolume, raw))
+    if case.get("deletePVCs"):
+        for raw in case["initPVCs"]:
+            env.claims.delete(obj(PersistentVolumeClaim, raw))
+    try:
+        bound = env.binder.check_bindings(env.pod, env.pod.node_name, volumes)
+    except SimError as error:
+        assert case["shouldFail"], error
+        assert str(error) == case["actual"]["error"]
+    else:
+        assert not case["shouldFail"]
+        assert bound == case["expectedBound"]
+
+
+def _told_again(item: Any) -> Any:
+    """The object as it comes back from an update through the API: one version on."""
+    version = int(item.resource_version or 0) + 1
+    return item.patched({"metadata": {"resourceVersion": str(version)}})
+
+
+class Waiter:
+    """Feeds the caches from the fake API and keeps how the binding ended."""
+
+    def __init__(self, env: Env) -> None:
+        self.env = env
+        self.ended: list[str | None] = []
+
+    def done(self, error: str | None) -> None:
+        self.ended.append(error)
+
+    def watched(self, item: ApiObject, deleted: bool = False) -> None:
+        if isinstance(item, PersistentVolume):
+            self.env.volumes.add(item)
+        elif isinstance(item, PersistentVolumeClaim):
+            self.env.claims.add(item)
+
+    def act(self, text: str) -> None:
+        """The delayed action, told in words."""
+        env = self.env
+        claim: PersistentVolumeClaim = next(iter(env.api.objects[CLAIMS].values()), None)
+        if "pod is deleted" in text:
+            env.listers.pods.clear()
+            return
+        name = ""
+        if found := re.search(r'create PV "([^"]+)"', text):
+            name = found[1]
+            self._create_volume(name, claim)
+        elif found := re.search(r"spec.volumeName=(\S+)", text):
+            name = found[1]
+        elif "spec.volumeName to the PV" in text:
+            name = next(iter(env.api.objects[VOLUMES]))
+        assert name, f"unknown action: {text}"
+        self._update(
+            claim,
+            {
+                "metadata": {"annotations": {BIND_COMPLETED: YES}},
+                "spec": {"volumeName": name},
+            },
+        )
+
+    def _create_volume(self, name: str, claim: PersistentVolumeClaim) -> None:
+        term = {"matchExpressions": [{"key": "nodeKey", "operator": "In", "values": ["node1"]}]}
+        made = obj(
+            PersistentVolume,
+            {
+                "metadata": {"name": name, "resourceVersion": "1"},
+                "spec": {
+                    "capacity": {"storage": "1G"},
+                    "storageClassName": "waitClass",
+                    "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+                    "claimRef": {
+                        "name": claim.name,
+                        "namespace": claim.namespace,
+                        "uid": claim.uid,
+                    },
+                },
+            },
+        )
+        self.env.api.put(made)
+        self.watched(made)
+
+    def _update(self, claim: PersistentVolumeClaim, patch: Json) -> None:
+        newest: PersistentVolumeClaim = self.env.api.objects[CLAIMS][claim.key]
+        version = str(int(newest.resource_version) + 1)
+        updated = newest.patched(patch).patched({"metadata": {"resourceVersion": version}})
+        self.env.api.put(updated)
+        self.watched(updated)
+
+
+@pytest.mark.parametrize("case", group("TestBindPodVolumes"))
+def test_bind_pod_volumes(case: Json) -> None:
+    env = Env(case)
+    waiter = Waiter(env)
+    env.api.watch = waiter.watched
+    volumes = PodVolumes([], [])
+    if case.get("bindingsNil"):
+        # The harness sets nothing up, not even the node.
+        env.listers.nodes.clear()
+    else:
+        env.init_volumes(case.get("initPVs"), case.get("initPVs"))
+        env.init_claims(case.get("initPVCs"), case.get("initPVCs"))
+        bindings = [case["binding"]] if case.get("binding") else []
+        claims = [case["claimToProvision"]] if case.get("claimToProvision") else []
+        volumes = env.decided(bindings, claims)
+        env.assume(volumes)
+        for which, kind in (("apiPV", PersistentVolume), ("apiPVC", PersistentVolumeClaim)):
+            if case.get(which):
+                changed = obj(kind, case[which])
+                version = str(int(changed.resource_version) + 1)
+                env.api.put(changed.patched({"metadata": {"resourceVersion": version}}))
+    loop = EventLoop()
+    if case.get("delayedAction"):
+        loop.call_after(case["delayFuncAfterSeconds"] * SECOND, waiter.act, case["delayedAction"])
+    timeout = case["bindTimeoutSeconds"] * SECOND
+    node = env.pod.node_name or "node1"
+    env.binder.bind_pod_volumes(loop, env.pod, node, volumes, waiter.done, timeout)
+    loop.run(timeout + SECOND)
+    assert len(waiter.ended) == 1
+    assert (waiter.ended[0] is not None) == case["shouldFail"]
+    if case["shouldFail"] and "deleted" not in case["name"]:
+        # An implementation whose pods are really deleted fails earlier, with another text.
+        wanted = case["actual"]["error"]
+        assert waiter.ended[0] == wanted or "timed out" in wanted
+    assert SELECTED_NODE not in (env.pod.annotations or {})

@@ -1,0 +1,86 @@
+"""The decisions of real kube-schedulers (1.34.1 and 1.16.6), reproduced file by file.
+
+The reference folder is $KSCOPE_VECTORS, by default ../shared/vectors beside the checkout.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kscope.sim.loader import load_files
+from kscope.sim.objects import from_manifest
+from scheduling.engine.decisions import decide
+from scheduling.engine.profiles import PROFILES
+
+ROOT = Path(__file__).resolve().parents[2]
+VECTORS = Path(os.environ.get("KSCOPE_VECTORS") or ROOT.parent / "shared" / "vectors")
+FIELDS = ("result", "node", "volumes", "preemption", "message")
+
+
+def _scenarios(profile: str) -> list[Any]:
+    found = sorted((VECTORS / f"decisions-{profile}").glob("*.yaml"))
+    if not found:
+        why = f"no reference decisions in {VECTORS}; set KSCOPE_VECTORS"
+        return [pytest.param(None, marks=pytest.mark.skip(reason=why), id="absent")]
+    return [pytest.param(path, id=path.stem) for path in found]
+
+
+def _comparable(attempt: dict[str, Any], field: str) -> Any:
+    value = attempt.get(field)
+    if field == "preemption":
+        if not value or not (value.get("node") or value.get("candidates")):
+            return None
+        candidates = {
+            node: (sorted(one["victims"]), one["pdb_violations"])
+            for node, one in value["candidates"].items()
+        }
+        return value["node"], sorted(value["victims"]), candidates
+    if field == "volumes":
+        return (value or {}).get("bind") or {}, (value or {}).get("provision") or {}
+    return value or None
+
+
+def _filters(attempt: dict[str, Any]) -> dict[str, Any]:
+    return {
+        node: verdict and (verdict["plugin"], sorted(verdict["reasons"]), verdict.get("code"))
+        for node, verdict in (attempt.get("filters") or {}).items()
+    }
+
+
+def _decided(path: Path, profile: str) -> dict[str, Any]:
+    loaded = load_files([(path.name, path.read_bytes())])
+    assert loaded.ok, loaded.problems
+    objects = [from_manifest(raw) for raw in loaded.manifests]
+    return json.loads(json.dumps(decide(objects, PROFILES[profile])))
+
+
+def _check(path: Path, profile: str) -> None:
+    expected, actual = json.loads(path.with_suffix(".json").read_text()), _decided(path, profile)
+    attempts = {(one["pod"], one["attempt"]): one for one in actual["attempts"]}
+    assert list(attempts) and len(attempts) == len(expected["attempts"])
+    for wanted in expected["attempts"]:
+        key = wanted["pod"], wanted["attempt"]
+        got = attempts[key]
+        for field in FIELDS:
+            assert _comparable(got, field) == _comparable(wanted, field), (key, field)
+        assert _filters(got) == _filters(wanted), key
+        assert sorted(got["tied"]) == sorted(wanted["tied"]), key
+        if not wanted["single_feasible"]:
+            assert got["scores"] == wanted["scores"], key
+    assert sorted(actual["final"]["evicted"]) == sorted(expected["final"]["evicted"] or [])
+    assert actual["final"]["pods"] == {
+        key: node or "" for key, node in expected["final"]["pods"].items()
+    }
+
+
+@pytest.mark.parametrize("path", _scenarios("v1.34"))
+def test_decisions_are_those_of_kube_scheduler_1_34(path: Path) -> None:
+    _check(path, "v1.34")
+
+
+@pytest.mark.parametrize("path", _scenarios("v1.16"))
+def test_decisions_are_those_of_kube_scheduler_1_16(path: Path) -> None:
+    _check(path, "v1.16")

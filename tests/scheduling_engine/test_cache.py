@@ -1,0 +1,231 @@
+import pickle
+
+import pytest
+
+from kscope.sim.objects import Node, Pod
+from kscope.sim.units import SECOND
+from scheduling.engine.cache import CACHE_RULES, CacheError, CacheMove, CachePlace, SchedulerCache
+from scheduling.engine.comparer import compare
+from scheduling.engine.pod_info import HostPort, PodInfo
+from scheduling.engine.snapshot import Snapshot
+from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
+
+MODERN, CLASSIC = "v1.34", "v1.16"
+
+
+class Heard:
+    """Remembers what listeners and observers of the cache are told."""
+
+    def __init__(self) -> None:
+        self.moves: list[tuple[str, str, str, str]] = []
+        self.refusals: list[str] = []
+        self.nodes: list[str] = []
+
+    def cache_moved(
+        self, pod_key: str, move: CacheMove, place_to: CachePlace, node_name: str
+    ) -> None:
+        self.moves.append((pod_key, move, place_to, node_name))
+
+    def cache_refused(self, pod_key: str, move: CacheMove, reason: str) -> None:
+        self.refusals.append(f"{move}: {reason}")
+
+    def node_set(self, node: Node) -> None:
+        self.nodes.append(f"set {node.name}")
+
+    def node_removed(self, node_name: str) -> None:
+        self.nodes.append(f"removed {node_name}")
+
+    def pod_added(self, node_name: str, pod: PodInfo) -> None:
+        self.nodes.append(f"{pod.pod.name} on {node_name}")
+
+    def pod_removed(self, node_name: str, pod: PodInfo) -> None:
+        self.nodes.append(f"{pod.pod.name} off {node_name}")
+
+
+def make_cache(version: str = MODERN) -> tuple[SchedulerCache, ManualClock, Heard]:
+    clock, heard = ManualClock(), Heard()
+    cache = SchedulerCache(clock, CACHE_RULES[version], listener=heard, observer=heard)
+    return cache, clock, heard
+
+
+def info_of(cache: SchedulerCache, pod: Pod) -> PodInfo:
+    return PodInfo(pod, cache.resource_rules)
+
+
+def test_an_assumed_pod_counts_before_anybody_confirms_it() -> None:
+    cache, _, _ = make_cache()
+    node = cache.add_node(make_node("n1"))
+    pod = info_of(cache, make_pod("a", cpu="500m", memory="1Gi")).assigned_to("n1")
+    cache.assume_pod(pod)
+    assert cache.is_assumed(pod.key)
+    assert node.requested() == {"cpu": 500, "memory": 2**30, "pods": 1}
+    cache.forget_pod(pod)
+    assert node.requested() == {"cpu": 0, "memory": 0, "pods": 0}
+    assert cache.place_of(pod.uid) == ""
+
+
+def test_the_watch_confirms_what_was_assumed() -> None:
+    cache, _, heard = make_cache()
+    cache.add_node(make_node("n1"))
+    pod = info_of(cache, make_pod("a")).assigned_to("n1")
+    cache.assume_pod(pod)
+    cache.finish_binding(pod)
+    cache.add_pod(info_of(cache, make_pod("a", node="n1", version="2")))
+    assert [move[1:3] for move in heard.moves] == [
+        ("assume", "assumed"),
+        ("finish_binding", "assumed"),
+        ("confirm", "added"),
+    ]
+    assert not cache.is_assumed(pod.key)
+
+
+def test_an_unconfirmed_pod_expires_in_old_versions_only() -> None:
+    for version, expires in ((CLASSIC, True), (MODERN, False)):
+        cache, clock, _ = make_cache(version)
+        cache.add_node(make_node("n1"))
+        pod = info_of(cache, make_pod("a")).assigned_to("n1")
+        cache.assume_pod(pod)
+        assert cache.next_expiry() is None
+        cache.finish_binding(pod)
+        assert cache.next_expiry() == (30 * SECOND + 1 if expires else None)
+        clock.now = 30 * SECOND
+        assert cache.cleanup_assumed_pods() == []
+        clock.now += 1
+        assert [info.key for info in cache.cleanup_assumed_pods()] == [pod.key] * expires
+
+
+def test_illegal_moves_are_refused_told_and_change_nothing() -> None:
+    cache, _, heard = make_cache(CLASSIC)
+    cache.add_node(make_node("n1"))
+    pod = info_of(cache, make_pod("a", node="n1"))
+    cache.add_pod(pod)
+    generation = cache.generation
+    for move in (cache.assume_pod, cache.forget_pod, cache.add_pod):
+        with pytest.raises(CacheError):
+            move(pod)
+    assert heard.refusals == [
+        "assume: pod a is in the cache, so can't be assumed",
+        "forget: pod a wasn't assumed so cannot be forgotten",
+        "add: pod a was already in added state",
+    ]
+    assert (cache.generation, cache.place_of("a")) == (generation, "added")
+
+
+def test_a_pod_said_to_be_elsewhere_is_a_broken_cache() -> None:
+    cache, _, _ = make_cache(CLASSIC)
+    cache.add_node(make_node("n1"))
+    cache.add_pod(info_of(cache, make_pod("a", node="n1")))
+    with pytest.raises(CacheError) as raised:
+        cache.remove_pod(info_of(cache, make_pod("a", node="n2")))
+    assert raised.value.fatal
+
+
+def test_a_removed_node_stays_as_a_ghost_while_pods_are_on_it() -> None:
+    cache, _, heard = make_cache()
+    node = make_node("n1")
+    cache.add_node(node)
+    pod = info_of(cache, make_pod("a", node="n1"))
+    cache.add_pod(pod)
+    cache.remove_node(node)
+    ghost = cache.node("n1")
+    assert ghost is not None
+    assert ghost.node is None
+    cache.remove_pod(pod)
+    assert cache.node("n1") is None
+    # A table of nodes hears nothing of ghosts.
+    assert heard.nodes == ["set n1", "a on n1", "removed n1"]
+
+
+def test_pods_that_came_before_their_node_are_told_after_it() -> None:
+    cache, _, heard = make_cache()
+    cache.add_pod(info_of(cache, make_pod("early", node="n1")))
+    assert heard.nodes == []
+    cache.add_node(make_node("n1"))
+    assert heard.nodes == ["set n1", "early on n1"]
+
+
+def test_the_node_that_changed_last_stands_first() -> None:
+    cache, _, _ = make_cache()
+    for name in ("n1", "n2", "n3"):
+        cache.add_node(make_node(name))
+    cache.add_pod(info_of(cache, make_pod("a", node="n1")))
+    assert [info.name for info in cache.nodes()] == ["n1", "n3", "n2"]
+
+
+def test_a_snapshot_copies_only_what_changed() -> None:
+    cache, _, _ = make_cache()
+    snapshot = Snapshot()
+    for name in ("n1", "n2", "n3"):
+        cache.add_node(make_node(name))
+    assert sorted(snapshot.update(cache)) == ["n1", "n2", "n3"]
+    assert snapshot.update(cache) == []
+    cache.add_pod(info_of(cache, make_pod("a", node="n2")))
+    untouched = snapshot.node_infos["n1"]
+    assert snapshot.update(cache) == ["n2"]
+    assert snapshot.node_infos["n1"] is untouched
+    assert [len(info.pods) for info in snapshot.node_list] == [0, 1, 0]
+
+
+def test_a_snapshot_does_not_follow_the_cache() -> None:
+    cache, _, _ = make_cache()
+    snapshot = Snapshot()
+    cache.add_node(make_node("n1"))
+    snapshot.update(cache)
+    cache.add_pod(info_of(cache, make_pod("a", node="n1", cpu="1")))
+    assert snapshot.node_infos["n1"].requested_milli_cpu == 0
+
+
+def test_a_modern_snapshot_counts_the_nodes_of_an_image_as_they_are_now() -> None:
+    images = [{"names": ["app:v1"], "sizeBytes": 100}]
+    counted: dict[str, tuple[int, int]] = {}
+    for version in (CLASSIC, MODERN):
+        cache, _, _ = make_cache(version)
+        cache.add_node(make_node("n1", images=images))
+        cache.add_node(make_node("n2", images=images))
+        snapshot = Snapshot()
+        snapshot.update(cache)
+        counted[version] = snapshot.node_infos["n1"].image_states["app:v1"]
+    assert counted == {CLASSIC: (100, 1), MODERN: (100, 2)}
+
+
+def test_ports_on_every_address_conflict_with_each_address() -> None:
+    cache, _, _ = make_cache()
+    node = cache.add_node(make_node("n1"))
+    ports = [{"containerPort": 80, "hostPort": 80, "hostIP": "10.0.0.1"}]
+    pod = make_pod("a", node="n1", spec={"containers": [{"name": "c", "ports": ports}]})
+    cache.add_pod(info_of(cache, pod))
+    assert node.port_conflicts(HostPort(ip="0.0.0.0", protocol="TCP", port=80))
+    assert node.port_conflicts(HostPort(ip="10.0.0.1", protocol="TCP", port=80))
+    assert not node.port_conflicts(HostPort(ip="10.0.0.2", protocol="TCP", port=80))
+    assert not node.port_conflicts(HostPort(ip="10.0.0.1", protocol="UDP", port=80))
+
+
+def test_the_comparer_finds_each_kind_of_difference() -> None:
+    cache, _, _ = make_cache()
+    node, other = make_node("n1"), make_node("n2")
+    pod, lost = make_pod("a", node="n1"), make_pod("lost", node="n1")
+    cache.add_node(node)
+    cache.add_pod(info_of(cache, pod))
+    assert compare(cache, [node], [pod]) == []
+    subjects = [difference.subject for difference in compare(cache, [node, other], [lost])]
+    assert subjects == ["node/n2", "pod/default/a", "pod/default/lost"]
+    entry = cache.node("n1")
+    assert entry is not None
+    entry.requested_milli_cpu += 1
+    assert [str(difference) for difference in compare(cache, [node], [pod])] == [
+        "requests of node/n1: the cache has {'cpu': 1, 'memory': 0, 'pods': 1}, "
+        "the store {'cpu': 0, 'memory': 0, 'pods': 1}"
+    ]
+
+
+def test_a_pickled_cache_goes_on_where_it_was() -> None:
+    cache, _, _ = make_cache()
+    cache.add_node(make_node("n1"))
+    pod = info_of(cache, make_pod("a", cpu="1")).assigned_to("n1")
+    cache.assume_pod(pod)
+    copy: SchedulerCache = pickle.loads(pickle.dumps(cache))
+    copy.forget_pod(pod)
+    entry = copy.node("n1")
+    assert entry is not None
+    assert entry.requested_milli_cpu == 0
+    assert cache.is_assumed(pod.key)

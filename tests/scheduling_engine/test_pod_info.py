@@ -1,0 +1,169 @@
+from typing import Any
+
+import pytest
+
+from kscope.sim.quantity import QuantityError
+from scheduling.engine.pod_info import (
+    RESOURCE_RULES,
+    HostPort,
+    PodInfo,
+    host_ports,
+    is_scalar_resource_name,
+    pod_resources,
+)
+from tests.scheduling_engine.builders import make_pod
+
+MODERN, MIDDLE, CLASSIC = (RESOURCE_RULES[version] for version in ("v1.34", "v1.20", "v1.16"))
+MIB = 2**20
+
+
+def container(restart: str = "", **requests: str) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": "c", "resources": {"requests": requests}}
+    return {**made, "restartPolicy": restart} if restart else made
+
+
+def manifest(*containers: Any, init: Any = (), **spec: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [*containers], "initContainers": [*init], **spec}}
+
+
+def test_containers_add_up_and_the_biggest_init_container_counts() -> None:
+    pod = manifest(
+        container(cpu="100m", memory="1Gi"),
+        container(cpu="200m"),
+        init=[container(cpu="1", memory="10Mi")],
+    )
+    fit = pod_resources(pod, MODERN).fit
+    assert (fit.milli_cpu, fit.memory) == (1000, 1024 * MIB)
+
+
+def test_old_versions_forget_init_containers_once_the_pod_is_placed() -> None:
+    pod = manifest(container(cpu="100m"), init=[container(cpu="1")])
+    occupied = {
+        rules.version: pod_resources(pod, rules).requested.milli_cpu
+        for rules in (CLASSIC, MIDDLE, MODERN)
+    }
+    assert occupied == {"v1.16": 100, "v1.20": 1000, "v1.34": 1000}
+    assert pod_resources(pod, CLASSIC).fit.milli_cpu == 1000
+
+
+def test_a_sidecar_runs_beside_the_containers_and_later_init_containers() -> None:
+    pod = manifest(
+        container(cpu="100m"),
+        init=[container(cpu="250m"), container("Always", cpu="50m"), container(cpu="300m")],
+    )
+    assert pod_resources(pod, MODERN).fit.milli_cpu == 350
+    # Versions that know no sidecars take each for an ordinary init container.
+    assert pod_resources(pod, CLASSIC).fit.milli_cpu == 300
+
+
+def test_a_container_without_requests_counts_for_a_little_in_scores() -> None:
+    pod = manifest(container(), container(cpu="0", memory="1Mi"))
+    for rules in (CLASSIC, MIDDLE, MODERN):
+        resources = pod_resources(pod, rules)
+        assert (resources.non_zero_milli_cpu, resources.non_zero_memory) == (100, 201 * MIB)
+        assert (resources.fit.milli_cpu, resources.fit.memory) == (0, MIB)
+
+
+def test_overhead_counts_since_it_is_on_by_default() -> None:
+    pod = manifest(container(cpu="1"), overhead={"cpu": "250m", "memory": "64Mi"})
+    assert pod_resources(pod, CLASSIC).fit.milli_cpu == 1000
+    assert pod_resources(pod, MIDDLE).fit.milli_cpu == 1250
+    assert pod_resources(pod, MODERN).non_zero_milli_cpu == 1250
+    # Upstream's scorer of v1.20 adds overhead cpu in whole cores, rounded up, as if it were milli.
+    assert pod_resources(pod, MIDDLE).score_milli_cpu == 1001
+
+
+def test_old_versions_round_each_container_up_and_the_new_one_the_sum() -> None:
+    pod = manifest(container(cpu="0.5m"), container(cpu="0.5m"))
+    assert pod_resources(pod, CLASSIC).fit.milli_cpu == 2
+    assert pod_resources(pod, MODERN).fit.milli_cpu == 1
+
+
+def test_pod_level_requests_replace_those_of_the_containers() -> None:
+    pod = manifest(
+        container(cpu="100m", **{"example.com/gpu": "1"}),
+        container(cpu="100m"),
+        resources={"requests": {"cpu": "2"}},
+    )
+    resources = pod_resources(pod, MODERN)
+    assert resources.fit.milli_cpu == 2000
+    assert resources.fit.scalars == (("example.com/gpu", 1),)
+    assert (resources.non_zero_milli_cpu, resources.non_zero_memory) == (2000, 400 * MIB)
+
+
+def test_a_resized_container_counts_for_the_most_of_what_it_has_and_wants() -> None:
+    status = {"name": "c", "resources": {"requests": {"cpu": "3"}}, "allocatedResources": {}}
+    pod = {**manifest(container(cpu="1")), "status": {"containerStatuses": [status]}}
+    resources = pod_resources(pod, MODERN)
+    assert (resources.requested.milli_cpu, resources.fit.milli_cpu) == (3000, 1000)
+    infeasible = {"type": "PodResizePending", "reason": "Infeasible"}
+    status["resources"] = {"requests": {"cpu": "500m"}}
+    pod["status"]["conditions"] = [infeasible]
+    assert pod_resources(pod, MODERN).requested.milli_cpu == 500
+
+
+def test_only_scalar_resources_are_counted_beside_the_three_native_ones() -> None:
+    pod = manifest(
+        container(**{"hugepages-2Mi": "4Mi", "a.b/c": "2", "storage": "1Gi", "foo": "3"})
+    )
+    for rules in (CLASSIC, MODERN):
+        fit = pod_resources(pod, rules).fit
+        assert fit.scalars == (("a.b/c", 2), ("hugepages-2Mi", 4 * MIB))
+        assert fit.get("hugepages-2Mi") == 4 * MIB
+    assert is_scalar_resource_name("attachable-volumes-aws-ebs")
+    assert not is_scalar_resource_name("requests.a.b/c")
+
+
+def test_ports_of_sidecars_are_taken_only_where_sidecars_exist() -> None:
+    port = {"ports": [{"containerPort": 1, "hostPort": 9}, {"containerPort": 2}]}
+    pod = {
+        "spec": {
+            "containers": [port],
+            "initContainers": [{"restartPolicy": "Always", **port}, port],
+        }
+    }
+    taken = HostPort(ip="0.0.0.0", protocol="TCP", port=9)
+    assert host_ports(pod, MODERN) == (taken, taken)
+    assert host_ports(pod, CLASSIC) == (taken,)
+
+
+def test_pods_of_one_template_share_what_was_parsed() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    spec = {"affinity": {"podAffinity": required}}
+    one, two = (PodInfo(make_pod(name, cpu="1", spec=spec), MODERN) for name in ("a", "b"))
+    assert one.resources is two.resources
+    assert one.affinity is two.affinity
+    assert one.affinity.required[0].matches("default", {"app": "db"})
+    assert not one.affinity.required[0].matches("other", {"app": "db"})
+
+
+def test_match_label_keys_take_their_values_from_the_pod() -> None:
+    term = {
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "matchLabelKeys": ["hash", "absent"],
+        "mismatchLabelKeys": ["tenant"],
+        "topologyKey": "zone",
+    }
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    labels = {"hash": "1", "tenant": "x"}
+    info = PodInfo(make_pod("a", labels=labels, spec={"affinity": anti}), MODERN)
+    (parsed,) = info.affinity.required_anti
+    assert parsed.matches("default", {"app": "web", "hash": "1", "tenant": "y"})
+    assert not parsed.matches("default", {"app": "web", "hash": "2", "tenant": "y"})
+    assert not parsed.matches("default", {"app": "web", "hash": "1", "tenant": "x"})
+
+
+def test_a_newer_version_is_parsed_again_only_where_it_changed() -> None:
+    pod = make_pod("a", cpu="1")
+    info = PodInfo(pod, MODERN)
+    bound = info.updated(pod.patched({"spec": {"nodeName": "n1"}}))
+    assert bound.node_name == "n1"
+    assert bound.resources is info.resources
+    resized = {"containers": [{"name": "main", "resources": {"requests": {"cpu": "2"}}}]}
+    assert info.updated(pod.patched({"spec": resized})).resources.fit.milli_cpu == 2000
+
+
+def test_a_request_that_is_not_a_quantity_is_an_error() -> None:
+    with pytest.raises(QuantityError):
+        pod_resources(manifest(container(cpu="lots")), MODERN)

@@ -1,0 +1,221 @@
+"""Which events there are, and which of them help a pod that a plugin rejected."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.objects import ApiObject, Node, PersistentVolumeClaim, Pod
+from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
+from scheduling.engine.queue import events
+from scheduling.engine.queue.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    CLAIM_ADD,
+    NODE_ADD,
+    NODE_DELETE,
+    Action,
+    ClusterEvent,
+    classic_node_change,
+    node_scheduling_properties_change,
+    pod_scheduling_properties_change,
+)
+from scheduling.engine.queue.hints import QueueingHints
+from tests.scheduling_engine.builders import make_node, make_pod
+
+HINTS = QueueingHints()
+
+
+def helps(plugin: str, event: ClusterEvent, pod: Pod, old: Any, new: Any) -> bool:
+    return HINTS.queues(plugin, event, PodInfo(pod, RESOURCE_RULES["v1.34"]), old, new)
+
+
+def node_update(action: Action) -> ClusterEvent:
+    return ClusterEvent(events.NODE, action)
+
+
+def pod_update(action: Action) -> ClusterEvent:
+    return ClusterEvent(events.ASSIGNED_POD, action)
+
+
+def test_events_bear_the_names_of_their_version() -> None:
+    taint = node_update(Action.UPDATE_NODE_TAINT)
+    assert (taint.label, taint.classic_label) == ("NodeUpdateNodeTaint", "NodeTaintChange")
+    assert ASSIGNED_POD_ADD.label == ASSIGNED_POD_ADD.classic_label == "AssignedPodAdd"
+    assert events.TIMEOUT.label == "UnschedulableTimeout"
+
+
+def test_a_registration_for_pods_hears_of_assigned_and_unschedulable_ones() -> None:
+    registered = ClusterEvent(events.POD, Action.ADD | Action.DELETE)
+    assert registered.covers(ASSIGNED_POD_ADD)
+    assert registered.covers(events.UNSCHEDULED_POD_DELETE)
+    assert not registered.covers(pod_update(Action.UPDATE_POD_LABEL))
+    assert not registered.covers(NODE_ADD)
+
+
+def test_an_update_of_a_pod_amounts_to_what_changed() -> None:
+    old = make_pod("a", cpu="2", labels={"x": "1"})
+    smaller = make_pod("a", cpu="1", labels={"x": "2"})
+    assert [event.action for event in pod_scheduling_properties_change(smaller, old)] == [
+        Action.UPDATE_POD_LABEL,
+        Action.UPDATE_POD_SCALE_DOWN,
+    ]
+    (other,) = pod_scheduling_properties_change(make_pod("a", cpu="3", labels={"x": "1"}), old)
+    assert other == ClusterEvent(events.UNSCHEDULABLE_POD, Action.UPDATE_POD_OTHER)
+    # Nobody among the in-tree plugins listens to that.
+    assert not HINTS.registered_for(other)
+
+
+def test_an_update_of_a_node_amounts_to_what_changed() -> None:
+    old, new = make_node("n", unschedulable=True), make_node("n", cpu="8", labels={"a": "b"})
+    actions = [event.action for event in node_scheduling_properties_change(new, old)]
+    assert actions == [
+        Action.UPDATE_NODE_TAINT,
+        Action.UPDATE_NODE_ALLOCATABLE,
+        Action.UPDATE_NODE_LABEL,
+    ]
+    change = classic_node_change(new, old)
+    assert change is not None
+    assert change.classic_label == "NodeSpecUnschedulableChange"
+    assert classic_node_change(old, old) is None
+
+
+def test_a_node_helps_when_it_becomes_tolerated() -> None:
+    tainted = make_node("n", taints=[{"key": "k", "effect": "NoSchedule"}])
+    event = node_update(Action.UPDATE_NODE_TAINT)
+    pod = make_pod("a")
+    assert helps("TaintToleration", event, pod, tainted, make_node("n"))
+    assert not helps("TaintToleration", event, pod, make_node("n"), make_node("n"))
+    assert not helps("TaintToleration", NODE_ADD, pod, None, tainted)
+
+
+def test_a_node_helps_when_it_is_uncordoned() -> None:
+    event = node_update(Action.UPDATE_NODE_TAINT)
+    cordoned, open_node = make_node("n", unschedulable=True), make_node("n")
+    assert helps("NodeUnschedulable", event, make_pod("a"), cordoned, open_node)
+    assert not helps("NodeUnschedulable", event, make_pod("a"), open_node, cordoned)
+
+
+def test_a_node_helps_when_it_begins_to_match() -> None:
+    pod = make_pod("a", spec={"nodeSelector": {"disk": "ssd"}})
+    event = node_update(Action.UPDATE_NODE_LABEL)
+    plain, matching = make_node("n"), make_node("n", labels={"disk": "ssd"})
+    assert helps("NodeAffinity", event, pod, plain, matching)
+    assert helps("NodeAffinity", NODE_ADD, pod, None, matching)
+    assert not helps("NodeAffinity", event, pod, matching, matching)
+    assert not helps("NodeAffinity", event, pod, matching, plain)
+
+
+def test_a_node_helps_when_it_has_more_of_what_is_wanted() -> None:
+    pod = make_pod("a", cpu="3")
+    event = node_update(Action.UPDATE_NODE_ALLOCATABLE)
+    small, big, wide = make_node("n", cpu="2"), make_node("n"), make_node("n", memory="64Gi")
+    assert helps("NodeResourcesFit", event, pod, small, big)
+    assert not helps("NodeResourcesFit", event, pod, big, small)
+    assert not helps("NodeResourcesFit", event, pod, big, wide)
+
+
+def test_a_pod_that_leaves_its_node_frees_resources_and_its_ports() -> None:
+    def with_port(name: str, number: int, node: str = "") -> Pod:
+        ports = [{"containerPort": number, "hostPort": number}]
+        return make_pod(name, node=node, spec={"containers": [{"name": "c", "ports": ports}]})
+
+    gone, pending = make_pod("x", node="n"), make_pod("x")
+    assert helps("NodeResourcesFit", ASSIGNED_POD_DELETE, make_pod("a"), gone, None)
+    assert not helps("NodeResourcesFit", ASSIGNED_POD_DELETE, make_pod("a"), pending, None)
+    pod = with_port("a", 80)
+    assert helps("NodePorts", ASSIGNED_POD_DELETE, pod, with_port("x", 80, "n"), None)
+    assert not helps("NodePorts", ASSIGNED_POD_DELETE, pod, with_port("x", 81, "n"), None)
+
+
+def test_a_pod_that_shrinks_frees_only_what_it_gave_up() -> None:
+    event = pod_update(Action.UPDATE_POD_SCALE_DOWN)
+    old, new = make_pod("x", node="n", cpu="2"), make_pod("x", node="n", cpu="1")
+    assert helps("NodeResourcesFit", event, make_pod("a", cpu="1"), old, new)
+    assert not helps("NodeResourcesFit", event, make_pod("a", memory="1Gi"), old, new)
+
+
+@pytest.mark.parametrize(
+    ("side", "event", "expected"),
+    [
+        ("podAffinity", ASSIGNED_POD_ADD, True),
+        ("podAffinity", ASSIGNED_POD_DELETE, False),
+        ("podAntiAffinity", ASSIGNED_POD_ADD, False),
+        ("podAntiAffinity", ASSIGNED_POD_DELETE, True),
+    ],
+)
+def test_wanted_pods_help_by_coming_and_unwanted_by_going(
+    side: str, event: ClusterEvent, expected: bool
+) -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
+    spec = {"affinity": {side: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    pod = make_pod("a", spec=spec)
+    other = make_pod("x", node="n", labels={"app": "db"})
+    old, new = (None, other) if event is ASSIGNED_POD_ADD else (other, None)
+    assert helps("InterPodAffinity", event, pod, old, new) is expected
+    stranger = make_pod("x", node="n", labels={"app": "web"})
+    old, new = (None, stranger) if event is ASSIGNED_POD_ADD else (stranger, None)
+    assert not helps("InterPodAffinity", event, pod, old, new)
+
+
+def test_anti_affinity_is_helped_by_new_nodes_and_nodes_that_leave_their_domain() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    pod = make_pod("a", spec={"affinity": {"podAntiAffinity": required}})
+    moved = node_update(Action.UPDATE_NODE_LABEL)
+    zoned, bare = make_node("n", labels={"zone": "a"}), make_node("n")
+    assert helps("InterPodAffinity", NODE_ADD, pod, None, bare)
+    assert helps("InterPodAffinity", moved, pod, zoned, bare)
+    assert not helps("InterPodAffinity", moved, pod, bare, zoned)
+
+
+def test_spreading_is_helped_by_counted_pods_and_domains_that_change() -> None:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    pod = make_pod("a", spec={"topologySpreadConstraints": [constraint]})
+    counted = make_pod("x", node="n", labels={"app": "web"})
+    name = "PodTopologySpread"
+    assert helps(name, ASSIGNED_POD_DELETE, pod, counted, None)
+    assert not helps(name, ASSIGNED_POD_DELETE, pod, make_pod("x", node="n"), None)
+    relabelled = pod_update(Action.UPDATE_POD_LABEL)
+    assert helps(name, relabelled, pod, counted, make_pod("x", node="n"))
+    zoned, bare = make_node("n", labels={"zone": "a"}), make_node("n")
+    assert helps(name, NODE_ADD, pod, None, zoned)
+    assert not helps(name, NODE_ADD, pod, None, bare)
+    assert helps(name, NODE_DELETE, pod, zoned, None)
+    moved = node_update(Action.UPDATE_NODE_LABEL)
+    assert helps(name, moved, pod, zoned, make_node("n", labels={"zone": "b"}))
+    assert not helps(name, moved, pod, zoned, zoned)
+
+
+def test_a_claim_helps_only_the_pods_that_use_it() -> None:
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    pod = make_pod("a", spec={"volumes": volumes})
+
+    def claim(name: str, namespace: str = "default") -> PersistentVolumeClaim:
+        metadata = {"name": name, "namespace": namespace}
+        return PersistentVolumeClaim({"kind": "PersistentVolumeClaim", "metadata": metadata})
+
+    for plugin in ("VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"):
+        assert helps(plugin, CLAIM_ADD, pod, None, claim("data"))
+        assert not helps(plugin, CLAIM_ADD, pod, None, claim("other"))
+        assert not helps(plugin, CLAIM_ADD, pod, None, claim("data", "elsewhere"))
+
+
+def test_a_raised_attach_limit_helps() -> None:
+    def csi_node(count: int) -> ApiObject:
+        drivers = [{"name": "d", "allocatable": {"count": count}}]
+        metadata = {"name": "n"}
+        return ApiObject({"kind": "CSINode", "metadata": metadata, "spec": {"drivers": drivers}})
+
+    event = events.CSI_NODE_UPDATE
+    assert helps("NodeVolumeLimits", event, make_pod("a"), csi_node(1), csi_node(2))
+    assert not helps("NodeVolumeLimits", event, make_pod("a"), csi_node(2), csi_node(1))
+
+
+def test_a_plugin_that_registered_no_hint_is_always_helped() -> None:
+    assert helps("NodeName", NODE_ADD, make_pod("a"), None, Node(make_node("n").raw))
+    assert not helps("NodeName", NODE_DELETE, make_pod("a"), make_node("n"), None)

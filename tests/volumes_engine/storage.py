@@ -1,0 +1,178 @@
+"""A storage control plane for tests: the store, the PV controller and its neighbours."""
+
+from typing import Any
+
+from kscope.sim.latency import Latencies, Latency
+from kscope.sim.loop import EventLoop
+from kscope.sim.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, from_manifest
+from kscope.sim.recorder import Recorder
+from kscope.sim.rng import Streams
+from kscope.sim.store import ObjectStore
+from kscope.sim.units import MILLISECOND, SECOND
+from volumes.engine.external_provisioner import DriverFaults, ExternalProvisioners
+from volumes.engine.phases import protected
+from volumes.engine.ports import InformerListers, StoreVolumeApi
+from volumes.engine.protection import ClaimProtection, VolumeProtection
+from volumes.engine.provisioner import HostPathPlugin, PluginRegistry
+from volumes.engine.pv_controller import PersistentVolumeController
+from volumes.engine.writer import V1_34, ControllerRules
+
+GI = 1024**3
+Json = dict[str, Any]
+
+
+class SeenEvents:
+    """Kubernetes Events, in order."""
+
+    def __init__(self, loop: EventLoop) -> None:
+        self._loop = loop
+        self.seen: list[tuple[int, str, str, str]] = []
+
+    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
+        self.seen.append((self._loop.now, obj.id, reason, message))
+
+    @property
+    def reasons(self) -> list[str]:
+        return [reason for _, _, reason, _ in self.seen]
+
+
+class Storage:
+    def __init__(
+        self,
+        *,
+        rules: ControllerRules = V1_34,
+        watch: int = MILLISECOND,
+        provision: int = SECOND,
+        faults: DriverFaults | None = None,
+        plugins: PluginRegistry | None = None,
+        seed: int = 1,
+    ) -> None:
+        self.loop = EventLoop()
+        self.recorder = Recorder(self.loop)
+        self.store = ObjectStore(self.loop, self.recorder, seed)
+        self.events = SeenEvents(self.loop)
+        latencies: dict[str, Latency] = {
+            "provision": Latency("fixed", provision),
+            "delete_volume": Latency("fixed", provision),
+            "recycle": Latency("fixed", provision),
+        }
+        self.latencies = Latencies(latencies, Streams(seed))
+        self.listers = InformerListers(self.store, watch)
+        self.controller = PersistentVolumeController(
+            self.loop,
+            StoreVolumeApi(self.store, "pv-controller"),
+            self.listers,
+            self.events,
+            plugins=plugins or PluginRegistry([HostPathPlugin(self.latencies)]),
+            rules=rules,
+        )
+        self.listers.volume_informer.on_event(self.controller.on_volume_event)
+        self.listers.claim_informer.on_event(self.controller.on_claim_event)
+        self.claim_protection = ClaimProtection(self.loop, self.store, self.listers)
+        self.volume_protection = VolumeProtection(self.loop, self.store, self.listers)
+        self.provisioners = ExternalProvisioners(
+            self.loop, self.store, self.listers, self.events, self.latencies, faults=faults
+        )
+        self.controller.start(15 * SECOND)
+
+    def create(self, *manifests: Json) -> None:
+        for manifest in manifests:
+            self.store.create(protected(from_manifest(manifest)), by="test")
+
+    def run(self, seconds: float) -> None:
+        self.loop.run(self.loop.now + round(seconds * SECOND))
+
+    def claim(self, name: str) -> PersistentVolumeClaim:
+        found = self.store.get("PersistentVolumeClaim", f"default/{name}")
+        assert isinstance(found, PersistentVolumeClaim)
+        return found
+
+    def volume(self, name: str) -> PersistentVolume:
+        found = self.store.get("PersistentVolume", name)
+        assert isinstance(found, PersistentVolume)
+        return found
+
+    def facts(self, *objects: str) -> list[tuple[str, str]]:
+        """(kind, component) of the recorded events, of these objects or of all."""
+        return [
+            (event.kind, event.component)
+            for event in self.recorder.pending
+            if not objects or event.object in objects
+        ]
+
+
+def make_volume(
+    name: str, size: str = "1Gi", *, modes: tuple[str, ...] = ("ReadWriteOnce",), **spec: Any
+) -> Json:
+    return {
+        "kind": "PersistentVolume",
+        "apiVersion": "v1",
+        "metadata": {"name": name},
+        "spec": {"capacity": {"storage": size}, "accessModes": list(modes), **spec},
+        "status": {"phase": "Pending"},
+    }
+
+
+def make_claim(
+    name: str, size: str = "1Gi", *, modes: tuple[str, ...] = ("ReadWriteOnce",), **spec: Any
+) -> Json:
+    return {
+        "kind": "PersistentVolumeClaim",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "accessModes": list(modes),
+            "resources": {"requests": {"storage": size}},
+            "storageClassName": "",
+            **spec,
+        },
+        "status": {"phase": "Pending"},
+    }
+
+
+def make_class(name: str, provisioner: str, mode: str = "Immediate", **more: Any) -> Json:
+    return {
+        "kind": "StorageClass",
+        "apiVersion": "storage.k8s.io/v1",
+        "metadata": {"name": name},
+        "provisioner": provisioner,
+        "volumeBindingMode": mode,
+        "reclaimPolicy": "Delete",
+        **more,
+    }
+
+
+def make_pod(name: str, *claims: str, node: str = "", phase: str = "Pending") -> Json:
+    volumes = [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in claims]
+    spec: Json = {"volumes": volumes}
+    if node:
+        spec["nodeName"] = node
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": spec,
+        "status": {"phase": phase},
+    }
+
+
+def make_node(name: str, zone: str = "") -> Json:
+    labels = {"kubernetes.io/hostname": name}
+    if zone:
+        labels["topology.kubernetes.io/zone"] = zone
+    return {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "labels": labels}}
+
+
+def make_csi_node(name: str, driver: str, *keys: str) -> Json:
+    drivers = [{"name": driver, "nodeID": name, "topologyKeys": list(keys)}]
+    return {
+        "kind": "CSINode",
+        "apiVersion": "storage.k8s.io/v1",
+        "metadata": {"name": name},
+        "spec": {"drivers": drivers},
+    }
+
+
+def reachable_from(key: str, *values: str) -> Json:
+    expression = {"key": key, "operator": "In", "values": list(values)}
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}

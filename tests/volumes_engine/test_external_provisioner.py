@@ -1,0 +1,108 @@
+"""The handshake between scheduler, PV controller and an external provisioner."""
+
+import pytest
+
+from kscope.sim.errors import NotFound
+from kscope.sim.units import SECOND
+from tests.volumes_engine.storage import (
+    Storage,
+    make_claim,
+    make_class,
+    make_csi_node,
+    make_node,
+    reachable_from,
+)
+from volumes.engine.external_provisioner import DriverFaults
+from volumes.engine.phases import SELECTED_NODE
+from volumes.engine.writer import V1_20
+
+ZONE = "topology.kubernetes.io/zone"
+DRIVER = "csi.example.com"
+
+
+def two_zones(storage: Storage, mode: str) -> None:
+    for name, zone in (("node-1", "zone-1"), ("node-2", "zone-2")):
+        storage.create(make_node(name, zone), make_csi_node(name, DRIVER, ZONE))
+    storage.create(make_class("csi", DRIVER, mode), make_claim("c", "3Gi", storageClassName="csi"))
+
+
+def select(storage: Storage, node: str) -> None:
+    patch = {"metadata": {"annotations": {SELECTED_NODE: node}}}
+    storage.store.patch("PersistentVolumeClaim", "default/c", patch, by="scheduler")
+
+
+def test_a_delayed_claim_is_provisioned_where_the_scheduler_chose() -> None:
+    storage = Storage(rules=V1_20)
+    two_zones(storage, "WaitForFirstConsumer")
+    storage.run(5)
+    assert storage.store.objects("PersistentVolume") == []
+    select(storage, "node-2")
+    storage.run(2)
+    claim = storage.claim("c")
+    volume = storage.volume(f"pvc-{claim.uid}")
+    assert (claim.phase, volume.phase) == ("Bound", "Bound")
+    assert volume.spec["nodeAffinity"] == reachable_from(ZONE, "zone-2")
+    # The provisioner, not the controller, made the volume's side of the binding.
+    assert volume.annotations == {"pv.kubernetes.io/provisioned-by": DRIVER}
+    assert [r for r in storage.events.reasons if r != "WaitForFirstConsumer"] == [
+        "ExternalProvisioning",
+        "Provisioning",
+        "ExternalProvisioning",
+        "ProvisioningSucceeded",
+    ]
+
+
+def test_a_full_node_sends_the_claim_back_to_the_scheduler() -> None:
+    storage = Storage(faults=DriverFaults(full_nodes=("node-1",)))
+    two_zones(storage, "WaitForFirstConsumer")
+    storage.run(1)
+    select(storage, "node-1")
+    storage.run(2)
+    assert SELECTED_NODE not in storage.claim("c").annotations
+    assert "ProvisioningFailed" in storage.events.reasons
+    select(storage, "node-2")
+    storage.run(2)
+    assert storage.claim("c").phase == "Bound"
+
+
+def test_an_absent_driver_never_answers() -> None:
+    storage = Storage(faults=DriverFaults(absent=(DRIVER,)))
+    two_zones(storage, "Immediate")
+    storage.run(100)
+    assert storage.claim("c").phase == "Pending"
+    assert set(storage.events.reasons) == {"ExternalProvisioning"}
+
+
+def test_failures_are_tried_again_ever_more_slowly() -> None:
+    storage = Storage(faults=DriverFaults(failures={"default/c": 3}))
+    two_zones(storage, "Immediate")
+    storage.run(30)
+    failed = [at // SECOND for at, _, r, _ in storage.events.seen if r == "ProvisioningFailed"]
+    assert failed == [1, 3, 6]
+    assert storage.claim("c").phase == "Bound"
+
+
+def test_immediate_volumes_go_to_a_zone_that_the_driver_has() -> None:
+    storage = Storage()
+    two_zones(storage, "Immediate")
+    storage.run(3)
+    volume = storage.volume(storage.claim("c").volume_name)
+    assert volume.spec["nodeAffinity"] in (
+        reachable_from(ZONE, "zone-1"),
+        reachable_from(ZONE, "zone-2"),
+    )
+
+
+def test_a_released_volume_is_deleted_by_its_driver() -> None:
+    storage = Storage()
+    two_zones(storage, "Immediate")
+    storage.run(3)
+    name = storage.claim("c").volume_name
+    storage.store.delete("PersistentVolumeClaim", "default/c", by="user")
+    storage.run(0.5)
+    assert storage.volume(name).phase == "Released"
+    storage.run(2)
+    with pytest.raises(NotFound):
+        storage.volume(name)
+    storage.run(30)
+    assert storage.loop.next_at is None

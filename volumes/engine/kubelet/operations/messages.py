@@ -1,0 +1,37 @@
+"""Texts of operation errors and events. Upstream: operationexecutor/operation_executor.go, generate…"""
+
+from volumes.engine.kubelet.actual_state import AttachedVolume, MountedVolume
+from volumes.engine.kubelet.desired_state import VolumeToMount
+
+
+def simple(prefix: str, volume: str, suffix: str) -> str:
+    """The text of an Event on the pod."""
+    return f'{prefix} for volume "{volume}" {suffix}'
+
+
+def to_mount(volume: VolumeToMount, prefix: str, suffix: str) -> str:
+    """The detailed text about a volume that should be mounted for a pod."""
+    name = volume.spec.name if volume.spec.volume or volume.spec.persistent_volume else ""
+    return (
+        f'{prefix} for volume "{name}" (UniqueName: "{volume.volume_name}") '
+        f'pod "{volume.pod.name}" (UID: "{volume.pod.uid}") {suffix}'
+    )
+
+
+def mounted(volume: MountedVolume, prefix: str, suffix: str) -> str:
+    """The detailed text about a volume that is mounted for a pod."""
+    return (
+        f'{prefix} for volume "{volume.outer_name}" (UniqueName: "{volume.volume_name}") '
+        f'pod "{volume.pod_name}" (UID: "{volume.pod_uid}") {suffix}'
+    )
+
+
+def attached(volume: AttachedVolume, node: str, prefix: str, suffix: str) -> str:
+    """The detailed text about a volume that is attached to a node."""
+    name = volume.spec.name if volume.spec.volume or volume.spec.persistent_volume else ""
+    return f'{prefix} for volume "{name}" (UniqueName: "{volume.name}") on node "{node}" {suffix}'
+
+
+def error_suffix(text: str | None) -> str:
+    """What follows a prefix: the error after a colon, or nothing."""
+    return f": {text}" if text else ""
