@@ -445,7 +445,9 @@ def _json_document(text: bytes, limits: Limits) -> Document:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         if "recursion" in error.msg:
-            raise DocumentError(f"nested more than {limits.depth} levels deep", document=1) from None
+            raise DocumentError(
+                f"nested more than {limits.depth} levels deep", document=1
+            ) from None
         raise
     _check_depth(value, limits)
     return Document(1, value, text[: len(text) - len(text.lstrip())].count(b"\n") + 1)

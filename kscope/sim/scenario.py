@@ -20,7 +20,14 @@ Manifest = dict[str, Any]
 STEP_VERBS = ("create", "apply", "patch", "delete", "cordon", "uncordon")
 DEFAULT_UNTIL = 600 * SECOND
 
-_UNITS = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": SECOND // 1000, "us": 1000, "ns": 1}
+_UNITS = {
+    "h": 3600 * SECOND,
+    "m": 60 * SECOND,
+    "s": SECOND,
+    "ms": SECOND // 1000,
+    "us": 1000,
+    "ns": 1,
+}
 _DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:h|ms|m|s|us|ns))+", re.ASCII)
 _DURATION_PART = re.compile(r"([0-9]+)(?:\.([0-9]+))?(h|ms|m|s|us|ns)", re.ASCII)
 

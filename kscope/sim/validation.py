@@ -247,7 +247,9 @@ _volume_mode = one_of("Filesystem", "Block")
 _effect = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
 _preemption = one_of("PreemptLowerPriority", "Never")
 _reclaim = one_of("Retain", "Delete", "Recycle")
-_conditions = list_of(fields(("type", "status"), type=text, status=one_of("True", "False", "Unknown")))
+_conditions = list_of(
+    fields(("type", "status"), type=text, status=one_of("True", "False", "Unknown"))
+)
 
 _METADATA = fields(
     name=text,
@@ -422,9 +424,7 @@ KINDS: Mapping[str, Rule] = {
         reclaimPolicy=_reclaim,
         parameters=map_of(text),
         allowedTopologies=list_of(
-            fields(
-                matchLabelExpressions=list_of(fields(("key", "values"), key=text, values=texts))
-            )
+            fields(matchLabelExpressions=list_of(fields(("key", "values"), key=text, values=texts)))
         ),
     ),
     "PriorityClass": fields(

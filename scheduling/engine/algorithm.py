@@ -160,7 +160,8 @@ class SchedulingAlgorithm:
         verdicts = search.verdicts
         found = np.flatnonzero(verdicts.fits)
         if len(found) > wanted:
-            end = int(found[wanted - 1]) + 1
+            # Upstream stops when it meets one more than it wants, which it then leaves aside.
+            end = int(found[wanted])
             verdicts.rows = verdicts.rows[:end]
             verdicts.plugin = verdicts.plugin[:end]
             verdicts.code = verdicts.code[:end]
@@ -197,7 +198,11 @@ class SchedulingAlgorithm:
             return None
         message = aggregate([status.message for status in errors])
         return ScheduleResult(
-            search.state.pod, ERROR, message=message, search=search, statuses=statuses,
+            search.state.pod,
+            ERROR,
+            message=message,
+            search=search,
+            statuses=statuses,
             evaluated=len(search.verdicts.rows),
         )
 

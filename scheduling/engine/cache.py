@@ -164,7 +164,10 @@ class PodState:
 
 
 class SchedulerCache:
-    """Pods by uid, nodes with the one that changed last first."""
+    """Pods by uid, nodes with the one that changed last first.
+
+    `started_at` is the phase of the periodic clean-up.
+    """
 
     def __init__(
         self,
@@ -174,11 +177,13 @@ class SchedulerCache:
         listener: CacheListener | None = None,
         observer: NodeObserver | None = None,
         assume_ttl: int | None = None,
+        started_at: int = 0,
     ) -> None:
         self.rules = rules
         self.resource_rules = RESOURCE_RULES[rules.version]
         self.tree = NodeTree()
         self._clock = clock
+        self._started_at = started_at
         self._ttl = rules.assume_ttl if assume_ttl is None else assume_ttl
         self._listener = listener
         self._observer = observer
@@ -186,6 +191,8 @@ class SchedulerCache:
         self._pods: dict[str, PodState] = {}
         self._assumed: dict[str, None] = {}
         self._assumed_keys: dict[str, str] = {}
+        # The deadlines of assumed pods, which are given out in rising order.
+        self._deadlines: dict[str, int] = {}
         # Upstream's doubly linked list; the most recently changed node stands at the end.
         self._nodes: OrderedDict[str, NodeInfo] = OrderedDict()
         self._generation = 0
@@ -214,7 +221,10 @@ class SchedulerCache:
         state = self._pods.get(self._uid(info, "finish_binding"))
         if state is not None and state.assumed:
             state.binding_finished = True
-            state.deadline = self._clock.now + self._ttl if self._ttl else None
+            if self._ttl:
+                state.deadline = self._clock.now + self._ttl
+                self._deadlines.pop(info.uid, None)
+                self._deadlines[info.uid] = state.deadline
             self._tell(state.info, "finish_binding", "assumed")
 
     def forget_pod(self, info: PodInfo) -> None:
@@ -305,27 +315,24 @@ class SchedulerCache:
     def cleanup_assumed_pods(self) -> list[PodInfo]:
         """Each second: drop the assumed pods whose time is up. Returns them."""
         now = self._clock.now
-        expired = [
-            state
-            for uid in self._assumed
-            if (state := self._pods[uid]).deadline is not None and state.deadline < now
-        ]
+        expired: list[PodState] = []
+        for uid, deadline in self._deadlines.items():
+            if deadline >= now:
+                break
+            expired.append(self._pods[uid])
         for state in expired:
             self._drop(state)
             self._tell(state.info, "expire", "")
         return [state.info for state in expired]
 
     def next_expiry(self) -> int | None:
-        """The first instant at which cleanup_assumed_pods() would drop a pod; None for never."""
-        if not self._ttl:
+        """The tick at which cleanup_assumed_pods() next has something to do; None for never."""
+        deadline = next(iter(self._deadlines.values()), None)
+        if deadline is None:
             return None
-        deadlines = [
-            state.deadline
-            for uid in self._assumed
-            if (state := self._pods[uid]).deadline is not None
-        ]
         # Strictly after the deadline.
-        return min(deadlines) + 1 if deadlines else None
+        at = max(deadline + 1, self._clock.now)
+        return at + (self._started_at - at) % self.rules.clean_period
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -507,6 +514,7 @@ class SchedulerCache:
 
     def _no_longer_assumed(self, info: PodInfo) -> None:
         del self._assumed[info.uid]
+        self._deadlines.pop(info.uid, None)
         if self._assumed_keys.get(info.key) == info.uid:
             del self._assumed_keys[info.key]
 

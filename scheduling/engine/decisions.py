@@ -111,9 +111,12 @@ class Decisions:
     def _bind(self, claim_key: str, volume_name: str) -> None:
         listers = self.algorithm.handle.listers
         claim, volume = listers.claim(claim_key), listers.volume(volume_name)
-        assert claim is not None and volume is not None
+        assert claim is not None
+        assert volume is not None
         listers.put(
-            volume.patched({"spec": {"claimRef": claim_ref_of(claim)}, "status": {"phase": "Bound"}})
+            volume.patched(
+                {"spec": {"claimRef": claim_ref_of(claim)}, "status": {"phase": "Bound"}}
+            )
         )
         listers.put(
             claim.patched(
@@ -374,4 +377,3 @@ def _status_dict(status: Any) -> dict[str, Any]:
 
 def _minus_priority(pod: PodInfo) -> int:
     return -pod.priority
-

@@ -7,7 +7,7 @@ are read from the node table as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -38,12 +38,17 @@ class Refusal:
 
     @property
     def distance(self) -> tuple[int, int, float, str]:
-        """Fewest failing filters first, then what has a measure, then the smallest shortage."""
+        """Fewest obstacles first, then what has a measure, then the smallest share that is short.
+
+        Each resource that is short is an obstacle of its own.
+        """
         short = self.detail.short
         if short is None:
             return len(self.failing), 1, 0.0, self.node
-        asked = max((_asked(entry) for entry in self.detail.numbers.values()), default=0)
-        return len(self.failing), 0, short / max(asked, 1), self.node
+        shares = [_share(entry) for entry in self.detail.numbers.values()]
+        shares = [share for share in shares if share is not None]
+        obstacles = len(self.failing) + max(len(shares) - 1, 0)
+        return obstacles, 0, sum(shares) or float(short), self.node
 
 
 def summary(decision: ScheduleResult) -> Evidence:
@@ -62,8 +67,7 @@ def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
     if search is None or decision.result == SCHEDULED:
         return ()
     if not search.status.is_success:
-        plugins = (search.status.plugin,) if search.status.plugin else search.narrowed_by
-        return plugins
+        return (search.status.plugin,) if search.status.plugin else search.narrowed_by
     refused = {status.plugin: None for status in decision.statuses.values()}
     return tuple({**refused, **dict.fromkeys(search.narrowed_by)})
 
@@ -278,9 +282,7 @@ def _refused_outright(decision: ScheduleResult, attempt: int) -> Evidence:
 def _sentence(decision: ScheduleResult, nearest: Refusal) -> tuple[str, str]:
     text = nearest.detail.text
     count = decision.evaluated
-    unanimous = {
-        reason for status in decision.statuses.values() for reason in status.reasons
-    }
+    unanimous = {reason for status in decision.statuses.values() for reason in status.reasons}
     if count == 1:
         return f"Does not fit {nearest.node}, the only node looked at: {text}.", text
     if nearest.detail.short is not None:
@@ -384,5 +386,9 @@ def _lowered(pod: PodInfo, name: str, short: int) -> Evidence | None:
     return None
 
 
-def _asked(entry: Any) -> int:
-    return int(entry.get("requested", 0)) if isinstance(entry, dict) else 0
+def _share(entry: Any) -> float | None:
+    """What part of a request is missing, for one entry of a shortage; None for anything else."""
+    if not isinstance(entry, dict) or "requested" not in entry:
+        return None
+    numbers = cast("dict[str, int]", entry)
+    return numbers.get("short", 1) / max(numbers["requested"], 1)

@@ -35,7 +35,11 @@ _NOT_FEASIBLE = -1
 
 @runtime_checkable
 class RowFilter(Protocol):
-    """A local filter that can also answer for a single row in plain ints."""
+    """A local filter that can also answer without reasons, and for a single row in plain ints."""
+
+    def fits(self, state: CycleState, rows: IntArray) -> BoolArray:
+        """Which of *rows* can take the pod; as `filter`."""
+        ...
 
     def fits_row(self, state: CycleState, row: int) -> bool:
         """Whether the node at *row* can take the pod; as `filter`."""
@@ -51,6 +55,26 @@ class RowScore(Protocol):
         ...
 
 
+@runtime_checkable
+class MaySkip(Protocol):
+    """A score plugin that can tell cheaply that it would make no difference."""
+
+    def has_nothing_to_score(self, state: CycleState) -> bool:
+        """Whether every node would get the same."""
+        ...
+
+
+@dataclass(slots=True)
+class GlobalScore:
+    """A score that depends on more than its node, by the extension points it takes part in."""
+
+    plugin: ScorePlugin
+    weight: int
+    pre: PreScorePlugin | None
+    normalize: NormalizeScorePlugin | None
+    may_skip: MaySkip | None
+
+
 @dataclass(slots=True)
 class Kept:
     """The columns of one template. `masked` is the local total, -1 for rows that do not fit."""
@@ -62,11 +86,17 @@ class Kept:
     static_total: IntArray
     masked: IntArray
     # Normalised scores that differ between nodes: (plugin, weight, raw scores).
-    varying: list[tuple[ScorePlugin, int, IntArray]]
-    filters: list[FilterPlugin]
-    scores: list[tuple[ScorePlugin, int]]
+    varying: list[tuple[NormalizeScorePlugin, int, IntArray]]
+    filters: list[FilterPlugin] = field(default_factory=list[FilterPlugin])
+    row_filters: list[RowFilter] = field(default_factory=list[RowFilter])
+    scores: list[tuple[ScorePlugin, int]] = field(default_factory=list[tuple[ScorePlugin, int]])
+    row_scores: list[tuple[RowScore, int]] = field(default_factory=list[tuple[RowScore, int]])
     feasible: int = 0
-    by_row: bool = False
+
+    @property
+    def by_row(self) -> bool:
+        """Whether every plugin that is asked again can answer for a single row."""
+        return not self.filters and len(self.row_scores) == len(self.scores)
 
 
 @dataclass(slots=True)
@@ -112,14 +142,9 @@ class Caches:
             static_total=np.zeros(table.capacity, np.int64),
             masked=np.full(table.capacity, _NOT_FEASIBLE, np.int64),
             varying=[],
-            filters=[],
-            scores=[],
         )
         self._sort_filters(kept, rows)
         self._sort_scores(kept, rows)
-        kept.by_row = all(isinstance(plugin, RowFilter) for plugin in kept.filters) and all(
-            isinstance(plugin, RowScore) for plugin, _ in kept.scores
-        )
         self._recompute(kept, rows)
         return kept
 
@@ -131,6 +156,8 @@ class Caches:
                 continue
             if plugin.name in self.framework.static_names:
                 fits &= plugin.filter(kept.state, rows) == FITS
+            elif isinstance(plugin, RowFilter):
+                kept.row_filters.append(plugin)
             else:
                 kept.filters.append(plugin)
         kept.static_fits[rows] = fits
@@ -145,6 +172,8 @@ class Caches:
                 continue
             if plugin.name not in self.framework.static_names:
                 kept.scores.append((plugin, weight))
+                if isinstance(plugin, RowScore):
+                    kept.row_scores.append((plugin, weight))
                 continue
             raw = plugin.score(kept.state, rows)
             if not isinstance(plugin, NormalizeScorePlugin):
@@ -160,20 +189,24 @@ class Caches:
 
     def _recompute(self, kept: Kept, rows: IntArray) -> None:
         """All of *rows* as columns."""
-        fits = kept.static_fits[rows]
+        fits = kept.static_fits.take(rows)
+        for row_filter in kept.row_filters:
+            fits &= row_filter.fits(kept.state, rows)
         for plugin in kept.filters:
-            fits = fits & (plugin.filter(kept.state, rows) == FITS)
-        total = kept.static_total[rows]
+            fits &= plugin.filter(kept.state, rows) == FITS
+        total = kept.static_total.take(rows)
         for plugin, weight in kept.scores:
-            total = total + plugin.score(kept.state, rows) * weight
-        before = int(np.count_nonzero(kept.masked[rows] >= 0))
-        kept.masked[rows] = np.where(fits, total, _NOT_FEASIBLE)
+            scores = plugin.score(kept.state, rows)
+            total += scores if weight == 1 else scores * weight
+        before = int(np.count_nonzero(kept.masked.take(rows) >= 0))
+        total[~fits] = _NOT_FEASIBLE
+        kept.masked[rows] = total
         kept.feasible += int(np.count_nonzero(fits)) - before
 
     def _renew(self, kept: Kept, rows: list[int]) -> None:
         if not kept.by_row or len(rows) > _FEW_ROWS:
-            active = [row for row in rows if self.framework.handle.table.nodes[row] is not None]
-            self._recompute(kept, np.array(active, np.int64))
+            # Rows of nodes that are gone are not among them: that changes the generation.
+            self._recompute(kept, np.array(rows, np.int64))
             return
         for row in rows:
             score = self._row(kept, row)
@@ -185,14 +218,12 @@ class Caches:
         if not kept.static_fits[row]:
             return _NOT_FEASIBLE
         state = kept.state
-        for plugin in kept.filters:
-            assert isinstance(plugin, RowFilter)
-            if not plugin.fits_row(state, row):
+        for row_filter in kept.row_filters:
+            if not row_filter.fits_row(state, row):
                 return _NOT_FEASIBLE
-        total = int(kept.static_total[row])
-        for plugin, weight in kept.scores:
-            assert isinstance(plugin, RowScore)
-            total += plugin.score_row(state, row) * weight
+        total = kept.static_total.item(row)
+        for row_score, weight in kept.row_scores:
+            total += row_score.score_row(state, row) * weight
         return total
 
 
@@ -217,8 +248,21 @@ class FastPath:
         self._global_pre_filters = [
             plugin for plugin in plugins.pre_filter if plugin.name not in framework.local_names
         ]
+        self._without_volumes = [
+            plugin
+            for plugin in self._global_pre_filters
+            if plugin.name not in framework.volume_names
+        ]
         self._global_scores = [
-            (plugin, weight) for plugin, weight in plugins.score if not plugin.is_local
+            GlobalScore(
+                plugin,
+                weight,
+                plugin if isinstance(plugin, PreScorePlugin) else None,
+                plugin if isinstance(plugin, NormalizeScorePlugin) else None,
+                plugin if isinstance(plugin, MaySkip) else None,
+            )
+            for plugin, weight in plugins.score
+            if not plugin.is_local
         ]
 
     def choose(
@@ -228,7 +272,11 @@ class FastPath:
 
         *order* is looked at from *start* on, round and round, until *wanted* rows were found.
         """
-        for plugin in self._global_pre_filters:
+        pre_filters = self._global_pre_filters
+        if not state.pod.pod.volumes:
+            pre_filters = self._without_volumes
+            state.skip_filter |= self._framework.volume_names
+        for plugin in pre_filters:
             code = plugin.pre_filter(state).status.code
             if code is Code.SKIP:
                 state.skip_filter.add(plugin.name)
@@ -240,12 +288,10 @@ class FastPath:
         filters = [p for p in self._global_filters if p.name not in state.skip_filter]
         if state.template.named_nodes is not None:
             return None
-        simple = not filters and not kept.varying and not self._global_scores_active(state, kept)
+        simple = not filters and not kept.varying and not self._has_global_scores(state)
         if simple and kept.feasible <= wanted and len(order) == len(self._table):
             masked = kept.masked
-            return FastChoice(
-                np.flatnonzero(masked == masked.max()), kept.feasible, len(order)
-            )
+            return FastChoice(np.flatnonzero(masked == masked.max()), kept.feasible, len(order))
         feasible, evaluated = self._search(state, kept, filters, order, start, wanted)
         if len(feasible) == 0:
             return None
@@ -254,11 +300,11 @@ class FastPath:
             total = self._add_rest(state, kept, feasible, total)
         return FastChoice(feasible[total == total.max()], len(feasible), evaluated)
 
-    def _global_scores_active(self, state: CycleState, kept: Kept) -> bool:
+    def _has_global_scores(self, state: CycleState) -> bool:
         """Whether any global score might differ; asked cheaply, answered for sure later."""
         return any(
-            not (isinstance(plugin, MaySkip) and plugin.has_nothing_to_score(state))
-            for plugin, _ in self._global_scores
+            score.may_skip is None or not score.may_skip.has_nothing_to_score(state)
+            for score in self._global_scores
         )
 
     def _search(
@@ -275,21 +321,21 @@ class FastPath:
         if wanted >= count:
             rows = order if start == 0 else np.roll(order, -start)
             return self._passing(state, kept, filters, rows), count
+        # Upstream stops when it meets one more than it wants, which it then leaves aside.
         found: list[IntArray] = []
-        missing, seen = wanted, 0
+        missing, seen = wanted + 1, 0
         while missing and seen < count:
             step = min(max(missing, 64), count - seen)
             places = np.arange(start + seen, start + seen + step) % count
-            rows = self._passing(state, kept, filters, order[places])
+            looked_at = order[places]
+            rows = self._passing(state, kept, filters, looked_at)
             if len(rows) >= missing:
-                last = rows[missing - 1]
-                seen += int(np.flatnonzero(order[places] == last)[0]) + 1
-                found.append(rows[:missing])
-                missing = 0
+                seen += int(np.flatnonzero(looked_at == rows[missing - 1])[0])
+                rows, missing = rows[: missing - 1], 0
             else:
-                found.append(rows)
                 missing -= len(rows)
                 seen += step
+            found.append(rows)
         return np.concatenate(found), seen
 
     def _passing(
@@ -302,29 +348,15 @@ class FastPath:
             rows = rows[plugin.filter(state, rows) == FITS]
         return rows
 
-    def _add_rest(
-        self, state: CycleState, kept: Kept, rows: IntArray, total: IntArray
-    ) -> IntArray:
+    def _add_rest(self, state: CycleState, kept: Kept, rows: IntArray, total: IntArray) -> IntArray:
         """Add what is normalised over the feasible rows."""
         for plugin, weight, raw in kept.varying:
-            assert isinstance(plugin, NormalizeScorePlugin)
             total = total + plugin.normalize(state, rows, raw[rows]) * weight
-        for plugin, weight in self._global_scores:
-            if isinstance(plugin, PreScorePlugin) and (
-                plugin.pre_score(state, rows).code is Code.SKIP
-            ):
+        for one in self._global_scores:
+            if one.pre is not None and one.pre.pre_score(state, rows).code is Code.SKIP:
                 continue
-            scores = plugin.score(state, rows)
-            if isinstance(plugin, NormalizeScorePlugin):
-                scores = plugin.normalize(state, rows, scores)
-            total = total + scores * weight
+            scores = one.plugin.score(state, rows)
+            if one.normalize is not None:
+                scores = one.normalize.normalize(state, rows, scores)
+            total = total + scores * one.weight
         return total
-
-
-@runtime_checkable
-class MaySkip(Protocol):
-    """A score plugin that can tell cheaply that it would make no difference."""
-
-    def has_nothing_to_score(self, state: CycleState) -> bool:
-        """Whether every node would get the same."""
-        ...

@@ -132,6 +132,8 @@ class Plugin:
     name: ClassVar[str] = ""
     is_local: ClassVar[bool] = False
     is_static: ClassVar[bool] = False
+    # Takes part only for pods that have volumes.
+    needs_volumes: ClassVar[bool] = False
 
 
 @runtime_checkable

@@ -55,6 +55,10 @@ class Listers:
         """Every object of that kind."""
         return iter(self._objects.get(kind, {}).values())
 
+    def has(self, kind: str) -> bool:
+        """Whether there is any object of that kind."""
+        return bool(self._objects.get(kind))
+
     def in_namespace(self, kind: str, namespace: str) -> Iterator[ApiObject]:
         """Every object of that kind in that namespace."""
         return (obj for obj in self.all(kind) if obj.namespace == namespace)

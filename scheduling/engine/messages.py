@@ -36,7 +36,6 @@ def aggregate(errors: list[str]) -> str:
     for error in errors:
         unique[error] = unique.get(error, 0) + 1
     parts = [
-        f"{text} (repeated {count} times)" if count > 1 else text
-        for text, count in unique.items()
+        f"{text} (repeated {count} times)" if count > 1 else text for text, count in unique.items()
     ]
     return parts[0] if len(parts) == 1 else f"[{', '.join(parts)}]"

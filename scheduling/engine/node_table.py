@@ -132,8 +132,8 @@ class NodeTable:
         self._resource_index: dict[str, int] = {name: i for i, name in enumerate(_NATIVE)}
         self.allocatable: Columns = np.zeros((len(_NATIVE), self._capacity), np.int64)
         self.requested: Columns = np.zeros((len(_NATIVE), self._capacity), np.int64)
-        self.scored_cpu: IntArray = np.zeros(self._capacity, np.int64)
-        self.scored_memory: IntArray = np.zeros(self._capacity, np.int64)
+        # Requested cpu and memory with defaults for what requests none, for the scores.
+        self.scored: Columns = np.zeros((2, self._capacity), np.int64)
         self.pod_count: IntArray = np.zeros(self._capacity, np.int64)
         self.allowed_pods: IntArray = np.zeros(self._capacity, np.int64)
         self.unschedulable: BoolArray = np.zeros(self._capacity, np.bool_)
@@ -413,8 +413,7 @@ class NodeTable:
         self.images.extend({} for _ in range(more))
         self.allocatable = np.pad(self.allocatable, ((0, 0), (0, more)))
         self.requested = np.pad(self.requested, ((0, 0), (0, more)))
-        self.scored_cpu = np.pad(self.scored_cpu, (0, more))
-        self.scored_memory = np.pad(self.scored_memory, (0, more))
+        self.scored = np.pad(self.scored, ((0, 0), (0, more)))
         self.pod_count = np.pad(self.pod_count, (0, more))
         self.allowed_pods = np.pad(self.allowed_pods, (0, more))
         self.unschedulable = np.pad(self.unschedulable, (0, more))
@@ -456,8 +455,8 @@ class NodeTable:
         for name, amount in held.scalars:
             index = self.resource(name)
             self.requested[index, row] += delta * amount
-        self.scored_cpu[row] += delta * resources.non_zero_milli_cpu
-        self.scored_memory[row] += delta * resources.non_zero_memory
+        self.scored[CPU, row] += delta * resources.non_zero_milli_cpu
+        self.scored[MEMORY, row] += delta * resources.non_zero_memory
         self.pod_count[row] += delta
         if pod.ports:
             if delta > 0:

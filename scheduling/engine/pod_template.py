@@ -122,7 +122,11 @@ class TemplateRegistry:
 
     def of(self, pod: PodInfo) -> PodTemplate:
         """The template of *pod*, parsed when it is the first of its kind."""
-        key = _essence(pod)
+        # The bytes go with the manifest from version to version, as long as the spec does.
+        derived = pod.pod.template
+        key: bytes | None = derived.get("scheduling_essence")
+        if key is None:
+            key = derived["scheduling_essence"] = _essence(pod)
         template = self.known.get(key)
         if template is None:
             template = self.known[key] = _parse(pod, len(self.known))
@@ -155,6 +159,7 @@ def _parse(pod: PodInfo, number: int) -> PodTemplate:
     affinity: Manifest = spec.get("affinity") or {}
     node_affinity: Manifest = affinity.get("nodeAffinity") or {}
     required: Manifest | None = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    node_selector: dict[str, str] = spec.get("nodeSelector") or {}
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
     images = [container.get("image") or "" for container in containers]
     for volume in spec.get("volumes") or ():
@@ -166,7 +171,7 @@ def _parse(pod: PodInfo, number: int) -> PodTemplate:
         node_name=spec.get("nodeName") or "",
         tolerations=parse_tolerations(spec),
         required_affinity=RequiredNodeAffinity(
-            node_selector=tuple(sorted((spec.get("nodeSelector") or {}).items())),
+            node_selector=tuple(sorted(node_selector.items())),
             terms=None if required is None else NodeSelector.parse(required),
         ),
         preferred_nodes=_preferred_nodes(node_affinity),
@@ -218,7 +223,7 @@ def _named_nodes(required: Manifest | None) -> frozenset[str] | None:
         names: set[str] | None = None
         for requirement in term.get("matchFields") or ():
             if requirement.get("key") == "metadata.name" and requirement.get("operator") == "In":
-                values = set(requirement.get("values") or ())
+                values = {str(value) for value in requirement.get("values") or ()}
                 names = values if names is None else names & values
         if names is None:
             return None

@@ -78,9 +78,7 @@ class Evaluator:
         self._listers = handle.listers
         self._rules = rules
 
-    def preempt(
-        self, search: Search, nominated: Nominated, nominated_node: str = ""
-    ) -> Preemption:
+    def preempt(self, search: Search, nominated: Nominated, nominated_node: str = "") -> Preemption:
         """Find victims for the pod that *search* found no node for."""
         pod = search.state.pod
         refusal = self._not_eligible(search, nominated_node)
@@ -199,16 +197,12 @@ class Evaluator:
             victims.sort(key=importance)
         return Candidate(row, self._table.name(row), victims, reprieved, violations)
 
-    def _take_off(
-        self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]
-    ) -> None:
+    def _take_off(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
         self._table.remove_pod(row, pod.key)
         self._framework.update_state(state, pod, row, -1)
         off[pod.key] = pod
 
-    def _put_back(
-        self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]
-    ) -> None:
+    def _put_back(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
         self._table.add_pod(row, pod)
         self._framework.update_state(state, pod, row, 1)
         del off[pod.key]

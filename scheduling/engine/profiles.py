@@ -15,8 +15,8 @@ from scheduling.engine.framework import (
     ScorePlugin,
 )
 from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
 from scheduling.engine.plugins.scheduling_gates import SchedulingGates
+from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
 from scheduling.engine.preemption import PreemptionRules
 from scheduling.engine.registry import factory_of
 from scheduling.engine.runtime import Framework, PluginSet
@@ -39,9 +39,7 @@ class Profile:
     version: str
     filters: tuple[str, ...]
     scores: tuple[tuple[str, int], ...]
-    arguments: Mapping[str, Mapping[str, Any]] = field(
-        default_factory=dict[str, Mapping[str, Any]]
-    )
+    arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     percentage: int = 0
     preemption: PreemptionRules = field(default_factory=PreemptionRules)
     # v1.16 speaks of predicates: errors end the cycle, and messages are put together differently.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
 import numpy as np
 
 from scheduling.engine.framework import (
@@ -109,6 +110,7 @@ class Framework:
         self.plugins = plugins
         everything = plugins.by_name.values()
         self.local_names = frozenset(p.name for p in everything if p.is_local)
+        self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
         self.static_names = frozenset(p.name for p in everything if p.is_static)
         self._extensions: list[PreFilterExtensions] = [
             plugin for plugin in plugins.filter if isinstance(plugin, PreFilterExtensions)
@@ -157,7 +159,11 @@ class Framework:
         """
         names: frozenset[str] | None = None
         narrowed: list[str] = []
+        has_volumes = bool(state.pod.pod.volumes)
         for plugin in self.plugins.pre_filter:
+            if plugin.name in self.volume_names and not has_volumes:
+                state.skip_filter.add(plugin.name)
+                continue
             result = plugin.pre_filter(state)
             if result.status.code is Code.SKIP:
                 state.skip_filter.add(plugin.name)

@@ -5,6 +5,7 @@ while the next pod is tried, or the failure handling. Upstream: pkg/scheduler/sc
 eventhandlers.go.
 """
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from kscope.sim.errors import ApiError, NotFound, SimError
@@ -23,11 +24,13 @@ from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summ
 from scheduling.engine.framework import PodVolumes as PodVolumePlan
 from scheduling.engine.gauges import NodeGauges
 from scheduling.engine.handle import Handle
+from scheduling.engine.listers import Listers
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import Candidate
 from scheduling.engine.profiles import Profile
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.events import ClusterEvent
+from scheduling.engine.queue.hints import HintWorld, QueueingHints
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.rules import QUEUE_RULES
 from scheduling.engine.queue.scheduling_queue import QueueProfile, SchedulingQueue
@@ -72,6 +75,17 @@ class Binding:
         self.scheduler.volumes_done(self, error)
 
 
+class ListedWorld(HintWorld):
+    """What queueing hints ask about the cluster, out of the scheduler's informers."""
+
+    def __init__(self, listers: Listers) -> None:
+        self._listers = listers
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        """See HintWorld."""
+        return self._listers.namespace_labels(namespace)
+
+
 class Scheduler:
     """The scheduler called *name*; it minds the pods that ask for it and every node."""
 
@@ -105,11 +119,17 @@ class Scheduler:
         self.gauges = NodeGauges()
         self.handle = Handle()
         self.algorithm = SchedulingAlgorithm(profile, self.handle, ties=ties)
+        self._planner = self.algorithm.framework.volume_binding
         self.cache = SchedulerCache(loop, CACHE_RULES[profile.version], observer=self)
         self.queue = SchedulingQueue(
             QUEUE_RULES[profile.version],
             loop,
-            profiles={name: QueueProfile(pre_enqueue=profile.pre_enqueue())},
+            profiles={
+                name: QueueProfile(
+                    pre_enqueue=profile.pre_enqueue(),
+                    hints=QueueingHints(world=ListedWorld(self.handle.listers)),
+                )
+            },
             listener=self,
             started_at=loop.now,
         )
@@ -200,14 +220,7 @@ class Scheduler:
             return
         old = cast("Node", event.old)
         self.cache.update_node(node)
-        for change in self._node_changes(node, old):
-            self.queue.move_all_to_active_or_backoff(change, old, node)
-
-    def _node_changes(self, node: Node, old: Node) -> list[ClusterEvent]:
-        if self.queue.rules.hints:
-            return cluster_events.node_scheduling_properties_change(node, old)
-        change = cluster_events.classic_node_change(node, old)
-        return [] if change is None else [change]
+        self.queue.node_updated(old, node)
 
     def _observe_other(self, event: WatchEvent) -> None:
         obj = event.new
@@ -242,7 +255,8 @@ class Scheduler:
             self.queue.done(queued.pod_info.uid)
             self._end_cycle()
             return
-        decision = self.algorithm.schedule(queued.pod_info)
+        eager = len(self.handle.table) <= EAGER_EVIDENCE_NODES
+        decision = self.algorithm.schedule(queued.pod_info, explain=eager)
         if decision.result == UNSCHEDULABLE:
             self.algorithm.preempt(decision)
         duration = self._latencies.draw("schedule")
@@ -306,14 +320,16 @@ class Scheduler:
         self._start_binding(binding)
 
     def _plan(self, decision: ScheduleResult) -> PodVolumePlan:
-        planner = self.algorithm.framework.volume_binding
-        if planner is None or decision.search is None:
+        planner = self._planner
+        if planner is None or decision.search is None or not decision.pod.pod.claim_names:
             return PodVolumePlan()
         return planner.plan(decision.search.state, decision.row)
 
     # The binding cycle: on its own from here, while the next pods are tried
 
     def _start_binding(self, binding: Binding) -> None:
+        # From here no event can bring the pod back to the queue, only a failure.
+        self.queue.done(binding.info.uid)
         if binding.volumes is None:
             self._loop.call_after(self._latencies.draw("bind"), self._bind, binding)
         else:
@@ -342,7 +358,6 @@ class Scheduler:
             return
         pod = binding.info.pod
         self.cache.finish_binding(binding.info)
-        self.queue.done(binding.info.uid)
         scheduled = {"type": "PodScheduled", "status": "True"}
         scheduled["lastTransitionTime"] = timestamp(self._loop.now)
         try:

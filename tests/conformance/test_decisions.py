@@ -60,7 +60,7 @@ def _decided(path: Path, profile: str) -> dict[str, Any]:
 def _check(path: Path, profile: str) -> None:
     expected, actual = json.loads(path.with_suffix(".json").read_text()), _decided(path, profile)
     attempts = {(one["pod"], one["attempt"]): one for one in actual["attempts"]}
-    assert list(attempts) and len(attempts) == len(expected["attempts"])
+    assert len(attempts) == len(expected["attempts"])
     for wanted in expected["attempts"]:
         key = wanted["pod"], wanted["attempt"]
         got = attempts[key]

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -331,7 +332,7 @@ def _comparable(call: str, results: list[Any]) -> list[Any]:
 
 
 _TABLE_TESTS = ("TestPodTimestamp", "TestPendingPodsMetric", "TestIncomingPodsMetrics")
-# Two threads, of which one waits in Pop; ours does not block, and cannot be closed.
+# Two threads, of which one waits in Pop: what is left of them is below.
 _BLOCKING = ("TestPriorityQueue_Pop", "TestSchedulingQueue_Close")
 _MAP_TEST = "TestUnschedulablePodsMap"
 _FLOW_TEST = "TestBackOffFlow"
@@ -357,6 +358,23 @@ def test_v1_20_queue_passes_the_upstream_test(case: Json) -> None:
         if real_clock:
             driver.clock.now += MICROSECOND
         driver.run(step)
+
+
+def test_v1_20_pop_gives_what_was_added_and_does_not_wait() -> None:
+    """TestPriorityQueue_Pop and TestSchedulingQueue_Close, without the second thread."""
+    queue = V120Driver().queue
+    assert queue.pop() is None
+    info = queue.add(pod({"metadata": {"name": "mpp", "namespace": "ns2", "uid": "mppns2"}}))
+    assert queue.pop() is info
+    assert (info.attempts, queue.scheduling_cycle) == (1, 1)
+    assert queue.pop() is None
+
+
+def test_v1_20_queue_takes_its_backoff_from_the_configuration() -> None:
+    """TestPriorityQueue_NewWithOptions: an initial backoff of 2 s, at most 20 s."""
+    rules = replace(QUEUE_RULES["v1.20"], initial_backoff=2 * SECOND, max_backoff=20 * SECOND)
+    durations = [backoff_duration(failures, rules) // SECOND for failures in range(1, 7)]
+    assert durations == [2, 4, 8, 16, 20, 20]
 
 
 def test_v1_20_backoff_flows_as_upstream() -> None:

@@ -87,7 +87,7 @@ def test_an_unconfirmed_pod_expires_in_old_versions_only() -> None:
         cache.assume_pod(pod)
         assert cache.next_expiry() is None
         cache.finish_binding(pod)
-        assert cache.next_expiry() == (30 * SECOND + 1 if expires else None)
+        assert cache.next_expiry() == (31 * SECOND if expires else None)
         clock.now = 30 * SECOND
         assert cache.cleanup_assumed_pods() == []
         clock.now += 1

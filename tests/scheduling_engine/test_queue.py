@@ -7,7 +7,15 @@ from kscope.sim.objects import Pod
 from kscope.sim.units import MINUTE, SECOND
 from scheduling.engine.framework import SUCCESS, Code, Status
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.queue.events import ASSIGNED_POD_DELETE, NODE_ADD, VOLUME_ADD
+from scheduling.engine.queue.events import (
+    ASSIGNED_POD_DELETE,
+    NODE_ADD,
+    NODE_DELETE,
+    VOLUME_ADD,
+    Action,
+    ClusterEvent,
+)
+from scheduling.engine.queue.hints import IN_TREE_HINTS, HintWorld, QueueingHints, Registration
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.rules import QUEUE_RULES
 from scheduling.engine.queue.scheduling_queue import QueueProfile, SchedulingQueue
@@ -361,6 +369,62 @@ def test_a_deleted_pod_is_nowhere_and_not_nominated() -> None:
     queue.delete(pod)
     assert queue.place_of(pod.key) == ""
     assert queue.nominator.pods_for_node("n1") == []
+
+
+def test_old_versions_have_no_handler_for_a_removed_node() -> None:
+    for version, place in ((CLASSIC, "unschedulable"), (MODERN, "active")):
+        queue, clock, _ = make_queue(version)
+        constraint = {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+        queue.add(make_pod("a", spec={"topologySpreadConstraints": [constraint]}))
+        fail(queue, "PodTopologySpread")
+        clock.now = MINUTE
+        node = make_node("n1", labels={"zone": "a"})
+        queue.move_all_to_active_or_backoff(NODE_DELETE, node, None)
+        assert queue.place_of("default/a") == place
+
+
+def test_an_old_version_takes_any_node_update_for_a_move_when_nobody_waits() -> None:
+    queue, _, _ = make_queue(CLASSIC)
+    node = make_node("n1")
+    queue.add(make_pod("a"))
+    info = queue.pop()
+    assert info is not None
+    queue.node_updated(node, node)
+    queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle)
+    assert queue.place_of(info.key) == "backoff"
+
+
+def test_a_node_update_moves_pods_only_by_what_changed() -> None:
+    for version in (CLASSIC, MODERN):
+        queue, clock, moves = make_queue(version)
+        queue.add(make_pod("a", cpu="4"))
+        fail(queue, "NodeResourcesFit")
+        clock.now = MINUTE
+        small = make_node("n1", cpu="2")
+        queue.node_updated(small, small)
+        assert queue.place_of("default/a") == "unschedulable"
+        queue.node_updated(small, make_node("n1"))
+        assert queue.place_of("default/a") == "active"
+        named = {CLASSIC: "NodeAllocatableChange", MODERN: "NodeUpdateNodeAllocatable"}
+        assert moves.seen[-1][3] == named[version]
+
+
+def test_a_plugin_of_ones_own_says_which_events_help() -> None:
+    clock = ManualClock()
+    listens = Registration(ClusterEvent("example.com/Widget", Action.ADD), is_named_after_pod)
+    hints = QueueingHints({**IN_TREE_HINTS, "Widgets": (listens,)})
+    queue = SchedulingQueue(QUEUE_RULES[MODERN], clock, profiles={"": QueueProfile(hints=hints)})
+    queue.add(make_pod("a"))
+    fail(queue, "Widgets")
+    clock.now = MINUTE
+    for widget, place in (("b", "unschedulable"), ("a", "active")):
+        event = ClusterEvent("example.com/Widget", Action.ADD)
+        queue.move_all_to_active_or_backoff(event, None, make_node(widget))
+        assert queue.place_of("default/a") == place
+
+
+def is_named_after_pod(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
+    return new.name == pod.pod.name
 
 
 def test_lanes_are_listed_in_order_with_their_sort_keys() -> None:

@@ -9,7 +9,9 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.rng import Streams
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import MILLISECOND, SECOND
+from volumes.engine.expansion import ExpandController, ExternalResizers
 from volumes.engine.external_provisioner import DriverFaults, ExternalProvisioners
+from volumes.engine.kubernetes_events import SpamFilter
 from volumes.engine.phases import protected
 from volumes.engine.ports import InformerListers, StoreVolumeApi
 from volumes.engine.protection import ClaimProtection, VolumeProtection
@@ -62,9 +64,10 @@ class Storage:
             self.loop,
             StoreVolumeApi(self.store, "pv-controller"),
             self.listers,
-            self.events,
+            SpamFilter(self.loop, self.events),
             plugins=plugins or PluginRegistry([HostPathPlugin(self.latencies)]),
             rules=rules,
+            answer_delay=2 * MILLISECOND,
         )
         self.listers.volume_informer.on_event(self.controller.on_volume_event)
         self.listers.claim_informer.on_event(self.controller.on_claim_event)
@@ -72,6 +75,16 @@ class Storage:
         self.volume_protection = VolumeProtection(self.loop, self.store, self.listers)
         self.provisioners = ExternalProvisioners(
             self.loop, self.store, self.listers, self.events, self.latencies, faults=faults
+        )
+        self.expander = ExpandController(self.loop, self.listers, self.events)
+        self.resizers = ExternalResizers(
+            self.loop,
+            self.store,
+            self.listers,
+            self.events,
+            self.events,
+            self.latencies,
+            faults.absent if faults else (),
         )
         self.controller.start(15 * SECOND)
 

@@ -45,7 +45,6 @@ def test_a_delayed_claim_is_provisioned_where_the_scheduler_chose() -> None:
     # The provisioner, not the controller, made the volume's side of the binding.
     assert volume.annotations == {"pv.kubernetes.io/provisioned-by": DRIVER}
     assert [r for r in storage.events.reasons if r != "WaitForFirstConsumer"] == [
-        "ExternalProvisioning",
         "Provisioning",
         "ExternalProvisioning",
         "ProvisioningSucceeded",

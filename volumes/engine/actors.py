@@ -7,9 +7,14 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import SECOND
 from volumes.engine import writer
+from volumes.engine.attach_detach import COMPONENT as ATTACH_DETACH
+from volumes.engine.attach_detach import AttachDetachController, CsiAttacher
+from volumes.engine.expansion import CONTROLLER as EXPAND_CONTROLLER
+from volumes.engine.expansion import RESIZER, ExpandController, ExternalResizers
 from volumes.engine.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
 from volumes.engine.external_provisioner import ExternalProvisioners
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.kubernetes_events import SpamFilter
 from volumes.engine.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
 from volumes.engine.ports import InformerListers, StoreVolumeApi
 from volumes.engine.protection import ClaimProtection, VolumeProtection
@@ -21,6 +26,7 @@ from volumes.engine.provisioner import (
     VolumePlugin,
 )
 from volumes.engine.pv_controller import PersistentVolumeController
+from volumes.engine.recycler import PodRecyclers
 
 PV_CONTROLLER = "pv-controller"
 KUBELET = "kubelet"
@@ -69,10 +75,11 @@ class VolumeActors:
             loop,
             StoreVolumeApi(store, PV_CONTROLLER),
             listers,
-            RecordedEvents(recorder, PV_CONTROLLER),
-            plugins=PluginRegistry(_in_tree_plugins(profile, listers, latencies)),
+            SpamFilter(loop, RecordedEvents(recorder, PV_CONTROLLER)),
+            plugins=PluginRegistry(_in_tree_plugins(profile, store, listers, latencies)),
             migration=ALL_MIGRATED if profile == "v1.34" else NO_MIGRATION,
             rules=_RULES[profile],
+            answer_delay=latencies.draw("api_write"),
         )
         listers.volume_informer.on_event(self.pv_controller.on_volume_event)
         listers.claim_informer.on_event(self.pv_controller.on_claim_event)
@@ -85,6 +92,17 @@ class VolumeActors:
             latencies,
             watch_latency=watch,
         )
+        self.expand_controller = ExpandController(
+            loop, listers, RecordedEvents(recorder, EXPAND_CONTROLLER)
+        )
+        self.resizers = ExternalResizers(
+            loop,
+            store,
+            listers,
+            RecordedEvents(recorder, RESIZER),
+            RecordedEvents(recorder, KUBELET),
+            latencies,
+        )
         self.claim_protection = ClaimProtection(loop, store, listers)
         self.volume_protection = VolumeProtection(loop, store, listers)
         self.kubelets = Kubelets(
@@ -95,13 +113,23 @@ class VolumeActors:
             events=RecordedEvents(recorder, KUBELET),
             watch_latency=watch,
         )
+        plugins = self.kubelets.volumes.plugins
+        self.attach_detach = AttachDetachController(
+            loop,
+            store,
+            recorder,
+            plugins,
+            events=RecordedEvents(recorder, ATTACH_DETACH),
+            watch_latency=watch,
+        )
+        self.csi_attacher = CsiAttacher(loop, store, plugins, watch_latency=watch)
 
 
 def _in_tree_plugins(
-    profile: str, listers: InformerListers, latencies: Latencies
+    profile: str, store: ObjectStore, listers: InformerListers, latencies: Latencies
 ) -> list[VolumePlugin]:
     """The controller's own plugins. Those of the clouds have gone to CSI by v1.34."""
-    plugins: list[VolumePlugin] = [HostPathPlugin(latencies)]
+    plugins: list[VolumePlugin] = [HostPathPlugin(latencies, PodRecyclers(store))]
     if profile != "v1.34":
         zones = NodeZones(listers.node_informer)
         plugins += [

@@ -114,6 +114,14 @@ class Delays(Protocol):
         ...
 
 
+class Recyclers(Protocol):
+    """Makes recyclers that run a pod."""
+
+    def recycler(self, volume: PersistentVolume, scrubbing: int) -> Recycler:
+        """A recycler for *volume* that takes *scrubbing* ns once its pod runs."""
+        ...
+
+
 class InstantRecycler:
     """Scrubs at once."""
 
@@ -176,8 +184,9 @@ class HostPathPlugin:
     supports_mount_options: bool = False
     can: frozenset[str] = frozenset({"provision", "delete", "recycle"})
 
-    def __init__(self, delays: Delays) -> None:
+    def __init__(self, delays: Delays, recyclers: "Recyclers | None" = None) -> None:
         self._delays = delays
+        self._recyclers = recyclers
 
     def supports(self, volume: PersistentVolume) -> bool:
         """See VolumePlugin."""
@@ -220,7 +229,10 @@ class HostPathPlugin:
 
     def recycler(self, volume: PersistentVolume) -> Recycler:
         """See VolumePlugin."""
-        return PodlessRecycler(self._delays.draw("recycle"))
+        scrubbing = self._delays.draw("recycle")
+        if self._recyclers is None:
+            return PodlessRecycler(scrubbing)
+        return self._recyclers.recycler(volume, scrubbing)
 
 
 class CloudDiskPlugin:

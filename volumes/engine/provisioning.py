@@ -186,9 +186,21 @@ class ExternalProvisioning:
         self._writer = writer
         self._claim = claim
         self._class = storage_class
+        self._message: str | None = None
 
     def step(self) -> int | None:
         """See Operation."""
+        if self._message is None:
+            self._message = self._begin()
+            # The claim's own change is heard of before the answer to the write that made it; so
+            # the sync that it causes finds this operation still running.
+            if self._writer.answer_delay:
+                return self._writer.answer_delay
+        self._writer.events.event(self._claim, NORMAL, "ExternalProvisioning", self._message)
+        return None
+
+    def _begin(self) -> str:
+        """Write the annotation; returns what to say."""
         writer, claim = self._writer, self._claim
         provisioner = self._class.provisioner
         writer.operation_started(claim.key, provisioner, "provision")
@@ -202,10 +214,8 @@ class ExternalProvisioning:
                 writer.events.event(claim, WARNING, "ProvisioningFailed", message)
                 raise ControllerError(message)
             provisioner = driver
-        claim = writer.set_claim_provisioner(claim, provisioner)
-        message = writer.rules.external_provisioning.format(provisioner)
-        writer.events.event(claim, NORMAL, "ExternalProvisioning", message)
-        return None
+        self._claim = writer.set_claim_provisioner(claim, provisioner)
+        return writer.rules.external_provisioning.format(provisioner)
 
 
 def provision_options(

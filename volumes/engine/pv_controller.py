@@ -86,9 +86,11 @@ class PersistentVolumeController(VolumeWriter):
         dynamic_provisioning: bool = True,
         claim_queue: KeyQueue | None = None,
         volume_queue: KeyQueue | None = None,
+        answer_delay: int = 0,
     ) -> None:
         super().__init__(loop, api, listers, events, plugins or PluginRegistry(), migration, rules)
         self.dynamic_provisioning = dynamic_provisioning
+        self.answer_delay = answer_delay
         self.operations = OperationRunner(loop)
         self.claim_queue: KeyQueue = claim_queue or WorkQueue(loop, self.work_claim)
         self.volume_queue: KeyQueue = volume_queue or WorkQueue(loop, self.work_volume)
@@ -104,7 +106,11 @@ class PersistentVolumeController(VolumeWriter):
             self.store_volume_update(volume)
         for claim in self.listers.claims():
             self.store_claim_update(claim)
-        self._resync_at = self._loop.now + first_resync
+        self.resync_from(self._loop.now + first_resync)
+
+    def resync_from(self, at: int) -> None:
+        """Let the resync come at *at* and every 15 s from there; only before it has come at all."""
+        self._resync_at = at
         self._arm_resync()
 
     def on_claim_event(self, event: WatchEvent) -> None:

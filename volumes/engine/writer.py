@@ -126,6 +126,8 @@ class VolumeWriter:
         self.plugins = plugins
         self.migration = migration
         self.rules = rules
+        # How long the API server takes to answer a write, in ns.
+        self.answer_delay = 0
         self.volumes = VolumeIndex()
         self.claims: dict[str, PersistentVolumeClaim] = {}
         self.operation_starts: dict[str, OperationStart] = {}

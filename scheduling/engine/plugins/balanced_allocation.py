@@ -34,7 +34,9 @@ class NodeResourcesBalancedAllocation(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         default = ({"name": "cpu"}, {"name": "memory"})
-        self._resources = [name for name, _ in resource_weights(arguments.get("resources") or default)]
+        self._resources = [
+            name for name, _ in resource_weights(arguments.get("resources") or default)
+        ]
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
         """A pod that requests none of the resources would only disturb the order."""
@@ -43,6 +45,8 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """100 minus the standard deviation of the used fractions, in percent."""
+        if self._resources == ["cpu", "memory"]:
+            return self._of_two(state, rows)
         fractions, counted = self._fractions(state, rows)
         number = counted.sum(axis=0)
         spread = np.zeros(len(rows))
@@ -51,6 +55,22 @@ class NodeResourcesBalancedAllocation(Plugin):
             spread[pair] = np.abs((fractions[0][pair] - fractions[1][pair]) / 2)
         else:
             spread = _deviation(fractions, counted, number)
+        return ((1 - spread) * MAX_NODE_SCORE).astype(np.int64)
+
+    def _of_two(self, state: CycleState, rows: IntArray) -> IntArray:
+        """cpu and memory only: the default, in as few array operations as it takes."""
+        table, fit = self._table, state.pod.resources.fit
+        shares: list[NDArray[np.float64]] = []
+        for column, amount in ((CPU, fit.milli_cpu), (MEMORY, fit.memory)):
+            allocatable = table.allocatable[column].take(rows)
+            if not allocatable.all():
+                # A missing resource leaves one fraction, which deviates from nothing.
+                return np.array([self.score_row(state, row) for row in rows.tolist()], np.int64)
+            used = table.requested[column].take(rows)
+            used += amount
+            share = used / allocatable
+            shares.append(np.minimum(share, 1.0, out=share))
+        spread = np.abs((shares[0] - shares[1]) / 2)
         return ((1 - spread) * MAX_NODE_SCORE).astype(np.int64)
 
     def score_row(self, state: CycleState, row: int) -> int:

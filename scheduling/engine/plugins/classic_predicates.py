@@ -66,6 +66,7 @@ class PodPassesBasicChecks(Plugin):
     """Claims have to exist before anything else. Upstream: podPassesBasicChecks()."""
 
     name: ClassVar[str] = names.POD_PASSES_BASIC_CHECKS
+    needs_volumes: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._listers = handle.listers
@@ -207,6 +208,7 @@ class NoDiskConflict(Plugin):
     """In-tree disks that two pods of one node may not share."""
 
     name: ClassVar[str] = names.NO_DISK_CONFLICT
+    needs_volumes: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -271,12 +273,14 @@ class MaxCSIVolumeCount(NodeVolumeLimits):
     """CSI attach limits, as later in NodeVolumeLimits."""
 
     name: ClassVar[str] = names.MAX_CSI_VOLUME_COUNT
+    needs_volumes: ClassVar[bool] = True
 
 
 class CheckVolumeBinding(Plugin):
     """Claims, with the reasons of the time; an unbound immediate claim is an error."""
 
     name: ClassVar[str] = names.CHECK_VOLUME_BINDING
+    needs_volumes: ClassVar[bool] = True
 
     _NODE_CONFLICT, _BIND_CONFLICT, _ERROR = 1, 2, 4
 
@@ -338,9 +342,7 @@ class CheckVolumeBinding(Plugin):
         claims, _ = cast("tuple[PodClaims, str]", state.data[self.name])
         if code & self._NODE_CONFLICT:
             volumes = [claim.volume_name for claim in claims.bound]
-            return Detail(
-                text=f"out of reach: {', '.join(volumes)}", numbers={"volumes": volumes}
-            )
+            return Detail(text=f"out of reach: {', '.join(volumes)}", numbers={"volumes": volumes})
         keys = [claim.key for claim in (*claims.delayed, *claims.immediate)]
         return Detail(text=f"no volume for {', '.join(keys)}", numbers={"claims": keys})
 
@@ -352,6 +354,7 @@ class NoVolumeZoneConflict(Plugin):
     """
 
     name: ClassVar[str] = names.NO_VOLUME_ZONE_CONFLICT
+    needs_volumes: ClassVar[bool] = True
 
     _CONFLICT, _ERROR = 1, 2
 
@@ -469,9 +472,7 @@ class MatchInterPodAffinity(Plugin):
         if own:
             counts = self._table.counter(PodMatcher(own)).counts
             for term in own:
-                affinity[term.topology_key] = domain_counts(
-                    self._table, term.topology_key, counts
-                )
+                affinity[term.topology_key] = domain_counts(self._table, term.topology_key, counts)
         anti: dict[str, DomainCounts] = {}
         for term in own_anti:
             counts = self._table.counter(PodMatcher((term,))).counts

@@ -51,8 +51,8 @@ class _Priority(Plugin):
         """What cpu and memory would be requested, with the defaults for what requests nothing."""
         resources = state.pod.resources
         return (
-            self._table.scored_cpu[rows] + resources.score_milli_cpu,
-            self._table.scored_memory[rows] + resources.score_memory,
+            self._table.scored[CPU].take(rows) + resources.score_milli_cpu,
+            self._table.scored[MEMORY].take(rows) + resources.score_memory,
         )
 
     def _allocatable(self, rows: IntArray) -> tuple[IntArray, IntArray]:
@@ -187,9 +187,7 @@ class ImageLocalityPriority(_Priority):
             for row in found.rows:
                 held[row] += int(found.size * (table.images[row][name] / total))
         clipped = np.clip(held[rows], MIN_THRESHOLD, MAX_CONTAINER_THRESHOLD)
-        return (
-            MAX_PRIORITY * (clipped - MIN_THRESHOLD) // (MAX_CONTAINER_THRESHOLD - MIN_THRESHOLD)
-        )
+        return MAX_PRIORITY * (clipped - MIN_THRESHOLD) // (MAX_CONTAINER_THRESHOLD - MIN_THRESHOLD)
 
 
 class NodePreferAvoidPodsPriority(_Priority):
@@ -220,8 +218,11 @@ def _avoids(text: str, owner: dict[str, Any]) -> bool:
     except orjson.JSONDecodeError:
         return False
     for entry in avoided.get("preferAvoidPods") or ():
-        controller = (entry.get("podSignature") or {}).get("podController") or {}
-        if controller.get("kind") == owner.get("kind") and controller.get("uid") == owner.get("uid"):
+        signature: dict[str, Any] = entry.get("podSignature") or {}
+        controller: dict[str, Any] = signature.get("podController") or {}
+        if controller.get("kind") == owner.get("kind") and controller.get("uid") == owner.get(
+            "uid"
+        ):
             return True
     return False
 

@@ -96,13 +96,17 @@ class InterPodAffinity(Plugin):
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Count, per domain, the pods that matter."""
         pod = state.pod
-        existing = self._existing_anti_affinity(pod)
         own = pod.affinity
+        if not (own.required or own.required_anti or self._table.has_terms(REQUIRED_ANTI_AFFINITY)):
+            return PRE_FILTER_SKIP
+        existing = self._existing_anti_affinity(pod)
         if not existing and not own.required and not own.required_anti:
             return PRE_FILTER_SKIP
         affinity_terms = resolved_terms(own.required, self._listers)
         anti_terms = resolved_terms(own.required_anti, self._listers)
-        together = self._table.counter(PodMatcher(affinity_terms)).counts if affinity_terms else None
+        together = (
+            self._table.counter(PodMatcher(affinity_terms)).counts if affinity_terms else None
+        )
         state.data[self.name] = PreFilterState(
             affinity_terms=affinity_terms,
             anti_terms=anti_terms,
@@ -238,9 +242,7 @@ class InterPodAffinity(Plugin):
         for domain in counted.affinity:
             counts, present = domain.on(self._table, at)
             if not present[0]:
-                return Detail(
-                    text=f"no label {domain.key}", numbers={"topologyKey": domain.key}
-                )
+                return Detail(text=f"no label {domain.key}", numbers={"topologyKey": domain.key})
             if counts[0] <= 0:
                 value = self._value(domain.key, row)
                 return Detail(

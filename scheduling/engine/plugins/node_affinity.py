@@ -57,9 +57,7 @@ class NodeAffinity(Plugin):
         if template.named_nodes is None:
             return PRE_FILTER_OK
         if not template.named_nodes:
-            return PreFilterResult(
-                status=Status(Code.UNRESOLVABLE, (REASON_CONFLICT,), self.name)
-            )
+            return PreFilterResult(status=Status(Code.UNRESOLVABLE, (REASON_CONFLICT,), self.name))
         return PreFilterResult(node_names=template.named_nodes)
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:

@@ -11,6 +11,7 @@ from kscope.sim import quantity
 from scheduling.engine import names
 from scheduling.engine.framework import (
     MAX_NODE_SCORE,
+    BoolArray,
     Code,
     CycleState,
     Detail,
@@ -84,6 +85,15 @@ class NodeResourcesFit(Plugin):
             return False
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
+    def fits(self, state: CycleState, rows: IntArray) -> BoolArray:
+        """`filter` without the reasons."""
+        table = self._table
+        fits = table.pod_count.take(rows) < table.allowed_pods.take(rows)
+        for column, amount in self._wanted(state.pod):
+            free = table.allocatable[column].take(rows) - table.requested[column].take(rows)
+            fits &= free >= amount
+        return fits
+
     def fits_row(self, state: CycleState, row: int) -> bool:
         """As `filter`, for one row."""
         table = self._table
@@ -106,16 +116,14 @@ class NodeResourcesFit(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """For each missing resource: asked, used, allocatable, and how much is short."""
-        wanted = [
-            pair
-            for bit, pair in enumerate(self._wanted(state.pod), 1)
-            if code >> bit & 1
-        ]
+        wanted = [pair for bit, pair in enumerate(self._wanted(state.pod), 1) if code >> bit & 1]
         return shortage(self._table, row, wanted, too_many_pods=bool(code & _TOO_MANY_PODS))
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """By strategy, with defaults for containers that request nothing."""
         resources = state.pod.resources
+        if self._is_plain and self.strategy == LEAST_ALLOCATED:
+            return self._least_allocated(state, rows)
         defaults = {CPU: resources.score_milli_cpu, MEMORY: resources.score_memory}
         total = np.zeros(len(rows), np.int64)
         weights = np.zeros(len(rows), np.int64)
@@ -138,6 +146,30 @@ class NodeResourcesFit(Plugin):
             return np.where(weights > 0, np.floor(mean + 0.5), 0).astype(np.int64)
         return np.where(weights > 0, total // np.maximum(weights, 1), 0)
 
+    def _least_allocated(self, state: CycleState, rows: IntArray) -> IntArray:
+        """cpu and memory only: the default, in as few array operations as it takes."""
+        table, resources = self._table, state.pod.resources
+        total = np.zeros(len(rows), np.int64)
+        weights = np.zeros(len(rows), np.int64)
+        for column, weight, amount in (
+            (CPU, self._plain[0], resources.score_milli_cpu),
+            (MEMORY, self._plain[1], resources.score_memory),
+        ):
+            allocatable = table.allocatable[column].take(rows)
+            free = allocatable - table.scored[column].take(rows)
+            free -= amount
+            np.maximum(free, 0, out=free)
+            free *= MAX_NODE_SCORE
+            counted = allocatable > 0
+            if counted.all():
+                free //= allocatable
+                weights += weight
+            else:
+                free //= np.maximum(allocatable, 1)
+                weights += counted * weight
+            total += free if weight == 1 else free * weight
+        return total // np.maximum(weights, 1)
+
     def score_row(self, state: CycleState, row: int) -> int:
         """As `score`, for one row."""
         if self.strategy != LEAST_ALLOCATED or not self._is_plain:
@@ -145,8 +177,8 @@ class NodeResourcesFit(Plugin):
         table, resources = self._table, state.pod.resources
         total = weights = 0
         for column, weight, amount, used in (
-            (CPU, self._plain[0], resources.score_milli_cpu, table.scored_cpu),
-            (MEMORY, self._plain[1], resources.score_memory, table.scored_memory),
+            (CPU, self._plain[0], resources.score_milli_cpu, table.scored[CPU]),
+            (MEMORY, self._plain[1], resources.score_memory, table.scored[MEMORY]),
         ):
             allocatable = table.allocatable.item(column, row)
             if allocatable == 0:
@@ -160,7 +192,9 @@ class NodeResourcesFit(Plugin):
     def _score_one(self, used: IntArray, allocatable: IntArray) -> IntArray:
         capacity = np.maximum(allocatable, 1)
         if self.strategy == LEAST_ALLOCATED:
-            return np.where(used > allocatable, 0, (allocatable - used) * MAX_NODE_SCORE // capacity)
+            return np.where(
+                used > allocatable, 0, (allocatable - used) * MAX_NODE_SCORE // capacity
+            )
         if self.strategy == MOST_ALLOCATED:
             return np.minimum(used, allocatable) * MAX_NODE_SCORE // capacity
         utilization = np.where(
@@ -228,8 +262,4 @@ def broken_linear(shape: list[tuple[int, int]], values: IntArray) -> IntArray:
 
 
 def _scored(table: NodeTable, column: int) -> IntArray:
-    if column == CPU:
-        return table.scored_cpu
-    if column == MEMORY:
-        return table.scored_memory
-    return table.requested[column]
+    return table.scored[column] if column <= MEMORY else table.requested[column]

@@ -32,6 +32,7 @@ class NodeVolumeLimits(Plugin):
     """Refuses nodes whose CSI drivers could not attach the pod's volumes too."""
 
     name: ClassVar[str] = names.NODE_VOLUME_LIMITS
+    needs_volumes: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -129,7 +130,8 @@ def _limits(listers: Listers, node_name: str) -> dict[str, int]:
         return {}
     limits: dict[str, int] = {}
     for driver in csi_node.spec.get("drivers") or ():
-        count = (driver.get("allocatable") or {}).get("count")
+        allocatable: dict[str, Any] = driver.get("allocatable") or {}
+        count = allocatable.get("count")
         if count is not None:
             limits[driver["name"]] = int(count)
     return limits

@@ -28,9 +28,9 @@ from scheduling.engine.framework import (
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import Codes, NodeTable, PodMatcher
+from scheduling.engine.plugins.taint_toleration import untolerated
 from scheduling.engine.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.pod_template import PodTemplate, SpreadConstraint
-from scheduling.engine.plugins.taint_toleration import untolerated
 
 REASON_SKEW = "node(s) didn't match pod topology spread constraints"
 REASON_LABEL = f"{REASON_SKEW} (missing required label)"
@@ -38,6 +38,7 @@ REASON_LABEL = f"{REASON_SKEW} (missing required label)"
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
+_EVERYTHING = LabelSelector()
 _SYSTEM_DEFAULTS = (
     SpreadConstraint(max_skew=3, topology_key=HOSTNAME, is_hard=False, selector=None),
     SpreadConstraint(max_skew=5, topology_key=ZONE, is_hard=False, selector=None),
@@ -81,9 +82,9 @@ class PodTopologySpread(Plugin):
         self._table = handle.table
         self._listers = handle.listers
         self._system_defaulted = (arguments.get("defaultingType") or "System") == "System"
-        self._defaults = (
-            _SYSTEM_DEFAULTS if self._system_defaulted else _read_defaults(arguments)
-        )
+        defaults = _SYSTEM_DEFAULTS if self._system_defaulted else _read_defaults(arguments)
+        self._hard_defaults = tuple(c for c in defaults if c.is_hard)
+        self._soft_defaults = tuple(c for c in defaults if not c.is_hard)
 
     # -- filter ----------------------------------------------------------------------------------
 
@@ -187,7 +188,9 @@ class PodTopologySpread(Plugin):
             "maxSkew": domain.constraint.max_skew,
         }
         text = f"skew {skew} over {key}, at most {domain.constraint.max_skew}"
-        return Detail(text=text, short=skew - domain.constraint.max_skew, unit="skew", numbers=numbers)
+        return Detail(
+            text=text, short=skew - domain.constraint.max_skew, unit="skew", numbers=numbers
+        )
 
     # -- score -----------------------------------------------------------------------------------
 
@@ -271,7 +274,7 @@ class PodTopologySpread(Plugin):
         own = state.template.spread
         if own:
             return tuple(constraint for constraint in own if constraint.is_hard == hard)
-        defaults = tuple(c for c in self._defaults if c.is_hard == hard)
+        defaults = self._hard_defaults if hard else self._soft_defaults
         if not defaults:
             return ()
         selector = default_selector(state.pod, self._listers)
@@ -297,9 +300,7 @@ def pods_matching(selector: LabelSelector, namespace: str) -> PodMatcher:
     return PodMatcher((term,), live_only=True)
 
 
-def included(
-    table: NodeTable, template: PodTemplate, constraint: SpreadConstraint
-) -> BoolArray:
+def included(table: NodeTable, template: PodTemplate, constraint: SpreadConstraint) -> BoolArray:
     """Rows that the constraint's inclusion policies let count.
 
     Upstream: matchNodeInclusionPolicies().
@@ -324,13 +325,16 @@ def default_selector(pod: PodInfo, listers: Listers) -> LabelSelector:
 
     Upstream: plugins/helper/spread.go DefaultSelector().
     """
+    owners = pod.pod.owner_references
+    if not owners and not listers.has("Service"):
+        return _EVERYTHING
     requirements: list[Requirement] = []
     labels = pod.pod.labels
     for service in listers.in_namespace("Service", pod.pod.namespace):
         selector = service.spec.get("selector")
         if selector and all(labels.get(key) == value for key, value in selector.items()):
             requirements.extend(LabelSelector.from_labels(selector).requirements)
-    owner = next((ref for ref in pod.pod.owner_references if ref.get("controller")), None)
+    owner = next((ref for ref in owners if ref.get("controller")), None)
     if owner is not None:
         kind, key = owner.get("kind") or "", f"{pod.pod.namespace}/{owner.get('name')}"
         found = listers.get(kind, key)

@@ -94,9 +94,7 @@ class VolumeFinder:
             return False, ""
         return storage_class.binding_mode == "WaitForFirstConsumer", ""
 
-    def bound_conflicts(
-        self, claims: list[PersistentVolumeClaim]
-    ) -> tuple[BoolArray, list[str]]:
+    def bound_conflicts(self, claims: list[PersistentVolumeClaim]) -> tuple[BoolArray, list[str]]:
         """Rows out of reach of some bound volume, and volumes that do not exist."""
         conflict = np.zeros(self._table.capacity, np.bool_)
         missing: list[str] = []
@@ -135,7 +133,9 @@ class VolumeFinder:
         # A claim with a volume reserved for it takes no other.
         for offer in reserved[:1] or index.free_offers(wanted):
             reach = (
-                left if offer.affinity is None else left & self._table.matching(offer.affinity)[rows]
+                left
+                if offer.affinity is None
+                else left & self._table.matching(offer.affinity)[rows]
             )
             for row in rows[reach].tolist():
                 plans[row] = PodVolumes(bind={claim.key: offer.name})
@@ -219,6 +219,7 @@ class VolumeBinding(Plugin):
     """Refuses nodes where the pod's claims cannot be had."""
 
     name: ClassVar[str] = names.VOLUME_BINDING
+    needs_volumes: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -254,9 +255,7 @@ class VolumeBinding(Plugin):
         if claims.delayed:
             unbound, plans = self._finder.unbound(claims.delayed, rows)
             codes |= unbound
-            known = cast(
-                "dict[int, PodVolumes]", state.data.setdefault(f"{self.name}/plans", {})
-            )
+            known = cast("dict[int, PodVolumes]", state.data.setdefault(f"{self.name}/plans", {}))
             known.update(plans)
         return codes
 

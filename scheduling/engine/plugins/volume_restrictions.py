@@ -36,6 +36,7 @@ class VolumeRestrictions(Plugin):
     """Refuses a second user of a ReadWriteOncePod claim, and of some in-tree disks per node."""
 
     name: ClassVar[str] = names.VOLUME_RESTRICTIONS
+    needs_volumes: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

@@ -173,6 +173,8 @@ CSI_NODE_UPDATE = ClusterEvent(CSI_NODE, Action.UPDATE)
 SERVICE_ADD = ClusterEvent(SERVICE, Action.ADD)
 SERVICE_UPDATE = ClusterEvent(SERVICE, Action.UPDATE)
 SERVICE_DELETE = ClusterEvent(SERVICE, Action.DELETE)
+# v1.20's name for a node update that nobody looked into.
+NODE_UNKNOWN_CHANGE = ClusterEvent(NODE, Action.UPDATE, "Unknown")
 TIMEOUT = ClusterEvent(WILD_CARD, Action.ALL, UNSCHEDULABLE_TIMEOUT)
 ACTIVATION = ClusterEvent(WILD_CARD, Action.ALL, FORCE_ACTIVATE)
 
@@ -242,6 +244,23 @@ def classic_node_change(new: Node, old: Node) -> ClusterEvent | None:
         (event for event in node_scheduling_properties_change(new, old) if event.action in wanted),
         None,
     )
+
+
+def moves_classic_queue(event: ClusterEvent, new: Any) -> bool:
+    """Did the event handlers of v1.16 and v1.20 move the unschedulable pods on this event?
+
+    They had none for what was deleted, pods and services aside. Upstream: eventhandlers.go.
+    """
+    if event.is_wild_card:
+        return True
+    if event.resource == STORAGE_CLASS:
+        # onStorageClassAdd(): an immediate class makes nobody wait for it.
+        return (
+            event.action == Action.ADD
+            and new is not None
+            and new.raw.get("volumeBindingMode") == "WaitForFirstConsumer"
+        )
+    return (event.resource, event.action) in _CLASSIC_NAMES
 
 
 def _action_name(action: Action) -> str:

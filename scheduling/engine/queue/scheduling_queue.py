@@ -33,6 +33,7 @@ from scheduling.engine.queue.events import (
     ASSIGNED_POD_UPDATE,
     BACKOFF_COMPLETE,
     FORCE_ACTIVATE,
+    NODE_UNKNOWN_CHANGE,
     POP_FROM_BACKOFF_Q,
     SCHEDULE_ATTEMPT_FAILURE,
     TIMEOUT,
@@ -40,6 +41,9 @@ from scheduling.engine.queue.events import (
     UNSCHEDULED_POD_DELETE,
     UNSCHEDULED_POD_UPDATE,
     ClusterEvent,
+    classic_node_change,
+    moves_classic_queue,
+    node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
 from scheduling.engine.queue.hints import QueueingHints
@@ -49,7 +53,7 @@ from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.queue.unschedulable import UnschedulablePods
 
 if TYPE_CHECKING:
-    from kscope.sim.objects import Pod
+    from kscope.sim.objects import Node, Pod
     from scheduling.engine.framework import PreEnqueuePlugin
 
 # What moves a pod without a name of its own upstream.
@@ -289,9 +293,22 @@ class SchedulingQueue:
     ) -> None:
         """Something changed in the cluster: whoever may be helped by it is tried again.
 
-        *old* and *new* are the object before and after, None when there is none.
+        *old* and *new* are the object before and after, None when there is none. What the version
+        has no event handler for moves nobody.
         """
-        self._move(self._unschedulable.infos(), event, old, new)
+        if self._rules.hints or moves_classic_queue(event, new):
+            self._move(self._unschedulable.infos(), event, old, new)
+
+    def node_updated(self, old: Node, new: Node) -> None:
+        """A node changed: what this amounts to depends on the version. Upstream: updateNode…()."""
+        if self._rules.hints:
+            for event in node_scheduling_properties_change(new, old):
+                self.move_all_to_active_or_backoff(event, old, new)
+        elif len(self._unschedulable) == 0:
+            # Not even compared: only a pod in flight can be concerned.
+            self._move([], NODE_UNKNOWN_CHANGE, old, new)
+        elif (change := classic_node_change(new, old)) is not None:
+            self.move_all_to_active_or_backoff(change, old, new)
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """A plugin wants these pods tried now. Upstream: Activate()."""
@@ -345,7 +362,11 @@ class SchedulingQueue:
         over_at = self._backoff.next_over_at()
         if over_at is None:
             return None
-        return self._tick(max(over_at, self._clock.now), self._rules.backoff_flush_period)
+        at = max(over_at, self._clock.now)
+        if self._rules.backoff_window:
+            # The flush is aligned with the windows. Upstream: waitUntilAlignedWithOrderingWindow().
+            return at + -at % self._rules.backoff_flush_period
+        return self._tick(at, self._rules.backoff_flush_period)
 
     def next_leftover_due(self) -> int | None:
         """The tick at which flush_unschedulable_leftover() next moves a pod; None for never."""

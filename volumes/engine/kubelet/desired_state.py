@@ -11,6 +11,7 @@ from kscope.sim.objects import Manifest, Pod
 from volumes.engine.kubelet.spec import (
     VolumePlugins,
     VolumeSpec,
+    text_at,
     unique_volume_name,
     unique_volume_name_of_pod,
 )
@@ -198,7 +199,7 @@ def _size_limit(pod: Pod, spec: VolumeSpec) -> int | None:
     if spec.volume is None or not _is_local_ephemeral(spec.volume):
         return None
     limit = _ephemeral_storage_limit(pod)
-    own = (spec.volume.get("emptyDir") or {}).get("sizeLimit")
+    own = text_at(spec.volume, "emptyDir", "sizeLimit")
     if own is not None:
         bound = quantity.value(own)
         if bound > 0 and (limit == 0 or bound < limit):
@@ -219,12 +220,11 @@ def _ephemeral_storage_limit(pod: Pod) -> int:
     total = sum(_limit(container) for container in pod.containers)
     init: list[Manifest] = pod.spec.get("initContainers") or []
     total = max([total, *(_limit(container) for container in init)])
-    overhead = (pod.spec.get("overhead") or {}).get("ephemeral-storage")
+    overhead = text_at(pod.spec, "overhead", "ephemeral-storage")
     if total and overhead is not None:
         total += quantity.value(overhead)
     return total
 
 
 def _limit(container: dict[str, Any]) -> int:
-    limits: Manifest = (container.get("resources") or {}).get("limits") or {}
-    return quantity.value(limits.get("ephemeral-storage", 0))
+    return quantity.value(text_at(container, "resources", "limits", "ephemeral-storage") or 0)

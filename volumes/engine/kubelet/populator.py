@@ -12,7 +12,7 @@ from kscope.sim.objects import Manifest, PersistentVolume, PersistentVolumeClaim
 from kscope.sim.units import SECOND
 from volumes.engine.kubelet.actual_state import ActualStateOfWorld, MountedVolume
 from volumes.engine.kubelet.desired_state import DesiredStateOfWorld
-from volumes.engine.kubelet.spec import VolumePlugins, VolumeSpec, pod_volume_names
+from volumes.engine.kubelet.spec import VolumePlugins, VolumeSpec, pod_volume_names, text_at
 
 # How often the container runtime is asked what still runs. Upstream: volume_manager.go.
 GET_POD_STATUS_RETRY_DURATION: Final = 2 * SECOND
@@ -327,8 +327,8 @@ class Clock(Protocol):
 
 def requires_fs_resize(claim: Manifest, spec: VolumeSpec) -> bool:
     """Whether the PV is larger than what the claim's status says was made of it."""
-    granted = ((claim.get("status") or {}).get("capacity") or {}).get("storage", 0)
-    return quantity.value(spec.capacity or 0) > quantity.value(granted)
+    granted = text_at(claim, "status", "capacity", "storage")
+    return quantity.value(spec.capacity or 0) > quantity.value(granted or 0)
 
 
 def _mode_error(

@@ -13,6 +13,14 @@ from kscope.sim.objects import Manifest, Pod
 NO_PLUGIN_MATCHED: Final = "no volume plugin matched"
 
 
+def text_at(manifest: Mapping[str, Any], *path: str) -> str | None:
+    """The text at *path*, or None where anything on the way is absent."""
+    found: Any = manifest
+    for name in path:
+        found = cast("Mapping[str, Any]", found or {}).get(name)
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeSpec:
     """An inline volume of a pod, or a PersistentVolume; the manifests are taken as they are."""
@@ -52,7 +60,7 @@ class VolumeSpec:
     @property
     def capacity(self) -> str | None:
         """spec.capacity.storage of the PersistentVolume."""
-        return (self.source.get("capacity") or {}).get("storage")
+        return text_at(self.source, "capacity", "storage")
 
 
 class ErrorKind(Enum):

@@ -128,10 +128,6 @@ class VolumeOperation:
         return self._executor.actual
 
 
-def _text(error: VolumeError | None) -> str:
-    return "" if error is None else error.text
-
-
 # Towards a mount
 
 

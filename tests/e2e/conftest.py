@@ -1,0 +1,81 @@
+"""Browser tests run against the servers that `make up` starts, in a real Chromium.
+
+They run in a pytest process of their own (`make test-e2e`): Playwright's event loop would break
+asynchronous tests that come after it.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.frame.up_process import Up
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    # Chromium otherwise talks to its maker in the background, which closed networks answer slowly.
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running kscope."""
+
+    address: str
+    """With the final slash."""
+    password: str
+    """Of the user `admin`."""
+    data: Path
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    """`manage.py up` on an empty data directory."""
+    with tempfile.TemporaryDirectory(prefix="kscope-e2e-") as folder:
+        Path(folder).chmod(0o755)
+        data = Path(folder, "data")
+        with Up(data) as up:
+            up.wait_until_serving()
+            match = re.search(r"password (\S+)", up.output)
+            assert match, up.output
+            yield Site(f"http://localhost:{up.port}/", match[1], data)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for the session; skips where there is none, except in CI."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        message = "no Chromium on PATH; install it (Debian: apt install chromium)"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    """A fresh page with no cookies; a script error on it fails the test."""
+    context = browser.new_context(base_url=site.address, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert errors == []

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import {afterEach, beforeEach, mock, test} from "node:test";
+
+import {RunStream} from "../../../static/js/controllers/run_stream.js";
+
+let sockets;
+
+class FakeSocket extends EventTarget {
+  constructor(url) {
+    super();
+    this.url = new URL(url);
+    this.closed = false;
+    sockets.push(this);
+  }
+
+  say(message) {
+    this.dispatchEvent(Object.assign(new Event("message"), {data: JSON.stringify(message)}));
+  }
+
+  close() {
+    this.closed = true;
+    this.dispatchEvent(new Event("close"));
+  }
+}
+
+beforeEach(() => {
+  sockets = [];
+  globalThis.WebSocket = FakeSocket;
+  globalThis.location = {href: "https://kscope.example/runs/7/", protocol: "https:"};
+  mock.timers.enable({apis: ["setTimeout"]});
+});
+
+afterEach(() => {
+  mock.timers.reset();
+  delete globalThis.WebSocket;
+  delete globalThis.location;
+});
+
+function open() {
+  const heard = {messages: [], states: [], seq: null};
+  const stream = new RunStream({
+    runId: 7, after: () => heard.seq, onMessage: (message) => heard.messages.push(message),
+    onState: (state) => heard.states.push(state),
+  });
+  stream.open();
+  return {stream, heard};
+}
+
+test("the first connection asks for everything", () => {
+  open();
+  assert.equal(sockets[0].url.href, "wss://kscope.example/ws/runs/7/");
+});
+
+test("a lost connection comes back after the newest seq", () => {
+  const {heard} = open();
+  sockets[0].say({type: "snapshot"});
+  heard.seq = 812;
+  sockets[0].close();
+  assert.deepEqual(heard.states, ["connecting", "open", "waiting"]);
+  mock.timers.tick(400);
+  assert.equal(sockets.length, 2);
+  assert.equal(sockets[1].url.searchParams.get("after"), "812");
+});
+
+test("a server that stays away is asked ever more seldom, but at least every 8 s", () => {
+  open();
+  for (let i = 0; i < 12; i += 1) {
+    sockets.at(-1).close();
+    mock.timers.tick(8000);
+  }
+  assert.equal(sockets.length, 13);
+  sockets.at(-1).close();
+  mock.timers.tick(3900);
+  assert.equal(sockets.length, 13);
+});
+
+test("resuming drops what the old connection still says", () => {
+  const {stream, heard} = open();
+  heard.seq = 5;
+  stream.resume();
+  sockets[0].say({type: "frame"});
+  sockets[1].say({type: "frame", first: 6});
+  assert.deepEqual(heard.messages, [{type: "frame", first: 6}]);
+  assert.equal(sockets[0].closed, true);
+});
+
+test("a closed stream stays closed", () => {
+  const {stream} = open();
+  stream.close();
+  mock.timers.tick(60000);
+  assert.equal(sockets.length, 1);
+});

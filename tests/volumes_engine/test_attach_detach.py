@@ -1,0 +1,433 @@
+"""The attach/detach controller, the external attacher and the kubelets, together on one store."""
+
+import pickle
+from typing import Any, cast
+
+import pytest
+
+from kscope.sim.loop import EventLoop
+from kscope.sim.objects import ApiObject, Manifest, Node, Pod, from_manifest
+from kscope.sim.recorder import Recorder
+from kscope.sim.store import ObjectStore
+from kscope.sim.units import MILLISECOND, SECOND
+from volumes.engine.attach_detach import (
+    AttachDetachController,
+    CsiAttacher,
+    attachment_name,
+    is_multi_attach_forbidden,
+)
+from volumes.engine.kubelet.latencies import FixedLatencies
+from volumes.engine.kubelet.plugins import Fault, SimulatedPlugins
+from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.kubelet.spec import VolumeSpec
+
+UNIQUE_NAME = "kubernetes.io/csi/csi.example.com^vol-1"
+
+
+class Events:
+    """Keeps the Events of a component."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, str, str, str]] = []
+
+    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
+        self.all.append((obj.name, type, reason, message))
+
+    def messages(self, reason: str) -> list[str]:
+        return [message for _, _, found, message in self.all if found == reason]
+
+
+class Machine:
+    """Two nodes, one CSI volume that is bound to a claim, and everyone who moves it."""
+
+    def __init__(
+        self, *, modes: tuple[str, ...] = ("ReadWriteOnce",), managed: bool = True
+    ) -> None:
+        self.loop = EventLoop()
+        self.recorder = Recorder(self.loop)
+        self.store = ObjectStore(self.loop, self.recorder)
+        self.events = Events()
+        latencies = FixedLatencies()
+        for name in ("node-1", "node-2"):
+            self.add_node(name, managed=managed)
+        self.add_volume("pv-1", "data", "vol-1", list(modes))
+        self.kubelets = Kubelets(
+            self.loop, self.store, self.recorder, latencies, events=self.events
+        )
+        plugins = self.kubelets.volumes.plugins
+        assert isinstance(plugins, SimulatedPlugins)
+        self.plugins = plugins
+        self.controller = AttachDetachController(
+            self.loop, self.store, self.recorder, plugins, events=self.events
+        )
+        self.attacher = CsiAttacher(self.loop, self.store, plugins)
+
+    def create(self, manifest: Manifest) -> ApiObject:
+        return self.store.create(from_manifest(manifest), by="api")
+
+    def add_node(self, name: str, *, managed: bool = True) -> None:
+        key = "volumes.kubernetes.io/controller-managed-attach-detach"
+        metadata: Manifest = {"name": name, "annotations": {key: "true" if managed else "false"}}
+        allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+        self.create({"kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}})
+
+    def add_volume(self, name: str, claim: str, handle: str, modes: list[str]) -> None:
+        ref = {"namespace": "default", "name": claim, "uid": f"uid-{claim}"}
+        csi = {"driver": "csi.example.com", "volumeHandle": handle}
+        capacity = {"storage": "1Gi"}
+        self.create(
+            {
+                "kind": "PersistentVolume",
+                "metadata": {"name": name},
+                "spec": {"capacity": capacity, "accessModes": modes, "csi": csi, "claimRef": ref},
+                "status": {"phase": "Bound"},
+            }
+        )
+        self.create(
+            {
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": claim, "namespace": "default", "uid": f"uid-{claim}"},
+                "spec": {"volumeName": name, "accessModes": modes},
+                "status": {"phase": "Bound", "capacity": capacity},
+            }
+        )
+
+    def add_pod(self, name: str, node: str, *, claim: str = "data", **spec: Any) -> None:
+        annotations = spec.pop("annotations", {})
+        namespace = spec.pop("namespace", "default")
+        mounts = [{"name": "v0", "mountPath": "/v0"}]
+        volumes = [{"name": "v0", "persistentVolumeClaim": {"claimName": claim}}]
+        self.create(
+            {
+                "kind": "Pod",
+                "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
+                "spec": {
+                    "nodeName": node,
+                    "containers": [{"name": "c", "image": "i", "volumeMounts": mounts}],
+                    "volumes": volumes,
+                    **spec,
+                },
+            }
+        )
+
+    def delete_pod(self, name: str, *, grace: int = 30) -> None:
+        self.store.delete("Pod", f"default/{name}", by="api", grace_seconds=grace)
+
+    def pod(self, name: str) -> Pod | None:
+        return cast("Pod | None", self.store.find("Pod", f"default/{name}"))
+
+    def phase(self, name: str) -> str:
+        pod = self.pod(name)
+        return "gone" if pod is None else pod.phase
+
+    def node(self, name: str) -> Node:
+        return cast("Node", self.store.get("Node", name))
+
+    def attachments(self) -> list[str]:
+        return [found.spec["nodeName"] for found in self.store.objects("VolumeAttachment")]
+
+    def run(self, seconds: float) -> None:
+        self.loop.run(self.loop.now + int(seconds * SECOND))
+
+    def facts(self, *kinds: str) -> list[str]:
+        return [event.kind for event in self.recorder.pending if event.kind in kinds]
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+def test_the_name_of_an_attachment_is_a_digest_of_handle_driver_and_node() -> None:
+    assert attachment_name("vol-1", "csi.example.com", "node-1") == (
+        "csi-b74c7fc125891ffa0d0f2e0d645733e3fae7fba3066e76500a771ea08be9da28"
+    )
+
+
+def test_a_bound_pod_gets_its_volume_attached_mounted_and_runs(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    assert machine.phase("a") == "Running"
+    attachment = machine.store.objects("VolumeAttachment")[0]
+    assert attachment.spec == {
+        "attacher": "csi.example.com",
+        "nodeName": "node-1",
+        "source": {"persistentVolumeName": "pv-1"},
+    }
+    assert attachment.status["attached"] is True
+    assert attachment.finalizers == ("external-attacher/csi-example-com",)
+    assert (
+        "external-attacher/csi-example-com"
+        in machine.store.get("PersistentVolume", "pv-1").finalizers
+    )
+    status = machine.node("node-1").status
+    assert status["volumesInUse"] == [UNIQUE_NAME]
+    assert status["volumesAttached"] == [{"devicePath": "", "name": UNIQUE_NAME}]
+    assert machine.events.messages("SuccessfulAttachVolume") == [
+        'AttachVolume.Attach succeeded for volume "pv-1" '
+    ]
+
+
+def test_the_kubelet_reports_use_before_it_mounts_what_was_attached(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    assert machine.facts(
+        "NodeVolumesInUseReported",
+        "NodeVolumesAttachedReported",
+        "VolumeAttachmentVerified",
+        "VolumeMounted",
+        "VolumesMounted",
+        "PodRunning",
+    ) == [
+        "NodeVolumesInUseReported",
+        "NodeVolumesAttachedReported",
+        "VolumeAttachmentVerified",
+        "VolumeMounted",
+        "VolumesMounted",
+        "PodRunning",
+    ]
+
+
+def test_a_deleted_pod_goes_after_its_unmount_and_its_volume_is_detached(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.delete_pod("a")
+    machine.run(10)
+    assert machine.phase("a") == "gone"
+    assert machine.attachments() == []
+    assert machine.node("node-1").status.get("volumesInUse") is None
+    assert machine.node("node-1").status.get("volumesAttached") is None
+    order = machine.facts(
+        "VolumeUnmounted", "PodDeleted", "DeviceUnmounted", "VolumeAttachmentTerminating"
+    )
+    assert order == [
+        "VolumeUnmounted",
+        "PodDeleted",
+        "DeviceUnmounted",
+        "VolumeAttachmentTerminating",
+    ]
+    assert machine.loop.next_at is None
+
+
+def test_the_node_status_forgets_a_volume_before_its_attachment_is_deleted(
+    machine: Machine,
+) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.delete_pod("a")
+    machine.run(10)
+    facts = machine.facts("NodeVolumesAttachedReported", "VolumeAttachmentTerminating")
+    assert facts == [
+        "NodeVolumesAttachedReported",
+        "NodeVolumesAttachedReported",
+        "VolumeAttachmentTerminating",
+    ]
+
+
+def test_a_volume_in_use_elsewhere_is_refused_once_and_follows_later(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.add_pod("b", "node-2")
+    machine.run(10)
+    assert machine.phase("b") == "Pending"
+    assert machine.events.messages("FailedAttachVolume") == [
+        'Multi-Attach error for volume "pv-1" Volume is already used by pod(s) a'
+    ]
+    machine.delete_pod("a")
+    machine.run(10)
+    assert machine.phase("b") == "Running"
+    assert machine.attachments() == ["node-2"]
+    assert len(machine.events.messages("FailedAttachVolume")) == 1
+
+
+def test_a_volume_whose_pod_is_gone_is_refused_as_attached_elsewhere(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.kubelets.stop_kubelet("node-1")
+    machine.delete_pod("a", grace=0)
+    machine.run(1)
+    machine.add_pod("b", "node-2")
+    machine.run(1)
+    assert machine.events.messages("FailedAttachVolume") == [
+        'Multi-Attach error for volume "pv-1" Volume is already exclusively attached to one node '
+        "and can't be attached to another"
+    ]
+
+
+def test_names_of_pods_in_other_namespaces_are_not_told(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.create(
+        {
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "other", "namespace": "team", "uid": "uid-data"},
+            "spec": {"volumeName": "pv-1"},
+            "status": {"phase": "Bound"},
+        }
+    )
+    machine.add_pod("b", "node-2", claim="other", namespace="team")
+    machine.run(1)
+    assert machine.events.messages("FailedAttachVolume") == [
+        'Multi-Attach error for volume "pv-1" Volume is already used by 1 pod(s) in different '
+        "namespaces"
+    ]
+
+
+def test_a_shared_volume_is_attached_to_both_nodes() -> None:
+    machine = Machine(modes=("ReadWriteMany",))
+    machine.add_pod("a", "node-1")
+    machine.add_pod("b", "node-2")
+    machine.run(5)
+    assert (machine.phase("a"), machine.phase("b")) == ("Running", "Running")
+    assert machine.attachments() == ["node-1", "node-2"]
+
+
+def test_a_dead_kubelets_volume_is_detached_by_force_after_six_minutes(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.kubelets.stop_kubelet("node-1")
+    machine.delete_pod("a", grace=0)
+    machine.add_pod("b", "node-2")
+    machine.run(359.9)
+    assert machine.attachments() == ["node-1"]
+    machine.run(0.2)
+    assert machine.facts("VolumeDetachForced") == ["VolumeDetachForced"]
+    # By then the kubelet of node-2 looks only every two minutes whether the volume has come.
+    machine.run(124)
+    assert machine.phase("b") == "Running"
+    assert machine.attachments() == ["node-2"]
+
+
+def test_a_deleted_nodes_volume_is_detached_by_force_without_a_node_write(
+    machine: Machine,
+) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.store.delete("Node", "node-1", by="api")
+    machine.delete_pod("a", grace=0)
+    machine.run(355)
+    assert machine.attachments() == ["node-1"]
+    machine.run(10)
+    assert machine.attachments() == []
+
+
+def test_a_finished_pods_volume_is_detached_though_the_pod_stays(machine: Machine) -> None:
+    machine.add_pod("a", "node-1", restartPolicy="Never", annotations={"kscope.dev/run-for": "2s"})
+    machine.run(15)
+    assert machine.phase("a") == "Succeeded"
+    assert machine.attachments() == []
+
+
+def test_a_failed_attach_is_told_and_tried_again(machine: Machine) -> None:
+    machine.plugins.faults.inject(Fault(call="Attach", text="no capacity", count=2))
+    machine.add_pod("a", "node-1")
+    machine.run(20)
+    assert machine.phase("a") == "Running"
+    told = machine.events.messages("FailedAttachVolume")
+    assert told[0] == 'AttachVolume.Attach failed for volume "pv-1" : no capacity'
+
+
+def test_a_failed_mount_is_told_and_tried_again_after_half_a_second(machine: Machine) -> None:
+    machine.plugins.faults.inject(Fault(call="SetUp", text="busy", count=3))
+    machine.add_pod("a", "node-1")
+    machine.run(20)
+    assert machine.phase("a") == "Running"
+    assert (
+        machine.events.messages("FailedMount")
+        == ['MountVolume.SetUp failed for volume "pv-1" : busy'] * 3
+    )
+    failures = [e.at for e in machine.recorder.pending if e.kind == "VolumeOperationFailed"]
+    gaps = [after - before for before, after in zip(failures, failures[1:], strict=False)]
+    assert [round(gap / SECOND, 1) for gap in gaps] == [0.7, 1.2]
+
+
+def test_a_deleted_volume_is_let_go_when_it_is_attached_nowhere(
+    machine: Machine,
+) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.delete_pod("a")
+    machine.run(10)
+    machine.store.delete("PersistentVolume", "pv-1", by="api")
+    machine.run(1)
+    assert machine.store.find("PersistentVolume", "pv-1") is None
+
+
+def test_a_kubelet_that_attaches_for_itself_needs_no_attachment_object() -> None:
+    machine = Machine(managed=False)
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    assert machine.phase("a") == "Running"
+    assert machine.attachments() == []
+    machine.delete_pod("a")
+    machine.run(5)
+    assert machine.facts("VolumeAttached", "VolumeDetached") == ["VolumeAttached", "VolumeDetached"]
+
+
+def test_what_is_attached_when_the_controller_starts_is_detached_if_unneeded() -> None:
+    first = Machine()
+    first.add_pod("a", "node-1")
+    first.run(5)
+    status = {"volumesInUse": None}
+    first.kubelets.stop_kubelet("node-1")
+    first.store.delete("Pod", "default/a", by="api")
+    first.store.patch("Node", "node-1", {"status": status}, by="api")
+    fresh = AttachDetachController(first.loop, first.store, first.recorder, first.plugins)
+    fresh.actual.attached_volumes()[0].mounted_by_node = False
+    first.run(5)
+    assert first.attachments() == []
+
+
+def test_the_whole_arrangement_survives_a_checkpoint_at_any_moment() -> None:
+    whole = Machine()
+    whole.add_pod("a", "node-1")
+    whole.run(5)
+    expected = [(e.at, e.kind, e.object) for e in whole.recorder.pending]
+    cut = Machine()
+    cut.add_pod("a", "node-1")
+    while (at := cut.loop.next_at) is not None and at <= 5 * SECOND:
+        cut = cast("Machine", pickle.loads(pickle.dumps(cut)))
+        cut.loop.run(at)
+    assert [(e.at, e.kind, e.object) for e in cut.recorder.pending] == expected
+
+
+def test_nothing_happens_any_more_once_everything_is_mounted(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(60)
+    assert machine.loop.next_at is None
+
+
+@pytest.mark.parametrize(
+    ("modes", "forbidden"),
+    [
+        (["ReadWriteOnce"], True),
+        (["ReadWriteOncePod"], True),
+        (["ReadWriteOnce", "ReadOnlyMany"], False),
+        (["ReadWriteMany"], False),
+        ([], False),
+    ],
+)
+def test_a_volume_of_one_node_may_not_be_attached_twice(modes: list[str], forbidden: bool) -> None:
+    volume = {"metadata": {"name": "v"}, "spec": {"accessModes": modes}}
+    assert is_multi_attach_forbidden(VolumeSpec(persistent_volume=volume)) is forbidden
+
+
+def test_ticks_of_the_controller_fall_on_multiples_of_its_period(machine: Machine) -> None:
+    machine.loop.run(37 * MILLISECOND)
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    made = next(e for e in machine.recorder.pending if e.kind == "VolumeAttachmentCreated")
+    assert made.at % (100 * MILLISECOND) == 0
+
+
+def test_a_kubelet_whose_looks_do_not_back_off_sees_an_attachment_at_once(
+    machine: Machine,
+) -> None:
+    machine.kubelets.volumes.verify_backs_off = False
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.add_pod("b", "node-2")
+    machine.run(100)
+    machine.delete_pod("a")
+    machine.run(6)
+    assert machine.phase("b") == "Running"

@@ -1,0 +1,48 @@
+"""A claim that asks for more gets more, step by step."""
+
+from tests.volumes_engine.storage import Storage, make_claim, make_class, make_pod
+from volumes.engine.expansion import FILE_SYSTEM_RESIZE_PENDING
+
+
+def grow(storage: Storage, size: str) -> None:
+    patch = {"spec": {"resources": {"requests": {"storage": size}}}}
+    storage.store.patch("PersistentVolumeClaim", "default/c", patch, by="user")
+
+
+def bound_claim(allowed: bool) -> Storage:
+    storage = Storage()
+    storage.create(make_class("csi", "csi.example.com", allowVolumeExpansion=allowed))
+    storage.create(make_claim("c", "1Gi", storageClassName="csi"))
+    storage.run(5)
+    assert storage.claim("c").phase == "Bound"
+    return storage
+
+
+def test_the_file_system_grows_once_a_pod_runs_with_the_claim() -> None:
+    storage = bound_claim(True)
+    grow(storage, "3Gi")
+    storage.run(5)
+    claim = storage.claim("c")
+    assert storage.volume(claim.volume_name).capacity_bytes == 3 * 1024**3
+    assert claim.status["capacity"] == {"storage": "1Gi"}
+    assert [each["type"] for each in claim.status["conditions"]] == [FILE_SYSTEM_RESIZE_PENDING]
+    storage.create(make_pod("p", "c", node="n", phase="Running"))
+    storage.run(5)
+    claim = storage.claim("c")
+    assert claim.status["capacity"] == {"storage": "3Gi"}
+    assert "conditions" not in claim.status
+    assert [r for r in storage.events.reasons if "esiz" in r or "xpand" in r] == [
+        "ExternalExpanding",
+        "Resizing",
+        "FileSystemResizeRequired",
+        "FileSystemResizeSuccessful",
+    ]
+    storage.run(60)
+    assert storage.loop.next_at is None
+
+
+def test_a_class_that_does_not_allow_it_leaves_the_volume_as_it_is() -> None:
+    storage = bound_claim(False)
+    grow(storage, "3Gi")
+    storage.run(5)
+    assert storage.volume(storage.claim("c").volume_name).capacity_bytes == 1024**3

@@ -1,0 +1,821 @@
+"""The attach/detach controller, and the external attacher that does its bidding for CSI volumes.
+
+What pods need on nodes (desired) is attached; what nodes have and no pod needs (actual) is detached,
+once the node's status no longer says that it is in use, or after six minutes of waiting for that.
+
+    (absent) ──attach──▶ uncertain ──done──▶ attached ──no pod──▶ waiting for unmount
+        ▲                    │ error                                │ not in use, or 6 min
+        └────────────────────┴──────────detached◀──detach───────────┘
+
+Upstream: pkg/controller/volume/attachdetach (attach_detach_controller.go, reconciler, cache,
+statusupdater), pkg/volume/csi/csi_attacher.go.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, cast
+
+from kscope.sim.errors import AlreadyExists, NotFound
+from kscope.sim.loop import EventLoop, Timer
+from kscope.sim.objects import (
+    ApiObject,
+    Manifest,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    from_manifest,
+)
+from kscope.sim.recorder import Recorder
+from kscope.sim.store import ObjectStore, WatchEvent
+from kscope.sim.units import MILLISECOND, MINUTE, SECOND
+from volumes.engine.kubelet.operations import messages
+from volumes.engine.kubelet.operations.executor import ATTACHED, FAILED_ATTACH
+from volumes.engine.kubelet.operations.pending import (
+    NestedPendingOperations,
+    OperationKey,
+    next_tick,
+    retry_at,
+)
+from volumes.engine.kubelet.plugins import CSI
+from volumes.engine.kubelet.spec import (
+    Answer,
+    VolumePlugin,
+    VolumePlugins,
+    VolumeSpec,
+    text_at,
+    unique_volume_name,
+)
+from volumes.engine.kubelet.volume_manager import is_controller_managed
+from volumes.engine.ports import NORMAL, WARNING, EventSink
+
+COMPONENT: Final = "attach-detach"
+ATTACHER: Final = "csi-attacher"
+
+# Upstream: DefaultTimerConfig.
+RECONCILER_LOOP_PERIOD: Final = 100 * MILLISECOND
+MAX_WAIT_FOR_UNMOUNT: Final = 6 * MINUTE
+
+NODE_ID_ANNOTATION: Final = "csi.alpha.kubernetes.io/node-id"
+KEEP_TERMINATED_ANNOTATION: Final = "volumes.kubernetes.io/keep-terminated-pod-volumes"
+
+# The external attacher tries again after 1 s, doubled with every failure up to five minutes.
+_ATTACHER_RETRY: Final = SECOND
+_ATTACHER_MAX_RETRY: Final = 5 * MINUTE
+
+
+def attachment_name(volume_handle: str, driver: str, node: str) -> str:
+    """The name of a VolumeAttachment. Upstream: csi_attacher.go, getAttachmentName."""
+    digest = hashlib.sha256(f"{volume_handle}{driver}{node}".encode()).hexdigest()
+    return f"csi-{digest}"
+
+
+def is_multi_attach_forbidden(spec: VolumeSpec) -> bool:
+    """Whether the volume may be attached to one node only. Upstream: util.IsMultiAttachAllowed."""
+    if spec.volume is not None:
+        # Of the inline volumes these are known to be exclusive.
+        return "azureDisk" in spec.volume or "cinder" in spec.volume
+    modes: list[str] = spec.source.get("accessModes") or []
+    # Without a mode the attacher has to decide.
+    return bool(modes) and not any(mode in ("ReadWriteMany", "ReadOnlyMany") for mode in modes)
+
+
+@dataclass(slots=True)
+class VolumeToAttach:
+    """A volume that pods of a node need."""
+
+    name: str
+    node: str
+    spec: VolumeSpec
+    pods: dict[str, Pod] = field(default_factory=dict[str, Pod])
+    multi_attach_error_reported: bool = False
+
+
+@dataclass(slots=True)
+class NodeAttachment:
+    """A volume on a node that has it, or may have it."""
+
+    name: str
+    node: str
+    spec: VolumeSpec
+    device_path: str = ""
+    is_attached: bool = True
+    # A node is assumed to have it mounted until its status says otherwise.
+    mounted_by_node: bool = True
+    detach_requested_at: int | None = None
+
+
+class DesiredStateOfWorld:
+    """Which volumes should be attached to which nodes. Upstream: cache/desired_state_of_world.go."""
+
+    __slots__ = ("_nodes",)
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, dict[str, VolumeToAttach]] = {}
+
+    def add_pod(self, pod: Pod, name: str, spec: VolumeSpec, node: str) -> None:
+        """Want the volume on *node* for *pod*."""
+        volumes = self._nodes.setdefault(node, {})
+        volume = volumes.get(name)
+        if volume is None:
+            volume = volumes[name] = VolumeToAttach(name, node, spec)
+        volume.pods[pod.uid] = pod
+
+    def delete_pod(self, uid: str, node: str) -> bool:
+        """Stop wanting anything for the pod; whether it wanted something."""
+        volumes = self._nodes.get(node, {})
+        found = [name for name, volume in volumes.items() if uid in volume.pods]
+        for name in found:
+            del volumes[name].pods[uid]
+            if not volumes[name].pods:
+                del volumes[name]
+        if not volumes:
+            self._nodes.pop(node, None)
+        return bool(found)
+
+    def volume_exists(self, name: str, node: str) -> bool:
+        """Whether a pod of *node* needs the volume."""
+        return name in self._nodes.get(node, ())
+
+    def volumes_to_attach(self) -> list[VolumeToAttach]:
+        """Every (volume, node) pair that should be."""
+        return [volume for volumes in self._nodes.values() for volume in volumes.values()]
+
+    def volume_pods_on_nodes(self, nodes: Iterable[str], name: str) -> list[Pod]:
+        """The pods that need the volume on one of *nodes*."""
+        found = [self._nodes.get(node, {}).get(name) for node in nodes]
+        return [pod for volume in found if volume is not None for pod in volume.pods.values()]
+
+
+class ActualStateOfWorld:
+    """Which volumes are attached to which nodes, and what the nodes' status should say of it.
+
+    Upstream: cache/actual_state_of_world.go.
+    """
+
+    __slots__ = ("_nodes", "_reports", "_volumes", "needs_update")
+
+    def __init__(self) -> None:
+        self._volumes: dict[str, dict[str, NodeAttachment]] = {}
+        self._nodes: dict[str, dict[str, NodeAttachment]] = {}
+        self._reports: dict[str, dict[str, str]] = {}
+        self.needs_update: dict[str, None] = {}
+
+    def mark_volume_as_attached(
+        self, name: str, node: str, spec: VolumeSpec, device_path: str = ""
+    ) -> None:
+        """Note that the node has the volume; what was asked of it before is void."""
+        found = self._find_or_add(name, node, spec)
+        found.is_attached, found.device_path = True, device_path
+        found.mounted_by_node, found.detach_requested_at = True, None
+        self.add_volume_to_report_as_attached(name, node)
+
+    def mark_volume_as_uncertain(self, name: str, node: str, spec: VolumeSpec) -> NodeAttachment:
+        """Note that an attach was begun whose outcome is not known."""
+        found = self._find_or_add(name, node, spec)
+        found.is_attached = False
+        return found
+
+    def mark_volume_as_detached(self, name: str, node: str) -> None:
+        """Forget that the node has the volume."""
+        for table, outer, inner in ((self._volumes, name, node), (self._nodes, node, name)):
+            held = table.get(outer, {})
+            held.pop(inner, None)
+            if not held:
+                table.pop(outer, None)
+        self.remove_volume_from_report_as_attached(name, node)
+
+    def find(self, name: str, node: str) -> NodeAttachment | None:
+        """The attachment, certain or not, or None."""
+        return self._volumes.get(name, {}).get(node)
+
+    def attached_volumes(self) -> list[NodeAttachment]:
+        """Every attachment, certain or not."""
+        return [found for nodes in self._volumes.values() for found in nodes.values()]
+
+    def attached_to_node(self, node: str) -> list[NodeAttachment]:
+        """What the node has."""
+        return [*self._nodes.get(node, {}).values()]
+
+    def nodes_for_attached_volume(self, name: str) -> list[str]:
+        """The nodes that have, or may have, the volume."""
+        return [*self._volumes.get(name, ())]
+
+    def add_volume_to_report_as_attached(self, name: str, node: str) -> None:
+        """Have the node's status say that the volume is attached and may be mounted."""
+        found = self.find(name, node)
+        if found is not None and found.is_attached:
+            self._reports.setdefault(node, {})[name] = found.device_path
+            self.needs_update[node] = None
+
+    def remove_volume_from_report_as_attached(self, name: str, node: str) -> None:
+        """Have the node's status no longer say so: it must not be mounted any more."""
+        if self._reports.get(node, {}).pop(name, None) is not None:
+            self.needs_update[node] = None
+
+    def report(self, node: str) -> list[Manifest]:
+        """What status.volumesAttached should be, by name."""
+        return [
+            {"devicePath": path, "name": name}
+            for name, path in sorted(self._reports.get(node, {}).items())
+        ]
+
+    def _find_or_add(self, name: str, node: str, spec: VolumeSpec) -> NodeAttachment:
+        found = self.find(name, node)
+        if found is None:
+            found = NodeAttachment(name, node, spec)
+            self._volumes.setdefault(name, {})[node] = found
+            self._nodes.setdefault(node, {})[name] = found
+        return found
+
+
+class Controller(Protocol):
+    """What an operation needs of its controller."""
+
+    def run_attach(self, operation: "AttachOperation") -> None:
+        """Begin to attach."""
+        ...
+
+    def run_detach(self, operation: "DetachOperation") -> None:
+        """Begin to detach."""
+        ...
+
+
+@dataclass(slots=True)
+class AttachOperation:
+    """An attach that runs or backs off."""
+
+    controller: Controller
+    key: OperationKey
+    volume: VolumeToAttach
+    name: str = "volume_attach"
+
+    def begin(self) -> None:
+        """See pending.Operation."""
+        self.controller.run_attach(self)
+
+
+@dataclass(slots=True)
+class DetachOperation:
+    """A detach that runs or backs off; *verify* looks first whether the node uses the volume."""
+
+    controller: Controller
+    key: OperationKey
+    attachment: NodeAttachment
+    verify: bool
+    name: str = "volume_detach"
+
+    def begin(self) -> None:
+        """See pending.Operation."""
+        self.controller.run_detach(self)
+
+
+class AttachDetachController:
+    """Attaches and detaches for the nodes that leave it to the controller.
+
+    Its loop of 100 ms runs only when there is something to do.
+    """
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        recorder: Recorder,
+        plugins: VolumePlugins,
+        *,
+        events: EventSink | None = None,
+        watch_latency: int = 0,
+        max_wait_for_unmount: int = MAX_WAIT_FOR_UNMOUNT,
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._recorder = recorder
+        self._plugins = plugins
+        self._events = events
+        self._max_wait = max_wait_for_unmount
+        self.desired = DesiredStateOfWorld()
+        self.actual = ActualStateOfWorld()
+        self._pending = NestedPendingOperations(loop)
+        self._attaching: dict[str, AttachOperation] = {}
+        self._detaching: dict[str, DetachOperation] = {}
+        self._users: dict[str, dict[str, Pod]] = {}
+        self._timer: Timer | None = None
+        self._populate_actual_state()
+        store.watch("Node", self.observe_node, watch_latency)
+        store.watch("PersistentVolume", self.observe_volume, watch_latency)
+        store.watch("PersistentVolumeClaim", self.observe_claim, watch_latency)
+        store.watch("Pod", self.observe_pod, watch_latency)
+        store.watch("VolumeAttachment", self.observe_attachment, watch_latency)
+
+    # What it hears
+
+    def observe_pod(self, event: WatchEvent) -> None:
+        """Take a watch event of a pod."""
+        pod = cast("Pod", event.new)
+        if not pod.node_name or not pod.volumes:
+            return
+        if event.type == "DELETED" or self._is_done_with_volumes(pod):
+            for name in pod.claim_names:
+                self._users.get(f"{pod.namespace}/{name}", {}).pop(pod.uid, None)
+            if self.desired.delete_pod(pod.uid, pod.node_name):
+                self._wake()
+            return
+        for name in pod.claim_names:
+            self._users.setdefault(f"{pod.namespace}/{name}", {})[pod.uid] = pod
+        self._add_pod(pod)
+
+    def observe_claim(self, event: WatchEvent) -> None:
+        """A claim was written: pods that use it may now have a volume."""
+        claim = cast("PersistentVolumeClaim", event.new)
+        if event.type != "DELETED" and claim.status.get("phase") == "Bound":
+            self._add_users(claim.key)
+
+    def observe_volume(self, event: WatchEvent) -> None:
+        """A volume was written: pods that use its claim may now have it."""
+        volume = cast("PersistentVolume", event.new)
+        if event.type != "DELETED" and volume.claim_ref:
+            self._add_users(volume.claim_key)
+
+    def observe_node(self, event: WatchEvent) -> None:
+        """The node's status says which volumes it has mounted. A deleted node says its last."""
+        node = cast("Node", event.new)
+        attached = self.actual.attached_to_node(node.name)
+        if not attached:
+            return
+        in_use: list[str] = node.status.get("volumesInUse") or []
+        for attachment in attached:
+            mounted = attachment.name in in_use
+            if attachment.mounted_by_node and not mounted:
+                self._wake()
+            attachment.mounted_by_node = mounted
+
+    def observe_attachment(self, event: WatchEvent) -> None:
+        """A VolumeAttachment was written: an operation may have come to its end."""
+        name, status = event.new.name, event.new.status
+        attach = self._attaching.get(name)
+        if attach is not None:
+            if status.get("attached"):
+                self._attached(name, attach, Answer())
+            elif status.get("attachError"):
+                self._attach_failed(name, attach, status["attachError"].get("message", ""))
+            elif event.type == "DELETED":
+                self._attach_failed(name, attach, "volume attachment is being deleted")
+        detach = self._detaching.get(name)
+        if detach is not None and event.type == "DELETED":
+            self._detached(name, detach, Answer())
+
+    # Desired state. Upstream: util.ProcessPodVolumes.
+
+    def _is_done_with_volumes(self, pod: Pod) -> bool:
+        if not pod.is_terminated:
+            return False
+        node = self._store.find("Node", pod.node_name)
+        keeps = node is not None and node.annotations.get(KEEP_TERMINATED_ANNOTATION) == "true"
+        return not keeps
+
+    def _add_users(self, claim: str) -> None:
+        for pod in [*self._users.get(claim, {}).values()]:
+            self._add_pod(pod)
+
+    def _add_pod(self, pod: Pod) -> None:
+        node = self._store.find("Node", pod.node_name)
+        if node is None or not is_controller_managed(node):
+            return
+        for pod_volume in pod.volumes:
+            spec = self._spec_of(pod, pod_volume)
+            plugin = None if spec is None else self._plugins.find_by_spec(spec)
+            if spec is None or plugin is None or not plugin.is_attachable(spec):
+                continue
+            name = unique_volume_name(plugin, spec)
+            if not self.desired.volume_exists(name, pod.node_name):
+                self._wake()
+            self.desired.add_pod(pod, name, spec, pod.node_name)
+
+    def _spec_of(self, pod: Pod, pod_volume: Manifest) -> VolumeSpec | None:
+        """Upstream: util.CreateVolumeSpec; what is not bound yet is added when it is."""
+        source: Manifest | None = pod_volume.get("persistentVolumeClaim")
+        name = source["claimName"] if source else f"{pod.name}-{pod_volume['name']}"
+        if source is None and "ephemeral" not in pod_volume:
+            return VolumeSpec(volume=pod_volume)
+        claim = self._store.find("PersistentVolumeClaim", f"{pod.namespace}/{name}")
+        if not isinstance(claim, PersistentVolumeClaim) or claim.status.get("phase") != "Bound":
+            return None
+        volume = self._store.find("PersistentVolume", claim.volume_name)
+        if not isinstance(volume, PersistentVolume) or volume.claim_ref is None:
+            return None
+        if (volume.claim_ref.get("uid") or "") != claim.uid:
+            return None
+        read_only = bool(source and source.get("readOnly"))
+        return VolumeSpec(persistent_volume=volume.raw, read_only=read_only)
+
+    # The loop. Upstream: reconciler.reconcile.
+
+    def _wake(self) -> None:
+        self._wake_at(self._loop.now)
+
+    def _wake_at(self, at: int) -> None:
+        at = next_tick(at, RECONCILER_LOOP_PERIOD)
+        if self._timer is not None:
+            if self._timer.at <= at:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(at, self._reconcile)
+
+    def _reconcile(self) -> None:
+        """Detach first: what moves to another node must leave the old one before."""
+        self._timer = None
+        for attachment in self.actual.attached_volumes():
+            if not self.desired.volume_exists(attachment.name, attachment.node):
+                self._detach_if_unused(attachment)
+        for volume in self.desired.volumes_to_attach():
+            self._attach_if_free(volume)
+        self._update_node_statuses()
+
+    def _detach_if_unused(self, attachment: NodeAttachment) -> None:
+        key = _key(attachment.name, attachment.node, attachment.spec)
+        if self._pending.is_operation_pending(key):
+            return
+        now = self._loop.now
+        if attachment.detach_requested_at is None:
+            attachment.detach_requested_at = now
+        timeout = now - attachment.detach_requested_at > self._max_wait
+        if attachment.mounted_by_node and not timeout:
+            # Wait for the node's status, but not for ever.
+            self._wake_at(attachment.detach_requested_at + self._max_wait + 1)
+            return
+        if self._holds(key, "volume_detach"):
+            return
+        # The node learns that it must not mount the volume before it loses it.
+        self.actual.remove_volume_from_report_as_attached(attachment.name, attachment.node)
+        self._update_node_statuses()
+        if timeout and attachment.mounted_by_node:
+            self._recorder.record(
+                "VolumeDetachForced",
+                f"node/{attachment.node}",
+                COMPONENT,
+                f"{attachment.name} was in use for {self._max_wait // SECOND} s after its last pod",
+                {"volume": attachment.name},
+            )
+        self._pending.run(DetachOperation(self, key, attachment, not timeout))
+
+    def _attach_if_free(self, volume: VolumeToAttach) -> None:
+        forbidden = is_multi_attach_forbidden(volume.spec)
+        key = _key(volume.name, volume.node, volume.spec)
+        if self._pending.is_operation_pending(key):
+            return
+        found = self.actual.find(volume.name, volume.node)
+        if found is not None and found.is_attached:
+            # Needed again before it was detached.
+            found.detach_requested_at = None
+            return
+        others = [n for n in self.actual.nodes_for_attached_volume(volume.name) if n != volume.node]
+        if forbidden and others:
+            if not volume.multi_attach_error_reported:
+                volume.multi_attach_error_reported = True
+                self._report_multi_attach_error(volume, others)
+            return
+        if not self._holds(key, "volume_attach"):
+            self._pending.run(AttachOperation(self, key, volume))
+
+    def _holds(self, key: OperationKey, name: str) -> bool:
+        """Whether a backoff holds; the loop then runs again when it has passed."""
+        for entry in self._pending.entries(key.volume_name):
+            if entry.name == name and entry.key == key and entry.backoff.holds(self._loop.now):
+                self._wake_at(retry_at(entry.backoff, RECONCILER_LOOP_PERIOD))
+                return True
+        return False
+
+    def _report_multi_attach_error(self, volume: VolumeToAttach, others: list[str]) -> None:
+        # Users of one namespace are not told names from another.
+        users = self.desired.volume_pods_on_nodes(others, volume.name)
+        for pod in volume.pods.values():
+            local = [user.name for user in users if user.namespace == pod.namespace]
+            elsewhere = len(users) - len(local)
+            if not users:
+                why = (
+                    "Volume is already exclusively attached to one node and can't be attached to "
+                    "another"
+                )
+            elif not local:
+                why = f"Volume is already used by {elsewhere} pod(s) in different namespaces"
+            else:
+                why = f"Volume is already used by pod(s) {', '.join(local)}"
+                if elsewhere:
+                    why = f"{why} and {elsewhere} pod(s) in different namespaces"
+            self._emit(pod, WARNING, FAILED_ATTACH, "Multi-Attach error", volume.spec.name, why)
+
+    def _update_node_statuses(self) -> None:
+        # Upstream: statusupdater.UpdateNodeStatuses; a node that is gone is passed over.
+        for name in sorted(self.actual.needs_update):
+            node = self._store.find("Node", name)
+            report = self.actual.report(name)
+            if node is not None and report != (node.status.get("volumesAttached") or []):
+                self._store.patch(
+                    "Node",
+                    name,
+                    {"status": {"volumesAttached": report or None}},
+                    by=COMPONENT,
+                    event="NodeVolumesAttachedReported",
+                    message=f"{len(report)} volumes are attached",
+                )
+        self.actual.needs_update.clear()
+
+    # Attaching
+
+    def run_attach(self, operation: AttachOperation) -> None:
+        """See Controller."""
+        volume = operation.volume
+        plugin = self._plugins.find_by_spec(volume.spec)
+        assert plugin is not None
+        if plugin.name != CSI:
+            pod = next(iter(volume.pods.values()), None)
+            answer = plugin.call("Attach", volume.spec, pod)
+            self._loop.call_after(answer.latency, self._attached, "", operation, answer)
+            return
+        csi = volume.spec.source["csi"]
+        name = attachment_name(csi["volumeHandle"], csi["driver"], volume.node)
+        self._attaching[name] = operation
+        existing = self._store.find("VolumeAttachment", name)
+        if existing is None:
+            self._create_attachment(name, volume, csi["driver"])
+        else:
+            self.observe_attachment(WatchEvent("MODIFIED", None, existing))
+
+    def _create_attachment(self, name: str, volume: VolumeToAttach, driver: str) -> None:
+        made = from_manifest(
+            {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "VolumeAttachment",
+                "metadata": {"name": name},
+                "spec": {
+                    "attacher": driver,
+                    "nodeName": volume.node,
+                    "source": {"persistentVolumeName": volume.spec.name},
+                },
+                "status": {"attached": False},
+            }
+        )
+        message = f"{volume.spec.name} to {volume.node}"
+        data = {"volume": volume.spec.name, "node": volume.node}
+        with_event = {"event": "VolumeAttachmentCreated", "message": message, "data": data}
+        try:
+            self._store.create(made, by=COMPONENT, **cast("dict[str, Any]", with_event))
+        except AlreadyExists:
+            return
+
+    def _attached(self, attachment: str, operation: AttachOperation, answer: Answer) -> None:
+        volume = operation.volume
+        if answer.error is not None:
+            self._attach_failed(attachment, operation, answer.error.text)
+            return
+        self._attaching.pop(attachment, None)
+        self.actual.mark_volume_as_attached(volume.name, volume.node, volume.spec, answer.value)
+        for pod in volume.pods.values():
+            name = volume.spec.name
+            self._emit(pod, NORMAL, ATTACHED, "AttachVolume.Attach succeeded", name, "")
+        self._pending.complete(operation, None)
+        self._wake()
+
+    def _attach_failed(self, attachment: str, operation: AttachOperation, error: str) -> None:
+        self._attaching.pop(attachment, None)
+        volume, prefix = operation.volume, "AttachVolume.Attach failed"
+        for pod in volume.pods.values():
+            suffix = messages.error_suffix(error)
+            self._emit(pod, WARNING, FAILED_ATTACH, prefix, volume.spec.name, suffix)
+        # Something may have been done: if no pod needs it any more, it has to be undone.
+        found = self.actual.mark_volume_as_uncertain(volume.name, volume.node, volume.spec)
+        found.mounted_by_node = self._is_in_use(found)
+        entry = self._pending.complete(operation, error)
+        assert entry is not None
+        self._wake_at(retry_at(entry.backoff, RECONCILER_LOOP_PERIOD))
+
+    # Detaching
+
+    def run_detach(self, operation: DetachOperation) -> None:
+        """See Controller."""
+        attachment = operation.attachment
+        if operation.verify and self._is_in_use(attachment):
+            self._detach_failed("", operation)
+            return
+        plugin = self._plugins.find_by_spec(attachment.spec)
+        if plugin is not None and plugin.name != CSI:
+            answer = plugin.call("Detach", attachment.spec, None)
+            self._loop.call_after(answer.latency, self._detached, "", operation, answer)
+            return
+        name = self._attachment_of(attachment)
+        self._detaching[name] = operation
+        try:
+            self._store.delete(
+                "VolumeAttachment",
+                name,
+                by=COMPONENT,
+                event="VolumeAttachmentTerminating",
+                message=f"{attachment.spec.name} from {attachment.node}",
+            )
+        except NotFound:
+            self._detached(name, operation, Answer())
+
+    def _is_in_use(self, attachment: NodeAttachment) -> bool:
+        # Upstream: verifyVolumeIsSafeToDetach; a node that is gone uses nothing.
+        node = self._store.find("Node", attachment.node)
+        return node is not None and attachment.name in (node.status.get("volumesInUse") or ())
+
+    def _detached(self, attachment: str, operation: DetachOperation, answer: Answer) -> None:
+        if answer.error is not None:
+            self._detach_failed(attachment, operation, answer.error.text)
+            return
+        self._detaching.pop(attachment, None)
+        found = operation.attachment
+        self.actual.mark_volume_as_detached(found.name, found.node)
+        self._pending.complete(operation, None)
+        self._recorder.record(
+            "VolumeDetached",
+            f"node/{found.node}",
+            COMPONENT,
+            f"{found.spec.name} from {found.node}",
+            {"volume": found.name},
+        )
+        self._wake()
+
+    def _detach_failed(
+        self, attachment: str, operation: DetachOperation, error: str = "still in use"
+    ) -> None:
+        self._detaching.pop(attachment, None)
+        found = operation.attachment
+        # It is still there, and may be mounted again.
+        self.actual.add_volume_to_report_as_attached(found.name, found.node)
+        entry = self._pending.complete(operation, error)
+        assert entry is not None
+        self._wake_at(retry_at(entry.backoff, RECONCILER_LOOP_PERIOD))
+
+    def _attachment_of(self, attachment: NodeAttachment) -> str:
+        source = attachment.spec.source
+        handle = text_at(source, "csi", "volumeHandle") or ""
+        return attachment_name(handle, text_at(source, "csi", "driver") or "", attachment.node)
+
+    # What is there when the controller starts. Upstream: populateActualStateOfWorld.
+
+    def _populate_actual_state(self) -> None:
+        volumes = self._specs_by_unique_name()
+        for found in self._store.objects("Node"):
+            for attached in cast("list[Manifest]", found.status.get("volumesAttached") or ()):
+                spec = volumes.get(attached["name"])
+                if spec is not None:
+                    path = attached.get("devicePath", "")
+                    self.actual.mark_volume_as_attached(attached["name"], found.name, spec, path)
+        if self.actual.attached_volumes():
+            # The first pass comes after the pods have been heard of.
+            self._wake_at(self._loop.now + RECONCILER_LOOP_PERIOD)
+
+    def _specs_by_unique_name(self) -> dict[str, VolumeSpec]:
+        specs: dict[str, VolumeSpec] = {}
+        for volume in self._store.objects("PersistentVolume"):
+            spec = VolumeSpec(persistent_volume=volume.raw)
+            plugin = self._plugins.find_by_spec(spec)
+            if plugin is not None and plugin.is_attachable(spec):
+                specs[unique_volume_name(plugin, spec)] = spec
+        return specs
+
+    def _emit(
+        self, pod: Pod, type: str, reason: str, prefix: str, volume: str, suffix: str
+    ) -> None:
+        if self._events is not None:
+            self._events.event(pod, type, reason, messages.simple(prefix, volume, suffix))
+
+
+def _key(volume: str, node: str, spec: VolumeSpec) -> OperationKey:
+    # What may be on several nodes is attached to them in parallel.
+    return OperationKey(volume, node_name="" if is_multi_attach_forbidden(spec) else node)
+
+
+class CsiAttacher:
+    """The external attachers of all CSI drivers: they act on VolumeAttachments.
+
+    Upstream: kubernetes-csi/external-attacher, pkg/controller/csi_handler.go.
+    """
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        plugins: VolumePlugins,
+        *,
+        watch_latency: int = 0,
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._plugin: VolumePlugin | None = plugins.find_by_name(CSI)
+        self._busy: dict[str, None] = {}
+        self._failures: dict[str, int] = {}
+        store.watch("VolumeAttachment", self.observe, watch_latency)
+        store.watch("PersistentVolume", self.observe_volume, watch_latency)
+
+    def observe(self, event: WatchEvent) -> None:
+        """Take a watch event of a VolumeAttachment."""
+        name = event.new.name
+        if event.type == "DELETED":
+            self._failures.pop(name, None)
+            self._release(event.new.spec["source"].get("persistentVolumeName", ""))
+        else:
+            self._sync(name)
+
+    def observe_volume(self, event: WatchEvent) -> None:
+        """A deleted volume is let go once nothing is attached."""
+        if event.type != "DELETED" and event.new.deletion_timestamp:
+            self._release(event.new.name)
+
+    def _sync(self, name: str) -> None:
+        found = self._store.find("VolumeAttachment", name)
+        if found is None or name in self._busy:
+            return
+        deleting = bool(found.deletion_timestamp)
+        if not deleting and found.status.get("attached"):
+            return
+        if deleting and not found.finalizers:
+            return
+        self._busy[name] = None
+        answer = self._call("Detach" if deleting else "Attach", found)
+        done = self._detached if deleting else self._attached
+        self._loop.call_after(answer.latency, done, name, answer)
+
+    def _call(self, call: str, attachment: ApiObject) -> Answer:
+        volume = self._volume(attachment)
+        if self._plugin is None or volume is None:
+            return Answer()
+        return self._plugin.call(call, VolumeSpec(persistent_volume=volume.raw), None)
+
+    def _volume(self, attachment: ApiObject) -> ApiObject | None:
+        name = attachment.spec["source"].get("persistentVolumeName", "")
+        return self._store.find("PersistentVolume", name)
+
+    def _attached(self, name: str, answer: Answer) -> None:
+        del self._busy[name]
+        found = self._store.find("VolumeAttachment", name)
+        if found is None:
+            return
+        if found.deletion_timestamp:
+            self._sync(name)
+            return
+        if answer.error is not None:
+            self._failed(name, "attachError", answer.error.text)
+            return
+        finalizer = _finalizer(found.spec["attacher"])
+        volume = self._volume(found)
+        if volume is not None and finalizer not in volume.finalizers:
+            held = {"metadata": {"finalizers": [*volume.finalizers, finalizer]}}
+            self._store.patch("PersistentVolume", volume.key, held, by=ATTACHER)
+        node = found.spec["nodeName"]
+        metadata = {"finalizers": [finalizer], "annotations": {NODE_ID_ANNOTATION: node}}
+        self._store.patch("VolumeAttachment", name, {"metadata": metadata}, by=ATTACHER)
+        self._store.patch(
+            "VolumeAttachment",
+            name,
+            {"status": {"attached": True, "attachError": None}},
+            by=ATTACHER,
+            event="VolumeAttachmentAttached",
+            message=f"{found.spec['source'].get('persistentVolumeName', '')} to {node}",
+        )
+        self._failures.pop(name, None)
+
+    def _detached(self, name: str, answer: Answer) -> None:
+        del self._busy[name]
+        found = self._store.find("VolumeAttachment", name)
+        if found is None:
+            return
+        if answer.error is not None:
+            self._failed(name, "detachError", answer.error.text)
+            return
+        status = {"status": {"attached": False, "detachError": None}}
+        self._store.patch("VolumeAttachment", name, status, by=ATTACHER)
+        self._store.patch("VolumeAttachment", name, {"metadata": {"finalizers": None}}, by=ATTACHER)
+
+    def _failed(self, name: str, where: str, error: str) -> None:
+        failures = self._failures[name] = self._failures.get(name, 0) + 1
+        self._store.patch(
+            "VolumeAttachment", name, {"status": {where: {"message": error}}}, by=ATTACHER
+        )
+        delay = min(_ATTACHER_RETRY << (failures - 1), _ATTACHER_MAX_RETRY)
+        self._busy[name] = None
+        self._loop.call_after(delay, self._try_again, name)
+
+    def _try_again(self, name: str) -> None:
+        self._busy.pop(name, None)
+        self._sync(name)
+
+    def _release(self, volume_name: str) -> None:
+        """Take the finalizer from a deleted volume that is attached nowhere."""
+        volume = self._store.find("PersistentVolume", volume_name)
+        if volume is None or not volume.deletion_timestamp:
+            return
+        for attachment in self._store.objects("VolumeAttachment"):
+            if attachment.spec["source"].get("persistentVolumeName") == volume_name:
+                return
+        kept = [f for f in volume.finalizers if not f.startswith("external-attacher/")]
+        if len(kept) != len(volume.finalizers):
+            patch = {"metadata": {"finalizers": kept or None}}
+            self._store.patch("PersistentVolume", volume_name, patch, by=ATTACHER)
+
+
+def _finalizer(driver: str) -> str:
+    return f"external-attacher/{driver.replace('.', '-')}"
