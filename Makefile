@@ -48,7 +48,7 @@ lock: setup-dev ## resolve requirements/*.in anew into exact, hashed *.txt
 	requirements/lock
 
 clean-data: ## delete the database and the logs of `make up`
-	rm -rf .kscope
+	rm -rf "$$(readlink -f .kscope/postgres || true)" .kscope
 
 clean: clean-data ## delete everything that was installed or made
 	rm -rf .venv node_modules staticfiles

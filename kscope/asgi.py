@@ -11,10 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 http = get_asgi_application()
 
 # The routes reach models, which exist only once Django is set up.
-try:
-    from kscope.runs.routing import websocket_urlpatterns
-except ModuleNotFoundError:
-    websocket_urlpatterns = []
+from kscope.runs.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {

@@ -43,11 +43,9 @@ INSTALLED_APPS = [
     "channels",
     "rest_framework",
     "drf_spectacular",
-    *(
-        n
-        for n in ("kscope.runs", "scheduling", "volumes")
-        if (BASE_DIR / n.replace(".", "/") / "apps.py").exists()
-    ),
+    "kscope.runs",
+    "scheduling",
+    "volumes",
 ]
 
 MIDDLEWARE = [
@@ -115,6 +113,14 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 CELERY_TIMEZONE = "UTC"
+# Whatever was lost, a worker, a nudge or the broker's memory: playing runs go on within seconds.
+CELERY_BEAT_SCHEDULE = {
+    "sweep-runs": {
+        "task": "scheduling.tasks.sweep_runs",
+        "schedule": 3.0,
+        "options": {"expires": 3},
+    }
+}
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 
 # -- Web ------------------------------------------------------------------------------------------
@@ -161,6 +167,11 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    # JSON alone: a form on a foreign page cannot send it without asking first.
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "kscope.runs.api.handle_errors",
+    # `?format=` chooses between JSON, NDJSON and CSV in the exports.
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "kscope",

@@ -1,6 +1,5 @@
 """Addresses: pages, `/api/`, `/admin/`, `/healthz`."""
 
-from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
@@ -17,15 +16,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("api/docs/", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    path("api/", include("kscope.runs.api_urls")),
+    path("api/", include("scheduling.api_urls")),
+    path("", include("kscope.runs.urls")),
 ]
-
-for prefix, module in (
-    ("api/", "kscope.runs.api_urls"),
-    ("api/", "scheduling.api_urls"),
-    ("api/", "volumes.api_urls"),
-    ("", "kscope.runs.urls"),
-    ("", "scheduling.urls"),
-    ("", "volumes.urls"),
-):
-    if (settings.BASE_DIR / (module.replace(".", "/") + ".py")).exists():
-        urlpatterns.append(path(prefix, include(module)))

@@ -1,4 +1,61 @@
-def cluster_create(run): ...
-def cluster_restore(blob): ...
-def command_parse(body): ...
-def attempts_write(cursor, run_id, piece): ...
+"""The engine, as the runner of `kscope.runs` is given it."""
+
+import zlib
+from typing import Any
+
+import orjson
+from psycopg import Cursor
+
+from kscope.runs.engine import EngineSlice
+from kscope.runs.models import Run
+from kscope.sim.scenario import Scenario
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+
+
+def cluster_create(run: Run) -> Cluster:
+    """The cluster at the beginning of *run*. Raises ApiError for an object that is refused."""
+    return Cluster.create(
+        Scenario.from_dict(run.scenario.document),
+        profile=run.profile,
+        seed=run.seed,
+        tie_break="name" if run.tie_break == "name" else "random",
+    )
+
+
+def cluster_restore(blob: bytes) -> Cluster:
+    """The cluster of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
+    return Cluster.restore(blob)
+
+
+def command_parse(body: dict[str, Any]) -> Command:
+    """The command of its JSON form. Raises Invalid."""
+    return Command.from_dict(body)
+
+
+def attempts_write(cursor: "Cursor[Any]", run_id: int, piece: EngineSlice) -> None:
+    """Keep a slice's scheduling attempts, their evidence compressed."""
+    if not piece.attempts:
+        return
+    statement = (
+        "COPY scheduling_schedulingattempt"
+        " (run_id, pod, number, seq, at, cycle, result, node, evidence) FROM STDIN"
+    )
+    with cursor.copy(statement) as copy:
+        for each in piece.attempts:
+            evidence = None
+            if each.evidence is not None:
+                evidence = zlib.compress(orjson.dumps(each.evidence), 1)
+            copy.write_row(
+                (
+                    run_id,
+                    each.pod,
+                    each.number,
+                    each.seq,
+                    each.at,
+                    each.cycle,
+                    each.result,
+                    each.node,
+                    evidence,
+                )
+            )

@@ -12,7 +12,7 @@ the text a second time once something is wrong with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -179,7 +179,7 @@ class _YamlReader:
         return bool(mark and len(lines) > mark.line and b"\t" in lines[mark.line])
 
     def _take(self, event: Any) -> None:
-        kind = type(event)
+        kind: Any = event.__class__
         if kind is yaml.ScalarEvent:
             self._scalar(event)
         elif kind is yaml.MappingStartEvent:
@@ -338,7 +338,7 @@ def _walk(text: bytes, document: int) -> Iterator[tuple[Path, int]]:
     stack: list[tuple[Path, bool]] = []
     keys: list[str | int | None] = []
     for event in _events(text):
-        kind = type(event)
+        kind: Any = event.__class__
         if kind is yaml.DocumentStartEvent:
             index += 1
         if index != document:
@@ -460,11 +460,20 @@ def _check_depth(value: Any, limits: Limits) -> None:
         depth += 1
         if depth > limits.depth + 1:
             raise DocumentError(f"nested more than {limits.depth} levels deep", document=1)
-        below: list[Any] = []
-        for node in level:
-            inner: Any = node.values() if isinstance(node, dict) else node
-            below.extend(child for child in inner if isinstance(child, (dict, list)))
-        level = below
+        level = [child for node in level for child in _children(node)]
+
+
+_COLLECTIONS: Any = (dict, list)
+
+
+def _children(node: Any) -> Iterator[Any]:
+    """The mappings and lists right inside a mapping or list."""
+    inner: Iterable[Any] = ()
+    if isinstance(node, dict):
+        inner = cast("dict[str, Any]", node).values()
+    elif isinstance(node, list):
+        inner = cast("list[Any]", node)
+    return (child for child in inner if isinstance(child, _COLLECTIONS))
 
 
 def _megabytes(size: int) -> str:

@@ -29,6 +29,12 @@ class Conflict(ApiError):
     reason = "Conflict"
 
 
+class TooManyRequests(ApiError):
+    """A disruption budget does not allow the eviction now."""
+
+    reason = "TooManyRequests"
+
+
 class Invalid(ApiError):
     """The object would break a rule of its kind."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path as FilePath
 from typing import Any, cast
 
 from kscope.sim.documents import (
@@ -18,6 +19,7 @@ from kscope.sim.documents import (
     find_lines,
     read_documents,
     show_path,
+    too_large,
 )
 from kscope.sim.objects import NAMESPACED
 from kscope.sim.scenario import parse_header, parse_recording
@@ -38,6 +40,14 @@ _SNAPSHOT = {
     "pods": ("Pod", "v1"),
 }
 _MAX_PROBLEMS = 200
+_SECRET_FIELDS = ("data", "stringData")
+_WITH_CONTAINERS = frozenset(
+    ("Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job")
+    + ("CronJob", "PodTemplate")
+)
+_ON_THE_WAY_TO_ENV = frozenset(
+    ("spec", "template", "jobTemplate", "containers", "initContainers", "ephemeralContainers")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +116,23 @@ class LoadResult:
         return dict(sorted(counts.items()))
 
 
+def load_paths(paths: Iterable[FilePath], limits: Limits | None = None) -> LoadResult:
+    """Read and check files on disk; one over the limit is refused by its size, unread.
+
+    Raises OSError for a file that cannot be read.
+    """
+    loader, limits = _Loader(), limits or Limits()
+    for path in paths:
+        with path.open("rb") as file:
+            # One byte over the limit tells enough, also of what has no size (a pipe).
+            size = path.stat().st_size
+            if size > limits.bytes:
+                loader.refuse(str(path), too_large(size, limits))
+            else:
+                loader.read(str(path), file.read(limits.bytes + 1), limits)
+    return loader.finish()
+
+
 def load_files(files: Iterable[tuple[str, bytes]], limits: Limits | None = None) -> LoadResult:
     """Read and check files of (name, content)."""
     loader = _Loader()
@@ -128,11 +155,14 @@ class _Loader:
             )
             return
         if not documents:
-            self._result.problems.append(Problem(file=name, message="the file is empty"))
+            self.refuse(name, "the file is empty")
         for document in documents:
             report = Report()
             self._document(name, document, report)
             self._note(name, data, document, report)
+
+    def refuse(self, name: str, message: str) -> None:
+        self._result.problems.append(Problem(file=name, message=message))
 
     def finish(self) -> LoadResult:
         result = self._result
@@ -148,6 +178,7 @@ class _Loader:
         found = report.problems[:_MAX_PROBLEMS]
         if not found:
             return
+        more = len(report.problems) - len(found)
         lines = find_lines(data, document.index, {path for path, _, _ in found})
         for path, value, message in found:
             self._result.problems.append(
@@ -159,6 +190,11 @@ class _Loader:
                     value="" if value is None else shown(value),
                     message=message,
                 )
+            )
+        if more:
+            message = f"{more:,} more problems in this document are left out"
+            self._result.problems.append(
+                Problem(file=name, document=document.index, message=message)
             )
 
     def _document(self, name: str, document: Document, report: Report) -> None:
@@ -208,12 +244,15 @@ class _Loader:
         if self._result.scenario is not None:
             report.add(path, None, "a second scenario header; only one is allowed")
             return
+        before = len(report.problems)
         header = parse_recording(raw, report) if recording else parse_header(raw, path, report)
         self._check_steps(raw if recording else raw.get("spec"), path, report, recording)
-        for step in header["steps"]:
-            if isinstance(step.get("manifest"), dict):
-                step["manifest"] = clean(step["manifest"])
+        if len(report.problems) == before:
+            for step in header["steps"]:
+                if "manifest" in step:
+                    step["manifest"] = clean(step["manifest"])
         self._result.scenario = header
+        self._result.warnings += _not_simulated(raw) if recording else []
 
     def _check_steps(self, holder: Any, path: Path, report: Report, recording: bool) -> None:
         if not isinstance(holder, dict):
@@ -272,10 +311,60 @@ def clean(raw: Manifest) -> Manifest:
     if raw["kind"] in NAMESPACED and not metadata.get("namespace"):
         metadata["namespace"] = "default"
     cleaned = {**raw, "metadata": metadata}
-    if raw["kind"] == "Secret":
-        cleaned.pop("data", None)
-        cleaned.pop("stringData", None)
+    # Of whatever group it is: what a secret holds is not kept.
+    if raw["kind"].endswith("Secret"):
+        for name in _SECRET_FIELDS:
+            cleaned.pop(name, None)
+    elif raw["kind"] in _WITH_CONTAINERS:
+        cleaned = cast("Manifest", _without_env(cleaned))
     return cleaned
+
+
+def _without_env(value: Any) -> Any:
+    """A pod, or what holds a pod's template, without values of environment that are a Secret's.
+
+    Some tools write them out beside the reference.
+    """
+    if isinstance(value, list):
+        return [_without_env(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    parts = cast("Manifest", value)
+    kept: Manifest = {}
+    for name, part in parts.items():
+        if name == "env" and isinstance(part, list):
+            kept[name] = [_without_value(entry) for entry in cast("list[Any]", part)]
+        elif name in _ON_THE_WAY_TO_ENV:
+            kept[name] = _without_env(part)
+        else:
+            kept[name] = part
+    return kept
+
+
+def _without_value(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    parts = cast("Manifest", entry)
+    source = parts.get("valueFrom")
+    if not isinstance(source, dict) or "secretKeyRef" not in source:
+        return parts
+    return {name: part for name, part in parts.items() if name != "value"}
+
+
+def _not_simulated(recording: Manifest) -> list[str]:
+    """What a recording asks for and a run does not do."""
+    found: list[str] = []
+    fakes = recording.get("fakes")
+    for fake, settings in cast("Manifest", fakes or {}).items() if isinstance(fakes, dict) else ():
+        for name in cast("Manifest", settings) if isinstance(settings, dict) else ():
+            if name.startswith(("fail_", "immediate_")):
+                found.append(f"fakes.{fake}.{name} is not simulated")
+    steps = recording.get("steps")
+    for step in cast("list[Any]", steps) if isinstance(steps, list) else ():
+        if isinstance(step, dict) and "propagationPolicy" in step:
+            found.append("propagationPolicy of a deletion is not simulated")
+            break
+    return found
 
 
 def _check(raw: Any, path: Path, report: Report) -> bool:

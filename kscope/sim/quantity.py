@@ -41,7 +41,12 @@ _SYNTAX = re.compile(
 _MAX_EXPONENT = 100
 _MAX_DIGITS = 200
 
-_KINDS = {bool: "a boolean", list: "a list", dict: "a mapping", type(None): "null"}
+_KINDS: dict[type, str] = {
+    bool: "a boolean",
+    list: "a list",
+    dict: "a mapping",
+    type(None): "null",
+}
 
 
 class QuantityError(ValueError):
@@ -209,7 +214,8 @@ def _within_int64(amount: int) -> int:
 def _number_text(number: object) -> str:
     # bool is an int in Python, and `cpu: yes` is a mistake.
     if isinstance(number, bool) or not isinstance(number, (int, float)):
-        kind = _KINDS.get(type(number), type(number).__name__)
+        found: type = type(number)
+        kind = _KINDS.get(found, found.__name__)
         raise QuantityError(number, f"expected a text or a number, found {kind}")
     if isinstance(number, int):
         if abs(number) > 10**_MAX_DIGITS:

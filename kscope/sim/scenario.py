@@ -12,12 +12,31 @@ from typing import Any, Protocol, Self, cast
 
 from kscope.sim.documents import Path
 from kscope.sim.latency import DEFAULT_LATENCIES, Latency
+from kscope.sim.objects import NAMESPACED, entity_id
 from kscope.sim.units import SECOND
 from kscope.sim.validation import Report, shown
 
 Manifest = dict[str, Any]
 
-STEP_VERBS = ("create", "apply", "patch", "delete", "cordon", "uncordon")
+# The verbs of scheduling.engine.commands, under which each is described.
+STEP_VERBS = (
+    "create",
+    "apply",
+    "patch",
+    "delete",
+    "evict",
+    "cordon",
+    "uncordon",
+    "delete_pods",
+    "evict_pods",
+    "stop_kubelet",
+    "start_kubelet",
+)
+# Those that speak of a node, which may then be named without "node/".
+_NODE_VERBS = STEP_VERBS[5:]
+# The versions of Kubernetes that scheduling.engine.profiles knows.
+PROFILE_NAMES = ("v1.11", "v1.16", "v1.34")
+_SPEC_FIELDS = ("title", "question", "profile", "seed", "duration", "latencies", "steps")
 DEFAULT_UNTIL = 600 * SECOND
 
 _UNITS = {
@@ -41,6 +60,7 @@ class Step:
     object: str = ""
     manifest: Manifest | None = None
     patch: Manifest | None = None
+    grace_seconds: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without what is absent."""
@@ -130,6 +150,10 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     metadata = _mapping(raw.get("metadata"), (*path, "metadata"), report)
     spec_path = (*path, "spec")
     spec = _mapping(raw.get("spec"), spec_path, report)
+    for name in spec:
+        if name not in _SPEC_FIELDS:
+            known = ", ".join(_SPEC_FIELDS)
+            report.add((*spec_path, name), spec[name], f"unknown field; known are {known}")
     header: dict[str, Any] = {}
     for name, holder, where in (
         ("name", metadata, (*path, "metadata")),
@@ -142,6 +166,9 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
             header[name] = value
         elif value is not None:
             report.add((*where, name), value, f"expected a text, found {shown(value)}")
+    if header.get("profile", "v1.34") not in PROFILE_NAMES:
+        message = f"{shown(header['profile'])} is not one of {', '.join(PROFILE_NAMES)}"
+        report.add((*spec_path, "profile"), header["profile"], message)
     seed = spec.get("seed")
     if isinstance(seed, int) and not isinstance(seed, bool):
         header["seed"] = seed
@@ -162,20 +189,62 @@ def parse_recording(raw: Manifest, report: Report) -> dict[str, Any]:
         name: raw[name] for name in ("name", "title") if isinstance(raw.get(name), str)
     }
     _until(header, raw.get("duration"), ("duration",), report)
+    header["latencies"] = _fakes(raw.get("fakes"), report)
     steps: list[dict[str, Any]] = []
     for index, item in enumerate(_list(raw.get("steps"), ("steps",), report)):
-        path: Path = ("steps", index)
-        step = _mapping(item, path, report)
-        verb = step.get("op")
-        if verb == "note":
-            continue
-        body = step.get("objects") if verb in ("create", "apply") else step
-        if verb not in STEP_VERBS:
-            report.add((*path, "op"), verb, f"{shown(verb)} is not one of {', '.join(STEP_VERBS)}")
-            continue
-        steps.extend(_step({"at": step.get("t"), verb: body}, path, report))
+        steps.extend(_recorded_step(item, ("steps", index), report))
     header["steps"] = sorted(steps, key=_at)
     return header
+
+
+# What a recording's stand-ins took their time for, and the latency that it is here.
+_FAKES = {
+    ("provisioner", "delay"): "provision",
+    ("provisioner", "delete_delay"): "delete_volume",
+    ("attacher", "attach_delay"): "attach",
+    ("attacher", "detach_delay"): "detach",
+    ("kubelet", "stop_delay"): "stop",
+}
+
+
+def _fakes(raw: Any, report: Report) -> dict[str, Any]:
+    """The delays of a recording's stand-ins; their faults have no counterpart here."""
+    fakes = _mapping(raw, ("fakes",), report)
+    delays: dict[str, Any] = {}
+    for (fake, field_name), latency in _FAKES.items():
+        path: Path = ("fakes", fake)
+        delay = _mapping(fakes.get(fake), path, report).get(field_name)
+        if delay is not None:
+            delays[latency] = _read_latency(delay, (*path, field_name), report)
+    return {name: delay for name, delay in delays.items() if delay}
+
+
+def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
+    """A recording's step, said in the verbs of a scenario."""
+    step = _mapping(item, path, report)
+    op = step.get("op")
+    told = {"at": step.get("t")}
+    if op == "note":
+        return []
+    if op in ("create", "apply"):
+        return _step({**told, op: step.get("objects")}, path, report)
+    if op in ("patch", "delete", "cordon", "uncordon", "evict"):
+        return _step({**told, op: step}, path, report)
+    if op == "kubelet":
+        return [
+            one
+            for key, verb in (("kill", "stop_kubelet"), ("revive", "start_kubelet"))
+            for node in _list(step.get(key), (*path, key), report)
+            for one in _step({**told, verb: node}, path, report)
+        ]
+    if op == "delete-pods-on-node":
+        verb = "evict_pods" if step.get("evict") else "delete_pods"
+        return _step({**told, verb: step.get("node")}, path, report)
+    if op == "force-delete-on-node":
+        body = {"object": f"node/{step.get('node')}", "grace_seconds": 0}
+        return _step({**told, "delete_pods": body}, path, report)
+    report.add((*path, "op"), op, f"{shown(op)} is not an operation of a recording")
+    return []
 
 
 def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
@@ -194,29 +263,43 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
     if verb in ("create", "apply"):
         manifests = cast("list[Any]", body) if isinstance(body, list) else [body]
         return [{"at": at, "verb": verb, "manifest": manifest} for manifest in manifests]
-    found = {"at": at, "verb": verb, "object": _object(verb, body, where, report)}
+    found: dict[str, Any] = {"at": at, "verb": verb, "object": _object(verb, body, where, report)}
+    parts = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
     if verb == "patch":
-        patch = _mapping(body, where, report).get("patch")
+        patch = parts.get("patch")
+        if patch is None:
+            report.add((*where, "patch"), None, "is missing")
         found["patch"] = _mapping(patch, (*where, "patch"), report)
+    grace = parts.get("grace_seconds")
+    if grace is not None:
+        if isinstance(grace, bool) or not isinstance(grace, int) or grace < 0:
+            message = f"expected a number of seconds, found {shown(grace)}"
+            report.add((*where, "grace_seconds"), grace, message)
+        found["grace_seconds"] = grace
     return [found]
 
 
 def _object(verb: str, body: Any, path: Path, report: Report) -> str:
-    """ "node/n1", or {kind, namespace, name}; a cordon may name the node alone."""
+    """ "node/n1", or {kind, namespace, name}; verbs for nodes may give the name alone."""
     if isinstance(body, str):
-        return f"node/{body}" if verb.endswith("cordon") and "/" not in body else body
+        name = f"node/{body}" if verb in _NODE_VERBS and "/" not in body else body
+        return _entity(name, body, path, report)
     parts = _mapping(body, path, report)
     if isinstance(parts.get("object"), str):
-        return parts["object"]
+        return _entity(parts["object"], parts["object"], (*path, "object"), report)
     kind, name = parts.get("kind"), parts.get("name")
     if not isinstance(kind, str) or not isinstance(name, str):
         report.add(path, body, "needs an object like node/n1, or kind and name")
         return ""
-    # The same short names as kscope.sim.objects.entity_id.
-    from kscope.sim.objects import NAMESPACED, entity_id
-
     key = f"{parts.get('namespace') or 'default'}/{name}" if kind in NAMESPACED else name
     return entity_id(kind, key)
+
+
+def _entity(name: str, found: str, path: Path, report: Report) -> str:
+    prefix, _, key = name.partition("/")
+    if not prefix or not key:
+        report.add(path, found, f"{shown(found)} is not an object like node/n1 or pod/default/web")
+    return name
 
 
 def _latencies(raw: Any, path: Path, report: Report) -> dict[str, Any]:
@@ -226,11 +309,16 @@ def _latencies(raw: Any, path: Path, report: Report) -> dict[str, Any]:
             known = ", ".join(DEFAULT_LATENCIES)
             report.add((*path, name), value, f"unknown latency; known are {known}")
             continue
-        try:
-            found[name] = _latency(value).to_dict()
-        except ValueError as error:
-            report.add((*path, name), value, str(error))
+        found[name] = _read_latency(value, (*path, name), report)
     return found
+
+
+def _read_latency(value: Any, path: Path, report: Report) -> dict[str, Any]:
+    try:
+        return _latency(value).to_dict()
+    except ValueError as error:
+        report.add(path, value, str(error))
+        return {}
 
 
 def _latency(value: Any) -> Latency:

@@ -146,7 +146,10 @@ def _start_servers(options: Options, sockets: Path, started: Started) -> Servers
         state = state_directory(options.data, user)
         state.parent.mkdir(parents=True, exist_ok=True)
         if not state.exists():
-            _say("making the database")
+            _say(f"making the database in {state}")
+        link = options.data / "postgres"
+        if state != link and not link.is_symlink():
+            link.symlink_to(state)  # so that `make clean-data` finds it
         postgres = Postgres(state, sockets, log / "postgres.log", user)
         started.add(postgres.start())
         database_url = postgres.url

@@ -52,7 +52,8 @@ class ScheduleResult:
     message: str = ""
     search: Search | None = None
     scores: Scores | None = None
-    statuses: dict[str, Status] = field(default_factory=dict[str, Status])
+    # The distinct statuses of the nodes that were refused.
+    statuses: list[Status] = field(default_factory=list[Status])
     preemption: Preemption | None = None
 
 
@@ -75,11 +76,11 @@ class SchedulingAlgorithm:
         self.handle = handle
         self.table = handle.table
         self.framework = profile.build(handle)
-        self.nominated = Nominated()
+        self.nominated = Nominated(handle.table)
         self.next_start = 0
         self._ties = ties
         self._fast = FastPath(self.framework, self.table)
-        self._evaluator = Evaluator(self.framework, handle, profile.preemption)
+        self._evaluator = Evaluator(self.framework, handle, profile.preemption, ties)
 
     @property
     def wanted_nodes(self) -> int:
@@ -177,7 +178,8 @@ class SchedulingAlgorithm:
             return int(tied[0])
         if self._ties is None:
             return int(tied[np.argmin(self.table.name_rank[tied])])
-        return int(tied[self._ties.below(len(tied))])
+        # In order of rows, so that it does not matter in which order they were found.
+        return int(np.sort(tied)[self._ties.below(len(tied))])
 
     # -- failures --------------------------------------------------------------------------------
 
@@ -192,54 +194,60 @@ class SchedulingAlgorithm:
 
     def _error(self, search: Search) -> ScheduleResult | None:
         """An attempt in which some plugin failed on some node fails as a whole (v1.16)."""
-        statuses = self._statuses(search)
-        errors = [s for s in statuses.values() if s.code is Code.ERROR]
+        kinds = self._kinds(search)
+        errors = [
+            status.message
+            for status, count in kinds
+            if status.code is Code.ERROR
+            for _ in range(count)
+        ]
         if not errors:
             return None
-        message = aggregate([status.message for status in errors])
         return ScheduleResult(
             search.state.pod,
             ERROR,
-            message=message,
+            message=aggregate(errors),
             search=search,
-            statuses=statuses,
+            statuses=[status for status, _ in kinds],
             evaluated=len(search.verdicts.rows),
         )
 
     def _unschedulable(self, search: Search) -> ScheduleResult:
-        statuses = self._statuses(search)
         return ScheduleResult(
             search.state.pod,
             UNSCHEDULABLE,
             evaluated=len(search.verdicts.rows),
             message=fit_error(len(self.table), self.reasons(search)),
             search=search,
-            statuses=statuses,
+            statuses=[status for status, _ in self._kinds(search)],
         )
 
-    def _statuses(self, search: Search) -> dict[str, Status]:
+    def _kinds(self, search: Search) -> list[tuple[Status, int]]:
+        """The distinct statuses of refused nodes, and how many nodes have each."""
+        return [
+            (self.framework.explain(search.state, plugin, code), count)
+            for plugin, code, count in search.verdicts.kinds()
+        ]
+
+    def status_by_node(self, search: Search) -> dict[str, Status]:
         """The status of every node that was refused."""
-        known: dict[tuple[int, int], Status] = {}
-        statuses: dict[str, Status] = {}
         verdicts = search.verdicts
-        for place in np.flatnonzero(~verdicts.fits).tolist():
-            key = (int(verdicts.plugin[place]), int(verdicts.code[place]))
-            if key not in known:
-                known[key] = self.framework.explain(search.state, *key)
-            statuses[self.table.name(int(verdicts.rows[place]))] = known[key]
-        return statuses
+        return {
+            self.table.name(row): self.framework.explain(search.state, plugin, code)
+            for row, plugin, code in zip(
+                verdicts.rows.tolist(),
+                verdicts.plugin.tolist(),
+                verdicts.code.tolist(),
+                strict=True,
+            )
+            if plugin
+        }
 
     def reasons(self, search: Search) -> dict[str, int]:
         """How many nodes gave each reason."""
-        verdicts = search.verdicts
-        counts: dict[tuple[int, int], int] = {}
-        for key in zip(verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True):
-            counts[key] = counts.get(key, 0) + 1
         reasons: dict[str, int] = {}
-        for (plugin, code), count in counts.items():
-            if plugin == 0:
-                continue
-            for reason in self.framework.explain(search.state, plugin, code).reasons:
+        for status, count in self._kinds(search):
+            for reason in status.reasons:
                 reasons[reason] = reasons.get(reason, 0) + count
         if search.absent:
             plugins = " ".join(search.narrowed_by)

@@ -31,6 +31,7 @@ from scheduling.engine.comparer import compare
 from scheduling.engine.profiles import PROFILES
 from scheduling.engine.scheduler import Scheduler
 from volumes.engine.actors import VolumeActors
+from volumes.engine.phases import settled
 
 Stop = Literal["event", "cycle"]
 TieBreak = Literal["random", "name"]
@@ -70,7 +71,6 @@ class Cluster:
         self.latencies = Latencies(scenario.latencies, self.streams)
         self.store = ObjectStore(self.loop, self.recorder, seed)
         self.admission = Admission(self.store)
-        self._executor = CommandExecutor(self.store, self.admission)
         run = {"name": scenario.name, "profile": profile, "seed": seed}
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
         self._load(scenario)
@@ -80,6 +80,9 @@ class Cluster:
             recorder=self.recorder,
             latencies=self.latencies,
             profile=profile,
+        )
+        self._executor = CommandExecutor(
+            self.store, self.recorder, self.admission, self.volumes.kubelets
         )
         self.scheduler = Scheduler(
             loop=self.loop,
@@ -135,23 +138,25 @@ class Cluster:
 
     def advance(
         self, until: int, *, max_steps: int | None = None, stop: Stop | None = None
-    ) -> None:
+    ) -> bool:
         """Run what is due up to *until*, then rest there.
 
         Halts earlier, without resting, after *max_steps* callbacks, or with *stop* after the first
-        callback that recorded an event ("event") or ended a scheduling cycle ("cycle").
+        callback that recorded an event ("event") or ended a scheduling cycle ("cycle"). Returns
+        whether *stop* halted it.
         """
         loop, last = self.loop, None if max_steps is None else self.loop.steps + max_steps
         seq, cycles = self.recorder.seq, self.scheduler.cycles_ended
         while (at := loop.next_at) is not None and at <= until:
             if last is not None and loop.steps >= last:
-                return
+                return False
             loop.run_next()
             if stop == "event" and self.recorder.seq > seq:
-                return
+                return True
             if stop == "cycle" and self.scheduler.cycles_ended > cycles:
-                return
+                return True
         loop.rest_at(until)
+        return False
 
     # What a user does
 
@@ -176,7 +181,7 @@ class Cluster:
         for obj in sorted(objects, key=_admitted_first):
             self.loop.cause = 0
             try:
-                self.store.create(self.admission.admit(obj), by="scenario")
+                self.store.create(settled(self.admission.admit(obj)), by="scenario")
             except ApiError as refusal:
                 raise type(refusal)(f"{obj.id}: {refusal}") from refusal
         for step in scenario.steps:
@@ -186,7 +191,11 @@ class Cluster:
     def _take_step(self, step: Step) -> None:
         self.loop.cause = 0
         command = Command(
-            verb=step.verb, object=step.object, manifest=step.manifest, patch=step.patch
+            verb=step.verb,
+            object=step.object,
+            manifest=step.manifest,
+            patch=step.patch,
+            grace_seconds=step.grace_seconds,
         )
         reason = self._executor.execute(command, by="scenario")
         if reason:

@@ -3,20 +3,27 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kscope.sim.errors import ApiError, Invalid, NotFound
+from kscope.sim.errors import ApiError, Invalid, NotFound, TooManyRequests
 from kscope.sim.objects import ApiObject, Manifest, Pod, from_manifest, split_entity_id
+from kscope.sim.recorder import Recorder
+from kscope.sim.scenario import STEP_VERBS
 from kscope.sim.store import ObjectStore
 from scheduling.engine.admission import Admission
+from scheduling.engine.eviction import evict
+from volumes.engine.kubelet.pod_lifecycle import Kubelets
 
-VERBS = ("create", "apply", "patch", "delete", "cordon", "uncordon")
+# A scenario's steps are commands too.
+VERBS = STEP_VERBS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """What a user asks for: a verb on the object called `object` ("node/n1"), or a manifest.
 
-    `create` and `apply` take a manifest, `patch` an RFC 7386 merge patch, `delete` an optional
-    grace period; the others need the object alone.
+    `create` and `apply` take a manifest, `patch` an RFC 7386 merge patch; `delete` and `evict` of a
+    pod and `delete_pods` and `evict_pods` of a node an optional grace period. An eviction is
+    refused where a disruption budget forbids it; `evict_pods` leaves the pods of DaemonSets alone,
+    as a drain does. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need the node alone.
     """
 
     verb: str
@@ -59,11 +66,15 @@ class Outcome:
 class CommandExecutor:
     """Carries commands out on the store, as a user with kubectl would."""
 
-    __slots__ = ("_admission", "_store")
+    __slots__ = ("_admission", "_kubelets", "_recorder", "_store")
 
-    def __init__(self, store: ObjectStore, admission: Admission) -> None:
+    def __init__(
+        self, store: ObjectStore, recorder: Recorder, admission: Admission, kubelets: Kubelets
+    ) -> None:
         self._store = store
+        self._recorder = recorder
         self._admission = admission
+        self._kubelets = kubelets
 
     def execute(self, command: Command, by: str = "command") -> str:
         """Do what *command* says; returns "" or the reason why the API server refuses it."""
@@ -97,7 +108,7 @@ class CommandExecutor:
     def _patch(self, command: Command, by: str) -> None:
         old = self._find(command.object)
         patch = command.patch or {}
-        metadata = patch.get("metadata") or {}
+        metadata: Any = patch.get("metadata") or {}
         if not isinstance(metadata, dict) or {"name", "namespace", "uid"} & metadata.keys():
             raise Invalid("metadata.name, metadata.namespace and metadata.uid cannot be changed")
         new = old.patched(patch)
@@ -106,13 +117,53 @@ class CommandExecutor:
         self._store.update(new, by=by)
 
     def _delete(self, command: Command, by: str) -> None:
-        old = self._find(command.object)
-        grace = command.grace_seconds
+        self._delete_one(self._find(command.object), command.grace_seconds, by)
+
+    def _delete_one(self, old: ApiObject, grace: int | None, by: str) -> None:
         if isinstance(old, Pod) and old.node_name and not old.is_terminated:
             grace = old.grace_period_seconds if grace is None else grace
         else:
             grace = 0
         self._store.delete(old.kind, old.key, by=by, grace_seconds=grace)
+
+    def _evict(self, command: Command, by: str) -> None:
+        pod = self._find(command.object)
+        if not isinstance(pod, Pod):
+            raise Invalid(f"{command.object} is no pod")
+        evict(self._store, pod, by)
+        self._delete_one(pod, command.grace_seconds, by)
+
+    def _delete_pods(self, command: Command, by: str) -> None:
+        for pod in self._pods_on(self._node(command)):
+            self._delete_one(pod, command.grace_seconds, by)
+
+    def _evict_pods(self, command: Command, by: str) -> None:
+        refused: list[str] = []
+        for pod in self._pods_on(self._node(command)):
+            if any(owner.get("kind") == "DaemonSet" for owner in pod.owner_references):
+                continue
+            try:
+                evict(self._store, pod, by)
+            except TooManyRequests as refusal:
+                refused.append(f"{pod.key}: {refusal}")
+                continue
+            self._delete_one(pod, command.grace_seconds, by)
+        if refused:
+            raise TooManyRequests("; ".join(refused))
+
+    def _pods_on(self, node: ApiObject) -> list[Pod]:
+        pods = [pod for pod in self._store.objects("Pod") if isinstance(pod, Pod)]
+        return [pod for pod in pods if pod.node_name == node.name]
+
+    def _stop_kubelet(self, command: Command, by: str) -> None:
+        node = self._node(command)
+        self._kubelets.stop_kubelet(node.name)
+        self._recorder.record("KubeletStopped", node.id, by, "", None)
+
+    def _start_kubelet(self, command: Command, by: str) -> None:
+        node = self._node(command)
+        self._recorder.record("KubeletStarted", node.id, by, "", None)
+        self._kubelets.start_kubelet(node.name)
 
     def _cordon(self, command: Command, by: str) -> None:
         self._set_unschedulable(command, by, True, "NodeCordoned")
@@ -121,11 +172,15 @@ class CommandExecutor:
         self._set_unschedulable(command, by, None, "NodeUncordoned")
 
     def _set_unschedulable(self, command: Command, by: str, value: bool | None, event: str) -> None:
+        node = self._node(command)
+        patch = {"spec": {"unschedulable": value}}
+        self._store.patch("Node", node.key, patch, by=by, event=event)
+
+    def _node(self, command: Command) -> ApiObject:
         node = self._find(command.object)
         if node.kind != "Node":
             raise Invalid(f"{command.object} is no node")
-        patch = {"spec": {"unschedulable": value}}
-        self._store.patch("Node", node.key, patch, by=by, event=event)
+        return node
 
     def _find(self, entity: str) -> ApiObject:
         prefix, key = split_entity_id(entity)
@@ -144,8 +199,10 @@ def _parsed(manifest: Manifest | None) -> ApiObject:
 
 
 # Upstream: pkg/apis/core/validation ValidatePodUpdate(); what of a pod's spec may be updated.
-_MUTABLE = {"containers", "initContainers", "activeDeadlineSeconds", "tolerations"}
-_MUTABLE |= {"terminationGracePeriodSeconds", "schedulingGates"}
+_MUTABLE = frozenset(
+    ("containers", "initContainers", "activeDeadlineSeconds", "tolerations")
+    + ("terminationGracePeriodSeconds", "schedulingGates")
+)
 
 
 def _refuse_pod_changes(old: ApiObject, new: ApiObject) -> None:

@@ -68,7 +68,7 @@ def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
         return ()
     if not search.status.is_success:
         return (search.status.plugin,) if search.status.plugin else search.narrowed_by
-    refused = {status.plugin: None for status in decision.statuses.values()}
+    refused = {status.plugin: None for status in decision.statuses}
     return tuple({**refused, **dict.fromkeys(search.narrowed_by)})
 
 
@@ -235,13 +235,10 @@ def blocker(
 def closest(search: Search, algorithm: SchedulingAlgorithm) -> list[Refusal]:
     """Refused nodes, the closest to fitting first."""
     framework, verdicts = algorithm.framework, search.verdicts
-    kinds: dict[tuple[int, int], list[int]] = {}
-    for row, plugin, code in zip(
-        verdicts.rows.tolist(), verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True
-    ):
-        if plugin:
-            kinds.setdefault((plugin, code), []).append(row)
-    picked = {key: rows[:_ROWS_PER_KIND] for key, rows in kinds.items()}
+    picked: dict[tuple[int, int], list[int]] = {
+        (plugin, code): verdicts.rows_of(plugin, code)[:_ROWS_PER_KIND].tolist()
+        for plugin, code, _ in verdicts.kinds()
+    }
     failing = _failing(search, algorithm, [row for rows in picked.values() for row in rows])
     refusals = [
         Refusal(
@@ -282,7 +279,7 @@ def _refused_outright(decision: ScheduleResult, attempt: int) -> Evidence:
 def _sentence(decision: ScheduleResult, nearest: Refusal) -> tuple[str, str]:
     text = nearest.detail.text
     count = decision.evaluated
-    unanimous = {reason for status in decision.statuses.values() for reason in status.reasons}
+    unanimous = {reason for status in decision.statuses for reason in status.reasons}
     if count == 1:
         return f"Does not fit {nearest.node}, the only node looked at: {text}.", text
     if nearest.detail.short is not None:

@@ -319,8 +319,11 @@ class FastPath:
         """The first *wanted* feasible rows of *order* from *start*, and how many were looked at."""
         count = len(order)
         if wanted >= count:
-            rows = order if start == 0 else np.roll(order, -start)
-            return self._passing(state, kept, filters, rows), count
+            if count == len(self._table):
+                rows = np.flatnonzero(kept.masked >= 0)
+            else:
+                rows = order[kept.masked.take(order) >= 0]
+            return self._narrow(state, filters, rows), count
         # Upstream stops when it meets one more than it wants, which it then leaves aside.
         found: list[IntArray] = []
         missing, seen = wanted + 1, 0
@@ -341,11 +344,15 @@ class FastPath:
     def _passing(
         self, state: CycleState, kept: Kept, filters: list[FilterPlugin], rows: IntArray
     ) -> IntArray:
-        rows = rows[kept.masked[rows] >= 0]
+        return self._narrow(state, filters, rows[kept.masked.take(rows) >= 0])
+
+    def _narrow(self, state: CycleState, filters: list[FilterPlugin], rows: IntArray) -> IntArray:
         for plugin in filters:
             if len(rows) == 0:
                 break
-            rows = rows[plugin.filter(state, rows) == FITS]
+            fits = plugin.filter(state, rows) == FITS
+            if not fits.all():
+                rows = rows[fits]
         return rows
 
     def _add_rest(self, state: CycleState, kept: Kept, rows: IntArray, total: IntArray) -> IntArray:

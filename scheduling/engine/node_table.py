@@ -81,13 +81,25 @@ class PodMatcher:
 
 
 @dataclass(slots=True)
+class Tally:
+    """Something counted on each row, and per domain of the topology labels it was asked for.
+
+    The domain arrays are the table's own and change with it: copy before changing one.
+    """
+
+    counts: Codes
+    total: int = 0
+    generation: int = -1
+    domains: dict[str, IntArray] = field(default_factory=dict[str, IntArray])
+
+
+@dataclass(slots=True)
 class PodCounter:
     """Matching pods on each row."""
 
     number: int
     matcher: PodMatcher
-    counts: Codes
-    total: int = 0
+    tally: Tally
 
 
 @dataclass(slots=True)
@@ -96,8 +108,7 @@ class TermColumn:
 
     kind: str
     term: AffinityTerm
-    counts: Codes
-    total: int = 0
+    tally: Tally
 
 
 @dataclass(slots=True)
@@ -243,9 +254,7 @@ class NodeTable:
         """The live count of pods that *matcher* means; the first call looks at every pod."""
         counter = self._counters.get(matcher)
         if counter is None:
-            counter = PodCounter(
-                len(self._counter_list), matcher, np.zeros(self._capacity, np.int32)
-            )
+            counter = PodCounter(len(self._counter_list), matcher, self._new_tally())
             self._counters[matcher] = counter
             self._counter_list.append(counter)
             self._counters_of.clear()
@@ -254,13 +263,43 @@ class NodeTable:
                     if matcher.matches(
                         pod.pod.namespace, pod.pod.labels, deleting=is_deleting(pod)
                     ):
-                        counter.counts[row] += 1
-                        counter.total += 1
+                        self._tally(counter.tally, row, 1)
         return counter
+
+    def per_domain(self, tally: Tally, key: str) -> IntArray:
+        """What *tally* counts, summed over the domains of label *key*, by the label's codes.
+
+        Kept up to date from then on; not to be changed by the caller.
+        """
+        if tally.generation != self.static_generation:
+            tally.domains.clear()
+            tally.generation = self.static_generation
+        summed = tally.domains.get(key)
+        if summed is None:
+            column = self.topology(key)
+            size = max(1, len(column.values))
+            # Code -1 (no label) goes to an extra last bin that is dropped.
+            codes = np.where(column.codes < 0, size, column.codes)
+            counted = np.bincount(codes, weights=tally.counts, minlength=size + 1)
+            summed = tally.domains[key] = counted[:size].astype(np.int64)
+        return summed
+
+    def _new_tally(self) -> Tally:
+        return Tally(np.zeros(self._capacity, np.int32))
+
+    def _tally(self, tally: Tally, row: int, delta: int) -> None:
+        tally.counts[row] += delta
+        tally.total += delta
+        if tally.generation != self.static_generation:
+            return
+        for key, summed in tally.domains.items():
+            code = self._topologies[key].codes.item(row)
+            if code >= 0:
+                summed[code] += delta
 
     def terms(self, kind: str) -> list[TermColumn]:
         """The terms of *kind* that pods on some node carry."""
-        return [column for column in self._terms[kind].values() if column.total]
+        return [column for column in self._terms[kind].values() if column.tally.total]
 
     def has_terms(self, kind: str) -> bool:
         """Whether any pod ever carried a term of *kind*."""
@@ -423,10 +462,10 @@ class NodeTable:
         for matcher, match in self._matches.items():
             self._matches[matcher] = np.pad(match, (0, more))
         for counter in self._counter_list:
-            counter.counts = np.pad(counter.counts, (0, more))
+            counter.tally.counts = np.pad(counter.tally.counts, (0, more))
         for terms in self._terms.values():
             for term in terms.values():
-                term.counts = np.pad(term.counts, (0, more))
+                term.tally.counts = np.pad(term.tally.counts, (0, more))
         self._free.extend(range(new - 1, old - 1, -1))
         self._capacity = new
         self._name_rank = None
@@ -470,9 +509,7 @@ class NodeTable:
             self.claim_users[key] = self.claim_users.get(key, 0) + delta
         if self._counter_list:
             for number in self._matching_counters(pod):
-                counter = self._counter_list[number]
-                counter.counts[row] += delta
-                counter.total += delta
+                self._tally(self._counter_list[number].tally, row, delta)
         self._touch(row)
 
     def _matching_counters(self, pod: PodInfo) -> list[int]:
@@ -498,10 +535,9 @@ class NodeTable:
             for term in terms:
                 column = self._terms[kind].get(term)
                 if column is None:
-                    column = TermColumn(kind, term, np.zeros(self._capacity, np.int32))
+                    column = TermColumn(kind, term, self._new_tally())
                     self._terms[kind][term] = column
-                column.counts[row] += delta
-                column.total += delta
+                self._tally(column.tally, row, delta)
 
     def _take_ports(self, row: int, ports: Iterable[HostPort]) -> None:
         for port in ports:

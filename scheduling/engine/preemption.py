@@ -13,22 +13,30 @@ from typing import Any
 import numpy as np
 
 from kscope.sim.objects import ApiObject
+from kscope.sim.rng import Stream
 from kscope.sim.selectors import LabelSelector
-from kscope.sim.units import nanoseconds_of
-from scheduling.engine.framework import Code, CycleState, Status
+from scheduling.engine import names
+from scheduling.engine.framework import Code, CycleState, IntArray, Status
 from scheduling.engine.handle import Handle
 from scheduling.engine.messages import fit_error
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.runtime import Framework, Nominated, Search
+from scheduling.engine.victims import DryRuns, VictimColumns, importance, start_time
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 
-# A pod that has not started yet counts as the most recent. Upstream: GetPodStartTime().
-_NOT_STARTED = 1 << 62
+# More nodes than this are dry-run as columns, where that gives the same answer.
+_MANY_ROWS = 32
+# And above this many candidates, only the chosen one is written out.
+_MANY_CANDIDATES = 200
+# Upstream: DefaultPreemptionArgs.
+_MIN_CANDIDATES = 100
+_CANDIDATE_PERCENTAGE = 10
 _PRIORITY_OFFSET = 1 << 31
+_NO_VICTIMS = Status(Code.UNRESOLVABLE, (NO_VICTIMS,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +45,13 @@ class PreemptionRules:
 
     `budgets_count_down`: victims of one node use a budget up together, not each alone.
     `needs_victims`: a node without pods of lower priority is no candidate.
+    `limits_candidates`: on big clusters only some candidates are looked for, from a random start.
     `sorts_victims`: victims are put in order of importance again after the reprieve.
     """
 
     budgets_count_down: bool = True
     needs_victims: bool = True
+    limits_candidates: bool = True
     sorts_victims: bool = True
     checks_policy: bool = True
 
@@ -72,34 +82,120 @@ class Preemption:
 class Evaluator:
     """Looks for the node where evictions would help most and hurt least."""
 
-    def __init__(self, framework: Framework, handle: Handle, rules: PreemptionRules) -> None:
+    def __init__(
+        self,
+        framework: Framework,
+        handle: Handle,
+        rules: PreemptionRules,
+        ties: Stream | None = None,
+    ) -> None:
         self._framework = framework
         self._table = handle.table
         self._listers = handle.listers
         self._rules = rules
+        self._ties = ties
+        self._columns = VictimColumns(handle.table)
 
     def preempt(self, search: Search, nominated: Nominated, nominated_node: str = "") -> Preemption:
         """Find victims for the pod that *search* found no node for."""
-        pod = search.state.pod
         refusal = self._not_eligible(search, nominated_node)
         if refusal:
             return Preemption(message=refusal)
         outcome = Preemption()
+        rows = self._potential_rows(search)
+        wanted = len(self._table)
+        if self._rules.limits_candidates and self._ties is not None and len(rows):
+            rows = np.roll(rows, -self._ties.below(len(rows)))
+            wanted = max(len(self._table) * _CANDIDATE_PERCENTAGE // 100, _MIN_CANDIDATES)
+        if self._only_lacks_room(search, nominated, rows):
+            self._as_columns(search, rows, wanted, outcome)
+        else:
+            self._one_by_one(search, rows, wanted, nominated, outcome)
+        if outcome.chosen is None:
+            outcome.message = self._fit_error(outcome)
+        return outcome
+
+    def _one_by_one(
+        self,
+        search: Search,
+        rows: IntArray,
+        wanted: int,
+        nominated: Nominated,
+        outcome: Preemption,
+    ) -> None:
+        """Upstream: DryRunPreemption()."""
         budgets = list(self._listers.all("PodDisruptionBudget"))
-        for row in self._potential_rows(search):
-            name = self._table.name(row)
+        harmless = False
+        for row in rows.tolist():
             result = self._select_victims(search.state, row, budgets, nominated)
             if isinstance(result, Candidate):
                 outcome.candidates.append(result)
+                harmless |= result.violations == 0
             else:
-                outcome.statuses[name] = result
+                outcome.statuses[self._table.name(row)] = result
+            if harmless and len(outcome.candidates) >= wanted:
+                break
         if outcome.candidates:
             outcome.candidates.sort(key=_node_name)
             outcome.chosen = self._choose(outcome)
-        else:
-            outcome.message = self._fit_error(outcome)
-        assert pod is search.state.pod
-        return outcome
+
+    def _only_lacks_room(self, search: Search, nominated: Nominated, rows: IntArray) -> bool:
+        """Whether the columns of victims answer for every row."""
+        if len(rows) < _MANY_ROWS or self._rules != PreemptionRules():
+            return False
+        if self._listers.has("PodDisruptionBudget"):
+            return False
+        if len(nominated) and nominated.on_rows(search.state.pod, rows):
+            return False
+        asked = [
+            plugin.name
+            for plugin in self._framework.plugins.filter
+            if plugin.name not in search.state.skip_filter
+            and plugin.name not in self._framework.static_names
+        ]
+        return asked == [names.NODE_RESOURCES_FIT]
+
+    def _as_columns(self, search: Search, rows: IntArray, wanted: int, outcome: Preemption) -> None:
+        columns = self._columns
+        columns.refresh()
+        runs = columns.dry_run(search.state.pod, rows)
+        found = np.flatnonzero(runs.fits)
+        if len(found) == 0:
+            self._note_failures(search, runs, outcome)
+            return
+        kept = np.zeros(len(rows), np.bool_)
+        kept[found[:wanted]] = True
+        left = kept
+        for name, left in columns.cheapest(runs, kept):
+            nodes = [self._table.name(row) for row in runs.rows[left][:_MANY_CANDIDATES].tolist()]
+            outcome.rungs.append((name, sorted(nodes)))
+        last = np.flatnonzero(left)
+        best = int(last[np.argmin(self._table.name_rank[runs.rows[last]])])
+        places = np.flatnonzero(kept).tolist()
+        if len(places) > _MANY_CANDIDATES:
+            places = [best]
+        for place in places:
+            row = int(runs.rows[place])
+            victims, reprieved = columns.split(runs, place)
+            candidate = Candidate(row, self._table.name(row), victims, reprieved, 0)
+            outcome.candidates.append(candidate)
+            if place == best:
+                outcome.chosen = candidate
+        outcome.candidates.sort(key=_node_name)
+
+    def _note_failures(self, search: Search, runs: DryRuns, outcome: Preemption) -> None:
+        """Why no row would do, in the words of the resource filter."""
+        place = 1 + [p.name for p in self._framework.plugins.filter].index(names.NODE_RESOURCES_FIT)
+        known: dict[int, Status] = {}
+        for row, nobody, code in zip(
+            runs.rows.tolist(), runs.nobody.tolist(), runs.missing.tolist(), strict=True
+        ):
+            if nobody:
+                outcome.statuses[self._table.name(row)] = _NO_VICTIMS
+                continue
+            if code not in known:
+                known[code] = self._framework.explain(search.state, place, code)
+            outcome.statuses[self._table.name(row)] = known[code]
 
     def _not_eligible(self, search: Search, nominated_node: str) -> str:
         """Upstream: PodEligibleToPreemptOthers()."""
@@ -123,21 +219,15 @@ class Evaluator:
                 return status.code is Code.UNRESOLVABLE
         return False
 
-    def _potential_rows(self, search: Search) -> list[int]:
+    def _potential_rows(self, search: Search) -> IntArray:
         """Rows whose refusal evictions might undo. Upstream: NodesForStatusCode()."""
         verdicts = search.verdicts
-        resolvable: dict[tuple[int, int], bool] = {}
-        rows: list[int] = []
-        for row, plugin, code in zip(
-            verdicts.rows.tolist(), verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True
-        ):
-            key = (plugin, code)
-            if key not in resolvable:
-                status = self._framework.explain(search.state, plugin, code)
-                resolvable[key] = status.code is Code.UNSCHEDULABLE
-            if resolvable[key]:
-                rows.append(row)
-        return rows
+        hopeful = np.zeros(len(verdicts.rows), np.bool_)
+        for plugin, code, _ in verdicts.kinds():
+            status = self._framework.explain(search.state, plugin, code)
+            if status.code is Code.UNSCHEDULABLE:
+                hopeful |= (verdicts.plugin == plugin) & (verdicts.code == code)
+        return verdicts.rows[hopeful]
 
     # -- victims ---------------------------------------------------------------------------------
 
@@ -149,7 +239,7 @@ class Evaluator:
         ports = self._table.ports_at(row)
         lower = [pod for pod in before.values() if pod.priority < state.pod.priority]
         if not lower and self._rules.needs_victims:
-            return Status(Code.UNRESOLVABLE, (NO_VICTIMS,))
+            return _NO_VICTIMS
         waiting = [
             other
             for other in nominated.at(row)
@@ -277,17 +367,6 @@ class Evaluator:
         if hopeless:
             reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + hopeless
         return fit_error(count, reasons)
-
-
-def start_time(pod: PodInfo) -> int:
-    """When the pod started, in virtual nanoseconds; beyond all times when it has not."""
-    started = pod.pod.status.get("startTime")
-    return nanoseconds_of(started) if started else _NOT_STARTED
-
-
-def importance(pod: PodInfo) -> tuple[int, int]:
-    """Sort key, the most important first. Upstream: util.MoreImportantPod()."""
-    return -pod.priority, start_time(pod)
 
 
 def _covers(budget: ApiObject, pod: PodInfo) -> bool:

@@ -109,6 +109,7 @@ MODERN = Profile(
 _CLASSIC_RULES = PreemptionRules(
     budgets_count_down=False,
     needs_victims=False,
+    limits_candidates=False,
     sorts_victims=False,
     checks_policy=False,
 )

@@ -30,6 +30,7 @@ from scheduling.engine.framework import (
     fork_state,
 )
 from scheduling.engine.handle import Handle
+from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_info import PodInfo
 
 
@@ -48,6 +49,27 @@ class Verdicts:
     def fits(self) -> BoolArray:
         """Which of `rows` can take the pod."""
         return self.plugin == FITS
+
+    def kinds(self) -> list[tuple[int, int, int]]:
+        """The distinct refusals as (plugin, code, number of rows), in order."""
+        found: list[tuple[int, int, int]] = []
+        for plugin in np.flatnonzero(np.bincount(self.plugin)).tolist():
+            if plugin == FITS:
+                continue
+            codes = self.code[self.plugin == plugin]
+            if codes.min() == codes.max():
+                found.append((plugin, int(codes[0]), len(codes)))
+                continue
+            unique, counts = np.unique(codes, return_counts=True)
+            found.extend(
+                (plugin, code, count)
+                for code, count in zip(unique.tolist(), counts.tolist(), strict=True)
+            )
+        return found
+
+    def rows_of(self, plugin: int, code: int) -> IntArray:
+        """The rows that *plugin* refused with *code*."""
+        return self.rows[(self.plugin == plugin) & (self.code == code)]
 
 
 @dataclass(slots=True)
@@ -286,42 +308,41 @@ class Framework:
 class Nominated:
     """Pods nominated to nodes, that others have to leave room for."""
 
-    def __init__(self) -> None:
-        self._by_row: dict[int, dict[str, PodInfo]] = {}
+    def __init__(self, table: NodeTable) -> None:
+        self._table = table
+        self._by_node: dict[str, dict[str, PodInfo]] = {}
 
     def __len__(self) -> int:
-        return len(self._by_row)
+        return len(self._by_node)
 
     def add(self, row: int, pod: PodInfo) -> None:
         """*pod* hopes for the node at *row*."""
         self.remove(pod.key)
-        self._by_row.setdefault(row, {})[pod.key] = pod
+        self._by_node.setdefault(self._table.name(row), {})[pod.key] = pod
 
     def remove(self, key: str) -> None:
         """The pod hopes no more."""
-        for row, pods in list(self._by_row.items()):
+        for node, pods in list(self._by_node.items()):
             if pods.pop(key, None) is not None and not pods:
-                del self._by_row[row]
+                del self._by_node[node]
 
     def at(self, row: int) -> list[PodInfo]:
         """The pods nominated to the node at *row*."""
-        return list(self._by_row.get(row, {}).values())
+        if not self._by_node:
+            return []
+        return list(self._by_node.get(self._table.name(row), {}).values())
 
     def on_rows(self, pod: PodInfo, rows: IntArray) -> list[tuple[int, list[PodInfo]]]:
         """Rows with nominated pods, other than *pod*, of at least its priority."""
-        if not self._by_row:
-            return []
-        looked_at = set(rows.tolist())
         found: list[tuple[int, list[PodInfo]]] = []
-        for row, pods in self._by_row.items():
-            if row not in looked_at:
-                continue
+        for node, pods in self._by_node.items():
             waiting = [
                 other
                 for other in pods.values()
                 if other.priority >= pod.priority and other.uid != pod.uid
             ]
-            if waiting:
+            row = self._table.rows.get(node, -1)
+            if waiting and row >= 0 and bool((rows == row).any()):
                 found.append((row, waiting))
         return found
 

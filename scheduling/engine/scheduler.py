@@ -116,6 +116,8 @@ class Scheduler:
         self._leftover_timer: Timer | None = None
         self._expiry_timer: Timer | None = None
         self.cycles_ended = 0
+        # Keep every attempt's evidence, whatever the size of the cluster.
+        self.keep_evidence = False
         self.gauges = NodeGauges()
         self.handle = Handle()
         self.algorithm = SchedulingAlgorithm(profile, self.handle, ties=ties)
@@ -255,7 +257,7 @@ class Scheduler:
             self.queue.done(queued.pod_info.uid)
             self._end_cycle()
             return
-        eager = len(self.handle.table) <= EAGER_EVIDENCE_NODES
+        eager = self._is_eager
         decision = self.algorithm.schedule(queued.pod_info, explain=eager)
         if decision.result == UNSCHEDULABLE:
             self.algorithm.preempt(decision)
@@ -264,6 +266,10 @@ class Scheduler:
             self._loop.call_after(duration, self._conclude, queued, decision)
         else:
             self._conclude(queued, decision)
+
+    @property
+    def _is_eager(self) -> bool:
+        return self.keep_evidence or len(self.handle.table) <= EAGER_EVIDENCE_NODES
 
     def _is_gone(self, queued: QueuedPodInfo) -> bool:
         """Upstream: skipPodSchedule(): deleted, or assumed by an earlier cycle."""
@@ -476,7 +482,7 @@ class Scheduler:
     def _keep_attempt(
         self, queued: QueuedPodInfo, decision: ScheduleResult, seq: int, cycle: int
     ) -> None:
-        eager = len(self.handle.table) <= EAGER_EVIDENCE_NODES
+        eager = self._is_eager
         self._attempts.append(
             SchedulingAttempt(
                 pod=queued.key,

@@ -7,7 +7,7 @@ import re
 from collections import deque
 from typing import Any
 
-from kscope.sim.errors import AlreadyExists, ApiError, Conflict, NotFound
+from kscope.sim.errors import AlreadyExists, ApiError, Conflict, NotFound, SimError
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import (
     ApiObject,
@@ -397,8 +397,8 @@ class Harness:
             if "phase of the API copy" in text:
                 volume, phase = re.findall(r"API copy of (\S+) to (\w+)", text)[0]
                 self.api.put(volumes[volume].patched({"status": {"phase": phase}}))
-        elif found := re.match(r"add PV (\S+) \(already bound to (\S+),", text):
-            self._add_bound_volume(found[1], found[2])
+        elif found := re.match(r"add PV (\S+) \(", text):
+            self._add_volume(found[1], bound="bound to" in text)
         else:
             raise AssertionError(f"unknown interference: {text}")
 
@@ -426,11 +426,14 @@ class Harness:
         self.api.put(claim)
         self.controller.claims[claim.key] = claim
 
-    def _add_bound_volume(self, name: str, claim_name: str) -> None:
+    def _add_volume(self, name: str, *, bound: bool) -> None:
+        """A volume that someone else has made meanwhile: as it is expected to be in the end."""
         expected = next(v for v in self.case["expectedVolumes"] if v["metadata"]["name"] == name)
-        self.api.put(
-            obj(PersistentVolume, expected).patched({"metadata": {"resourceVersion": "1"}})
-        )
+        volume = obj(PersistentVolume, expected).patched({"metadata": {"resourceVersion": "1"}})
+        if not bound:
+            free = {"spec": {"claimRef": None}, "metadata": {"annotations": None}}
+            volume = volume.patched(free).patched({"status": {"phase": "Available"}})
+        self.api.put(volume)
 
     # Runners
 
@@ -449,7 +452,7 @@ class Harness:
                 volume = self.controller.volumes.get(self._first("initialVolumes"))
                 assert volume is not None
                 self.sync(volume, None)
-        except ApiError as error:
+        except SimError as error:
             return str(error)
         return None
 
@@ -508,7 +511,7 @@ class Harness:
         for volume in self.listers.volumes():
             self.controller.volume_queue.add(volume.key)
         self.settle(1)
-        for clause in re.split(r"; ", self.case["act"]["description"]):
+        for clause in re.split(r"; |, then ", self.case["act"]["description"]):
             self.perform(clause)
             self.settle(1)
         self.settle(1)
@@ -562,7 +565,9 @@ class Harness:
         elif "claim cache is empty" in clause:
             assert not self.controller.claims
         elif found := re.search(r"operation-timestamp cache holds (?:key )?(\S+)", clause):
-            assert found[1] in starts, starts
+            key = found[1].strip(",.")
+            known = {*self.api.objects[VOLUMES], *self.api.objects[CLAIMS]}
+            assert key in starts or key not in known, starts
         elif "key must be gone" in clause:
             assert not starts
         elif "wait" not in clause:

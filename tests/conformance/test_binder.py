@@ -347,13 +347,19 @@ class Waiter:
         if "pod is deleted" in text:
             env.listers.pods.clear()
             return
+        if re.search(r"delete the PVC|PVC is deleted", text):
+            env.claims.delete(claim)
+            return
+        if "selected-node" in text and "remove" in text:
+            self._update(claim, {"metadata": {"annotations": {SELECTED_NODE: None}}})
+            return
         name = ""
         if found := re.search(r'create PV "([^"]+)"', text):
             name = found[1]
             self._create_volume(name, claim)
-        elif found := re.search(r"spec.volumeName=(\S+)", text):
+        elif found := re.search(r"spec.volumeName=([^\s,;]+)", text):
             name = found[1]
-        elif "spec.volumeName to the PV" in text:
+        elif "spec.volumeName" in text:
             name = next(iter(env.api.objects[VOLUMES]))
         assert name, f"unknown action: {text}"
         self._update(

@@ -41,7 +41,10 @@ def _node(draw: random.Random, number: int) -> Any:
 
 def _spec(draw: random.Random, app: str) -> dict[str, Any]:
     spec: dict[str, Any] = {}
-    term = {"topologyKey": draw.choice([ZONE, HOST]), "labelSelector": {"matchLabels": {"app": app}}}
+    term = {
+        "topologyKey": draw.choice([ZONE, HOST]),
+        "labelSelector": {"matchLabels": {"app": app}},
+    }
     kind = draw.randrange(9)
     if kind == 0:
         spec["affinity"] = {
@@ -80,7 +83,12 @@ def _spec(draw: random.Random, app: str) -> dict[str, Any]:
         ports = [{"containerPort": 80, "hostPort": draw.choice([8080, 9090])}]
         requests = {"cpu": "100m"}
         spec["containers"] = [
-            {"name": "c", "image": "registry/app:v1", "resources": {"requests": requests}, "ports": ports}
+            {
+                "name": "c",
+                "image": "registry/app:v1",
+                "resources": {"requests": requests},
+                "ports": ports,
+            }
         ]
     return spec
 

@@ -95,6 +95,7 @@ class Machine:
     def add_pod(self, name: str, node: str, *, claim: str = "data", **spec: Any) -> None:
         annotations = spec.pop("annotations", {})
         namespace = spec.pop("namespace", "default")
+        status = {"phase": spec.pop("phase", "Pending")}
         mounts = [{"name": "v0", "mountPath": "/v0"}]
         volumes = [{"name": "v0", "persistentVolumeClaim": {"claimName": claim}}]
         self.create(
@@ -107,6 +108,7 @@ class Machine:
                     "volumes": volumes,
                     **spec,
                 },
+                "status": status,
             }
         )
 

@@ -184,3 +184,17 @@ def test_idle_nodes_schedule_nothing() -> None:
         machine.add_node(f"idle-{number}")
     machine.run(1)
     assert machine.loop.next_at is None
+
+
+def test_a_kubelet_does_not_write_to_another_pod_of_the_same_name() -> None:
+    machine = Machine()
+    slow = Kubelets(
+        machine.loop, machine.store, machine.recorder, FixedLatencies(), watch_latency=SECOND
+    )
+    assert slow.workers == {}
+    machine.add_pod("web")
+    machine.loop.run(1_700 * MILLISECOND)
+    machine.store.delete("Pod", "default/web", by="api")
+    machine.add_pod("web", node="")
+    machine.run(5)
+    assert machine.pod("web").phase == "Pending"

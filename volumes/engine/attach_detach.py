@@ -36,7 +36,6 @@ from volumes.engine.kubelet.operations.pending import (
     NestedPendingOperations,
     OperationKey,
     next_tick,
-    retry_at,
 )
 from volumes.engine.kubelet.plugins import CSI
 from volumes.engine.kubelet.spec import (
@@ -104,15 +103,24 @@ class NodeAttachment:
     # A node is assumed to have it mounted until its status says otherwise.
     mounted_by_node: bool = True
     detach_requested_at: int | None = None
+    deadline: Timer | None = None
+
+    def forget_detach_request(self) -> None:
+        """It is needed again, or gone: nobody waits for its unmount any more."""
+        self.detach_requested_at = None
+        if self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None
 
 
 class DesiredStateOfWorld:
     """Which volumes should be attached to which nodes. Upstream: cache/desired_state_of_world.go."""
 
-    __slots__ = ("_nodes",)
+    __slots__ = ("_nodes", "_volumes")
 
     def __init__(self) -> None:
         self._nodes: dict[str, dict[str, VolumeToAttach]] = {}
+        self._volumes: dict[str, dict[str, VolumeToAttach]] = {}
 
     def add_pod(self, pod: Pod, name: str, spec: VolumeSpec, node: str) -> None:
         """Want the volume on *node* for *pod*."""
@@ -120,27 +128,31 @@ class DesiredStateOfWorld:
         volume = volumes.get(name)
         if volume is None:
             volume = volumes[name] = VolumeToAttach(name, node, spec)
+            self._volumes.setdefault(name, {})[node] = volume
         volume.pods[pod.uid] = pod
 
-    def delete_pod(self, uid: str, node: str) -> bool:
-        """Stop wanting anything for the pod; whether it wanted something."""
+    def delete_pod(self, uid: str, node: str) -> list[str]:
+        """Stop wanting anything for the pod; the names of the volumes that it wanted."""
         volumes = self._nodes.get(node, {})
         found = [name for name, volume in volumes.items() if uid in volume.pods]
         for name in found:
             del volumes[name].pods[uid]
             if not volumes[name].pods:
                 del volumes[name]
+                del self._volumes[name][node]
+                if not self._volumes[name]:
+                    del self._volumes[name]
         if not volumes:
             self._nodes.pop(node, None)
-        return bool(found)
+        return found
 
     def volume_exists(self, name: str, node: str) -> bool:
         """Whether a pod of *node* needs the volume."""
         return name in self._nodes.get(node, ())
 
-    def volumes_to_attach(self) -> list[VolumeToAttach]:
-        """Every (volume, node) pair that should be."""
-        return [volume for volumes in self._nodes.values() for volume in volumes.values()]
+    def volumes_to_attach(self, name: str) -> list[VolumeToAttach]:
+        """The nodes that should have the volume, each with its pods."""
+        return [*self._volumes.get(name, {}).values()]
 
     def volume_pods_on_nodes(self, nodes: Iterable[str], name: str) -> list[Pod]:
         """The pods that need the volume on one of *nodes*."""
@@ -168,7 +180,8 @@ class ActualStateOfWorld:
         """Note that the node has the volume; what was asked of it before is void."""
         found = self._find_or_add(name, node, spec)
         found.is_attached, found.device_path = True, device_path
-        found.mounted_by_node, found.detach_requested_at = True, None
+        found.mounted_by_node = True
+        found.forget_detach_request()
         self.add_volume_to_report_as_attached(name, node)
 
     def mark_volume_as_uncertain(self, name: str, node: str, spec: VolumeSpec) -> NodeAttachment:
@@ -179,6 +192,9 @@ class ActualStateOfWorld:
 
     def mark_volume_as_detached(self, name: str, node: str) -> None:
         """Forget that the node has the volume."""
+        found = self.find(name, node)
+        if found is not None:
+            found.forget_detach_request()
         for table, outer, inner in ((self._volumes, name, node), (self._nodes, node, name)):
             held = table.get(outer, {})
             held.pop(inner, None)
@@ -193,6 +209,10 @@ class ActualStateOfWorld:
     def attached_volumes(self) -> list[NodeAttachment]:
         """Every attachment, certain or not."""
         return [found for nodes in self._volumes.values() for found in nodes.values()]
+
+    def attachments_of(self, name: str) -> list[NodeAttachment]:
+        """The nodes that have, or may have, the volume."""
+        return [*self._volumes.get(name, {}).values()]
 
     def attached_to_node(self, node: str) -> list[NodeAttachment]:
         """What the node has."""
@@ -300,6 +320,7 @@ class AttachDetachController:
         self._attaching: dict[str, AttachOperation] = {}
         self._detaching: dict[str, DetachOperation] = {}
         self._users: dict[str, dict[str, Pod]] = {}
+        self._dirty: dict[str, None] = {}
         self._timer: Timer | None = None
         self._populate_actual_state()
         store.watch("Node", self.observe_node, watch_latency)
@@ -318,8 +339,8 @@ class AttachDetachController:
         if event.type == "DELETED" or self._is_done_with_volumes(pod):
             for name in pod.claim_names:
                 self._users.get(f"{pod.namespace}/{name}", {}).pop(pod.uid, None)
-            if self.desired.delete_pod(pod.uid, pod.node_name):
-                self._wake()
+            for name in self.desired.delete_pod(pod.uid, pod.node_name):
+                self._wake(name)
             return
         for name in pod.claim_names:
             self._users.setdefault(f"{pod.namespace}/{name}", {})[pod.uid] = pod
@@ -347,7 +368,7 @@ class AttachDetachController:
         for attachment in attached:
             mounted = attachment.name in in_use
             if attachment.mounted_by_node and not mounted:
-                self._wake()
+                self._wake(attachment.name)
             attachment.mounted_by_node = mounted
 
     def observe_attachment(self, event: WatchEvent) -> None:
@@ -389,7 +410,7 @@ class AttachDetachController:
                 continue
             name = unique_volume_name(plugin, spec)
             if not self.desired.volume_exists(name, pod.node_name):
-                self._wake()
+                self._wake(name)
             self.desired.add_pod(pod, name, spec, pod.node_name)
 
     def _spec_of(self, pod: Pod, pod_volume: Manifest) -> VolumeSpec | None:
@@ -411,25 +432,28 @@ class AttachDetachController:
 
     # The loop. Upstream: reconciler.reconcile.
 
-    def _wake(self) -> None:
-        self._wake_at(self._loop.now)
+    def _wake(self, volume: str) -> None:
+        """Have the next pass look at *volume*; passes fall on multiples of the period."""
+        self._dirty[volume] = None
+        if self._timer is None:
+            at = next_tick(self._loop.now, RECONCILER_LOOP_PERIOD)
+            self._timer = self._loop.call_at(at, self._reconcile)
 
-    def _wake_at(self, at: int) -> None:
-        at = next_tick(at, RECONCILER_LOOP_PERIOD)
-        if self._timer is not None:
-            if self._timer.at <= at:
-                return
-            self._timer.cancel()
-        self._timer = self._loop.call_at(at, self._reconcile)
+    def _wake_at(self, at: int, volume: str) -> Timer:
+        """As `_wake`, but not before *at*."""
+        return self._loop.call_at(next_tick(at, RECONCILER_LOOP_PERIOD), self._wake, volume)
 
     def _reconcile(self) -> None:
         """Detach first: what moves to another node must leave the old one before."""
         self._timer = None
-        for attachment in self.actual.attached_volumes():
-            if not self.desired.volume_exists(attachment.name, attachment.node):
-                self._detach_if_unused(attachment)
-        for volume in self.desired.volumes_to_attach():
-            self._attach_if_free(volume)
+        dirty, self._dirty = self._dirty, {}
+        for name in dirty:
+            for attachment in self.actual.attachments_of(name):
+                if not self.desired.volume_exists(name, attachment.node):
+                    self._detach_if_unused(attachment)
+        for name in dirty:
+            for volume in self.desired.volumes_to_attach(name):
+                self._attach_if_free(volume)
         self._update_node_statuses()
 
     def _detach_if_unused(self, attachment: NodeAttachment) -> None:
@@ -439,10 +463,12 @@ class AttachDetachController:
         now = self._loop.now
         if attachment.detach_requested_at is None:
             attachment.detach_requested_at = now
+            if attachment.mounted_by_node:
+                deadline = now + self._max_wait + 1
+                attachment.deadline = self._wake_at(deadline, attachment.name)
         timeout = now - attachment.detach_requested_at > self._max_wait
         if attachment.mounted_by_node and not timeout:
             # Wait for the node's status, but not for ever.
-            self._wake_at(attachment.detach_requested_at + self._max_wait + 1)
             return
         if self._holds(key, "volume_detach"):
             return
@@ -467,7 +493,7 @@ class AttachDetachController:
         found = self.actual.find(volume.name, volume.node)
         if found is not None and found.is_attached:
             # Needed again before it was detached.
-            found.detach_requested_at = None
+            found.forget_detach_request()
             return
         others = [n for n in self.actual.nodes_for_attached_volume(volume.name) if n != volume.node]
         if forbidden and others:
@@ -479,12 +505,11 @@ class AttachDetachController:
             self._pending.run(AttachOperation(self, key, volume))
 
     def _holds(self, key: OperationKey, name: str) -> bool:
-        """Whether a backoff holds; the loop then runs again when it has passed."""
-        for entry in self._pending.entries(key.volume_name):
-            if entry.name == name and entry.key == key and entry.backoff.holds(self._loop.now):
-                self._wake_at(retry_at(entry.backoff, RECONCILER_LOOP_PERIOD))
-                return True
-        return False
+        """Whether a backoff holds; what failed has asked to be looked at when it has passed."""
+        return any(
+            entry.name == name and entry.key == key and entry.backoff.holds(self._loop.now)
+            for entry in self._pending.entries(key.volume_name)
+        )
 
     def _report_multi_attach_error(self, volume: VolumeToAttach, others: list[str]) -> None:
         # Users of one namespace are not told names from another.
@@ -575,7 +600,7 @@ class AttachDetachController:
             name = volume.spec.name
             self._emit(pod, NORMAL, ATTACHED, "AttachVolume.Attach succeeded", name, "")
         self._pending.complete(operation, None)
-        self._wake()
+        self._wake(volume.name)
 
     def _attach_failed(self, attachment: str, operation: AttachOperation, error: str) -> None:
         self._attaching.pop(attachment, None)
@@ -588,7 +613,7 @@ class AttachDetachController:
         found.mounted_by_node = self._is_in_use(found)
         entry = self._pending.complete(operation, error)
         assert entry is not None
-        self._wake_at(retry_at(entry.backoff, RECONCILER_LOOP_PERIOD))
+        self._wake_at(entry.backoff.at + entry.backoff.delay + 1, volume.name)
 
     # Detaching
 
@@ -636,7 +661,7 @@ class AttachDetachController:
             f"{found.spec.name} from {found.node}",
             {"volume": found.name},
         )
-        self._wake()
+        self._wake(found.name)
 
     def _detach_failed(
         self, attachment: str, operation: DetachOperation, error: str = "still in use"
@@ -647,7 +672,7 @@ class AttachDetachController:
         self.actual.add_volume_to_report_as_attached(found.name, found.node)
         entry = self._pending.complete(operation, error)
         assert entry is not None
-        self._wake_at(retry_at(entry.backoff, RECONCILER_LOOP_PERIOD))
+        self._wake_at(entry.backoff.at + entry.backoff.delay + 1, found.name)
 
     def _attachment_of(self, attachment: NodeAttachment) -> str:
         source = attachment.spec.source
@@ -664,9 +689,9 @@ class AttachDetachController:
                 if spec is not None:
                     path = attached.get("devicePath", "")
                     self.actual.mark_volume_as_attached(attached["name"], found.name, spec, path)
-        if self.actual.attached_volumes():
+        for attachment in self.actual.attached_volumes():
             # The first pass comes after the pods have been heard of.
-            self._wake_at(self._loop.now + RECONCILER_LOOP_PERIOD)
+            self._wake_at(self._loop.now + RECONCILER_LOOP_PERIOD, attachment.name)
 
     def _specs_by_unique_name(self) -> dict[str, VolumeSpec]:
         specs: dict[str, VolumeSpec] = {}

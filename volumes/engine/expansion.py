@@ -43,7 +43,7 @@ class ExpandController:
         claim, old = event.new, event.old
         if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
             return
-        if claim.phase != CLAIM_BOUND:
+        if claim.phase != CLAIM_BOUND or claim.request_bytes <= capacity_of(claim):
             return
         if isinstance(old, PersistentVolumeClaim) and not (
             claim.request_bytes > old.request_bytes or capacity_of(claim) > capacity_of(old)
@@ -94,14 +94,19 @@ class ExternalResizers:
         listers.pod_informer.on_event(self._on_pod)
 
     def _on_claim(self, event: WatchEvent) -> None:
-        if event.type != "DELETED":
-            self._queue.add(event.new.key)
+        claim = event.new
+        if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
+            return
+        if claim.phase == CLAIM_BOUND and claim.request_bytes > capacity_of(claim):
+            self._queue.add(claim.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
         pod = event.new
         if isinstance(pod, Pod) and event.type != "DELETED" and pod.phase == "Running":
             for name in pod.claim_names:
-                self._queue.add(f"{pod.namespace}/{name}")
+                claim = self._listers.claim(f"{pod.namespace}/{name}")
+                if claim is not None and claim.request_bytes > capacity_of(claim):
+                    self._queue.add(claim.key)
 
     def sync(self, key: str) -> None:
         """Begin the next stage of the claim's expansion, if it waits for one."""

@@ -116,7 +116,8 @@ class ExternalProvisioners:
         if event.type == "DELETED":
             self._failures.pop(claim.id, None)
         elif isinstance(claim, PersistentVolumeClaim) and not claim.volume_name:
-            self._claims.add(claim.key)
+            if _provisioner_of(claim):
+                self._claims.add(claim.key)
 
     def _on_volume(self, event: WatchEvent) -> None:
         volume = event.new

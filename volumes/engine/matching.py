@@ -99,11 +99,13 @@ class Offer:
         "affinity",
         "affinity_source",
         "available",
+        "capacity_source",
         "claim_key",
         "claim_uid",
         "deleting",
         "mode",
         "modes",
+        "modes_source",
         "name",
         "size",
         "storage_class",
@@ -114,8 +116,20 @@ class Offer:
         spec = volume.spec
         self.volume = volume
         self.name = volume.name
-        self.size = quantity.parse((spec.get("capacity") or EMPTY).get("storage", 0)).nanos
-        self.modes = canonical_modes(volume.access_modes)
+        self.modes: Modes
+        self.capacity_source: Mapping[str, Any] | None
+        self.modes_source: list[str] | None
+        self.capacity_source = spec.get("capacity")
+        self.modes_source = spec.get("accessModes")
+        # An update seldom touches these; patched objects share what they do not touch.
+        if before is not None and before.capacity_source is self.capacity_source:
+            self.size = before.size
+        else:
+            self.size = quantity.parse((self.capacity_source or EMPTY).get("storage", 0)).nanos
+        if before is not None and before.modes_source is self.modes_source:
+            self.modes = before.modes
+        else:
+            self.modes = canonical_modes(volume.access_modes)
         self.storage_class = volume.storage_class_name
         self.mode = volume_mode(volume)
         self.available = volume.phase == VOLUME_AVAILABLE
@@ -125,7 +139,6 @@ class Offer:
         self.claim_uid: str = "" if ref is None else ref.get("uid") or ""
         source = (spec.get("nodeAffinity") or EMPTY).get("required")
         self.affinity_source = source
-        # An update seldom touches the affinity; patched objects share what they do not touch.
         if before is not None and before.affinity_source is source:
             self.affinity = before.affinity
         else:
@@ -135,6 +148,11 @@ class Offer:
     def is_free(self) -> bool:
         """Whether any claim at all may take it."""
         return self.available and self.claim_key is None and not self.deleting
+
+    @property
+    def place(self) -> tuple[str | None, bool, str, str]:
+        """What decides, size and access modes apart, in which lists it stands."""
+        return self.claim_key, self.is_free, self.storage_class, self.mode
 
     def names(self, claim: PersistentVolumeClaim) -> bool:
         """Whether it is bound or pre-bound to *claim*. Upstream: IsVolumeBoundToClaim()."""
@@ -452,36 +470,52 @@ class VolumeIndex:
     def put(self, volume: PersistentVolume) -> None:
         """Add *volume*, or replace the one of its name."""
         before = self._offers.get(volume.name)
-        if before is not None:
-            if before.volume is volume:
-                return
-            self._unlist(before)
+        if before is not None and before.volume is volume:
+            return
         offer = self._offers[volume.name] = Offer(volume, before)
-        rank = (offer.size, offer.name)
-        insort(self._by_modes.setdefault(offer.modes, []), rank)
-        if offer.claim_key is not None:
-            self._by_claim.setdefault(offer.claim_key, {})[offer.name] = None
-        elif offer.is_free:
-            kind = offer.storage_class, offer.mode
-            insort(self._free.setdefault(kind, []), rank)
-            insort(self._free_by_modes.setdefault((offer.modes, *kind), []), rank)
+        # A bind writes a volume twice; most writes move it in few of the lists, or in none.
+        if before is None:
+            self._rank(offer)
+            self._list(offer)
+            return
+        if before.size != offer.size or before.modes != offer.modes:
+            self._unlist(before)
+            self._unrank(before)
+            self._rank(offer)
+            self._list(offer)
+        elif before.place != offer.place:
+            self._unlist(before)
+            self._list(offer)
 
     def remove(self, name: str) -> None:
         """Forget the volume of that name, if it is there."""
         offer = self._offers.pop(name, None)
         if offer is not None:
             self._unlist(offer)
+            self._unrank(offer)
+
+    def _rank(self, offer: Offer) -> None:
+        insort(self._by_modes.setdefault(offer.modes, []), (offer.size, offer.name))
+
+    def _unrank(self, offer: Offer) -> None:
+        _discard(self._by_modes, offer.modes, (offer.size, offer.name))
+
+    def _list(self, offer: Offer) -> None:
+        if offer.claim_key is not None:
+            self._by_claim.setdefault(offer.claim_key, {})[offer.name] = None
+        elif offer.is_free:
+            kind, rank = (offer.storage_class, offer.mode), (offer.size, offer.name)
+            insort(self._free.setdefault(kind, []), rank)
+            insort(self._free_by_modes.setdefault((offer.modes, *kind), []), rank)
 
     def _unlist(self, offer: Offer) -> None:
-        rank = (offer.size, offer.name)
-        _discard(self._by_modes, offer.modes, rank)
         if offer.claim_key is not None:
             names = self._by_claim[offer.claim_key]
             del names[offer.name]
             if not names:
                 del self._by_claim[offer.claim_key]
         elif offer.is_free:
-            kind = offer.storage_class, offer.mode
+            kind, rank = (offer.storage_class, offer.mode), (offer.size, offer.name)
             _discard(self._free, kind, rank)
             _discard(self._free_by_modes, (offer.modes, *kind), rank)
 

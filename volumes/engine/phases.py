@@ -122,3 +122,16 @@ def protected(obj: Obj) -> Obj:
     if finalizer is None or finalizer in obj.finalizers:
         return obj
     return obj.patched({"metadata": {"finalizers": [*obj.finalizers, finalizer]}})
+
+
+def settled(obj: ApiObject) -> ApiObject:
+    """*obj* as a cluster at rest holds it: a volume that nobody claims is Available.
+
+    For the objects that a cluster begins with. A file made by hand gives its volumes no status, and
+    a claim that comes before the controller has seen to them waits for the next resync.
+    """
+    if not isinstance(obj, PersistentVolume) or obj.claim_ref is not None:
+        return obj
+    if obj.phase != VOLUME_PENDING or obj.deletion_timestamp:
+        return obj
+    return obj.patched({"status": {"phase": VOLUME_AVAILABLE}})

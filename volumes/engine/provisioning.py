@@ -94,8 +94,9 @@ class Provisioning:
         if self._claim.selected_node:
             self._node = writer.listers.node(self._claim.selected_node)
             if self._node is None:
-                # The scheduler has to choose another.
-                writer.reschedule_provisioning(self._claim)
+                if writer.rules.reschedules_lost_node:
+                    # The scheduler has to choose another.
+                    writer.reschedule_provisioning(self._claim)
                 message = f'node "{self._claim.selected_node}" not found'
                 self._fail(f"Failed to get target node: {message}")
                 raise NotFound(message)

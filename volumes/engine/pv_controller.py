@@ -326,19 +326,20 @@ class PersistentVolumeController(VolumeWriter):
             # OBSERVATION: claim is "Pending", volume is "Bound".
             self.bind(volume, claim)
             # OBSERVATION: claim is "Bound", volume is "Bound".
-        elif BOUND_BY_CONTROLLER not in claim.annotations:
-            # The user asked for a volume that is claimed by someone else. Retry later.
+        else:
+            # The user asked for a volume that is claimed by someone else.
             # OBSERVATION: claim is "Pending", volume is "Bound".
             if self.rules.says_volume_taken:
                 message = f'volume "{volume.name}" already bound to a different claim.'
                 self.events.event(claim, WARNING, "FailedBinding", message)
+            if BOUND_BY_CONTROLLER in claim.annotations:
+                # This should never happen: someone had to remove the bind-completed annotation.
+                raise ControllerError(
+                    f'Invalid binding of claim "{claim.key}" to volume "{claim.volume_name}": '
+                    f'volume already claimed by "{volume.claim_key}"'
+                )
+            # Retry later.
             self.update_claim_status(claim, CLAIM_PENDING, None)
-        else:
-            # This should never happen: someone had to remove the bind-completed annotation.
-            raise ControllerError(
-                f'invalid binding of claim "{claim.key}" to volume "{claim.volume_name}": '
-                f'volume already claimed by "{volume.claim_key}"'
-            )
 
     def _sync_bound_claim(self, claim: PersistentVolumeClaim) -> None:
         # This claim has been bound before.

@@ -57,6 +57,8 @@ class ControllerRules:
     retroactive_default_class: bool = False
     # Whether the in-tree deletion finalizer is kept on provisioned volumes.
     honors_reclaim_policy: bool = False
+    # Whether a claim whose selected node is gone is sent back to the scheduler.
+    reschedules_lost_node: bool = False
     # Whether a claim of the wrong uid is looked up again before its volume is released.
     rechecks_claim_uid: bool = False
 
@@ -85,6 +87,7 @@ V1_34: Final = ControllerRules(
     external_provisioning=_EXTERNAL_SINCE_1_28,
     retroactive_default_class=True,
     honors_reclaim_policy=True,
+    reschedules_lost_node=True,
     rechecks_claim_uid=True,
 )
 

@@ -8,7 +8,7 @@ from secrets import token_urlsafe
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management import call_command, get_commands
+from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 
@@ -23,8 +23,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """The three steps."""
         call_command("migrate", interactive=False, verbosity=options["verbosity"])
-        if "load_demos" in get_commands():
-            call_command("load_demos")
+        call_command("load_demos")
         password = first_admin()
         if options["report"]:
             options["report"].touch(mode=0o600)

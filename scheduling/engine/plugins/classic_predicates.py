@@ -470,18 +470,18 @@ class MatchInterPodAffinity(Plugin):
         own, own_anti = pod.affinity.required, pod.affinity.required_anti
         affinity: dict[str, DomainCounts] = {}
         if own:
-            counts = self._table.counter(PodMatcher(own)).counts
+            counts = self._table.counter(PodMatcher(own)).tally
             for term in own:
                 affinity[term.topology_key] = domain_counts(self._table, term.topology_key, counts)
         anti: dict[str, DomainCounts] = {}
         for term in own_anti:
-            counts = self._table.counter(PodMatcher((term,))).counts
+            counts = self._table.counter(PodMatcher((term,))).tally
             self._merge(anti, domain_counts(self._table, term.topology_key, counts))
         existing: dict[str, DomainCounts] = {}
         for column in self._table.terms(REQUIRED_ANTI):
             if column.term.matches(pod.pod.namespace, pod.pod.labels):
                 key = column.term.topology_key
-                self._merge(existing, domain_counts(self._table, key, column.counts))
+                self._merge(existing, domain_counts(self._table, key, column.tally))
         if not own and not own_anti and not existing:
             return PRE_FILTER_SKIP
         matches_itself = bool(own) and all(

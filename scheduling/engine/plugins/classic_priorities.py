@@ -19,8 +19,8 @@ from scheduling.engine.node_table import (
     PREFERRED_AFFINITY,
     PREFERRED_ANTI_AFFINITY,
     REQUIRED_AFFINITY,
-    Codes,
     PodMatcher,
+    Tally,
 )
 from scheduling.engine.plugins.image_locality import (
     MAX_CONTAINER_THRESHOLD,
@@ -253,8 +253,8 @@ class InterPodAffinityPriority(_Priority):
         total = np.zeros(len(rows), np.int64)
         for terms, sign in ((pod.affinity.preferred, 1), (pod.affinity.preferred_anti, -1)):
             for term in terms:
-                counts = self._table.counter(PodMatcher((_unweighted(term),))).counts
-                total += self._weighed(term.topology_key, counts, rows, sign * term.weight)
+                tally = self._table.counter(PodMatcher((_unweighted(term),))).tally
+                total += self._weighed(term.topology_key, tally, rows, sign * term.weight)
         for kind, sign in (
             (REQUIRED_AFFINITY, hard_weight),
             (PREFERRED_AFFINITY, 1),
@@ -264,11 +264,11 @@ class InterPodAffinityPriority(_Priority):
                 term = column.term
                 if term.matches(namespace, labels):
                     weight = sign if kind == REQUIRED_AFFINITY else sign * term.weight
-                    total += self._weighed(term.topology_key, column.counts, rows, weight)
+                    total += self._weighed(term.topology_key, column.tally, rows, weight)
         return total
 
-    def _weighed(self, key: str, counts: Codes, rows: IntArray, weight: int) -> IntArray:
-        found, _ = domain_counts(self._table, key, counts).on(self._table, rows)
+    def _weighed(self, key: str, tally: Tally, rows: IntArray, weight: int) -> IntArray:
+        found, _ = domain_counts(self._table, key, tally).on(self._table, rows)
         return found * weight
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
@@ -309,7 +309,7 @@ class SelectorSpreadPriority(_Priority):
             for selector in selectors
         )
         counter = self._table.counter(PodMatcher(terms, live_only=True))
-        return counter.counts[rows].astype(np.int64)
+        return counter.tally.counts[rows].astype(np.int64)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Two thirds of the score come from the zone, where there are zones."""

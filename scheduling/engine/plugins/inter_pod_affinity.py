@@ -32,9 +32,9 @@ from scheduling.engine.node_table import (
     PREFERRED_ANTI_AFFINITY,
     REQUIRED_AFFINITY,
     REQUIRED_ANTI_AFFINITY,
-    Codes,
     NodeTable,
     PodMatcher,
+    Tally,
 )
 from scheduling.engine.pod_info import AffinityTerm, PodInfo
 
@@ -104,9 +104,7 @@ class InterPodAffinity(Plugin):
             return PRE_FILTER_SKIP
         affinity_terms = resolved_terms(own.required, self._listers)
         anti_terms = resolved_terms(own.required_anti, self._listers)
-        together = (
-            self._table.counter(PodMatcher(affinity_terms)).counts if affinity_terms else None
-        )
+        together = self._table.counter(PodMatcher(affinity_terms)).tally if affinity_terms else None
         state.data[self.name] = PreFilterState(
             affinity_terms=affinity_terms,
             anti_terms=anti_terms,
@@ -117,7 +115,7 @@ class InterPodAffinity(Plugin):
             ],
             anti=[
                 domain_counts(
-                    self._table, term.topology_key, self._table.counter(PodMatcher((term,))).counts
+                    self._table, term.topology_key, self._table.counter(PodMatcher((term,))).tally
                 )
                 for term in anti_terms
             ],
@@ -136,7 +134,7 @@ class InterPodAffinity(Plugin):
             term = column.term
             if not term.matches(namespace, labels, namespace_labels):
                 continue
-            counts = domain_counts(self._table, term.topology_key, column.counts)
+            counts = domain_counts(self._table, term.topology_key, column.tally)
             if not counts.counts.any():
                 continue
             before = found.get(term.topology_key)
@@ -288,7 +286,7 @@ class InterPodAffinity(Plugin):
             for terms, sign in ((own.preferred, 1), (own.preferred_anti, -1)):
                 for term in resolved_terms(terms, self._listers):
                     counter = self._table.counter(PodMatcher((replace(term, weight=0),)))
-                    self._weigh(scores, term.topology_key, counter.counts, sign * term.weight)
+                    self._weigh(scores, term.topology_key, counter.tally, sign * term.weight)
         elif self._ignore_existing:
             return SKIP
         self._weigh_existing(state.pod, scores)
@@ -312,10 +310,10 @@ class InterPodAffinity(Plugin):
                 term = column.term
                 if term.matches(namespace, labels, namespace_labels):
                     weight = sign if kind == REQUIRED_AFFINITY else sign * term.weight
-                    self._weigh(scores, term.topology_key, column.counts, weight)
+                    self._weigh(scores, term.topology_key, column.tally, weight)
 
-    def _weigh(self, scores: ScoreState, key: str, counts: Codes, weight: int) -> None:
-        per_domain = domain_counts(self._table, key, counts).counts
+    def _weigh(self, scores: ScoreState, key: str, tally: Tally, weight: int) -> None:
+        per_domain = self._table.per_domain(tally, key)
         if not per_domain.any():
             return
         before = scores.scores.get(key)
@@ -339,14 +337,9 @@ class InterPodAffinity(Plugin):
         return (float(MAX_NODE_SCORE) * ((scores - low) / float(high - low))).astype(np.int64)
 
 
-def domain_counts(table: NodeTable, key: str, counts: Codes) -> DomainCounts:
-    """Per-node *counts* summed over the domains of label *key*."""
-    column = table.topology(key)
-    size = max(1, len(column.values))
-    # Code -1 (no label) goes to an extra last bin that is dropped.
-    codes = np.where(column.codes < 0, size, column.codes)
-    summed = np.bincount(codes, weights=counts, minlength=size + 1)[:size]
-    return DomainCounts(key, summed.astype(np.int64))
+def domain_counts(table: NodeTable, key: str, tally: Tally) -> DomainCounts:
+    """What *tally* counts, per domain of label *key*; a copy."""
+    return DomainCounts(key, table.per_domain(tally, key).copy())
 
 
 def resolved_terms(terms: Iterable[AffinityTerm], listers: Listers) -> tuple[AffinityTerm, ...]:

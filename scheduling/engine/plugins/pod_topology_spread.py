@@ -27,7 +27,7 @@ from scheduling.engine.framework import (
 )
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
-from scheduling.engine.node_table import Codes, NodeTable, PodMatcher
+from scheduling.engine.node_table import Codes, NodeTable, PodMatcher, Tally
 from scheduling.engine.plugins.taint_toleration import untolerated
 from scheduling.engine.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.pod_template import PodTemplate, SpreadConstraint
@@ -46,21 +46,34 @@ _SYSTEM_DEFAULTS = (
 
 
 @dataclass(slots=True)
+class Eligible:
+    """The rows that a constraint counts for a template, and the domains they lie in.
+
+    `everybody` says that every node with the label counts, so that the table's own sums do.
+    """
+
+    rows: BoolArray
+    codes: Codes
+    present: BoolArray
+    domains: int
+    everybody: bool
+
+
+@dataclass(slots=True)
 class Domains:
     """One hard constraint: matching pods per domain, and which domains count at all."""
 
     constraint: SpreadConstraint
     counts: IntArray
-    present: BoolArray
-    eligible: BoolArray
+    eligible: Eligible
     matches_itself: int
 
     @property
     def smallest(self) -> int:
         """The global minimum. Upstream: minMatchNum()."""
-        if int(self.present.sum()) < self.constraint.min_domains:
+        if self.eligible.domains < self.constraint.min_domains:
             return 0
-        return int(self.counts[self.present].min())
+        return int(self.counts[self.eligible.present].min())
 
 
 @dataclass(slots=True)
@@ -84,6 +97,7 @@ class PodTopologySpread(Plugin):
         self._system_defaulted = (arguments.get("defaultingType") or "System") == "System"
         defaults = _SYSTEM_DEFAULTS if self._system_defaulted else _read_defaults(arguments)
         self._hard_defaults = tuple(c for c in defaults if c.is_hard)
+        self._kept: dict[int, tuple[int, list[Eligible]]] = {}
         self._soft_defaults = tuple(c for c in defaults if not c.is_hard)
 
     # -- filter ----------------------------------------------------------------------------------
@@ -93,56 +107,79 @@ class PodTopologySpread(Plugin):
         constraints = self._constraints(state, hard=True)
         if not constraints:
             return PRE_FILTER_SKIP
-        labelled = self._has_all_labels(constraints)
         state.data[self.name] = [
-            self._domains(state, constraint, labelled) for constraint in constraints
+            self._domains(state, constraint, eligible)
+            for constraint, eligible in zip(
+                constraints, self._eligible(state, constraints), strict=True
+            )
         ]
         return PRE_FILTER_OK
 
-    def _domains(
+    def _eligible(
+        self, state: CycleState, constraints: tuple[SpreadConstraint, ...]
+    ) -> list[Eligible]:
+        """Worked out once per template, as long as no node changes its labels or taints."""
+        generation = self._table.static_generation
+        kept = self._kept.get(state.template.number)
+        if kept is None or kept[0] != generation:
+            labelled = self._has_all_labels(constraints)
+            found = [self._count_eligible(state, one, labelled) for one in constraints]
+            kept = self._kept[state.template.number] = (generation, found)
+        return kept[1]
+
+    def _count_eligible(
         self, state: CycleState, constraint: SpreadConstraint, labelled: BoolArray
-    ) -> Domains:
+    ) -> Eligible:
         column = self._table.topology(constraint.topology_key)
-        eligible = labelled & included(self._table, state.template, constraint)
-        size = max(1, len(column.values))
-        codes = column.codes[eligible]
-        present = np.zeros(size, np.bool_)
+        counted = included(self._table, state.template, constraint)
+        rows = labelled if counted is None else labelled & counted
+        codes = column.codes[rows]
+        present = np.zeros(max(1, len(column.values)), np.bool_)
         present[codes] = True
+        everybody = len(codes) == int(np.count_nonzero(column.codes >= 0))
+        return Eligible(rows, codes, present, int(present.sum()), everybody)
+
+    def _domains(
+        self, state: CycleState, constraint: SpreadConstraint, eligible: Eligible
+    ) -> Domains:
+        size = len(eligible.present)
         counts = np.zeros(size, np.int64)
-        matching = self._counts(constraint, state.template.namespace)
-        if matching is not None:
-            summed = np.bincount(codes, weights=matching[eligible], minlength=size)
+        tally = self._tally(constraint, state.template.namespace)
+        if tally is not None and eligible.everybody:
+            counts = self._table.per_domain(tally, constraint.topology_key).copy()
+        elif tally is not None:
+            weights = tally.counts[eligible.rows]
+            summed = np.bincount(eligible.codes, weights=weights, minlength=size)
             counts = summed.astype(np.int64)
         selector = constraint.selector
         return Domains(
             constraint=constraint,
             counts=counts,
-            present=present,
             eligible=eligible,
             matches_itself=int(selector is not None and selector.matches(state.pod.pod.labels)),
         )
 
-    def _counts(self, constraint: SpreadConstraint, namespace: str) -> Codes | None:
-        """Matching live pods per node; None when there are none by definition.
+    def _tally(self, constraint: SpreadConstraint, namespace: str) -> Tally | None:
+        """Matching live pods; None when there are none by definition.
 
         Upstream: countPodsMatchSelector(), which counts nothing for the empty selector.
         """
         if constraint.selector is None or constraint.selects_all:
             return None
-        return self._table.counter(pods_matching(constraint.selector, namespace)).counts
+        return self._table.counter(pods_matching(constraint.selector, namespace)).tally
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """2 * (place of the constraint) + 1 for a missing label, + 2 for too much skew."""
-        codes = np.zeros(len(rows), np.int64)
-        domains = cast("list[Domains]", state.data[self.name])
-        for place, domain in enumerate(domains):
-            values = self._table.topology(domain.constraint.topology_key).codes[rows]
-            missing = values < 0
-            counts = np.where(missing, 0, domain.counts[values])
-            skew = counts + domain.matches_itself - domain.smallest
-            verdict = np.where(missing, 1, np.where(skew > domain.constraint.max_skew, 2, 0))
-            codes = np.where((codes == 0) & (verdict > 0), 2 * place + verdict, codes)
-        return codes
+        codes: IntArray | None = None
+        for place, domain in enumerate(cast("list[Domains]", state.data[self.name])):
+            # The verdict of each domain; code -1, a missing label, finds the last entry.
+            skew = domain.counts + domain.matches_itself - domain.smallest
+            verdicts = np.full(len(skew) + 1, 2 * place + 1, np.int64)
+            verdicts[:-1] = np.where(skew > domain.constraint.max_skew, 2 * place + 2, 0)
+            values = self._table.topology(domain.constraint.topology_key).codes.take(rows)
+            verdict = verdicts[values]
+            codes = verdict if codes is None else np.where(codes == 0, verdict, codes)
+        return np.zeros(len(rows), np.int64) if codes is None else codes
 
     def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
         """Upstream: updateWithPod()."""
@@ -153,7 +190,7 @@ class PodTopologySpread(Plugin):
             selector = domain.constraint.selector
             if selector is None or not selector.matches(other.pod.labels):
                 continue
-            if domain.eligible[row]:
+            if domain.eligible.rows[row]:
                 code = self._table.topology(domain.constraint.topology_key).codes[row]
                 domain.counts[code] += delta
 
@@ -223,22 +260,30 @@ class PodTopologySpread(Plugin):
         self, state: CycleState, constraint: SpreadConstraint, rows: IntArray, labelled: BoolArray
     ) -> tuple[int, IntArray]:
         """The number of domains among the feasible rows, and matching pods per domain (or node)."""
-        matching = self._counts(constraint, state.template.namespace)
+        tally = self._tally(constraint, state.template.namespace)
         if constraint.topology_key == HOSTNAME:
             zeros = np.zeros(self._table.capacity, np.int64)
-            return len(rows), zeros if matching is None else matching.astype(np.int64)
+            return len(rows), zeros if tally is None else tally.counts.astype(np.int64)
         column = self._table.topology(constraint.topology_key)
         # A node without the label is a domain of its own here ("" upstream), in the last bin.
         size = len(column.values) + 1
         domains = np.zeros(size, np.bool_)
-        domains[column.codes[rows]] = True
-        if matching is None:
+        domains[column.codes.take(rows)] = True
+        if tally is None:
             return int(domains.sum()), np.zeros(size, np.int64)
+        counted = included(self._table, state.template, constraint)
+        if counted is None and not domains[-1]:
+            summed = np.zeros(size, np.int64)
+            summed[:-1] = self._table.per_domain(tally, constraint.topology_key)[: size - 1]
+            if labelled.all() or len(state.template.spread) <= 1:
+                return int(domains.sum()), np.where(domains, summed, 0)
         eligible = np.zeros(self._table.capacity, np.bool_)
         eligible[self._table.active] = True
-        eligible &= labelled & included(self._table, state.template, constraint)
+        eligible &= labelled
+        if counted is not None:
+            eligible &= counted
         codes = np.where(column.codes < 0, size - 1, column.codes)[eligible]
-        summed = np.bincount(codes, weights=matching[eligible], minlength=size)
+        summed = np.bincount(codes, weights=tally.counts[eligible], minlength=size)
         return int(domains.sum()), np.where(domains, summed, 0).astype(np.int64)
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
@@ -300,14 +345,16 @@ def pods_matching(selector: LabelSelector, namespace: str) -> PodMatcher:
     return PodMatcher((term,), live_only=True)
 
 
-def included(table: NodeTable, template: PodTemplate, constraint: SpreadConstraint) -> BoolArray:
-    """Rows that the constraint's inclusion policies let count.
+def included(
+    table: NodeTable, template: PodTemplate, constraint: SpreadConstraint
+) -> BoolArray | None:
+    """Rows that the constraint's inclusion policies let count; None for all.
 
     Upstream: matchNodeInclusionPolicies().
     """
-    rows = np.ones(table.capacity, np.bool_)
+    rows: BoolArray | None = None
     if constraint.honors_affinity and not template.required_affinity.is_empty:
-        rows = rows & table.matching(template.required_affinity)
+        rows = table.matching(template.required_affinity)
     if constraint.honors_taints:
         tolerated = np.array(
             [
@@ -316,7 +363,8 @@ def included(table: NodeTable, template: PodTemplate, constraint: SpreadConstrai
             ],
             np.bool_,
         )
-        rows = rows & tolerated[table.taint_group]
+        by_taint = tolerated[table.taint_group]
+        rows = by_taint if rows is None else rows & by_taint
     return rows
 
 

@@ -10,7 +10,7 @@ import orjson
 from django.core.management.base import BaseCommand, CommandError
 
 from kscope.sim.errors import SimError
-from kscope.sim.loader import LoadResult, load_files
+from kscope.sim.loader import LoadResult, load_paths
 from kscope.sim.objects import from_manifest
 from kscope.sim.rng import Stream, Streams
 from kscope.sim.scenario import Scenario, parse_duration
@@ -137,7 +137,7 @@ def _one_result_each(paths: list[Path]) -> None:
 
 def _load(paths: list[Path]) -> LoadResult:
     try:
-        result = load_files([(str(path), path.read_bytes()) for path in paths])
+        result = load_paths(paths)
     except OSError as error:
         raise _bad(f"{error.filename}: {error.strerror}") from error
     if not result.ok:

@@ -90,3 +90,11 @@ test("a closed stream stays closed", () => {
   mock.timers.tick(60000);
   assert.equal(sockets.length, 1);
 });
+
+test("a run that was deleted is not asked for again", () => {
+  const {heard} = open();
+  sockets[0].dispatchEvent(Object.assign(new Event("close"), {code: 4404}));
+  mock.timers.tick(60000);
+  assert.equal(sockets.length, 1);
+  assert.equal(heard.states.at(-1), "gone");
+});

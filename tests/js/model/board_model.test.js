@@ -84,6 +84,15 @@ test("there is no step back before what was folded one by one", () => {
   assert.equal(model.seq, 5);
 });
 
+test("time goes on without events, but not past events that are not here yet", () => {
+  const model = new BoardModel();
+  model.reset({seq: 5, at: 100, state: {}, events: []});
+  assert.equal(model.rest(6, 300), false);
+  assert.equal(model.rest(5, 50), false);
+  assert.equal(model.rest(5, 200), true);
+  assert.equal(model.at, 200);
+});
+
 test("frames keep the derived views as right as single events do", () => {
   const events = randomRun(7, 100);
   const [one, framed] = [new BoardModel(), new BoardModel()];

@@ -8,18 +8,17 @@ One actor serves all nodes: a node on which nothing happens costs nothing.
 Upstream: pkg/kubelet/kubelet.go (HandlePodAdditions, syncPod), pkg/kubelet/status/status_manager.go.
 """
 
-from contextlib import suppress
 from enum import Enum
 from typing import Final, cast
 
-from kscope.sim.errors import NotFound
 from kscope.sim.loop import EventLoop, Timer
 from kscope.sim.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.recorder import Recorder
+from kscope.sim.scenario import parse_duration
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import SECOND, timestamp
 from volumes.engine.kubelet.admission import NodeResources, Rejection, pod_requests
-from volumes.engine.kubelet.latencies import Latencies, parse_duration
+from volumes.engine.kubelet.latencies import Latencies
 from volumes.engine.kubelet.volume_manager import VolumeManagers
 from volumes.engine.ports import WARNING, EventSink
 
@@ -269,9 +268,9 @@ class Kubelets:
 
     def _set_end(self, worker: Worker) -> None:
         pod = worker.pod
-        run_for = pod.annotations.get(RUN_FOR_ANNOTATION)
-        if run_for and pod.spec.get("restartPolicy", "Always") != "Always":
-            worker.timer = self._loop.call_after(parse_duration(run_for), self._finish, worker)
+        run_for = _run_for(pod)
+        if run_for is not None:
+            worker.timer = self._loop.call_after(run_for, self._finish, worker)
         limit = pod.spec.get("activeDeadlineSeconds")
         if limit is not None:
             worker.deadline = self._loop.call_after(limit * SECOND, self._exceed, worker)
@@ -279,7 +278,7 @@ class Kubelets:
     # Ending
 
     def _finish(self, worker: Worker) -> None:
-        code = int(worker.pod.annotations.get(EXIT_CODE_ANNOTATION) or 0)
+        code = _exit_code(worker.pod)
         if code and worker.pod.spec.get("restartPolicy") == "OnFailure":
             # The container is started again and fails again, and so on: nothing changes.
             return
@@ -345,7 +344,7 @@ class Kubelets:
 
     def _delete(self, worker: Worker) -> None:
         # Upstream: status_manager.syncPod deletes once PodResourcesAreReclaimed.
-        with suppress(NotFound):
+        if self._is_stored(worker):
             self._store.delete("Pod", worker.pod.key, by=COMPONENT, event="PodDeleted")
 
     def _removed(self, worker: Worker, pod: Pod) -> None:
@@ -385,18 +384,32 @@ class Kubelets:
             self._resources[worker.node].release(pod_requests(worker.pod))
 
     def _write(self, worker: Worker, status: Manifest, event: str, message: str) -> None:
-        try:
-            written = self._store.patch(
-                "Pod",
-                worker.pod.key,
-                {"status": status},
-                by=COMPONENT,
-                event=event,
-                message=message,
-            )
-        except NotFound:
+        if not self._is_stored(worker):
             return
+        told = {"by": COMPONENT, "event": event, "message": message}
+        written = self._store.patch("Pod", worker.pod.key, {"status": status}, **told)
         worker.pod = cast("Pod", written)
+
+    def _is_stored(self, worker: Worker) -> bool:
+        """Whether the API server still has this very pod, and not another one of its name."""
+        stored = self._store.find("Pod", worker.pod.key)
+        return stored is not None and stored.uid == worker.pod.uid
+
+
+def _run_for(pod: Pod) -> int | None:
+    """How long its containers run, in ns; None for as long as they are let, or if misspelt."""
+    text = pod.annotations.get(RUN_FOR_ANNOTATION)
+    if not text or pod.spec.get("restartPolicy", "Always") == "Always":
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError:
+        return None
+
+
+def _exit_code(pod: Pod) -> int:
+    text = pod.annotations.get(EXIT_CODE_ANNOTATION, "0")
+    return int(text) if text.isdecimal() else 1
 
 
 def _condition(kind: str, status: str, now: str, reason: str = "") -> Manifest:

@@ -83,6 +83,8 @@ class NodeVolumeManager:
         self._waiting: dict[str, Timer] = {}
         self._stopping: dict[str, None] = {}
         self._told: dict[str, str] = {}
+        # Volumes of whose attachment there has been news since they were last looked at.
+        self._news: dict[str, None] = {}
         self._timer: Timer | None = None
         self._status_timer: Timer | None = None
         self._shown: dict[str, dict[str, Any]] = {}
@@ -186,6 +188,7 @@ class NodeVolumeManager:
         self._timer = self._status_timer = None
         self._waiting.clear()
         self._stopping.clear()
+        self._news.clear()
 
     def restart(self) -> None:
         """The kubelet starts anew, knowing nothing but what it finds on disk."""
@@ -229,7 +232,7 @@ class NodeVolumeManager:
             self._disk = None
         self._reconciler.reconcile()
         self._tell_errors()
-        self._show("VolumesReconciled")
+        self._show("VolumesReconciled", message="what is wanted, or what is there, changed")
         self._report()
         self._finish_stops()
         self._sleep()
@@ -238,9 +241,8 @@ class NodeVolumeManager:
 
     def _sleep(self) -> None:
         """Wake up again when a backoff has passed, or the runtime may be asked again."""
-        pending = self.executor.pending
         for volume in (*self.desired.volumes(), *self.actual.get_attached_volumes()):
-            if pending.entries(volume.name) and not self._is_waiting_for_attach(volume.name):
+            if volume.name in self._news or not self._is_waiting_for_attach(volume.name):
                 self._wake_for_retry(volume.name)
         asked_again = self.populator.next_removal_at
         if asked_again > self._loop.now and self._has_removals():
@@ -260,6 +262,7 @@ class NodeVolumeManager:
         else:
             for entry in self.executor.pending.entries(volume):
                 entry.backoff = Backoff()
+        self._news[volume] = None
         self._wake_for_retry(volume)
 
     def _is_waiting_for_attach(self, volume: str) -> bool:
@@ -276,6 +279,8 @@ class NodeVolumeManager:
         pod = self._pods.get(uid)
         if pod is None:
             return True
+        if self._managers.keep_terminated_pod_volumes:
+            return False
         if pod.is_terminated or pod.deletion_timestamp:
             # Before it is mounted it is not taken away; the end of its mount wakes the loops.
             return bool(self.actual.get_mounted_volumes_for_pod(uid))
@@ -413,6 +418,7 @@ class NodeVolumeManager:
 
     def operation_started(self, operation: VolumeOperation) -> None:
         """See executor.Observer."""
+        self._news.pop(operation.key.volume_name, None)
 
     def operation_finished(self, operation: VolumeOperation, error: str | None) -> None:
         """See executor.Observer."""
@@ -516,7 +522,9 @@ class NodeVolumeManager:
             return
         patch = diff(self._shown, shows)
         self._shown = shows
-        changes: Changes | None = {self._id: {"volumes": patch}} if patch else None
+        # A node that was deleted a moment ago is not to come back into the view.
+        is_there = self._managers.store.find("Node", self.node) is not None
+        changes: Changes | None = {self._id: {"volumes": patch}} if patch and is_there else None
         self._managers.recorder.record(fact, about or self._id, COMPONENT, message, data, changes)
 
     def _describe(self) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,62 @@
+"""`python -m bench [NAME…] [--full]`: print what this machine makes of kscope."""
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+
+from bench.table import Row, print_table
+
+# Name → (module with a function `bench`, title).
+BENCHES = {
+    "engine": ("bench.engine", "Scheduling, every node examined (given: kube-scheduler 1.34.1)"),
+    "growth": ("bench.growth", "Growth with nodes and with placed pods, and memory"),
+    "openb": ("bench.openb", "The OpenB trace, decided pod by pod"),
+    "volumes": ("bench.volumes", "Matching and binding volumes"),
+    "pipeline": ("bench.pipeline", "From the engine over committed rows to the stream"),
+    "stream": ("bench.stream", "Fan-out to many browsers"),
+    "board": ("bench.board", "What a browser waits for when it opens a large run"),
+}
+
+
+def main() -> int:
+    """Run what is asked for; 1 when a bench broke. A missed aim is not a failure."""
+    options = _options()
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start, "
+        f"Python {platform.python_version()}"
+    )
+    broken = False
+    for name in options.names or BENCHES:
+        module, title = BENCHES[name]
+        began = time.monotonic()
+        try:
+            bench: Callable[..., list[Row]] = import_module(module).bench
+            rows = bench(full=options.full)
+        except Exception as problem:  # noqa: BLE001 the other figures are still wanted
+            broken = True
+            print(f"\n{title}\n  {name} broke: {problem!r}", file=sys.stderr)
+            if options.trace:
+                raise
+            continue
+        print_table(f"{title}  [{name}, {time.monotonic() - began:.0f} s]", rows)
+    return int(broken)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHES)}")
+    parser.add_argument("--full", action="store_true", help="larger sizes; takes minutes")
+    parser.add_argument("--trace", action="store_true", help="stop at the first that breaks")
+    options = parser.parse_args()
+    unknown = sorted(set(options.names) - set(BENCHES))
+    if unknown:
+        parser.error(f"no bench is called {', '.join(unknown)}; there are {', '.join(BENCHES)}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+"""Pods per second from the engine over committed rows to a WebSocket client, kubelets included.
+
+The worker's process, the web process, PostgreSQL, Valkey and the client share this machine.
+Baseline: the same slices, computed in this process and written by the ORM's bulk_create.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from websockets.asyncio.client import connect
+
+from bench.servers import Servers, servers, store_run
+from bench.table import Row
+from kscope.sim.generate import synthetic
+from kscope.sim.units import MILLISECOND
+
+PATIENCE_S = 180.0
+MOST_SLICES = 60
+STEPS_PER_SLICE = 400
+STRETCH = 100 * MILLISECOND
+
+
+@dataclass(slots=True)
+class Watcher:
+    """A client that counts the pods which it has seen getting their node."""
+
+    wanted: int
+    bound: set[str] = field(default_factory=set)
+    first: float = 0.0
+    last: float = 0.0
+    frames: int = 0
+    events: int = 0
+    size: int = 0
+
+    async def watch(self, address: str) -> None:
+        """Until all the wanted pods were bound. Raises TimeoutError."""
+        async with asyncio.timeout(PATIENCE_S), connect(address, max_size=None) as socket:
+            while len(self.bound) < self.wanted:
+                text = await socket.recv()
+                self._take(orjson.loads(text), len(text))
+
+    def _take(self, message: dict[str, Any], size: int) -> None:
+        changes: dict[str, Any] = message.get("changes") or message.get("state") or {}
+        if message["type"] == "frame":
+            self.frames += 1
+            self.size += size
+            self.events += message["last"] - message["first"] + 1
+        before = len(self.bound)
+        self.bound |= {
+            entity
+            for entity, patch in changes.items()
+            if entity.startswith("pod/") and patch and patch.get("node")
+        }
+        if len(self.bound) > before:
+            self.last = time.monotonic()
+            self.first = self.first or self.last
+
+
+def bench(full: bool = False) -> list[Row]:
+    """The sustained rate, and what a commit costs."""
+    nodes, pods = (5_000, 30_000) if full else (5_000, 10_000)
+    with servers() as stack:
+        from django.db import connections
+
+        watcher, cpu_s = _through_everything(stack, nodes, pods)
+        copied, by_orm = _commits(nodes, 1_500)
+        connections.close_all()
+    seconds = watcher.last - watcher.first
+    return [
+        Row(
+            name=f"engine to client, {nodes:,} nodes, {pods:,} pods",
+            figure=pods / seconds,
+            unit="pods/s",
+            baseline=by_orm.pods / (by_orm.engine_s + by_orm.write_s),
+            against="engine, then ORM rows; no client",
+            aim=2_000,
+            note=f"{watcher.events / seconds:,.0f} events/s in {watcher.frames / seconds:.1f} frames/s "
+            f"of {watcher.size / max(1, watcher.frames) / 1024:,.0f} KiB; worker on the CPU {cpu_s:.1f} s",
+        ),
+        Row(
+            name="commit of a slice",
+            figure=copied.events / copied.write_s,
+            unit="events/s",
+            baseline=by_orm.events / by_orm.write_s,
+            against="ORM bulk_create",
+            note=f"with object rows and attempts; {copied.events / copied.slices:,.0f} events a slice",
+        ),
+    ]
+
+
+def _through_everything(stack: Servers, nodes: int, pods: int) -> tuple[Watcher, float]:
+    import psutil
+    from kscope.runs.models import Run
+
+    run = store_run(synthetic(nodes, pods))
+    if not stack.port:
+        stack.start_web()
+    worker = stack.start_python("worker", "-m", "bench.drive", str(run.pk))
+    deadline = time.monotonic() + PATIENCE_S
+    while not Run.objects.filter(pk=run.pk, is_started=True).exists():
+        assert worker.exit_code() is None, worker.log_tail()
+        assert time.monotonic() < deadline, worker.log_tail()
+        time.sleep(0.05)
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.PLAYING)
+    watcher = Watcher(pods)
+    try:
+        asyncio.run(watcher.watch(f"ws://127.0.0.1:{stack.port}/ws/runs/{run.pk}/"))
+        spent = psutil.Process(worker.pid).cpu_times()
+    finally:
+        Run.objects.filter(pk=run.pk).update(status=Run.Status.PAUSED)
+        worker.stop()
+    return watcher, spent.user + spent.system
+
+
+@dataclass(slots=True)
+class Written:
+    """What a way of writing the slices took."""
+
+    pods: int = 0
+    engine_s: float = 0.0
+    write_s: float = 0.0
+    events: int = 0
+    slices: int = 0
+
+    def count(self, piece: Any, engine_s: float, write_s: float) -> None:
+        """One more slice."""
+        self.pods += sum(event.kind == "PodBound" for event in piece.events)
+        self.engine_s += engine_s
+        self.write_s += write_s
+        self.events += len(piece.rows)
+        self.slices += 1
+
+
+def _commits(nodes: int, pods: int) -> tuple[Written, Written]:
+    """The slices of one engine, written once by the runner's own code and once by the ORM."""
+    from kscope.runs.slices import Head, lease_take, slice_commit
+    from scheduling.engine.cluster import Cluster
+
+    scenario = synthetic(nodes, pods)
+    copied, by_orm = Written(), Written()
+    cluster = Cluster.create(scenario)
+    cluster.take()
+    first, second = store_run(scenario), store_run(scenario)
+    epoch = lease_take(first.pk, "bench")
+    assert epoch is not None
+    while (due := cluster.next_at) is not None and copied.slices < MOST_SLICES:
+        began = time.perf_counter()
+        cluster.advance(due + STRETCH, max_steps=STEPS_PER_SLICE)
+        piece = cluster.take()
+        engine_s = time.perf_counter() - began
+        if not piece.rows:
+            continue
+        head = Head(
+            seq=cluster.seq,
+            at=cluster.now,
+            steps=cluster.steps,
+            commands=0,
+            digest=cluster.digest(),
+            next_at=cluster.next_at,
+        )
+        began = time.perf_counter()
+        slice_commit(run_id=first.pk, epoch=epoch, piece=piece, head=head)
+        middle = time.perf_counter()
+        _write_by_orm(second, piece)
+        ended = time.perf_counter()
+        copied.count(piece, engine_s, middle - began)
+        by_orm.count(piece, engine_s, ended - middle)
+    return copied, by_orm
+
+
+def _write_by_orm(run: Any, piece: Any) -> None:
+    """What one would write at first: bulk_create of events and of the touched objects."""
+    from django.db import transaction
+
+    from kscope.runs.engine import wiring
+    from kscope.runs.models import OtherObject, RunEvent
+
+    with transaction.atomic():
+        RunEvent.objects.bulk_create(
+            [RunEvent(run_id=run.pk, **event.to_dict()) for event in piece.events]
+        )
+        by_model: dict[Any, list[Any]] = {}
+        for entity, manifest in piece.touched.items():
+            prefix, _, key = entity.partition("/")
+            model = wiring.projections.get(prefix, OtherObject)
+            if manifest is not None:
+                row = model(run_id=run.pk, key=key, manifest=manifest)
+                by_model.setdefault(model, []).append(row)
+        for model, rows in by_model.items():
+            model.objects.bulk_create(
+                rows,
+                update_conflicts=True,
+                unique_fields=["run", "key"],
+                update_fields=["manifest"],
+            )
+        run.head_seq = piece.rows[-1].seq
+        run.save(update_fields=["head_seq"])

@@ -1,0 +1,112 @@
+"""A PostgreSQL and a Valkey of the bench's own, with the settings that `make up` gives them."""
+
+import contextlib
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kscope.up.account import own_directory, server_account
+from kscope.up.children import Child, start_child, wait_until
+from kscope.up.postgres import Postgres
+from kscope.up.valkey import Valkey
+
+ROOM = Path(__file__).resolve().parent.parent
+
+
+class Servers:
+    """What runs, and where its logs are."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.children: list[Child] = []
+        self.port = 0
+
+    def start_web(self) -> None:
+        """The web process as `make up` starts it; returns when it answers."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        words = f"-m uvicorn kscope.asgi:application --host 127.0.0.1 --port {self.port}"
+        options = "--lifespan off --ws-per-message-deflate false --no-access-log --log-level warning"
+        child = self._start("web", *words.split(), *options.split())
+        wait_until(self._answers, child, patience_s=60, what="answer")
+
+    def start_python(self, name: str, *words: str) -> Child:
+        """A Python process with the settings of these servers."""
+        return self._start(name, *words)
+
+    def _start(self, name: str, *words: str) -> Child:
+        log = self.folder / f"{name}.log"
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        child = start_child(name, [sys.executable, *words], log=log, env=environment, cwd=ROOM)
+        self.children.append(child)
+        return child
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 5) as s:
+            s.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            return b" 200 " in s.recv(64)
+        return False
+
+
+@contextlib.contextmanager
+def servers() -> Iterator[Servers]:
+    """Both started and migrated, Django set up on them; gone afterwards.
+
+    One database per process: Django reads its settings once, so nested or later calls reuse them.
+    """
+    if _current:
+        yield _current[0]
+        return
+    folder = Path(tempfile.mkdtemp(prefix="kscope-bench-"))
+    user = server_account()
+    sockets = own_directory(folder, user)
+    started = Servers(folder)
+    postgres = Postgres(folder / "postgres", sockets, folder / "postgres.log", user)
+    valkey = Valkey(sockets, folder / "valkey.log", user)
+    try:
+        started.children += [postgres.start(), valkey.start()]
+        os.environ |= {
+            "DATABASE_URL": postgres.url,
+            "REDIS_URL": valkey.url,
+            "KSCOPE_DATA": str(folder),
+            "KSCOPE_LOG": "WARNING",
+            "DJANGO_SETTINGS_MODULE": "kscope.settings",
+        }
+        _migrate()
+        _current.append(started)
+        yield started
+    finally:
+        _current.clear()
+        for child in reversed(started.children):
+            child.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_current: list[Servers] = []
+
+
+def _migrate() -> None:
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+
+
+def store_run(scenario: Any, *, play: bool = False) -> Any:
+    """A run of *scenario* at full speed, as a user would have made it."""
+    from kscope.runs.models import Run, Scenario
+
+    row = Scenario.objects.create(
+        name=scenario.name, digest=os.urandom(8).hex(), document=scenario.to_dict()
+    )
+    status = Run.Status.PLAYING if play else Run.Status.PAUSED
+    return Run.objects.create(
+        scenario=row, name=scenario.name, speed=Run.Speed.MAX, status=status, profile="v1.34"
+    )

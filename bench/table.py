@@ -1,0 +1,92 @@
+"""What a measurement comes to, and how it is printed."""
+
+import gc
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One figure beside its baseline from the same run, and what is aimed at.
+
+    `given` are figures of other programs on another machine of this size, quoted, not measured here.
+    `at_least` says which side of the aim is the good one.
+    """
+
+    name: str
+    figure: float
+    unit: str
+    baseline: float | None = None
+    against: str = ""
+    aim: float | None = None
+    at_least: bool = True
+    given: str = ""
+    note: str = ""
+
+    @property
+    def is_reached(self) -> bool | None:
+        """Whether the figure is on the good side of the aim; None without one."""
+        if self.aim is None:
+            return None
+        return self.figure >= self.aim if self.at_least else self.figure <= self.aim
+
+
+HEADINGS = ("figure", "measured", "unit", "baseline", "what the baseline is", "given", "aim", "")
+
+
+def print_table(title: str, rows: Sequence[Row]) -> None:
+    """The rows in columns as wide as their widest cell."""
+    cells = [HEADINGS, *map(_cells, rows)]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(HEADINGS))]
+    print(f"\n{title}")
+    for line in cells:
+        shown = (
+            cell.rjust(width) if place in (1, 3, 6) else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        print("  " + "  ".join(shown).rstrip())
+    for row in rows:
+        if row.note:
+            print(f"    {row.name}: {row.note}")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    verdict = {None: "", True: "reached", False: "MISSED"}[row.is_reached]
+    return (
+        row.name,
+        number(row.figure),
+        row.unit,
+        "" if row.baseline is None else number(row.baseline),
+        row.against,
+        row.given,
+        "" if row.aim is None else f"{'≥' if row.at_least else '≤'} {number(row.aim)}",
+        verdict,
+    )
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands separated."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def median(values: Iterable[float]) -> float:
+    """The middle one of an odd number of values; the upper middle one otherwise."""
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2]
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The value that *percent* of the others do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Wall time of one call, garbage of others collected first."""
+    gc.collect()
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

@@ -1,0 +1,296 @@
+"""The admin: runs and what they recorded; editing an object gives the engine a command."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html
+
+from kscope.runs import services
+from kscope.runs.models import (
+    Checkpoint,
+    Command,
+    EventRecord,
+    OtherObject,
+    ProjectedObject,
+    Run,
+    Scenario,
+)
+
+SECONDS_TO_WAIT = 5.0
+
+
+def seconds(nanoseconds: int | None) -> str:
+    """Virtual time as the pages write it."""
+    return "" if nanoseconds is None else f"{nanoseconds / 1e9:.3f} s"
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows that only the runner writes."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nothing is added by hand."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nothing is changed by hand; it can be looked at."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nothing is deleted by hand."""
+        return False
+
+
+@admin.register(Scenario)
+class ScenarioAdmin(ReadOnlyAdmin):
+    """What runs are made of."""
+
+    list_display = ("name", "question", "is_demo", "created")
+    list_filter = ("is_demo",)
+    search_fields = ("name", "question")
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
+    """Runs, with a link to their board."""
+
+    list_display = ("name", "board", "profile", "seed", "status", "head_seq", "virtual_time")
+    list_filter = ("status", "profile")
+    search_fields = ("name", "scenario__name")
+
+    @admin.display(description="time")
+    def virtual_time(self, run: Run) -> str:
+        """The virtual time of the newest event."""
+        return seconds(run.head_at)
+
+    @admin.display(description="board")
+    def board(self, run: Run) -> str:
+        """A link."""
+        return format_html('<a href="/runs/{}/">open</a>', run.pk)
+
+
+@admin.register(EventRecord)
+class EventRecordAdmin(ReadOnlyAdmin):
+    """Every event of every run, searched by object, kind and message."""
+
+    list_display = ("seq", "run", "virtual_time", "component", "kind", "object", "message")
+    list_filter = ("component",)
+    list_select_related = ("run",)
+    search_fields = ("object", "kind", "message")
+    list_per_page = 50
+    show_full_result_count = False
+
+    @admin.display(description="time")
+    def virtual_time(self, event: EventRecord) -> str:
+        """When it happened."""
+        return seconds(event.at)
+
+
+@admin.register(Command)
+class CommandAdmin(ReadOnlyAdmin):
+    """What users did to live runs, and what became of it."""
+
+    list_display = ("id", "run", "verb", "object", "status", "outcome_seq", "reason", "created")
+    list_filter = ("status", "verb")
+    list_select_related = ("run",)
+    search_fields = ("object", "reason")
+
+
+@admin.register(Checkpoint)
+class CheckpointAdmin(ReadOnlyAdmin):
+    """Where recovery and seeking begin."""
+
+    list_display = ("run", "seq", "virtual_time", "steps", "digest")
+    list_select_related = ("run",)
+    fields = ("run", "seq", "at", "steps", "commands", "digest", "view_digest", "created")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Checkpoint]:
+        """Without the blobs, which nobody reads here."""
+        return super().get_queryset(request).defer("engine", "view")
+
+    @admin.display(description="time")
+    def virtual_time(self, checkpoint: Checkpoint) -> str:
+        """The virtual time it was taken at."""
+        return seconds(checkpoint.at)
+
+
+class ManifestForm(forms.Form):
+    """The manifest as JSON. `changes()` says what the user wants, as a command's body.
+
+    Subclasses add fields for what is edited often; what they change goes on top of the manifest.
+    """
+
+    manifest = forms.JSONField(
+        widget=forms.Textarea(attrs={"rows": 30, "cols": 100, "spellcheck": "false"}),
+        help_text="The object as the simulated API server holds it. The engine decides what it takes.",
+    )
+
+    def __init__(self, *args: Any, instance: ProjectedObject, **kwargs: Any) -> None:
+        self.instance = instance
+        kwargs["initial"] = {**self.shown(instance.manifest), **kwargs.get("initial", {})}
+        super().__init__(*args, **kwargs)
+        self.order_fields([name for name in self.fields if name != "manifest"])
+
+    def shown(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """The initial values of the fields."""
+        return {"manifest": json.dumps(manifest, indent=2)}
+
+    def edited(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """*manifest* with what the extra fields changed; the base form has none."""
+        return manifest
+
+    def clean_manifest(self) -> dict[str, Any]:
+        """It must stay the manifest of this object."""
+        manifest = self.cleaned_data["manifest"]
+        old = self.instance.manifest
+        if not isinstance(manifest, dict):
+            raise forms.ValidationError("A manifest is a JSON object.")
+        metadata = manifest.get("metadata")
+        for field, value, wanted in (
+            ("kind", manifest.get("kind"), old.get("kind")),
+            ("metadata.name", (metadata or {}).get("name"), self.instance.metadata("name")),
+            (
+                "metadata.namespace",
+                (metadata or {}).get("namespace"),
+                self.instance.metadata("namespace"),
+            ),
+        ):
+            if value != wanted:
+                raise forms.ValidationError(f"{field} is {value!r}; it must stay {wanted!r}.")
+        return manifest
+
+    def command(self) -> dict[str, Any] | None:
+        """The body of the command that the edit amounts to; None when nothing was changed."""
+        manifest = self.edited(self.cleaned_data["manifest"])
+        patch = difference(self.instance.manifest, manifest)
+        if not patch:
+            return None
+        version = self.instance.metadata("resourceVersion")
+        # The version that was looked at goes along: an edit of something older is a conflict.
+        patch.setdefault("metadata", {})["resourceVersion"] = version
+        return {"verb": "patch", "object": self.instance.entity, "patch": patch}
+
+
+def difference(old: Any, new: Any) -> dict[str, Any]:
+    """The merge patch from one manifest to another."""
+    patch: dict[str, Any] = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            inner = difference(before, value)
+            if inner:
+                patch[key] = inner
+        elif before != value:
+            patch[key] = value
+    return patch
+
+
+class ProjectedObjectAdmin(admin.ModelAdmin):
+    """Objects of live runs. Saving, deleting and adding submit commands; no row is written here."""
+
+    form_class: type[ManifestForm] = ManifestForm
+    change_form_template = "admin/runs/object_form.html"
+    actions = None
+    list_select_related = ("run",)
+    list_filter = (("run", admin.RelatedOnlyFieldListFilter),)
+    search_fields = ("key",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Objects are created by scenarios, uploads and the REST API."""
+        return False
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """The form of one object; a POST becomes a command and says what came of it."""
+        instance = self.get_object(request, object_id or "")
+        if instance is None:
+            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id or "")
+        form = self.form_class(request.POST or None, instance=instance)
+        may = self.has_change_permission(request, instance)
+        if request.method == "POST" and may and form.is_valid():
+            self.submit(request, instance, form.command())
+            return HttpResponseRedirect(self._after(request, instance))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{self.opts.verbose_name} {instance.key}",
+            "subtitle": str(instance.run),
+            "opts": self.opts,
+            "original": instance,
+            "form": form,
+            "run": instance.run,
+            "board_url": f"/runs/{instance.run_id}/",
+            "has_change_permission": may,
+            "has_view_permission": True,
+            "media": self.media + form.media,
+            **(extra_context or {}),
+        }
+        return self.render_change_form_page(request, context)
+
+    def render_change_form_page(
+        self, request: HttpRequest, context: dict[str, Any]
+    ) -> HttpResponse:
+        """The page itself."""
+        from django.template.response import TemplateResponse
+
+        return TemplateResponse(request, self.change_form_template, context)
+
+    def delete_model(self, request: HttpRequest, obj: ProjectedObject) -> None:
+        """A deletion is a command too; the object goes when the engine lets it go."""
+        self.submit(request, obj, {"verb": "delete", "object": obj.entity})
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        """The command is the log."""
+        return []
+
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: Any) -> HttpResponse:
+        """Back to the list; what came of the command is told already."""
+        return HttpResponseRedirect(
+            reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        )
+
+    def submit(
+        self, request: HttpRequest, instance: ProjectedObject, body: dict[str, Any] | None
+    ) -> None:
+        """Give the engine the command, wait for the outcome, and say it."""
+        if body is None:
+            messages.info(request, "Nothing was changed.")
+            return
+        command = services.command_submit(run=instance.run, body=body)
+        command = services.command_wait(command=command, seconds=SECONDS_TO_WAIT)
+        if command.status == Command.Status.APPLIED:
+            messages.success(
+                request,
+                f"{instance.key}: command {command.pk} applied at seq {command.outcome_seq}, "
+                f"t = {seconds(command.at)}.",
+            )
+        elif command.status == Command.Status.REJECTED:
+            messages.error(
+                request, f"{instance.key}: command {command.pk} rejected: {command.reason}"
+            )
+        else:
+            messages.warning(
+                request,
+                f"{instance.key}: command {command.pk} is still waiting; no worker has taken the run "
+                "yet. It stays queued.",
+            )
+
+    def _after(self, request: HttpRequest, instance: ProjectedObject) -> str:
+        if "_continue" in request.POST:
+            return request.get_full_path()
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+
+
+@admin.register(OtherObject)
+class OtherObjectAdmin(ProjectedObjectAdmin):
+    """Objects of kinds without a table of their own."""
+
+    list_display = ("key", "run", "kind")

@@ -1,0 +1,379 @@
+"""The REST API of runs and scenarios. Errors are `{"message", …}` with a fitting status."""
+
+from typing import Any
+
+import orjson
+from django.db import connection
+from django.http import StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    inline_serializer,
+)
+from rest_framework import serializers
+from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView, exception_handler
+
+from kscope.runs import selectors, services
+from kscope.runs.engine import wiring
+from kscope.runs.errors import ApplicationError
+from kscope.runs.export import CONTENT_TYPES, event_json, event_lines, event_query
+from kscope.runs.models import Command, OtherObject, Run, Scenario
+from kscope.runs.uploads import upload_take
+
+MOST_EVENTS = 1_000
+COMMAND_SECONDS = 5.0
+
+
+def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | None:
+    """Every refusal in one shape: a message for people, and what else may help."""
+    if isinstance(problem, ApplicationError):
+        return Response({"message": problem.message, **problem.extra}, status=problem.status)
+    response = exception_handler(problem, context)
+    if response is not None and isinstance(response.data, dict) and "detail" in response.data:
+        response.data = {"message": str(response.data["detail"])}
+    elif response is not None:
+        response.data = {"message": "The request is not valid.", "fields": response.data}
+    return response
+
+
+def whole_number(request: Request, name: str) -> int | None:
+    """A query parameter that must be a whole number, not below 0. Raises ApplicationError."""
+    text = request.query_params.get(name, "")
+    if not text:
+        return None
+    if not text.isdigit() or len(text) > 18:
+        raise ApplicationError(f"{name} is {text!r}; it must be a whole number, not below 0")
+    return int(text)
+
+
+def found_run(run_id: int) -> Run:
+    """The run with its scenario; a 404 when there is none."""
+    return get_object_or_404(Run.objects.select_related("scenario"), pk=run_id)
+
+
+RUN = inline_serializer(
+    "Run",
+    {
+        "id": serializers.IntegerField(),
+        "name": serializers.CharField(),
+        "profile": serializers.CharField(),
+        "seed": serializers.IntegerField(),
+        "tie_break": serializers.CharField(),
+        "status": serializers.ChoiceField(Run.Status.choices),
+        "speed": serializers.ChoiceField(Run.Speed.choices),
+        "head": serializers.IntegerField(help_text="seq of the newest event"),
+        "head_at": serializers.IntegerField(help_text="virtual nanoseconds"),
+        "next_at": serializers.IntegerField(allow_null=True),
+        "scenario": serializers.CharField(),
+        "scenario_id": serializers.IntegerField(),
+        "question": serializers.CharField(),
+        "error": serializers.CharField(),
+        "digest": serializers.CharField(help_text="over the whole history"),
+        "created": serializers.CharField(),
+    },
+)
+
+
+class NewRun(serializers.Serializer):
+    """What a run is made of."""
+
+    scenario = serializers.PrimaryKeyRelatedField(queryset=Scenario.objects.all())
+    profile = serializers.CharField(required=False, default="")
+    seed = serializers.IntegerField(required=False, allow_null=True, default=None)
+    tie_break = serializers.CharField(required=False, default="random")
+    play = serializers.BooleanField(required=False, default=False)
+    speed = serializers.ChoiceField(Run.Speed.choices, required=False, default=Run.Speed.TEN)
+
+
+class RunList(APIView):
+    """Runs, newest first."""
+
+    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{runs: [Run]}"))
+    def get(self, request: Request) -> Response:
+        """All runs."""
+        runs = Run.objects.select_related("scenario")
+        return Response({"runs": [selectors.run_dict(run) for run in runs]})
+
+    @extend_schema(request=NewRun, responses={201: RUN})
+    def post(self, request: Request) -> Response:
+        """Make a run of a scenario."""
+        wanted = NewRun(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        run = services.run_create(**wanted.validated_data)
+        return Response(selectors.run_dict(run), status=201)
+
+
+class RunDetail(APIView):
+    """One run."""
+
+    @extend_schema(responses=RUN)
+    def get(self, request: Request, run_id: int) -> Response:
+        """The run as it stands."""
+        return Response(selectors.run_dict(found_run(run_id)))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, run_id: int) -> Response:
+        """Delete the run with all it recorded."""
+        found_run(run_id).delete()
+        return Response(status=204)
+
+
+class TransportWish(serializers.Serializer):
+    """Play, pause, step, or another speed."""
+
+    action = serializers.ChoiceField(["play", "pause", "step", "speed"])
+    unit = serializers.ChoiceField(["event", "cycle"], required=False, default="event")
+    speed = serializers.ChoiceField(Run.Speed.choices, required=False, default="")
+
+
+class RunTransport(APIView):
+    """The transport keys."""
+
+    @extend_schema(request=TransportWish, responses=RUN)
+    def post(self, request: Request, run_id: int) -> Response:
+        """Press one."""
+        wish = TransportWish(data=request.data)
+        wish.is_valid(raise_exception=True)
+        run = services.run_transport(run=found_run(run_id), **wish.validated_data)
+        return Response(selectors.run_dict(run))
+
+
+class RunState(APIView):
+    """The view state at any instant."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("seq", int, description="after this event; the head when absent"),
+            OpenApiParameter("at", int, description="or at this virtual time, in nanoseconds"),
+        ],
+        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{seq, at, state, events}"),
+    )
+    def get(self, request: Request, run_id: int) -> Response:
+        """Folded from the nearest checkpoint."""
+        run = found_run(run_id)
+        seq, at = whole_number(request, "seq"), whole_number(request, "at")
+        if seq is None:
+            seq = run.head_seq if at is None else selectors.run_seq_at(run, at=at)
+        instant = selectors.run_state_at(run, seq=seq)
+        return Response(
+            {
+                "seq": instant.seq,
+                "at": instant.at,
+                "state": instant.state,
+                "events": selectors.run_newest_events(run, seq=seq),
+            }
+        )
+
+
+_EVENT_PARAMETERS = [
+    OpenApiParameter("after", int, description="only events with a higher seq"),
+    OpenApiParameter("before", int, description="only events with a lower seq"),
+    OpenApiParameter("limit", int, description=f"at most so many; {MOST_EVENTS} for json"),
+    OpenApiParameter("kind", str, description="kinds, separated by commas"),
+    OpenApiParameter("object", str, description="entity id; one that ends in / or * is a prefix"),
+    OpenApiParameter("component", str, description="components, separated by commas"),
+    OpenApiParameter("from", int, description="virtual nanoseconds, included"),
+    OpenApiParameter("to", int, description="virtual nanoseconds, included"),
+    OpenApiParameter("text", str, description="part of the message"),
+    OpenApiParameter("order", str, enum=["asc", "desc"]),
+    OpenApiParameter("format", str, enum=["json", "ndjson", "csv"]),
+]
+
+
+class RunEvents(APIView):
+    """The event timeline: a page of JSON with a cursor, or the whole of it as a stream."""
+
+    @extend_schema(
+        parameters=_EVENT_PARAMETERS,
+        responses=OpenApiResponse(
+            OpenApiTypes.OBJECT, "{run, lowest, highest, events, next}, or a stream of events"
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> Response | StreamingHttpResponse:
+        """Events that match, in order of seq."""
+        run = found_run(run_id)
+        form = request.query_params.get("format", "json")
+        if form not in CONTENT_TYPES:
+            raise ApplicationError(f"format is {form!r}; it must be json, ndjson or csv")
+        order = request.query_params.get("order", "asc")
+        if order not in ("asc", "desc"):
+            raise ApplicationError(f"order is {order!r}; it must be asc or desc")
+        wanted = _event_filter(request)
+        limit = whole_number(request, "limit")
+        descending = order == "desc"
+        if form == "json":
+            return Response(_event_page(run, wanted, descending=descending, limit=limit))
+        query = event_query(run.pk, wanted, descending=descending, limit=limit)
+        response = StreamingHttpResponse(event_lines(query, form), content_type=CONTENT_TYPES[form])
+        name = f"{run.name}-{run.pk}-events.{form}".replace('"', "")
+        response["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+
+def _event_filter(request: Request) -> selectors.EventFilter:
+    texts = request.query_params
+    return selectors.EventFilter(
+        after=whole_number(request, "after"),
+        before=whole_number(request, "before"),
+        kinds=tuple(filter(None, texts.get("kind", "").split(","))),
+        object=texts.get("object", ""),
+        components=tuple(filter(None, texts.get("component", "").split(","))),
+        from_at=whole_number(request, "from"),
+        to_at=whole_number(request, "to"),
+        text=texts.get("text", ""),
+    )
+
+
+def _event_page(
+    run: Run, wanted: selectors.EventFilter, *, descending: bool, limit: int | None
+) -> dict[str, Any]:
+    """A page; `next` is the `after` (or, newest first, the `before`) of the page that follows."""
+    size = min(limit or 100, MOST_EVENTS)
+    query = event_query(run.pk, wanted, descending=descending, limit=size + 1)
+    rows: list[tuple[Any, ...]] = []
+    if query is not None:
+        with connection.cursor() as cursor:
+            cursor.execute(*query)
+            rows = cursor.fetchall()
+    page = rows[:size]
+    return {
+        "run": run.pk,
+        **selectors.run_bounds(run),
+        "events": [orjson.loads(event_json(row)) for row in page],
+        "next": page[-1][0] if len(rows) > size else None,
+    }
+
+
+class RunHistogram(APIView):
+    """How busy the run was when."""
+
+    @extend_schema(
+        parameters=[OpenApiParameter("buckets", int)],
+        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{from, to, counts, marks}"),
+    )
+    def get(self, request: Request, run_id: int) -> Response:
+        """Events per equal part of its time."""
+        buckets = min(max(whole_number(request, "buckets") or 120, 1), 1_000)
+        return Response(selectors.run_histogram(found_run(run_id), buckets=buckets))
+
+
+class RunObject(APIView):
+    """One object's newest manifest."""
+
+    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "the manifest"))
+    def get(self, request: Request, run_id: int, entity: str) -> Response:
+        """The manifest as the simulated API server holds it now."""
+        prefix, _, key = entity.partition("/")
+        model = wiring.projections.get(prefix, OtherObject)
+        row = get_object_or_404(
+            model, run_id=found_run(run_id).pk, key=entity if model is OtherObject else key
+        )
+        return Response(row.manifest)
+
+
+class NewCommand(serializers.Serializer):
+    """What is done to the cluster; which parts it needs depends on the verb."""
+
+    verb = serializers.CharField()
+    object = serializers.CharField(required=False, help_text="entity id, such as node/n1")
+    manifest = serializers.JSONField(required=False)
+    patch = serializers.JSONField(required=False, help_text="RFC 7386 merge patch")
+    grace_seconds = serializers.IntegerField(required=False, min_value=0)
+
+
+class RunCommands(APIView):
+    """Everything that was done to the run, and a way to do more."""
+
+    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{commands: [Command]}"))
+    def get(self, request: Request, run_id: int) -> Response:
+        """All commands, oldest first."""
+        commands = Command.objects.filter(run=found_run(run_id))
+        return Response({"commands": [_command_dict(each) for each in commands]})
+
+    @extend_schema(
+        request=NewCommand,
+        responses={200: OpenApiResponse(OpenApiTypes.OBJECT, "applied or rejected")},
+    )
+    def post(self, request: Request, run_id: int) -> Response:
+        """Hand the engine a command; answers with the outcome, or pending after five seconds."""
+        wanted = NewCommand(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        command = services.command_submit(run=found_run(run_id), body=dict(wanted.validated_data))
+        command = services.command_wait(command=command, seconds=COMMAND_SECONDS)
+        status = {"applied": 200, "rejected": 409, "pending": 202}[command.status]
+        return Response(_command_dict(command), status=status)
+
+
+def _command_dict(command: Command) -> dict[str, Any]:
+    return {
+        "id": command.pk,
+        "verb": command.verb,
+        "object": command.object,
+        "status": command.status,
+        "seq": command.outcome_seq,
+        "at": command.at,
+        "reason": command.reason,
+        "body": command.body,
+    }
+
+
+class ScenarioList(APIView):
+    """What runs are made of."""
+
+    parser_classes = (MultiPartParser, JSONParser)
+
+    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{scenarios: […]}"))
+    def get(self, request: Request) -> Response:
+        """All scenarios, demos first."""
+        scenarios = Scenario.objects.defer("document")
+        return Response({"scenarios": [_scenario_dict(each) for each in scenarios]})
+
+    @extend_schema(
+        request={
+            "multipart/form-data": inline_serializer(
+                "Upload",
+                {
+                    "files": serializers.ListField(child=serializers.FileField()),
+                    "name": serializers.CharField(required=False),
+                },
+            )
+        },
+        responses={201: OpenApiResponse(OpenApiTypes.OBJECT, "the scenario")},
+    )
+    def post(self, request: Request) -> Response:
+        """Read files; with any problem nothing is saved and all problems are told."""
+        files = request.FILES.getlist("files")
+        if not files:
+            raise ApplicationError("No files were sent; they go into the field `files`.")
+        upload = upload_take(files, name=str(request.data.get("name") or ""))
+        if upload.scenario is None:
+            problems = [
+                {
+                    "file": each.file,
+                    "document": each.document,
+                    "line": each.line,
+                    "field": each.field,
+                    "value": each.value,
+                    "message": each.message,
+                }
+                for file in upload.report.files
+                for each in file.problems
+            ]
+            raise ApplicationError("Nothing was saved.", {"problems": problems}, 422)
+        return Response(_scenario_dict(upload.scenario), status=201)
+
+
+def _scenario_dict(scenario: Scenario) -> dict[str, Any]:
+    return {
+        "id": scenario.pk,
+        "name": scenario.name,
+        "question": scenario.question,
+        "is_demo": scenario.is_demo,
+        "summary": scenario.summary,
+    }

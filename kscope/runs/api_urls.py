@@ -1,0 +1,17 @@
+"""Addresses below /api/."""
+
+from django.urls import path
+
+from kscope.runs import api
+
+urlpatterns = [
+    path("runs/", api.RunList.as_view(), name="api-runs"),
+    path("runs/<int:run_id>/", api.RunDetail.as_view(), name="api-run"),
+    path("runs/<int:run_id>/transport/", api.RunTransport.as_view(), name="api-transport"),
+    path("runs/<int:run_id>/state/", api.RunState.as_view(), name="api-state"),
+    path("runs/<int:run_id>/events/", api.RunEvents.as_view(), name="api-events"),
+    path("runs/<int:run_id>/histogram/", api.RunHistogram.as_view(), name="api-histogram"),
+    path("runs/<int:run_id>/objects/<path:entity>/", api.RunObject.as_view(), name="api-object"),
+    path("runs/<int:run_id>/commands/", api.RunCommands.as_view(), name="api-commands"),
+    path("scenarios/", api.ScenarioList.as_view(), name="api-scenarios"),
+]

@@ -1,0 +1,67 @@
+"""The WebSocket of one run. See docs/streaming.md for the messages."""
+
+import asyncio
+import contextlib
+from urllib.parse import parse_qs
+
+import orjson
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from kscope.runs.streaming import FAR_BEHIND, Hub, hubs
+
+NO_SUCH_RUN = 4404
+
+
+class RunConsumer(AsyncWebsocketConsumer):
+    """Sends a snapshot, or continues after `?after=SEQ`; then frames without gap or repetition.
+
+    `?events=all` asks for every event in the frames instead of the newest fifty.
+    """
+
+    async def connect(self) -> None:
+        """Join the hub and begin to send."""
+        query = parse_qs(self.scope["query_string"].decode())
+        after = query.get("after", [""])[0]
+        self.cursor = int(after) if after.isdigit() else None
+        self.full = query.get("events", [""])[0] == "all"
+        self.hub: Hub = hubs.enter(self.scope["url_route"]["kwargs"]["run_id"])
+        await self.accept()
+        self.sender = asyncio.create_task(self._send_for_ever())
+
+    async def disconnect(self, code: int) -> None:
+        """Leave the hub."""
+        if hasattr(self, "sender"):
+            self.sender.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.sender
+        if hasattr(self, "hub"):
+            await hubs.leave(self.hub)
+
+    async def _send_for_ever(self) -> None:
+        hub = self.hub
+        while not hub.ready.is_set() and not hub.gone:
+            await hub.change.wait()
+        told_run = None
+        while not hub.gone:
+            change = hub.change
+            await self._catch_up()
+            if hub.run != told_run:
+                told_run = hub.run
+                await self.send(orjson.dumps({"type": "run", "run": told_run}).decode())
+            if self.cursor == hub.last:
+                await change.wait()
+        await self.close(NO_SUCH_RUN)
+
+    async def _catch_up(self) -> None:
+        """Send what is missing, by whichever way is cheapest, waiting for a slow reader."""
+        hub = self.hub
+        if self.cursor is None or not hub.last - FAR_BEHIND <= self.cursor <= hub.last:
+            text, self.cursor = hub.snapshot(), hub.last
+            await self.send(text)
+            return
+        frames = hub.frames_after(self.cursor)
+        if frames is None:
+            frames = await hub.range_after(self.cursor)
+        for frame in frames:
+            await self.send(frame.text(full=self.full))
+            self.cursor = frame.last

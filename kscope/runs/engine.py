@@ -1,0 +1,90 @@
+"""What the runner asks of an engine, and how the rooms to the left provide it.
+
+`kscope.runs` drives a run without knowing what is simulated: `scheduling.apps` registers the
+engine, the task that starts the runner and the tables that a slice is written to.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from psycopg import Cursor
+
+from kscope.sim.recorder import EventRow
+from kscope.sim.view import State
+
+Manifest = dict[str, Any]
+Stop = Literal["event", "cycle"]
+
+
+class Outcome(Protocol):
+    """What became of a command: applied with its first event's seq, or refused and why."""
+
+    @property
+    def applied(self) -> bool: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def seq(self) -> int: ...
+
+
+class EngineSlice(Protocol):
+    """What the engine recorded since it was last asked: see `Engine.take`."""
+
+    @property
+    def rows(self) -> Sequence[EventRow]: ...
+    @property
+    def touched(self) -> dict[str, Manifest | None]: ...
+    @property
+    def attempts(self) -> Sequence[Any]: ...
+
+
+class Engine(Protocol):
+    """A deterministic simulation that can be advanced, commanded, drained and frozen.
+
+    Times are virtual nanoseconds. `steps` counts the callbacks run so far: together with `now` it
+    is the exact position in the run.
+    """
+
+    @property
+    def now(self) -> int: ...
+    @property
+    def seq(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def next_at(self) -> int | None: ...
+
+    def advance(
+        self, until: int, *, max_steps: int | None = None, stop: Stop | None = None
+    ) -> bool: ...
+    def apply(self, command: Any) -> Outcome: ...
+    def take(self) -> EngineSlice: ...
+    def checkpoint(self) -> bytes: ...
+    def digest(self) -> str: ...
+    def view(self) -> State: ...
+
+
+SliceWriter = Callable[[Cursor[Any], int, EngineSlice], None]
+
+
+@dataclass(slots=True)
+class Wiring:
+    """The parts that the rooms to the left put in when Django is ready.
+
+    Runs and models are Any here: this module stands below the models.
+    """
+
+    create: Callable[[Any], Engine] | None = None
+    restore: Callable[[bytes], Engine] | None = None
+    parse_command: Callable[[dict[str, Any]], Any] = field(default=lambda body: body)
+    enqueue: Callable[[int], None] | None = None
+    writers: list[SliceWriter] = field(default_factory=list)
+    projections: dict[str, type[Any]] = field(default_factory=dict)
+
+    def project(self, prefix: str, model: type[Any]) -> None:
+        """Rows of *model* follow the objects whose entity id begins with *prefix*."""
+        self.projections[prefix] = model
+
+
+wiring = Wiring()

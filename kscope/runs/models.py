@@ -1,0 +1,287 @@
+"""Tables of runs: scenarios, runs, events, checkpoints, commands, and the base of projections."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Cast, Coalesce
+
+
+class ManifestText(models.Func):
+    """The text at a path of the manifest; a key of a generated column.
+
+    The path is written into the SQL because a column's definition cannot take parameters.
+    """
+
+    template = "(manifest #>> '{%(path)s}')"
+
+    def __init__(self, *path: str) -> None:
+        super().__init__(path=",".join(path), output_field=models.TextField())
+
+
+def text_of(*path: str, default: str = "") -> models.GeneratedField:
+    """A column generated from the manifest's text at *path*."""
+    return models.GeneratedField(
+        expression=Coalesce(ManifestText(*path), models.Value(default, output_field=models.TextField())),
+        output_field=models.TextField(),
+        db_persist=True,
+    )
+
+
+def flag_of(*path: str) -> models.GeneratedField:
+    """A column generated from the manifest's boolean at *path*; false when absent."""
+    return models.GeneratedField(
+        expression=Cast(
+            Coalesce(ManifestText(*path), models.Value("false", output_field=models.TextField())),
+            models.BooleanField(),
+        ),
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
+
+
+class Scenario(models.Model):
+    """A cluster and what happens to it, as it was loaded; `digest` is of its content."""
+
+    name = models.CharField(max_length=200)
+    question = models.TextField(blank=True)
+    digest = models.CharField(max_length=64, unique=True)
+    is_demo = models.BooleanField(default=False)
+    position = models.IntegerField(default=0, help_text="order in the gallery")
+    document = models.JSONField(help_text="what the engine is built from")
+    summary = models.JSONField(default=dict, help_text="number of objects by kind")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-is_demo", "position", "name", "id")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Run(models.Model):
+    """One execution of a scenario. The head columns describe the newest committed slice.
+
+    `lease_epoch` rises whenever a worker takes the run; a slice commits only under the epoch its
+    worker was given, so a worker that lost the run cannot write to it.
+    """
+
+    class Status(models.TextChoices):
+        PAUSED = "paused"
+        PLAYING = "playing"
+        FINISHED = "finished"
+        FAILED = "failed"
+
+    class Speed(models.TextChoices):
+        REAL = "1", "1×"
+        TEN = "10", "10×"
+        HUNDRED = "100", "100×"
+        MAX = "max", "as fast as possible"
+
+    class StepUnit(models.TextChoices):
+        EVENT = "event"
+        CYCLE = "cycle"
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="runs")
+    name = models.CharField(max_length=200)
+    profile = models.CharField(max_length=20, default="v1.34")
+    seed = models.BigIntegerField(default=0)
+    tie_break = models.CharField(max_length=20, default="random")
+    status = models.CharField(max_length=10, choices=Status, default=Status.PAUSED)
+    speed = models.CharField(max_length=4, choices=Speed, default=Speed.REAL)
+    step_unit = models.CharField(max_length=5, choices=StepUnit, blank=True)
+    steps_wanted = models.IntegerField(default=0)
+    error = models.TextField(blank=True)
+
+    head_seq = models.BigIntegerField(default=0)
+    head_at = models.BigIntegerField(default=0, help_text="virtual nanoseconds")
+    head_steps = models.BigIntegerField(default=0)
+    head_commands = models.IntegerField(default=0, help_text="commands carried out so far")
+    head_digest = models.CharField(max_length=64, blank=True)
+    next_at = models.BigIntegerField(null=True)
+    until = models.BigIntegerField(null=True, help_text="virtual time at which it is finished")
+    is_started = models.BooleanField(default=False, help_text="the engine was built once")
+
+    lease_owner = models.CharField(max_length=100, blank=True)
+    lease_epoch = models.BigIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.name} #{self.pk}"
+
+
+class RunEvent(models.Model):
+    """One event of a run's history. `(run, seq)` without gaps; see docs/events.md."""
+
+    # Without a constraint in the database: the slice that writes events holds the run's row.
+    pk = models.CompositePrimaryKey("run_id", "seq")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    seq = models.BigIntegerField()
+    at = models.BigIntegerField()
+    kind = models.TextField()
+    object = models.TextField()
+    component = models.TextField()
+    cause = models.BigIntegerField(null=True)
+    message = models.TextField()
+    data = models.JSONField(null=True)
+    changes = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ("run_id", "seq")
+        indexes = (
+            models.Index(fields=("run", "object", "seq"), name="runevent_object"),
+            models.Index(fields=("run", "kind", "seq"), name="runevent_kind"),
+            models.Index(fields=("run", "at"), name="runevent_at"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.kind} {self.object}"
+
+
+class EventRecord(models.Model):
+    """The events once more, through a view with a key of one column: what the admin can list."""
+
+    id = models.TextField(primary_key=True, help_text="run-seq")
+    run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, related_name="+")
+    seq = models.BigIntegerField()
+    at = models.BigIntegerField()
+    kind = models.TextField()
+    object = models.TextField()
+    component = models.TextField()
+    cause = models.BigIntegerField(null=True)
+    message = models.TextField()
+    data = models.JSONField(null=True)
+    changes = models.JSONField(null=True)
+
+    class Meta:
+        managed = False
+        db_table = "runs_eventrecord"
+        ordering = ("-run_id", "-seq")
+        unique_together = (("run", "seq"),)
+        verbose_name = "event"
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.kind} {self.object}"
+
+
+class Checkpoint(models.Model):
+    """The engine and the view state at one committed head: where recovery and seeking begin."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
+    seq = models.BigIntegerField()
+    at = models.BigIntegerField()
+    steps = models.BigIntegerField()
+    commands = models.IntegerField(help_text="commands carried out before it")
+    digest = models.CharField(max_length=64, help_text="of the history up to seq")
+    engine = models.BinaryField(help_text="zlib over the engine's own pickle")
+    view = models.BinaryField(help_text="zlib over the JSON of the view state")
+    view_digest = models.CharField(max_length=64)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("run_id", "seq")
+        constraints = (models.UniqueConstraint(fields=("run", "seq"), name="checkpoint_run_seq"),)
+
+    def __str__(self) -> str:
+        return f"checkpoint of run {self.run_id} at {self.seq}"
+
+
+class Command(models.Model):
+    """Something a user did to a live run.
+
+    `ordinal` is its place among the commands carried out, `(position, at)` the step and the virtual
+    time at which the engine took it: enough to do the same again.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        APPLIED = "applied"
+        REJECTED = "rejected"
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="commands")
+    body = models.JSONField()
+    verb = models.CharField(max_length=20)
+    object = models.TextField(blank=True)
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    reason = models.TextField(blank=True)
+    ordinal = models.IntegerField(null=True)
+    position = models.BigIntegerField(null=True)
+    at = models.BigIntegerField(null=True)
+    outcome_seq = models.BigIntegerField(null=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("run_id", "id")
+        constraints = (
+            models.UniqueConstraint(fields=("run", "ordinal"), name="command_run_ordinal"),
+        )
+        indexes = (
+            models.Index(
+                fields=("run", "id"),
+                condition=models.Q(status="pending"),
+                name="command_pending",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.object}"
+
+
+class ProjectedObject(models.Model):
+    """The newest manifest of one simulated object. Written only by the runner.
+
+    The columns that are filtered on are generated from the manifest, so they cannot disagree.
+    """
+
+    PREFIX = ""  # of the entity id: "pod", "node", …
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    key = models.TextField(help_text="NAMESPACE/NAME, or NAME")
+    manifest = models.JSONField()
+    namespace = text_of("metadata", "namespace")
+    name = text_of("metadata", "name")
+
+    class Meta:
+        abstract = True
+        ordering = ("run_id", "key")
+        constraints = (models.UniqueConstraint(fields=("run", "key"), name="%(class)s_run_key"),)
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def entity(self) -> str:
+        """The id of the entity in the view state."""
+        return f"{self.PREFIX}/{self.key}"
+
+    def metadata(self, name: str) -> Any:
+        """A field of the manifest's metadata, or None."""
+        return (self.manifest.get("metadata") or {}).get(name)
+
+
+class OtherObject(ProjectedObject):
+    """An object of a kind that has no table of its own; `key` begins with the kind."""
+
+    kind = text_of("kind")
+
+    class Meta(ProjectedObject.Meta):
+        pass
+
+    @property
+    def entity(self) -> str:
+        return self.key
+
+
+__all__ = [
+    "Checkpoint",
+    "Command",
+    "EventRecord",
+    "OtherObject",
+    "ProjectedObject",
+    "Run",
+    "RunEvent",
+    "Scenario",
+]

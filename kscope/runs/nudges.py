@@ -1,0 +1,56 @@
+"""Small messages through Redis that say "look again". They may be lost: PostgreSQL is the truth."""
+
+import logging
+from functools import cache
+
+import redis
+from django.conf import settings
+
+WAKE = "wake"
+log = logging.getLogger(__name__)
+
+
+def head_channel(run_id: int) -> str:
+    """The channel on which the run's new heads are announced."""
+    return f"head:{run_id}"
+
+
+def publish_head(run_id: int, seq: int) -> None:
+    """Tell the hubs that there is more to read."""
+    _publish(head_channel(run_id), str(seq))
+
+
+def wake_drivers(run_id: int) -> None:
+    """Tell a sleeping driver that the run has a command or another speed."""
+    _publish(WAKE, str(run_id))
+
+
+class WakeListener:
+    """A driver's sleep, which ends early when a run is nudged."""
+
+    def __init__(self) -> None:
+        self._pubsub = _client().pubsub(ignore_subscribe_messages=True)
+        self._subscribed = False
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep up to *seconds*, or until the next nudge. Raises redis.RedisError."""
+        if not self._subscribed:
+            self._pubsub.subscribe(WAKE)
+            self._subscribed = True
+        self._pubsub.get_message(timeout=max(seconds, 0.001))
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._pubsub.close()
+
+
+@cache
+def _client() -> "redis.Redis":
+    return redis.Redis.from_url(settings.REDIS_URL)
+
+
+def _publish(channel: str, text: str) -> None:
+    try:
+        _client().publish(channel, text)
+    except redis.RedisError as problem:
+        log.warning("nudge on %s was not sent: %s", channel, problem)

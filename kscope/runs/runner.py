@@ -1,0 +1,306 @@
+"""The runner: owns a run under a lease and moves it on, one committed slice after the other.
+
+Killing it at any moment loses at most the slice that was not committed, which the next owner
+computes again identically (see replay.py). What the user wants (play, pause, steps, speed,
+commands) is read from the run's row before each slice.
+"""
+
+import logging
+import os
+import socket
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+from django.db import connection
+
+from kscope.runs import slices
+from kscope.runs.checkpoints import checkpoint_freeze
+from kscope.runs.engine import Engine, wiring
+from kscope.runs.models import Checkpoint, Command, Run
+from kscope.runs.nudges import WakeListener, publish_head
+from kscope.runs.replay import engine_at_head, engine_created
+
+SLICE_SECONDS = 0.05  # of computing between two commits
+CHUNK = 200  # callbacks between two looks at the wall clock
+LINGER_SECONDS = 2.0  # an idle owner waits this long for the next wish
+QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
+CHECKPOINT_EVENTS = 10_000
+CHECKPOINT_SHARE = 10  # checkpoints take at most one tenth of the time
+SPEEDS = {"1": 1, "10": 10, "100": 100}
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Live:
+    """An engine kept between two tasks of this process, and the head it stands at."""
+
+    engine: Engine
+    epoch: int
+    commands: int
+
+
+_live: dict[int, Live] = {}
+_KEEP = 4
+
+
+def run_drive(run_id: int) -> None:
+    """Take the run if nobody has it, and drive it until it has nothing to do for a while."""
+    epoch = slices.lease_take(run_id, f"{socket.gethostname()}:{os.getpid()}")
+    if epoch is None:
+        return
+    try:
+        driver = Driver(run_id, epoch)
+        driver.drive()
+        slices.lease_release(run_id, epoch)
+        _remember(run_id, Live(driver.engine, epoch, driver.commands))
+    except slices.LostLease as lost:
+        log.warning("%s", lost)
+        _live.pop(run_id, None)
+    except Exception as broken:
+        log.exception("run %s failed", run_id)
+        _live.pop(run_id, None)
+        slices.run_fail(run_id=run_id, epoch=epoch, error=f"{type(broken).__name__}: {broken}")
+        publish_head(run_id, 0)
+
+
+def _remember(run_id: int, live: Live) -> None:
+    _live.pop(run_id, None)
+    _live[run_id] = live
+    while len(_live) > _KEEP:
+        del _live[next(iter(_live))]
+
+
+class Driver:
+    """One ownership of one run."""
+
+    def __init__(self, run_id: int, epoch: int) -> None:
+        self.run_id = run_id
+        self.epoch = epoch
+        run = Run.objects.select_related("scenario").get(pk=run_id)
+        self.commands = run.head_commands
+        self.controls = slices.Controls(
+            run.status, run.speed, run.step_unit, run.steps_wanted, run.until
+        )
+        saved = Checkpoint.objects.filter(run_id=run_id).order_by("-seq").values_list("seq")
+        self._checkpoint_seq: int = (saved.first() or (0,))[0]
+        self._checkpoint_allowed = 0.0
+        self._committed_seq = run.head_seq
+        self._committed = time.monotonic()
+        self.engine = self._engine(run)
+        self._pace = Pace(self.engine.now, self.controls.speed)
+        if not run.is_started:
+            self._commit()
+
+    def _engine(self, run: Run) -> Engine:
+        live = _live.pop(run.pk, None)
+        if (
+            live is not None
+            and live.epoch == self.epoch - 1
+            and (live.engine.seq, live.engine.now) == (run.head_seq, run.head_at)
+        ):
+            return live.engine
+        if not run.is_started:
+            return engine_created(run)
+        return engine_at_head(run, alive=self._alive)
+
+    def _alive(self) -> None:
+        slices.lease_renew(self.run_id, self.epoch)
+
+    def drive(self) -> None:
+        """Slices, until nothing was wanted for a while."""
+        listener = WakeListener()
+        idle_since = time.monotonic()
+        try:
+            while True:
+                if self._slice():
+                    idle_since = time.monotonic()
+                elif time.monotonic() - idle_since > LINGER_SECONDS:
+                    return
+                else:
+                    self._sleep(listener, 0.25)
+                self._rest(listener)
+        finally:
+            listener.close()
+
+    def _sleep(self, listener: WakeListener, seconds: float) -> None:
+        try:
+            listener.sleep(seconds)
+        except redis.RedisError as problem:
+            log.warning("no nudges: %s", problem)
+            time.sleep(min(seconds, 0.2))
+        self._look()
+
+    def _rest(self, listener: WakeListener) -> None:
+        """Between two slices of a paced run: until the next thing is due, or a tenth of a second."""
+        if self.controls.status == Run.Status.PLAYING and self.controls.speed in SPEEDS:
+            wait = self._pace.seconds_until(self.engine.next_at)
+            self._sleep(listener, min(max(wait, 0.005), 0.1))
+
+    def _look(self) -> None:
+        """What the user wants now; keeps the lease, too."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
+                " WHERE id = %s AND lease_epoch = %s"
+                " RETURNING status, speed, step_unit, steps_wanted, until",
+                [slices.LEASE, self.run_id, self.epoch],
+            )
+            row = cursor.fetchone()
+        if row is None:
+            raise slices.LostLease(f"run {self.run_id} has another owner than {self.epoch}")
+        self.controls = slices.Controls(*row)
+
+    # One slice
+
+    def _slice(self) -> bool:
+        """Commands, then a step or a stretch of time, then one commit; False when idle."""
+        done = self._carry_out()
+        steps = 0
+        if self.controls.steps_wanted > 0:
+            steps = self._step()
+        elif self.controls.status == Run.Status.PLAYING:
+            self._stretch()
+        elif not done:
+            return False
+        at_end = self.engine.next_at is None or self._is_past_end()
+        quiet = time.monotonic() - self._committed < QUIET_COMMIT_SECONDS
+        if not (done or steps or at_end or self._has_news() or not quiet):
+            return True
+        self._commit(done, steps, at_end=at_end)
+        return True
+
+    def _has_news(self) -> bool:
+        return self.engine.seq > self._committed_seq
+
+    def _is_past_end(self) -> bool:
+        until = self.controls.until
+        return until is not None and self.engine.now >= until
+
+    def _carry_out(self) -> list[slices.Done]:
+        pending = list(
+            Command.objects.filter(run_id=self.run_id, status=Command.Status.PENDING).order_by("id")
+        )
+        done: list[slices.Done] = []
+        for command in pending:
+            position, at = self.engine.steps, self.engine.now
+            outcome = self.engine.apply(wiring.parse_command(command.body))
+            self.commands += 1
+            done.append(
+                slices.Done(
+                    command.pk,
+                    outcome.applied,
+                    outcome.reason,
+                    outcome.seq,
+                    self.commands,
+                    position,
+                    at,
+                )
+            )
+        return done
+
+    def _step(self) -> int:
+        """To the next event, or the end of the next scheduling cycle; to the end without one."""
+        unit: Any = self.controls.step_unit or "event"
+        while (due := self.engine.next_at) is not None and due <= self._end():
+            if self.engine.advance(due, stop=unit):
+                break
+        self._pace = Pace(self.engine.now, self.controls.speed)
+        return 1
+
+    def _end(self) -> int:
+        """The last moment that the user wants to see."""
+        until = self.controls.until
+        return _FAR if until is None else until
+
+    def _stretch(self) -> None:
+        """As much virtual time as the speed gives, for at most SLICE_SECONDS of computing."""
+        engine = self.engine
+        if self._pace.speed != self.controls.speed:
+            self._pace = Pace(engine.now, self.controls.speed)
+        deadline = time.monotonic() + SLICE_SECONDS
+        while time.monotonic() < deadline:
+            due = engine.next_at
+            target = self._pace.now()
+            if due is None:
+                return
+            if target is not None and due > target:
+                engine.advance(min(target, self._end()))
+                return
+            limit = due if target is None else target
+            if due > self._end():
+                engine.advance(self._end())
+                return
+            engine.advance(limit, max_steps=CHUNK)
+
+    # Writing
+
+    def _commit(
+        self, done: list[slices.Done] | None = None, steps: int = 0, *, at_end: bool = False
+    ) -> None:
+        engine = self.engine
+        piece = engine.take()
+        head = slices.Head(
+            seq=engine.seq,
+            at=engine.now,
+            steps=engine.steps,
+            commands=self.commands,
+            digest=engine.digest(),
+            next_at=engine.next_at,
+        )
+        self.controls = slices.slice_commit(
+            run_id=self.run_id,
+            epoch=self.epoch,
+            piece=piece,
+            head=head,
+            done=done or (),
+            steps_taken=steps,
+            wake=bool(done) and engine.next_at is not None,
+            at_end=at_end,
+            checkpoint=self._checkpoint_if_due(),
+        )
+        self._committed_seq = engine.seq
+        self._committed = time.monotonic()
+        publish_head(self.run_id, engine.seq)
+
+    def _checkpoint_if_due(self) -> Checkpoint | None:
+        engine = self.engine
+        started = time.monotonic()
+        if self._checkpoint_seq and (
+            engine.seq - self._checkpoint_seq < CHECKPOINT_EVENTS
+            or started < self._checkpoint_allowed
+        ):
+            return None
+        checkpoint = checkpoint_freeze(run_id=self.run_id, engine=engine, commands=self.commands)
+        took = time.monotonic() - started
+        self._checkpoint_seq = engine.seq
+        self._checkpoint_allowed = time.monotonic() + took * CHECKPOINT_SHARE
+        return checkpoint
+
+
+_FAR = 2**62
+
+
+class Pace:
+    """Where virtual time should be by the wall clock, at one speed since one moment."""
+
+    def __init__(self, at: int, speed: str) -> None:
+        self.speed = speed
+        self._factor = SPEEDS.get(speed)
+        self._at = at
+        self._since = time.monotonic()
+
+    def now(self) -> int | None:
+        """The virtual time to have reached by now; None at full speed."""
+        if self._factor is None:
+            return None
+        return self._at + int((time.monotonic() - self._since) * self._factor * 1e9)
+
+    def seconds_until(self, at: int | None) -> float:
+        """Wall seconds until virtual time *at* should be reached; 1 for never."""
+        now = self.now()
+        if at is None or now is None or self._factor is None:
+            return 1.0
+        return (at - now) / 1e9 / self._factor

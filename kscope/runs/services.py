@@ -1,0 +1,165 @@
+"""What can be done with scenarios and runs. Every write of the web side goes through here."""
+
+import hashlib
+import time
+from collections import Counter
+from typing import Any
+
+import orjson
+from django.db import transaction
+
+from kscope.runs.engine import wiring
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Command, Run, Scenario
+from kscope.runs.nudges import publish_head, wake_drivers
+from kscope.sim import scenario as sim_scenario
+from kscope.sim.errors import SimError
+from kscope.sim.loader import LoadResult
+
+PROFILES = ("v1.34", "v1.20", "v1.16", "v1.11")
+TIE_BREAKS = ("random", "name")
+_SAFE_SEED = 2**53
+
+
+def scenario_store(
+    *,
+    name: str,
+    result: LoadResult,
+    is_demo: bool = False,
+    position: int = 0,
+    question: str = "",
+) -> Scenario:
+    """Keep loaded files as a scenario; the same content is kept once.
+
+    Raises ApplicationError when the files have problems: then nothing is saved.
+    """
+    if not result.ok:
+        raise ApplicationError(
+            "The files have problems; nothing was saved.",
+            {"problems": [str(problem) for problem in result.problems]},
+        )
+    loaded = sim_scenario.Scenario.from_load(result, name=name)
+    document = loaded.to_dict()
+    digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    kinds = Counter(str(manifest["kind"]) for manifest in loaded.objects)
+    scenario, _ = Scenario.objects.update_or_create(
+        digest=digest,
+        defaults={
+            "name": loaded.title or loaded.name,
+            "question": question or loaded.question,
+            "is_demo": is_demo,
+            "position": position,
+            "document": document,
+            "summary": dict(sorted(kinds.items())),
+        },
+    )
+    return scenario
+
+
+def run_create(
+    *,
+    scenario: Scenario,
+    profile: str = "",
+    seed: int | None = None,
+    tie_break: str = "random",
+    play: bool = False,
+    speed: str = Run.Speed.TEN,
+) -> Run:
+    """A new run of *scenario*, from its beginning. Raises ApplicationError for a bad choice."""
+    document = scenario.document
+    profile = profile or document.get("profile") or "v1.34"
+    if profile not in PROFILES:
+        raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(PROFILES)}")
+    if tie_break not in TIE_BREAKS:
+        raise ApplicationError(
+            f"tie_break is {tie_break!r}; it must be one of {', '.join(TIE_BREAKS)}"
+        )
+    if seed is None:
+        seed = int(document.get("seed") or 0)
+    if not -_SAFE_SEED < seed < _SAFE_SEED:
+        raise ApplicationError(f"seed is {seed}; it must lie within ±2^53")
+    run = Run.objects.create(
+        scenario=scenario,
+        name=document.get("name") or scenario.name,
+        profile=profile,
+        seed=seed,
+        tie_break=tie_break,
+        status=Run.Status.PLAYING if play else Run.Status.PAUSED,
+        speed=speed,
+    )
+    run_wake(run.pk)
+    return run
+
+
+def run_transport(*, run: Run, action: str, unit: str = "event", speed: str = "") -> Run:
+    """Play, pause, or take one step. Raises ApplicationError for what cannot be."""
+    if speed and speed not in Run.Speed.values:
+        raise ApplicationError(
+            f"speed is {speed!r}; it must be one of {', '.join(Run.Speed.values)}"
+        )
+    if run.status == Run.Status.FAILED:
+        raise ApplicationError(f"The run has failed: {run.error}", status=409)
+    with transaction.atomic():
+        run = Run.objects.select_for_update().get(pk=run.pk)
+        if speed:
+            run.speed = speed
+        if action == "play":
+            # A finished run that is played again looks whether there is more to do.
+            run.status = Run.Status.PLAYING
+            run.steps_wanted = 0
+        elif action == "pause":
+            run.status = Run.Status.PAUSED if run.status != Run.Status.FINISHED else run.status
+            run.steps_wanted = 0
+        elif action == "step":
+            if unit not in Run.StepUnit.values:
+                raise ApplicationError(f"unit is {unit!r}; it must be event or cycle")
+            run.status = Run.Status.PAUSED if run.status != Run.Status.FINISHED else run.status
+            run.step_unit = unit
+            run.steps_wanted += 1
+        elif action != "speed":
+            raise ApplicationError(f"action is {action!r}; it must be play, pause, step or speed")
+        run.save(update_fields=["status", "speed", "step_unit", "steps_wanted"])
+    run_wake(run.pk)
+    publish_head(run.pk, run.head_seq)
+    return run
+
+
+def run_wake(run_id: int) -> None:
+    """See to it that some worker looks at the run soon, once this transaction is committed."""
+    transaction.on_commit(lambda: _wake(run_id))
+
+
+def _wake(run_id: int) -> None:
+    wake_drivers(run_id)
+    if wiring.enqueue:
+        wiring.enqueue(run_id)
+
+
+def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
+    """Hand a command to the run's engine. Raises ApplicationError when it is none."""
+    try:
+        wiring.parse_command(body)
+    except SimError as problem:
+        raise ApplicationError(str(problem)) from problem
+    manifest = body.get("manifest") or {}
+    target = body.get("object") or "/".join(
+        part
+        for part in (
+            str(manifest.get("kind") or "").lower(),
+            (manifest.get("metadata") or {}).get("namespace"),
+            (manifest.get("metadata") or {}).get("name"),
+        )
+        if part
+    )
+    command = Command.objects.create(run=run, body=body, verb=body["verb"], object=target)
+    run_wake(run.pk)
+    return command
+
+
+def command_wait(*, command: Command, seconds: float) -> Command:
+    """The command once the engine has answered, or as it is when the time is up."""
+    deadline = time.monotonic() + seconds
+    while command.status == Command.Status.PENDING and time.monotonic() < deadline:
+        time.sleep(0.03)
+        command.refresh_from_db()
+    return command

@@ -1,0 +1,240 @@
+"""Writing one slice of a run, in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+from psycopg import Cursor, sql
+
+from kscope.runs.checkpoints import checkpoint_insert
+from kscope.runs.engine import EngineSlice, Manifest, wiring
+from kscope.runs.models import Checkpoint, OtherObject, Run, RunEvent
+from kscope.sim.recorder import EventRow
+
+LEASE = "5 seconds"
+
+
+class LostLease(Exception):
+    """Another worker has the run now, or the run is gone: nothing of the slice was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command that the slice carried out or refused, and where."""
+
+    id: int
+    applied: bool
+    reason: str
+    seq: int | None
+    ordinal: int
+    position: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where the run stands once the slice is written."""
+
+    seq: int
+    at: int
+    steps: int
+    commands: int
+    digest: str
+    next_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What the user wants of the run, as of the commit."""
+
+    status: str
+    speed: str
+    step_unit: str
+    steps_wanted: int
+    until: int | None
+
+
+def slice_commit(
+    *,
+    run_id: int,
+    epoch: int,
+    piece: EngineSlice,
+    head: Head,
+    done: Sequence[Done] = (),
+    steps_taken: int = 0,
+    wake: bool = False,
+    at_end: bool = False,
+    checkpoint: Checkpoint | None = None,
+) -> Controls:
+    """Write events, rows, outcomes and the head together, if the lease is still ours.
+
+    *wake* turns a finished run into a playing one, *at_end* a playing one into a finished one.
+    Without commands the commit does not wait for the disk: if the database server itself dies, it
+    loses the newest slices as a whole, and they are computed again identically. An outcome that a
+    user has seen must not be lost, so a slice with commands waits.
+
+    Raises LostLease.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        if not done:
+            cursor.execute("SET LOCAL synchronous_commit = off")
+        _fence(cursor, run_id, epoch)
+        _copy_events(cursor, run_id, piece.rows)
+        _project(cursor, run_id, piece.touched)
+        for write in wiring.writers:
+            write(cursor, run_id, piece)
+        _mark_commands(cursor, done)
+        if checkpoint:
+            checkpoint_insert(checkpoint)
+        return _move_head(cursor, run_id, head, steps_taken, wake=wake, at_end=at_end)
+
+
+def lease_take(run_id: int, owner: str) -> int | None:
+    """Become the owner of a run that nobody holds; returns the new epoch."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE runs_run SET lease_epoch = lease_epoch + 1, lease_owner = %s,"
+            " lease_until = clock_timestamp() + %s::interval"
+            " WHERE id = %s AND (lease_until IS NULL OR lease_until < clock_timestamp())"
+            " RETURNING lease_epoch",
+            [owner, LEASE, run_id],
+        )
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def lease_renew(run_id: int, epoch: int) -> None:
+    """Hold the run for another while. Raises LostLease."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
+            " WHERE id = %s AND lease_epoch = %s",
+            [LEASE, run_id, epoch],
+        )
+        if cursor.rowcount != 1:
+            raise LostLease(f"run {run_id} has another owner than epoch {epoch}")
+
+
+def lease_release(run_id: int, epoch: int) -> None:
+    """Let the next worker take the run at once. Harmless when the lease was lost."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE runs_run SET lease_until = NULL WHERE id = %s AND lease_epoch = %s",
+            [run_id, epoch],
+        )
+
+
+def _fence(cursor: Any, run_id: int, epoch: int) -> None:
+    cursor.execute("SELECT lease_epoch FROM runs_run WHERE id = %s FOR UPDATE", [run_id])
+    row = cursor.fetchone()
+    if row is None or row[0] != epoch:
+        raise LostLease(f"run {run_id} has another owner than epoch {epoch}")
+
+
+def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[EventRow]) -> None:
+    if not rows:
+        return
+    statement = (
+        f"COPY {RunEvent._meta.db_table} (run_id, seq, at, kind, object, component, cause,"
+        " message, data, changes) FROM STDIN"
+    )
+    with cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row((run_id, *row))
+
+
+def _project(cursor: Cursor[Any], run_id: int, touched: dict[str, Manifest | None]) -> None:
+    by_model: dict[Any, dict[str, Manifest | None]] = {}
+    for entity, manifest in touched.items():
+        prefix, _, key = entity.partition("/")
+        model = wiring.projections.get(prefix, OtherObject)
+        by_model.setdefault(model, {})[key if model is not OtherObject else entity] = manifest
+    for model, objects in by_model.items():
+        _upsert(cursor, model._meta.db_table, run_id, objects)
+
+
+def _upsert(
+    cursor: Cursor[Any], table: str, run_id: int, objects: dict[str, Manifest | None]
+) -> None:
+    gone = [key for key, manifest in objects.items() if manifest is None]
+    kept = {key: manifest for key, manifest in objects.items() if manifest is not None}
+    name = sql.Identifier(table)
+    if gone:
+        delete = sql.SQL("DELETE FROM {} WHERE run_id = %s AND key = ANY(%s)").format(name)
+        cursor.execute(delete, [run_id, gone])
+    if kept:
+        upsert = sql.SQL(
+            "INSERT INTO {} (run_id, key, manifest)"
+            " SELECT %s, key, manifest::jsonb FROM unnest(%s::text[], %s::text[]) AS o(key, manifest)"
+            " ON CONFLICT (run_id, key) DO UPDATE SET manifest = EXCLUDED.manifest"
+        ).format(name)
+        texts = [orjson.dumps(manifest).decode() for manifest in kept.values()]
+        cursor.execute(upsert, [run_id, list(kept), texts])
+
+
+def _mark_commands(cursor: Cursor[Any], done: Sequence[Done]) -> None:
+    for each in done:
+        cursor.execute(
+            "UPDATE runs_command SET status = %s, reason = %s, outcome_seq = %s, ordinal = %s,"
+            " position = %s, at = %s WHERE id = %s",
+            [
+                "applied" if each.applied else "rejected",
+                each.reason,
+                each.seq,
+                each.ordinal,
+                each.position,
+                each.at,
+                each.id,
+            ],
+        )
+
+
+def _move_head(
+    cursor: Any, run_id: int, head: Head, steps_taken: int, *, wake: bool, at_end: bool
+) -> Controls:
+    cursor.execute(
+        "UPDATE runs_run SET head_seq = %s, head_at = %s, head_steps = %s, head_commands = %s,"
+        " head_digest = %s, next_at = %s, is_started = true,"
+        " steps_wanted = greatest(steps_wanted - %s, 0),"
+        " status = CASE WHEN %s AND status = 'finished' THEN 'playing'"
+        "  WHEN %s AND status = 'playing' THEN 'finished' ELSE status END,"
+        " lease_until = clock_timestamp() + %s::interval WHERE id = %s"
+        " RETURNING status, speed, step_unit, steps_wanted, until",
+        [
+            head.seq,
+            head.at,
+            head.steps,
+            head.commands,
+            head.digest,
+            head.next_at,
+            steps_taken,
+            wake,
+            at_end,
+            LEASE,
+            run_id,
+        ],
+    )
+    return Controls(*cursor.fetchone())
+
+
+def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]:
+    """The runs that nobody holds and that have something to do, oldest first."""
+    only = "AND r.id = ANY(%s)" if run_ids is not None else ""
+    cursor.execute(
+        "SELECT r.id FROM runs_run r WHERE r.status <> 'failed'"
+        " AND (r.lease_until IS NULL OR r.lease_until < clock_timestamp())"
+        " AND (r.status = 'playing' OR r.steps_wanted > 0 OR NOT r.is_started OR EXISTS"
+        f"  (SELECT FROM runs_command c WHERE c.run_id = r.id AND c.status = 'pending')) {only}"
+        " ORDER BY r.id",
+        [run_ids] if run_ids is not None else [],
+    )
+    return [row[0] for row in cursor.fetchall()]
+
+
+def run_fail(*, run_id: int, epoch: int, error: str) -> None:
+    """Write down that the engine broke, if the run is still ours."""
+    Run.objects.filter(pk=run_id, lease_epoch=epoch).update(
+        status=Run.Status.FAILED, error=error, lease_until=None, steps_wanted=0
+    )

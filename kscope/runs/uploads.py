@@ -1,0 +1,55 @@
+"""From uploaded files to a scenario, or to a report on what is wrong with them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+
+from kscope.runs import services
+from kscope.runs.models import Scenario
+from kscope.runs.upload_report import UploadReport, upload_report
+from kscope.sim.loader import LoadResult, Problem, load_files
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What came of an upload: a report always, a scenario if there was nothing wrong."""
+
+    report: UploadReport
+    scenario: Scenario | None
+
+
+def upload_take(files: Iterable[UploadedFile], *, name: str = "", question: str = "") -> Upload:
+    """Read the files and keep them as a scenario; with any problem nothing is saved."""
+    given = list(files)
+    names = [file.name or "file" for file in given]
+    problem = _too_much(given)
+    if problem is not None:
+        result = LoadResult()
+        result.problems.append(problem)
+        return Upload(upload_report(names, result), None)
+    result = load_files([(name, file.read()) for name, file in zip(names, given, strict=True)])
+    report = upload_report(names, result)
+    if not result.ok or not result.objects:
+        return Upload(report, None)
+    title = name or PurePath(names[0]).stem
+    return Upload(report, services.scenario_store(name=title, result=result, question=question))
+
+
+def _too_much(files: list[UploadedFile]) -> Problem | None:
+    """Refuse before anything is read."""
+    total = 0
+    for file in files:
+        total += file.size or 0
+        if total > settings.UPLOAD_MAX_BYTES:
+            allowed = settings.UPLOAD_MAX_BYTES // 1_048_576
+            message = (
+                f"{total / 1_048_576:.1f} MiB with the files before it; "
+                f"an upload may hold {allowed} MiB in all"
+            )
+            return Problem(
+                file=file.name or "file", document=0, line=0, field="", value="", message=message
+            )
+    return None

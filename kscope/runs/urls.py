@@ -1,0 +1,13 @@
+"""Addresses of pages."""
+
+from django.urls import path
+
+from kscope.runs import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("runs/<int:run_id>/", views.board, name="board"),
+    path("runs/<int:run_id>/timeline/", views.timeline, name="timeline"),
+    path("scenarios/upload/", views.scenario_upload, name="scenario-upload"),
+    path("scenarios/<int:scenario_id>/start/", views.scenario_start, name="scenario-start"),
+]

@@ -1,0 +1,74 @@
+"""The pages of runs and scenarios. What they show live is drawn by static/js."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kscope.runs import services
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Run, Scenario
+from kscope.runs.selectors import run_dict
+from kscope.runs.uploads import upload_take
+
+SHOWN_RUNS = 50
+
+
+@require_GET
+@ensure_csrf_cookie
+def home(request: HttpRequest) -> HttpResponse:
+    """Runs, the gallery of scenarios, and the upload form."""
+    context = {
+        "runs": Run.objects.select_related("scenario")[:SHOWN_RUNS],
+        "scenarios": Scenario.objects.defer("document"),
+    }
+    return render(request, "runs/home.html", context)
+
+
+@require_GET
+@ensure_csrf_cookie
+def board(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The live board of a run."""
+    return _run_page(request, run_id, "board")
+
+
+@require_GET
+@ensure_csrf_cookie
+def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
+    """All events of a run, filtered on the server."""
+    return _run_page(request, run_id, "timeline")
+
+
+def _run_page(request: HttpRequest, run_id: int, page: str) -> HttpResponse:
+    run = get_object_or_404(Run.objects.select_related("scenario"), pk=run_id)
+    context = {"run": run, "run_data": run_dict(run), "page": page}
+    return render(request, f"runs/{page}.html", context)
+
+
+@require_POST
+def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Make a run of a scenario, let it play, and go to its board."""
+    scenario = get_object_or_404(Scenario, pk=scenario_id)
+    try:
+        run = services.run_create(
+            scenario=scenario, profile=request.POST.get("profile", ""), play=True
+        )
+    except ApplicationError as refusal:
+        messages.error(request, refusal.message)
+        return redirect("home")
+    return redirect("board", run_id=run.pk)
+
+
+@require_http_methods(["GET", "POST"])
+def scenario_upload(request: HttpRequest) -> HttpResponse:
+    """Read uploaded files and tell what was understood, or what is wrong and where."""
+    if request.method == "GET":
+        return render(request, "runs/upload.html")
+    files = request.FILES.getlist("files")
+    if not files:
+        messages.error(request, "Choose at least one file.")
+        return render(request, "runs/upload.html", status=400)
+    upload = upload_take(files, name=request.POST.get("name", "").strip())
+    context = {"report": upload.report, "scenario": upload.scenario}
+    return render(request, "runs/upload.html", context, status=200 if upload.scenario else 422)

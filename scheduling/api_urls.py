@@ -1,0 +1,14 @@
+"""Addresses below /api/."""
+
+from django.urls import path
+
+from scheduling import api
+
+urlpatterns = [
+    path("runs/<int:run_id>/attempts/", api.AttemptList.as_view(), name="api-attempts"),
+    path(
+        "runs/<int:run_id>/attempts/<int:attempt_id>/",
+        api.AttemptDetail.as_view(),
+        name="api-attempt",
+    ),
+]

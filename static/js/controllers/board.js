@@ -1,0 +1,341 @@
+import {batch, signal} from "@preact/signals";
+
+import {BoardModel} from "../model/board_model.js";
+import {GapError} from "../model/run_state.js";
+import {Histogram} from "../model/timeline.js";
+import {fillCounters} from "./fill_counters.js";
+import {PastCursor} from "./past_cursor.js";
+import {RunStream} from "./run_stream.js";
+
+const HISTOGRAM_MS = 1500;
+const SCRUB_MS = 60;
+const SPEED = {"1": 1, "10": 10, "100": 100, max: Infinity};
+const REPLAYED_PER_FRAME = 400;
+const MOST_SEARCHED = 2000;
+
+/**
+ * One open board: what is shown, what the person asked for, and the run behind it.
+ *
+ * `live` follows the newest event for as long as the page is open; while someone looks at the past,
+ * `past` holds the place they look at and `live` goes on unseen.
+ */
+export class Board {
+  constructor({run, api, address}) {
+    this.api = api;
+    this.address = address;
+    this.live = new BoardModel();
+    this.histogram = new Histogram();
+    this.queue = [];
+
+    this.run = signal(run);
+    this.past = signal(null);
+    /** Grows whenever what is shown changed. */
+    this.tick = signal(0);
+    this.ready = signal(false);
+    this.connection = signal("connecting");
+    this.picked = signal(address.pod);
+    this.evidence = signal(null);
+    this.replaying = signal(false);
+    this.notice = signal("");
+    /** The seq or moment someone is dragging towards, before it is loaded. */
+    this.aim = signal(null);
+
+    /** Told which pods moved, just before they are drawn in their new places. */
+    this.beforeDraw = () => {};
+    this.fallback = null;
+    this.scheduled = false;
+    this.stream = new RunStream({
+      runId: run.id,
+      after: () => (this.ready.value ? this.live.seq : null),
+      onMessage: (message) => this.#receive(message),
+      onState: (state) => { this.connection.value = state; },
+    });
+  }
+
+  /** The model that is shown. A view that reads it is drawn again whenever what is shown changes. */
+  get model() {
+    void this.tick.value;
+    return this.past.value?.model ?? this.live;
+  }
+
+  /** Seq and moment of the newest event, as far as is known. */
+  get head() {
+    const run = this.run.value;
+    if (this.live.seq >= (run.head ?? 0)) return {seq: this.live.seq, at: this.live.at};
+    return {seq: run.head, at: Math.max(run.head_at ?? 0, this.live.at)};
+  }
+
+  async start() {
+    this.stream.open();
+    this.#loadHistogram();
+    if (this.address.seq !== null) await this.seek({seq: this.address.seq});
+  }
+
+  // What a person can do ---------------------------------------------------------------------------
+
+  pick(id) {
+    this.picked.value = id;
+    this.address.write({pod: id, seq: this.past.value ? this.model.seq : null});
+  }
+
+  /** The pod the inspector shows: the picked one, else the one that most needs an answer. */
+  selected() {
+    const {entities, lanes} = this.model;
+    if (this.picked.value) return this.picked.value;
+    if (!entities.get(this.fallback)?.queue) {
+      const stuck = lanes.first("unschedulable")[0]?.[0];
+      this.fallback = stuck ?? (entities.has(this.fallback) ? this.fallback : mostAttempted(entities));
+    }
+    return this.fallback;
+  }
+
+  async togglePlay() {
+    if (this.past.value) {
+      if (this.replaying.value) this.replaying.value = false;
+      else this.#replay();
+      return;
+    }
+    const playing = this.run.value.status === "playing";
+    await this.#transport({action: playing ? "pause" : "play"});
+  }
+
+  async speed(speed) {
+    this.run.value = {...this.run.value, speed};
+    await this.#transport({action: "speed", speed});
+  }
+
+  /** One event on: recorded ones first, then the engine is asked for a new one. */
+  async stepEvent() {
+    if (!this.past.value) return this.#transport({action: "step", unit: "event"});
+    return this.#walk(async (cursor) => {
+      await cursor.forward();
+    });
+  }
+
+  async stepCycle() {
+    if (!this.past.value) return this.#transport({action: "step", unit: "cycle"});
+    return this.#walk(async (cursor) => {
+      const cycle = () => cursor.model.entities.get("queue")?.cycle;
+      const before = cycle();
+      for (let event = await cursor.forward(); event; event = await cursor.forward()) {
+        if (cycle() !== before || cursor.model.seq >= this.live.seq) break;
+      }
+    });
+  }
+
+  async stepBack() {
+    const from = this.model.seq;
+    if (from <= 0) return;
+    const cursor = this.past.value ?? new PastCursor(this.api);
+    await this.#guard(async () => {
+      await cursor.back(from);
+      this.#showPast(cursor);
+    });
+  }
+
+  /** Look at {seq} or {at}; at or after the newest event this is looking at the head. */
+  async seek(place) {
+    this.replaying.value = false;
+    const beyond = place.seq !== undefined ? place.seq >= this.head.seq : place.at >= this.head.at;
+    if (beyond && this.ready.value) return this.jumpToNewest();
+    this.aim.value = place;
+    this.seeking?.abort();
+    const seeking = new AbortController();
+    this.seeking = seeking;
+    const cursor = new PastCursor(this.api);
+    await this.#guard(async () => {
+      await cursor.jump(place, seeking.signal);
+      if (seeking.signal.aborted) return;
+      this.aim.value = null;
+      this.#showPast(cursor);
+    });
+    if (this.seeking === seeking) this.aim.value = null;
+    return undefined;
+  }
+
+  /** Drag the play head: the newest wish counts, and asks at most every few milliseconds. */
+  scrub(at) {
+    this.aim.value = {at};
+    clearTimeout(this.scrubTimer);
+    this.scrubTimer = setTimeout(() => this.seek({at}), SCRUB_MS);
+  }
+
+  jumpToNewest() {
+    this.seeking?.abort();
+    batch(() => {
+      this.replaying.value = false;
+      this.aim.value = null;
+      this.past.value = null;
+      this.#changed();
+    });
+    this.address.write({pod: this.picked.value, seq: null});
+  }
+
+  /** Ask the engine to patch an object; the outcome comes as an event, a refusal as a notice. */
+  async applyFix(object, patch) {
+    await this.#guard(async () => {
+      const outcome = await this.api.post("commands/", {verb: "patch", object, patch});
+      this.notice.value = outcome.status === "rejected" ? outcome.reason : "";
+    });
+  }
+
+  // Following the run ------------------------------------------------------------------------------
+
+  #receive(message) {
+    this.queue.push(message);
+    // A hidden page gets no animation frames; fold at once so that nothing piles up.
+    if (document.hidden) this.#drain();
+    else if (!this.scheduled) {
+      this.scheduled = true;
+      requestAnimationFrame(() => this.#drain());
+    }
+  }
+
+  /** Fold what came since the last animation frame, and draw once. */
+  #drain() {
+    this.scheduled = false;
+    const queue = this.queue;
+    this.queue = [];
+    let changed = false;
+    try {
+      for (const message of queue) changed = this.#fold(message) || changed;
+    } catch (error) {
+      if (!(error instanceof GapError)) throw error;
+      this.stream.resume();
+    }
+    if (!changed) return;
+    batch(() => {
+      this.ready.value = true;
+      if (!this.past.value) this.#changed();
+    });
+    this.#refreshHistogram();
+  }
+
+  #fold(message) {
+    if (message.type === "snapshot") {
+      this.live.reset(message);
+      this.histogram.add(message.at, 0);
+      if (message.run) this.run.value = {...this.run.value, ...message.run};
+      fillCounters(this.api, this.live).then((filled) => filled && this.#changed());
+      return true;
+    }
+    if (message.type === "run") {
+      this.run.value = {...this.run.value, ...message.run};
+      return this.ready.value && this.live.rest(message.run.head, message.run.head_at);
+    }
+    if (message.type !== "frame") return false;
+    const folded = this.live.apply(message);
+    if (folded) this.histogram.add(message.at, message.last - message.first + 1);
+    return folded;
+  }
+
+  #refreshHistogram() {
+    if (this.histogramTimer) return;
+    this.histogramTimer = setTimeout(() => {
+      this.histogramTimer = null;
+      this.#loadHistogram();
+    }, HISTOGRAM_MS);
+  }
+
+  async #loadHistogram() {
+    await this.#guard(async () => {
+      this.histogram.reset(await this.api.get("histogram/", {buckets: 120}));
+      if (this.ready.value) this.histogram.add(this.live.at, 0);
+      this.tick.value += 1;
+    });
+  }
+
+  #changed() {
+    const {model} = this;
+    this.beforeDraw(model.moved);
+    model.moved = [];
+    this.tick.value += 1;
+  }
+
+  // Looking at the past ----------------------------------------------------------------------------
+
+  #showPast(cursor) {
+    if (this.ready.value && cursor.model.seq >= this.live.seq) return this.jumpToNewest();
+    batch(() => {
+      this.past.value = cursor;
+      this.notice.value = "";
+      this.#changed();
+    });
+    this.address.write({pod: this.picked.value, seq: cursor.model.seq});
+    clearTimeout(this.fillTimer);
+    this.fillTimer = setTimeout(() => {
+      fillCounters(this.api, cursor.model).then((filled) => filled && this.#changed());
+    }, 200);
+    return undefined;
+  }
+
+  async #walk(steps) {
+    if (this.walking) return;
+    this.walking = true;
+    const cursor = this.past.value;
+    await this.#guard(async () => {
+      await steps(cursor);
+      if (this.past.value === cursor) this.#showPast(cursor);
+    });
+    this.walking = false;
+  }
+
+  /** Play recorded events at the speed of the run until the newest is reached. */
+  async #replay() {
+    this.replaying.value = true;
+    const cursor = this.past.value;
+    let clock = cursor.model.at;
+    let then = performance.now();
+    await this.#guard(async () => {
+      while (this.replaying.value && this.past.value === cursor) {
+        const now = await animationFrame();
+        const factor = SPEED[this.run.value.speed] ?? 1;
+        clock = factor === Infinity ? Infinity : clock + (now - then) * 1e6 * factor;
+        then = now;
+        let moved = false;
+        for (let i = 0; i < REPLAYED_PER_FRAME; i += 1) {
+          const next = await cursor.peek();
+          if (!next || next.seq > this.live.seq) return this.jumpToNewest();
+          if (next.at > clock) break;
+          await cursor.forward();
+          moved = true;
+        }
+        if (moved && this.past.value === cursor) this.#showPast(cursor);
+      }
+      return undefined;
+    });
+    this.replaying.value = false;
+  }
+
+  // Talking to the server --------------------------------------------------------------------------
+
+  async #transport(body) {
+    await this.#guard(async () => {
+      const run = await this.api.post("transport/", body);
+      this.run.value = {...this.run.value, ...run};
+      this.notice.value = "";
+    });
+  }
+
+  async #guard(work) {
+    try {
+      await work();
+    } catch (error) {
+      if (error.name !== "AbortError") this.notice.value = error.message;
+    }
+  }
+}
+
+/** The pod that was tried most often, or null; in a large cluster nobody is singled out. */
+function mostAttempted(entities) {
+  if (entities.size > MOST_SEARCHED) return null;
+  let [found, attempts] = [null, 0];
+  for (const [id, entity] of entities) {
+    if (id.startsWith("pod/") && entity.attempts > attempts) [found, attempts] = [id, entity.attempts];
+  }
+  return found;
+}
+
+function animationFrame() {
+  return new Promise((resolve) => { requestAnimationFrame(resolve); });
+}

@@ -1,0 +1,38 @@
+/** Keys of the board. Typing in a field and pressing a focused button keep their own meaning. */
+export function connectHotkeys(board) {
+  const actions = {
+    " ": () => board.togglePlay(),
+    ".": () => board.stepEvent(),
+    ">": () => board.stepCycle(),
+    ",": () => board.stepBack(),
+    ArrowLeft: () => board.stepBack(),
+    ArrowRight: () => board.past.value && board.stepEvent(),
+    Home: () => board.seek({seq: 0}),
+    End: () => board.jumpToNewest(),
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const {target} = event;
+    if (target.closest("input, select, textarea, [contenteditable], canvas")) return;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      moveFocus(event);
+      return;
+    }
+    if (event.key === " " && target.closest("button, a, summary")) return;
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+/** Up and down go from one pod of the lanes to the next. */
+function moveFocus(event) {
+  const lanes = event.target.closest(".lanes");
+  if (!lanes) return;
+  const items = [...lanes.querySelectorAll("button.item")];
+  const next = items[items.indexOf(event.target) + (event.key === "ArrowDown" ? 1 : -1)];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}

@@ -1,0 +1,16 @@
+/** The button that switches between light and dark, and remembers the choice. */
+export function connectTheme(button) {
+  const root = document.documentElement;
+  const say = () => {
+    const other = root.dataset.theme === "dark" ? "light" : "dark";
+    button.setAttribute("aria-label", `Theme is ${root.dataset.theme}, switch to ${other}`);
+    button.title = `Switch to ${other}`;
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+    localStorage.setItem("theme", root.dataset.theme);
+    say();
+    dispatchEvent(new Event("themechange"));
+  });
+  say();
+}

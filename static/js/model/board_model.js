@@ -1,0 +1,113 @@
+import {Claims} from "./claims.js";
+import {Counters} from "./counters.js";
+import {Lanes} from "./lanes.js";
+import {Nodes, placeOf} from "./nodes.js";
+import {RunState} from "./run_state.js";
+
+/**
+ * Everything a board draws at one seq: the folded state and what is derived from it.
+ *
+ * What is derived follows the entities that changed, so a frame costs what it changes and not the
+ * size of the cluster.
+ */
+export class BoardModel {
+  constructor() {
+    this.run = new RunState();
+    this.lanes = new Lanes();
+    this.nodes = new Nodes();
+    this.claims = new Claims();
+    this.counters = new Counters();
+    this.undos = [];
+    /** Pods that changed their lane or node since someone last emptied this list. */
+    this.moved = [];
+  }
+
+  get entities() {
+    return this.run.entities;
+  }
+
+  get seq() {
+    return this.run.seq;
+  }
+
+  get at() {
+    return this.run.at;
+  }
+
+  /** Take a whole state {seq, at, state, events} and derive everything anew. */
+  reset(snapshot) {
+    this.run.reset(snapshot);
+    this.lanes.clear();
+    this.nodes.clear();
+    this.claims.clear();
+    this.counters.clear();
+    this.undos = [];
+    for (const [id, entity] of this.entities) this.#derive(id, undefined, entity);
+    this.moved = [];
+    this.#sample();
+  }
+
+  /** Fold a frame. Returns whether anything was new. Raises GapError. */
+  apply(frame) {
+    const before = this.run.apply(frame);
+    if (!before) return false;
+    for (const [id, entity] of before) this.#derive(id, entity, this.entities.get(id));
+    this.#sample();
+    return true;
+  }
+
+  /** Time went on and nothing happened after `seq`. Returns whether that is news. */
+  rest(seq, at) {
+    if (seq !== this.seq || at <= this.at) return false;
+    this.run.at = at;
+    this.#sample();
+    return true;
+  }
+
+  /** Fold one event in a way that can be undone. */
+  stepForward(event) {
+    const past = this.run.step(event);
+    for (const [id, entity] of past.before) this.#derive(id, entity, this.entities.get(id));
+    this.undos.push(past);
+    this.#sample();
+  }
+
+  /** Go back over the newest event folded by `stepForward`. Returns whether there was one. */
+  stepBack() {
+    const past = this.undos.pop();
+    if (!past) return false;
+    const after = new Map();
+    for (const id of past.before.keys()) after.set(id, this.entities.get(id));
+    this.run.undo(past);
+    for (const [id, entity] of after) this.#derive(id, entity, this.entities.get(id));
+    this.counters.forget(this.at);
+    this.#sample();
+    return true;
+  }
+
+  #derive(id, before, after) {
+    if (id.startsWith("pod/")) {
+      this.lanes.update(id, before, after);
+      this.nodes.updatePod(id, before, after);
+      this.claims.updatePod(id, before, after);
+      if (before && after && this.moved.length < 100 && isMove(before, after)) this.moved.push(id);
+    } else if (id.startsWith("node/")) {
+      this.nodes.updateNode(id, before, after);
+    } else if (id.startsWith("claim/")) {
+      this.claims.updateClaim(id, before, after);
+    } else if (id.startsWith("volume/")) {
+      this.claims.updateVolume(id, before, after);
+    }
+  }
+
+  #sample() {
+    const {lanes} = this;
+    this.counters.add(
+      this.at, lanes.bound, lanes.size("active"), lanes.size("backoff"), lanes.size("unschedulable"),
+    );
+  }
+}
+
+function isMove(before, after) {
+  return before.queue !== after.queue || placeOf(before) !== placeOf(after);
+}

@@ -1,0 +1,46 @@
+/** Folding events into the view state. The same few lines as kscope/sim/view.py. */
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/**
+ * Apply an RFC 7386 merge patch to one value. Pure: untouched branches are shared, nothing is
+ * written to, so an entity can be compared by identity to see whether it changed.
+ */
+export function mergePatch(target, patch) {
+  if (!isObject(patch)) return patch;
+  const merged = isObject(target) ? {...target} : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key];
+    else merged[key] = mergePatch(merged[key], value);
+  }
+  return merged;
+}
+
+/** Fold the changes of one event or frame into a plain state object, giving a new one. */
+export function fold(state, changes) {
+  return mergePatch(state, changes ?? {});
+}
+
+/**
+ * Fold changes into a Map of entity id to attributes, in place.
+ *
+ * Returns the entities as they were before (undefined: did not exist), which is both the list of
+ * what changed and all that `unfold` needs to go back.
+ */
+export function foldInto(entities, changes) {
+  const before = new Map();
+  for (const [id, patch] of Object.entries(changes ?? {})) {
+    before.set(id, entities.get(id));
+    if (patch === null) entities.delete(id);
+    else entities.set(id, mergePatch(entities.get(id), patch));
+  }
+  return before;
+}
+
+/** Put back what `foldInto` replaced. */
+export function unfold(entities, before) {
+  for (const [id, entity] of before) {
+    if (entity === undefined) entities.delete(id);
+    else entities.set(id, entity);
+  }
+}

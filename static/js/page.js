@@ -1,0 +1,3 @@
+import {connectTheme} from "./controllers/theme.js";
+
+connectTheme(document.querySelector("#theme"));

@@ -1,0 +1,34 @@
+import {html} from "../lib/html.js";
+import {moment, parseId} from "../model/format.js";
+
+// More would not be in sight, and every one is laid out anew with each frame.
+const DRAWN_EVENTS = 30;
+
+/** The newest events up to what is shown, newest first. */
+export function EventList({board}) {
+  const {events} = board.model.run;
+  return html`
+    <section class="events" aria-label="Events">
+      <div class="foothead"><h2>Events</h2><span class="micro mute">newest first</span>
+        <a href=${board.timelineUrl}>Open timeline</a></div>
+      <div class="evscroll" tabindex="0" role="region" aria-label="Newest events">
+      <table class="ev"><colgroup><col style="width:64px" /><col style="width:68px" /><col style="width:110px" /><col style="width:112px" /><col /></colgroup>
+        <thead class="vh"><tr><th>Seq</th><th>Time in seconds</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
+        <tbody>${events.slice(0, DRAWN_EVENTS).map((event, i) => html`<${Row} key=${i} board=${board} event=${event} now=${i === 0} />`)}</tbody>
+      </table>
+      ${events.length === 0 && html`<p class="empty small mute">Nothing has happened yet. Press Play, or step one event.</p>`}
+      </div>
+    </section>`;
+}
+
+function Row({board, event, now}) {
+  const {kind, name} = parseId(event.object ?? "");
+  const pick = kind === "pod" && board.model.entities.has(event.object);
+  return html`
+    <tr class=${now ? "now" : ""}>
+      <td class="mono mute">${event.seq}</td><td class="num mute">${moment(event.at)}</td>
+      <td><span class="by" style=${`--b:var(--by-${event.component}, var(--held))`}></span>${event.component}</td>
+      <td title=${event.object}>${pick ? html`<button class="link" onClick=${() => board.pick(event.object)}>${name}</button>` : name}</td>
+      <td title=${event.message}><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td>
+    </tr>`;
+}

@@ -1,0 +1,75 @@
+import {html} from "../lib/html.js";
+import {count, parseId} from "../model/format.js";
+import {CARDS, placeOf} from "../model/nodes.js";
+import {closestFirst} from "../model/verdict.js";
+import {Icon, Mark} from "./mark.js";
+import {NodeCard} from "./node_card.js";
+import {Strips} from "./node_strips.js";
+
+const COLUMNS = 4;
+
+/** Nodes by zone: cards up to sixty nodes, strips of small cells above. */
+export function NodeGrid({board}) {
+  const {nodes} = board.model;
+  const asked = askedOf(board);
+  return html`
+    <div class="gridhead"><h2>${count(nodes.size)} ${nodes.size === 1 ? "node" : "nodes"}</h2>
+      <span class="micro mute cut">${verdictNote(asked)}</span>
+      ${nodes.size > CARDS ? html`<${StripLegend} asked=${asked} />` : html`<${Legend} board=${board} />`}</div>
+    ${nodes.size > CARDS
+      ? html`<${Strips} board=${board} asked=${asked} />`
+      : html`<${Cards} board=${board} asked=${asked} />`}`;
+}
+
+/** Whose verdicts the grid shows: the selected pod, what it wants, and its newest attempt. */
+function askedOf(board) {
+  const id = board.selected();
+  const pod = id ? board.model.entities.get(id) : null;
+  if (!pod) return {id: null, pod: null, evidence: null, target: null, closest: null};
+  const held = board.evidence.value;
+  const evidence = held?.id === id ? held.evidence : null;
+  const [nearest, verdict] = closestFirst(evidence)[0] ?? [];
+  const closest = pod.node || pod.assumed || typeof verdict?.short !== "number" ? null : nearest;
+  return {id, pod, evidence, target: placeOf(pod), closest};
+}
+
+function verdictNote({id, evidence}) {
+  if (!id) return "no pod selected";
+  const {name} = parseId(id);
+  return evidence ? `verdicts for ${name}, attempt ${evidence.number}` : `${name} was not attempted yet`;
+}
+
+function Legend({board}) {
+  const leaving = [...board.model.nodes.pods.values()].some((pods) =>
+    [...pods.values()].some((pod) => pod.node && pod.deleting !== undefined));
+  return html`
+    <ul class="legend">
+      <li><span class="tile calm"><${Icon} name="bound" /></span>bound</li>
+      <li><${Mark} name="assumed" family="promised" />assumed</li>
+      <li><${Mark} name="nominated" family="promised" />nominated</li>
+      ${leaving && html`<li><${Mark} name="victim" family="stuck" />terminating</li>`}
+    </ul>`;
+}
+
+function StripLegend({asked}) {
+  if (!asked.evidence) return html`<ul class="legend"><li><i class="cellkey fill"></i>requested of what there is</li></ul>`;
+  return html`
+    <ul class="legend"><li><i class="cellkey fits"></i>fits</li><li><i class="cellkey chosen"></i>chosen</li>
+      <li><i class="cellkey unfit"></i>does not fit</li><li><i class="cellkey skipped"></i>not evaluated</li></ul>`;
+}
+
+function Cards({board, asked}) {
+  const {nodes, entities} = board.model;
+  const zones = nodes.zones();
+  const widest = Math.max(1, ...zones.map(({names}) => names.length));
+  const columns = Math.min(COLUMNS, Math.max(2, widest));
+  return html`
+    <div class="zones" style=${`--columns:${columns}`}>
+      ${zones.map(({zone, names}) => html`
+        <section class="zone" key=${zone} aria-label=${zone ? `Zone ${zone}` : "No zone"}>
+          <h3 style=${`--rows:${Math.ceil(names.length / columns)};--rows-narrow:${Math.ceil(names.length / 2)}`}>${zone || "no zone"}</h3>
+          ${names.map((name) => html`<${NodeCard} key=${name} board=${board} name=${name} asked=${asked}
+            node=${entities.get(`node/${name}`)} version=${nodes.version(name)} model=${board.model} />`)}
+        </section>`)}
+    </div>`;
+}

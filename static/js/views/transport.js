@@ -1,0 +1,129 @@
+import {useRef} from "preact/hooks";
+
+import {html} from "../lib/html.js";
+import {count, moment, tick as tickText} from "../model/format.js";
+import {markLook, parseSeconds, parseSeq, partOf, ticks} from "../model/timeline.js";
+import {Icon, Mark} from "./mark.js";
+
+const SPEEDS = [["1", "1×"], ["10", "10×"], ["100", "100×"], ["max", "max"]];
+
+export function Transport({board}) {
+  const run = board.run.value;
+  const past = board.past.value;
+  const playing = past ? board.replaying.value : run.status === "playing";
+  const failed = !past && run.status === "failed";
+  const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
+  return html`
+    <section class="transport" aria-label="Transport">
+      <div class="keys">
+        <button class="btn icon" aria-label="Step one event back" title="Back one event  ,"
+          disabled=${board.model.seq <= 0} onClick=${() => board.stepBack()}><${Icon} name="back" /></button>
+        <button class="btn icon primary" aria-label=${spoken(verb, run, past)}
+          title=${`${verb}  Space`} disabled=${failed} onClick=${() => board.togglePlay()}>
+          <${Icon} name=${playing ? "pause" : "play"} /></button>
+        <button class="btn" aria-label="Step one event" title="Step one event  ." disabled=${failed}
+          onClick=${() => board.stepEvent()}><${Icon} name="step" /><span class="lbl">Event</span></button>
+        <button class="btn" aria-label="Step one scheduling cycle" title="Step one scheduling cycle  Shift ."
+          disabled=${failed} onClick=${() => board.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
+        <div class="seg opt" role="group" aria-label="Speed">
+          ${SPEEDS.map(([speed, text]) => html`<button key=${speed} aria-pressed=${String(String(run.speed) === speed)}
+            onClick=${() => board.speed(speed)}>${text}</button>`)}
+        </div>
+      </div>
+      <${Readout} board=${board} />
+      <${Scrubber} board=${board} />
+      <div class="tail micro mute right">${count(board.head.seq)}<br />${run.status === "finished" ? "events, finished" : "events"}</div>
+    </section>`;
+}
+
+/** A finished run can be played on: a change made to it may have given it more to do. */
+function spoken(verb, run, past) {
+  return !past && run.status === "finished" ? `${verb}, the run is finished` : verb;
+}
+
+function Readout({board}) {
+  const aim = board.aim.value;
+  const {seq, at} = board.model;
+  return html`
+    <div class="readout">
+      <label class="field"><span>t</span><${Typed} id="time" value=${moment(aim?.at ?? at)} mode="decimal"
+        label="Virtual time in seconds" parse=${parseSeconds} take=${(value) => board.seek({at: value})} /><span>s</span></label>
+      <label class="field"><span>seq</span><${Typed} id="seq" value=${String(aim?.seq ?? seq)} mode="numeric"
+        label="Sequence number" short parse=${parseSeq} take=${(value) => board.seek({seq: value})} /></label>
+    </div>`;
+}
+
+/** A field that follows the run, except while someone types in it. */
+function Typed({id, value, label, mode, short, parse, take}) {
+  const input = useRef(null);
+  const editing = input.current !== null && document.activeElement === input.current;
+  const leave = () => { if (input.current) input.current.value = value; };
+  return html`<input id=${id} ref=${input} class=${short ? "short" : ""} inputmode=${mode} aria-label=${label}
+    autocomplete="off" value=${editing ? undefined : value} onBlur=${leave}
+    style=${`width:${Math.max(short ? 5 : 7, value.length)}ch`}
+    onKeyDown=${(event) => {
+      if (event.key === "Escape") input.current.blur();
+      if (event.key !== "Enter") return;
+      const wanted = parse(event.target.value);
+      if (wanted === null) event.target.setAttribute("aria-invalid", "true");
+      else {
+        event.target.removeAttribute("aria-invalid");
+        input.current.blur();
+        take(wanted);
+      }
+    }} />`;
+}
+
+function Scrubber({board}) {
+  const {histogram, model} = board;
+  const end = Math.max(histogram.to, board.head.at);
+  const shown = board.aim.value?.at ?? model.at;
+  const part = partOf(shown, end);
+  return html`
+    <div class="scrub">
+      <${Bars} histogram=${histogram} shown=${shown} version=${board.tick.value} />
+      <span class="base"></span>
+      ${histogram.marks.map((mark) => html`<${EventMark} key=${mark.seq} mark=${mark} end=${end} />`)}
+      ${ticks(end).map(({at, part: left, last}, i) => html`<span key=${`${at}`} style=${`left:${(left * 100).toFixed(2)}%`}
+        class=${`tick${last ? " last nowrap" : i % 2 === 1 ? " opt" : ""}`}>${tickText(at, end)}</span>`)}
+      <span class="head" style=${`left:${(part * 100).toFixed(2)}%`}></span>
+      <input type="range" min="0" max=${Math.max(1, Math.round(end / 1e6))} step="1" value=${Math.round(shown / 1e6)}
+        aria-label="Position in the run"
+        aria-valuetext=${`${moment(shown)} seconds, event ${model.seq} of ${board.head.seq}`}
+        onInput=${(event) => board.scrub(scrubbed(event.target, end))} />
+    </div>`;
+}
+
+/** The right end of the scrubber is the end of the run, whatever the rounding. */
+function scrubbed(input, end) {
+  return input.value === input.max ? end : Number(input.value) * 1e6;
+}
+
+function Bars({histogram, shown}) {
+  const bars = histogram.bars();
+  return html`
+    <svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
+      ${bars.map(({x, width, height, start}) => html`<rect key=${start} class=${start <= shown ? "past" : "ahead"}
+        x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 600 * 0.8).toFixed(1)}
+        y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`)}
+    </svg>`;
+}
+
+function EventMark({mark, end}) {
+  const {mark: shape, family} = markLook(mark.kind);
+  return html`<span class=${`mark f-${family}`} style=${`left:${(partOf(mark.at, end) * 100).toFixed(2)}%`}
+    title=${`${moment(mark.at)} s  ${mark.kind}${mark.object ? `, ${mark.object}` : ""}`}><${Icon} name=${shape} /></span>`;
+}
+
+/** Says that what is shown is not the newest, and how far behind it is. */
+export function PastBanner({board}) {
+  if (!board.past.value) return null;
+  const {seq, at} = board.model;
+  const {head} = board;
+  const behind = head.seq - seq;
+  return html`
+    <div class="past-banner" role="status"><${Mark} name="backoff" family="clock" /><b>Looking at the past</b>
+      <span>${moment(head.at - at)} s behind<span class="opt">, ${count(behind)} ${behind === 1 ? "event" : "events"} before the newest. New events are recorded, not drawn.</span></span>
+      <button class="btn" onClick=${() => board.jumpToNewest()}>Jump to newest <kbd>End</kbd></button></div>`;
+}
+

@@ -1,0 +1,217 @@
+"""One pod, one decision: messages, ties, sampling, preemption, nominations."""
+
+from dataclasses import replace
+from typing import Any
+
+from kscope.sim.objects import ApiObject, from_manifest
+from kscope.sim.rng import Stream
+from scheduling.engine.algorithm import (
+    SCHEDULED,
+    UNSCHEDULABLE,
+    SchedulingAlgorithm,
+    nodes_to_find,
+)
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.profiles import PROFILES
+from tests.scheduling_engine.builders import make_node, make_pod
+
+
+def _algorithm(profile: str = "v1.34", **changes: Any) -> SchedulingAlgorithm:
+    return SchedulingAlgorithm(replace(PROFILES[profile], **changes), Handle())
+
+
+def _info(algorithm: SchedulingAlgorithm, name: str, **fields: Any) -> PodInfo:
+    return PodInfo(make_pod(name, **fields), algorithm.profile.resource_rules)
+
+
+def _place(algorithm: SchedulingAlgorithm, name: str, node: str, **fields: Any) -> None:
+    info = _info(algorithm, name, node=node, **fields)
+    algorithm.table.add_pod(algorithm.table.rows[node], info)
+
+
+def _budget(allowed: int) -> ApiObject:
+    return from_manifest(
+        {
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "keep", "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": "db"}}},
+            "status": {"disruptionsAllowed": allowed},
+        }
+    )
+
+
+def test_no_nodes_is_a_message_of_its_own() -> None:
+    algorithm = _algorithm()
+    result = algorithm.schedule(_info(algorithm, "p"))
+    assert result.message == "no nodes available to schedule pods"
+
+
+def test_fit_error_counts_every_reason_and_sorts_them_as_text() -> None:
+    algorithm = _algorithm()
+    for number in range(11):
+        algorithm.table.add_node(make_node(f"small-{number:02d}", cpu="1"))
+    for number in range(2):
+        algorithm.table.add_node(make_node(f"cordoned-{number}", unschedulable=True))
+    result = algorithm.schedule(_info(algorithm, "p", cpu="2"))
+    assert result.message == (
+        "0/13 nodes are available: 11 Insufficient cpu, 2 node(s) were unschedulable."
+    )
+
+
+def test_nodes_left_out_by_name_are_counted_under_the_plugin() -> None:
+    algorithm = _algorithm()
+    for name in ("a", "b", "c"):
+        algorithm.table.add_node(make_node(name, cpu="1"))
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+    affinity = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}
+        }
+    }
+    result = algorithm.schedule(_info(algorithm, "p", cpu="2", spec={"affinity": affinity}))
+    assert result.message == (
+        "0/3 nodes are available: 1 Insufficient cpu, "
+        "2 node(s) didn't satisfy plugin(s) [NodeAffinity]."
+    )
+
+
+def test_ties_go_to_the_smallest_name_without_a_stream() -> None:
+    algorithm = _algorithm()
+    for name in ("c", "a", "b"):
+        algorithm.table.add_node(make_node(name))
+    assert algorithm.schedule(_info(algorithm, "p", cpu="1")).node == "a"
+
+
+def test_ties_are_drawn_from_the_seeded_stream() -> None:
+    chosen: list[str | None] = []
+    for _ in range(2):
+        algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle(), ties=Stream(7))
+        for name in ("a", "b", "c", "d"):
+            algorithm.table.add_node(make_node(name))
+        chosen.append(algorithm.schedule(_info(algorithm, "p")).node)
+    assert chosen[0] == chosen[1]
+
+
+def test_number_of_nodes_to_find_follows_upstream() -> None:
+    assert nodes_to_find(10, 0) == 10
+    assert nodes_to_find(1000, 0) == 420
+    assert nodes_to_find(5000, 0) == 500
+    assert nodes_to_find(6000, 0) == 300
+    assert nodes_to_find(6000, 40) == 2400
+    assert nodes_to_find(1000, 100) == 1000
+
+
+def test_search_goes_on_where_the_last_one_stopped() -> None:
+    algorithm = _algorithm()
+    for number in range(200):
+        algorithm.table.add_node(make_node(f"n{number:03d}"))
+    first = algorithm.schedule(_info(algorithm, "p1"))
+    assert (first.evaluated, first.feasible, algorithm.next_start) == (100, 100, 100)
+    assert algorithm.schedule(_info(algorithm, "p2")).node == "n100"
+
+
+def test_resource_request_beyond_the_whole_node_cannot_be_helped_by_eviction() -> None:
+    algorithm = _algorithm()
+    algorithm.table.add_node(make_node("n", cpu="2"))
+    _place(algorithm, "low", "n", cpu="1", priority=0)
+    result = algorithm.schedule(_info(algorithm, "p", cpu="3", priority=10))
+    preemption = algorithm.preempt(result)
+    assert preemption is not None
+    assert preemption.chosen is None
+    assert result.message.endswith("1 Preemption is not helpful for scheduling.")
+
+
+def test_preemption_spares_what_need_not_go() -> None:
+    algorithm = _algorithm()
+    algorithm.table.add_node(make_node("n", cpu="3"))
+    for name, priority in (("a", 1), ("b", 2), ("c", 3)):
+        _place(algorithm, name, "n", cpu="1", priority=priority)
+    result = algorithm.schedule(_info(algorithm, "p", cpu="1", priority=10))
+    preemption = algorithm.preempt(result)
+    assert preemption is not None
+    assert preemption.chosen is not None
+    assert [pod.pod.name for pod in preemption.chosen.victims] == ["a"]
+    assert [pod.pod.name for pod in preemption.chosen.reprieved] == ["c", "b"]
+    # The dry run leaves no trace.
+    assert list(algorithm.table.pods[0]) == ["default/a", "default/b", "default/c"]
+    assert int(algorithm.table.requested[0][0]) == 3000
+
+
+def test_preemption_prefers_the_node_that_breaks_no_budget() -> None:
+    algorithm = _algorithm()
+    algorithm.handle.listers.put(_budget(0))
+    for name in ("n1", "n2"):
+        algorithm.table.add_node(make_node(name, cpu="1"))
+    _place(algorithm, "db", "n1", cpu="1", labels={"app": "db"})
+    _place(algorithm, "web", "n2", cpu="1", priority=5)
+    preemption = algorithm.preempt(algorithm.schedule(_info(algorithm, "p", cpu="1", priority=10)))
+    assert preemption is not None
+    assert preemption.chosen is not None
+    assert preemption.chosen.node == "n2"
+    assert preemption.rungs[0] == ("fewest PDB violations", ["n2"])
+
+
+def test_budgets_count_down_in_1_34_and_each_victim_alone_in_1_16() -> None:
+    violations: dict[str, int] = {}
+    for profile in ("v1.34", "v1.16"):
+        algorithm = _algorithm(profile)
+        algorithm.handle.listers.put(_budget(1))
+        algorithm.table.add_node(make_node("n", cpu="2"))
+        for name in ("a", "b"):
+            _place(algorithm, name, "n", cpu="1", labels={"app": "db"})
+        preemption = algorithm.preempt(
+            algorithm.schedule(_info(algorithm, "p", cpu="2", priority=10))
+        )
+        assert preemption is not None
+        assert preemption.chosen is not None
+        violations[profile] = preemption.chosen.violations
+    assert violations == {"v1.34": 1, "v1.16": 0}
+
+
+def test_pod_that_never_preempts_says_so() -> None:
+    algorithm = _algorithm()
+    algorithm.table.add_node(make_node("n", cpu="1"))
+    _place(algorithm, "low", "n", cpu="1")
+    pod = _info(algorithm, "p", cpu="1", priority=9, spec={"preemptionPolicy": "Never"})
+    result = algorithm.schedule(pod)
+    algorithm.preempt(result)
+    assert result.message.endswith("preemption: not eligible due to preemptionPolicy=Never.")
+
+
+def test_room_promised_to_a_nominated_pod_is_not_given_away() -> None:
+    algorithm = _algorithm()
+    algorithm.table.add_node(make_node("n", cpu="1"))
+    algorithm.nominated.add(0, _info(algorithm, "first", cpu="1", priority=5))
+    lower = _info(algorithm, "second", cpu="1", priority=5)
+    assert algorithm.schedule(lower, explain=False).result == UNSCHEDULABLE
+    higher = _info(algorithm, "third", cpu="1", priority=6)
+    assert algorithm.schedule(higher, explain=False).result == SCHEDULED
+
+
+def test_unbound_immediate_claim_is_a_refusal_in_1_34_and_an_error_in_1_16() -> None:
+    results: dict[str, tuple[str, str]] = {}
+    claim = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "default"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": ""},
+    }
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    for profile in ("v1.34", "v1.16"):
+        algorithm = _algorithm(profile)
+        algorithm.handle.listers.put(from_manifest(claim))
+        for name in ("n1", "n2"):
+            algorithm.table.add_node(make_node(name))
+        pod = _info(algorithm, "p", spec={"volumes": volumes})
+        result = algorithm.schedule(pod, explain=False)
+        results[profile] = result.result, result.message
+    assert results == {
+        "v1.34": (
+            "unschedulable",
+            "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
+        ),
+        "v1.16": (
+            "error",
+            "pod has unbound immediate PersistentVolumeClaims (repeated 2 times)",
+        ),
+    }

@@ -1,0 +1,115 @@
+"""What people are told about a decision."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.profiles import PROFILES
+from tests.scheduling_engine.builders import make_node, make_pod
+
+
+def _cluster(*nodes: Any) -> SchedulingAlgorithm:
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
+    for node in nodes:
+        algorithm.table.add_node(node)
+    return algorithm
+
+
+def _schedule(algorithm: SchedulingAlgorithm, **fields: Any) -> ScheduleResult:
+    info = PodInfo(make_pod("p", **fields), algorithm.profile.resource_rules)
+    return algorithm.schedule(info)
+
+
+def test_the_closest_node_is_named_with_its_shortage() -> None:
+    algorithm = _cluster(make_node("far", cpu="1"), make_node("near", cpu="1800m"))
+    told = blocker(_schedule(algorithm, cpu="2"), algorithm, 3)
+    assert told is not None
+    assert told["sentence"] == "Fits none of 2 nodes; closest is near, cpu 200m short."
+    assert told["short"] == "cpu 200m short on near"
+    assert (told["value"], told["unit"], told["attempt"]) == (200, "cpu", 3)
+
+
+def test_a_fix_that_is_offered_really_fits() -> None:
+    algorithm = _cluster(make_node("near", cpu="1800m"))
+    decision = _schedule(algorithm, cpu="2")
+    told = blocker(decision, algorithm, 1)
+    assert told is not None
+    fix = told["fixes"][0]
+    assert fix["text"] == "Ask for 1800m cpu instead of 2 and it fits near now."
+    mended = PodInfo(decision.pod.pod.patched(fix["patch"]), decision.pod.rules)
+    assert algorithm.schedule(mended).node == "near"
+
+
+def test_no_fix_is_offered_where_something_else_is_in_the_way_too() -> None:
+    taints = [{"key": "k", "effect": "NoSchedule"}]
+    algorithm = _cluster(make_node("n", cpu="1", taints=taints))
+    told = blocker(_schedule(algorithm, cpu="2"), algorithm, 1)
+    assert told is not None
+    assert told["fixes"] == []
+
+
+def test_a_toleration_is_offered_for_a_taint() -> None:
+    taints = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
+    algorithm = _cluster(make_node("n", taints=taints))
+    decision = _schedule(algorithm)
+    told = blocker(decision, algorithm, 1)
+    assert told is not None
+    assert told["short"] == "untolerated taint gpu=yes:NoSchedule"
+    mended = PodInfo(decision.pod.pod.patched(told["fixes"][0]["patch"]), decision.pod.rules)
+    assert algorithm.schedule(mended).node == "n"
+
+
+def test_a_preemptor_waits_for_its_victims() -> None:
+    algorithm = _cluster(make_node("n", cpu="1"))
+    old = PodInfo(make_pod("old", node="n", cpu="1"), algorithm.profile.resource_rules)
+    algorithm.table.add_pod(0, old)
+    decision = _schedule(algorithm, cpu="1", priority=5)
+    algorithm.preempt(decision)
+    told = blocker(decision, algorithm, 1)
+    assert told is not None
+    assert told["sentence"] == "Waits for old to leave n."
+
+
+def test_evidence_holds_the_matrix_past_the_first_refusal() -> None:
+    taints = [{"key": "k", "effect": "NoSchedule"}]
+    algorithm = _cluster(make_node("n", cpu="1", taints=taints), make_node("ok"))
+    decision = _schedule(algorithm, cpu="2")
+    told = json.loads(json.dumps(evidence(decision, algorithm, 2, 7)))
+    verdict = told["verdicts"]["n"]
+    assert verdict["plugin"] == "TaintToleration"
+    assert verdict["failing"] == ["TaintToleration", "NodeResourcesFit"]
+    assert told["scores"]["ok"]["plugins"]["TaintToleration"] == [0, 100, 300]
+    assert (told["number"], told["cycle"], told["node"]) == (2, 7, "ok")
+    assert told["not_evaluated"] == []
+
+
+def test_nodes_that_were_not_looked_at_are_listed() -> None:
+    algorithm = _cluster(*(make_node(f"n{number:03d}") for number in range(150)))
+    told = evidence(_schedule(algorithm), algorithm, 1, 1)
+    assert (told["evaluated"], len(told["not_evaluated"])) == (100, 50)
+
+
+def test_rejecting_plugins_are_those_that_refused_some_node() -> None:
+    taints = [{"key": "k", "effect": "NoSchedule"}]
+    algorithm = _cluster(make_node("a", cpu="1"), make_node("b", taints=taints))
+    decision = _schedule(algorithm, cpu="2")
+    assert sorted(rejecting_plugins(decision)) == ["NodeResourcesFit", "TaintToleration"]
+
+
+def test_summary_counts_ties() -> None:
+    algorithm = _cluster(make_node("a"), make_node("b"))
+    told = summary(_schedule(algorithm))
+    assert told["tied"] == 2
+    assert isinstance(told["score"], int)
+
+
+def test_results_are_plain_numbers_and_texts() -> None:
+    algorithm = _cluster(make_node("a", cpu="1"))
+    told = evidence(_schedule(algorithm, cpu="2"), algorithm, 1, 1)
+    assert not any(isinstance(value, np.generic) for value in told.values())
+    json.dumps(told)

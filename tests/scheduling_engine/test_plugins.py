@@ -1,0 +1,245 @@
+"""Rules of single plugins that are easy to get wrong."""
+
+from typing import Any
+
+import numpy as np
+
+from kscope.sim.objects import from_manifest
+from scheduling.engine.algorithm import SchedulingAlgorithm
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.profiles import PROFILES
+from tests.scheduling_engine.builders import make_node, make_pod
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def _cluster(profile: str = "v1.34") -> SchedulingAlgorithm:
+    return SchedulingAlgorithm(PROFILES[profile], Handle())
+
+
+def _info(algorithm: SchedulingAlgorithm, name: str, **fields: Any) -> PodInfo:
+    return PodInfo(make_pod(name, **fields), algorithm.profile.resource_rules)
+
+
+def _reasons(algorithm: SchedulingAlgorithm, pod: PodInfo) -> dict[str, tuple[str, ...]]:
+    search = algorithm.schedule(pod).search
+    assert search is not None
+    return {node: status.reasons for node, status in algorithm.status_by_node(search).items()}
+
+
+def _scores(algorithm: SchedulingAlgorithm, pod: PodInfo, plugin: str) -> dict[str, int]:
+    scores = algorithm.schedule(pod).scores
+    assert scores is not None
+    column = next(one.normalized for one in scores.plugins if one.name == plugin)
+    return {
+        algorithm.table.name(row): score
+        for row, score in zip(scores.rows.tolist(), column.tolist(), strict=True)
+    }
+
+
+def test_the_first_untolerated_taint_is_named() -> None:
+    algorithm = _cluster()
+    taints = [
+        {"key": "a", "value": "1", "effect": "NoSchedule"},
+        {"key": "b", "effect": "NoExecute"},
+    ]
+    algorithm.table.add_node(make_node("n", taints=taints))
+    tolerations = [{"key": "a", "operator": "Exists"}]
+    pod = _info(algorithm, "p", spec={"tolerations": tolerations})
+    assert _reasons(algorithm, pod) == {"n": ("node(s) had untolerated taint {b: }",)}
+
+
+def test_a_cordoned_node_takes_pods_that_tolerate_the_cordon() -> None:
+    algorithm = _cluster()
+    algorithm.table.add_node(make_node("n", unschedulable=True))
+    tolerations = [{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}]
+    pod = _info(algorithm, "p", spec={"tolerations": tolerations})
+    assert algorithm.schedule(pod).node == "n"
+
+
+def test_empty_node_selector_term_matches_nothing() -> None:
+    algorithm = _cluster()
+    algorithm.table.add_node(make_node("n"))
+    affinity = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}]}
+        }
+    }
+    pod = _info(algorithm, "p", spec={"affinity": affinity})
+    reasons = ("node(s) didn't match Pod's node affinity/selector",)
+    assert _reasons(algorithm, pod) == {"n": reasons}
+
+
+def test_any_address_conflicts_with_every_address() -> None:
+    algorithm = _cluster()
+    algorithm.table.add_node(make_node("n"))
+
+    def with_port(name: str, ip: str, **fields: Any) -> PodInfo:
+        port = {"containerPort": 80, "hostPort": 80, "hostIP": ip}
+        containers = [{"name": "c", "ports": [port]}]
+        return _info(algorithm, name, spec={"containers": containers}, **fields)
+
+    algorithm.table.add_pod(0, with_port("a", "10.0.0.1", node="n"))
+    assert algorithm.schedule(with_port("b", "10.0.0.2")).node == "n"
+    assert algorithm.schedule(with_port("c", "0.0.0.0")).node is None
+    assert algorithm.schedule(with_port("d", "10.0.0.1")).node is None
+
+
+def test_1_16_compares_resources_that_are_not_asked_for() -> None:
+    verdicts: dict[str, tuple[str, ...]] = {}
+    for profile in ("v1.34", "v1.16"):
+        algorithm = _cluster(profile)
+        algorithm.table.add_node(make_node("n", cpu="1"))
+        algorithm.table.add_pod(0, _info(algorithm, "big", node="n", cpu="2"))
+        pod = _info(algorithm, "p", memory="1Mi")
+        verdicts[profile] = _reasons(algorithm, pod).get("n", ())
+    assert verdicts == {"v1.34": (), "v1.16": ("Insufficient cpu",)}
+
+
+def test_balanced_allocation_is_left_out_for_pods_without_requests() -> None:
+    algorithm = _cluster()
+    algorithm.table.add_node(make_node("n"))
+    scores = algorithm.schedule(_info(algorithm, "p")).scores
+    assert scores is not None
+    assert "NodeResourcesBalancedAllocation" not in [one.name for one in scores.plugins]
+
+
+def test_least_allocated_counts_defaults_for_containers_without_requests() -> None:
+    algorithm = _cluster()
+    algorithm.table.add_node(make_node("n", cpu="1", memory="2000Mi"))
+    # (1000 - 100) * 100 / 1000 = 90 and (2000 - 200) * 100 / 2000 = 90
+    assert _scores(algorithm, _info(algorithm, "p"), "NodeResourcesFit") == {"n": 90}
+
+
+def test_images_are_matched_literally_but_for_the_latest_tag() -> None:
+    algorithm = _cluster()
+    images = [{"names": ["app:latest"], "sizeBytes": 2000 * 1024 * 1024}]
+    algorithm.table.add_node(make_node("with", images=images))
+    algorithm.table.add_node(make_node("without"))
+    pod = _info(algorithm, "p", spec={"containers": [{"name": "c", "image": "app"}]})
+    assert _scores(algorithm, pod, "ImageLocality") == {"with": 100, "without": 0}
+    other = _info(algorithm, "q", spec={"containers": [{"name": "c", "image": "docker.io/app"}]})
+    assert _scores(algorithm, other, "ImageLocality") == {"with": 0, "without": 0}
+
+
+def _anti_affinity(app: str) -> dict[str, Any]:
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": app}}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return {"affinity": {"podAntiAffinity": required}}
+
+
+def test_anti_affinity_of_placed_pods_is_symmetrical() -> None:
+    algorithm = _cluster()
+    for name, zone in (("n1", "a"), ("n2", "a"), ("n3", "b")):
+        algorithm.table.add_node(make_node(name, labels={ZONE: zone}))
+    guard = _info(algorithm, "guard", node="n1", spec=_anti_affinity("web"))
+    algorithm.table.add_pod(0, guard)
+    pod = _info(algorithm, "p", labels={"app": "web"})
+    assert algorithm.schedule(pod).node == "n3"
+    reasons = ("node(s) didn't satisfy existing pods anti-affinity rules",)
+    verdicts = algorithm.schedule(pod).search
+    assert verdicts is not None
+    assert verdicts.verdicts.fits.tolist() == [False, False, True]
+    plugin, code = (int(column[0]) for column in (verdicts.verdicts.plugin, verdicts.verdicts.code))
+    assert algorithm.framework.explain(verdicts.state, plugin, code).reasons == reasons
+
+
+def test_first_pod_with_affinity_to_itself_needs_the_label_in_1_34_only() -> None:
+    nodes: dict[str, str | None] = {}
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "x"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    for profile in ("v1.34", "v1.16"):
+        algorithm = _cluster(profile)
+        algorithm.table.add_node(make_node("bare"))
+        pod = _info(algorithm, "p", labels={"app": "x"}, spec={"affinity": affinity})
+        nodes[profile] = algorithm.schedule(pod).node
+    assert nodes == {"v1.34": None, "v1.16": "bare"}
+
+
+def _spread(when: str, **fields: Any) -> dict[str, Any]:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": when,
+        "labelSelector": {"matchLabels": {"app": "x"}},
+        **fields,
+    }
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def test_spreading_ignores_pods_that_are_being_deleted() -> None:
+    algorithm = _cluster()
+    for name, zone in (("n1", "a"), ("n2", "b")):
+        algorithm.table.add_node(make_node(name, labels={ZONE: zone}))
+    going = make_pod("going", node="n1", labels={"app": "x"})
+    going = going.patched({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+    algorithm.table.add_pod(0, PodInfo(going, algorithm.profile.resource_rules))
+    pod = _info(algorithm, "p", labels={"app": "x"}, spec=_spread("DoNotSchedule"))
+    assert algorithm.schedule(pod).feasible == 2
+
+
+def test_too_few_domains_make_the_minimum_zero() -> None:
+    algorithm = _cluster()
+    algorithm.table.add_node(make_node("n1", labels={ZONE: "a"}))
+    algorithm.table.add_pod(0, _info(algorithm, "old", node="n1", labels={"app": "x"}))
+    plain = _info(algorithm, "p", labels={"app": "x"}, spec=_spread("DoNotSchedule"))
+    assert algorithm.schedule(plain).node == "n1"
+    wide = _spread("DoNotSchedule", minDomains=2)
+    pod = _info(algorithm, "q", labels={"app": "x"}, spec=wide)
+    assert _reasons(algorithm, pod) == {
+        "n1": ("node(s) didn't match pod topology spread constraints",)
+    }
+
+
+def test_attach_limit_counts_unbound_claims_by_their_provisioner() -> None:
+    algorithm = _cluster()
+    listers = algorithm.handle.listers
+    algorithm.table.add_node(make_node("n"))
+    driver = {"name": "csi.example.com", "allocatable": {"count": 1}}
+    listers.put(
+        from_manifest({"kind": "CSINode", "metadata": {"name": "n"}, "spec": {"drivers": [driver]}})
+    )
+    listers.put(
+        from_manifest(
+            {
+                "kind": "StorageClass",
+                "metadata": {"name": "net"},
+                "provisioner": "csi.example.com",
+                "volumeBindingMode": "WaitForFirstConsumer",
+            }
+        )
+    )
+    for name in ("one", "two"):
+        listers.put(
+            from_manifest(
+                {
+                    "kind": "PersistentVolumeClaim",
+                    "metadata": {"name": name, "namespace": "default"},
+                    "spec": {"storageClassName": "net", "accessModes": ["ReadWriteOnce"]},
+                }
+            )
+        )
+    volumes = [
+        {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("one", "two")
+    ]
+    pod = _info(algorithm, "p", spec={"volumes": volumes})
+    assert _reasons(algorithm, pod) == {"n": ("node(s) exceed max volume count",)}
+
+
+def test_counters_follow_pods_and_labels() -> None:
+    algorithm = _cluster()
+    table = algorithm.table
+    for name, zone in (("n1", "a"), ("n2", "b")):
+        table.add_node(make_node(name, labels={ZONE: zone}))
+    pod = _info(algorithm, "p", labels={"app": "x"}, spec=_spread("ScheduleAnyway"))
+    algorithm.schedule(pod)
+    table.add_pod(0, _info(algorithm, "one", node="n1", labels={"app": "x"}))
+    assert algorithm.schedule(pod).node == "n2"
+    table.add_node(make_node("n1", labels={ZONE: "b"}))
+    table.add_node(make_node("n2", labels={ZONE: "a"}))
+    assert algorithm.schedule(pod).node == "n2"
+    table.remove_pod(0, "default/one")
+    scores = algorithm.schedule(pod).scores
+    assert scores is not None
+    assert np.unique(scores.total).size == 1

@@ -1,0 +1,83 @@
+"""`manage.py simulate`: files in, decisions or events out, bad input told with its place."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}
+"""
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: default}
+spec: {containers: [{name: c, image: app, resources: {requests: {cpu: 500m}}}]}
+"""
+
+
+def _write(folder: Path, name: str, *documents: str) -> Path:
+    path = folder / name
+    path.write_text("---\n".join(documents))
+    return path
+
+
+def _simulate(*arguments: Any) -> None:
+    call_command("simulate", *map(str, arguments))
+
+
+def test_decisions_of_one_file_go_into_one_file(tmp_path: Path) -> None:
+    source, out = _write(tmp_path, "one.yaml", NODE, POD), tmp_path / "out.json"
+    _simulate(source, "--mode", "decisions", "-o", out)
+    decided = json.loads(out.read_text())
+    assert decided["profile"] == "v1.34"
+    assert decided["final"]["pods"] == {"default/web": "n1"}
+
+
+def test_several_scenarios_give_a_file_each(tmp_path: Path) -> None:
+    _write(tmp_path, "a.yaml", NODE, POD)
+    _write(tmp_path, "b.yaml", NODE)
+    out = tmp_path / "out"
+    _simulate(tmp_path, "--mode", "decisions", "--profile", "v1.16", "-o", out)
+    assert sorted(path.name for path in out.iterdir()) == ["a.json", "b.json"]
+
+
+def test_evidence_can_be_left_out(tmp_path: Path) -> None:
+    source, out = _write(tmp_path, "one.yaml", NODE, POD), tmp_path / "out.json"
+    _simulate(source, "--mode", "decisions", "--no-evidence", "-o", out)
+    attempt = json.loads(out.read_text())["attempts"][0]
+    assert (attempt["filters"], attempt["scores"], attempt["node"]) == ({}, {}, "n1")
+
+
+def test_run_writes_one_event_per_line(tmp_path: Path) -> None:
+    source, out = _write(tmp_path, "one.yaml", NODE, POD), tmp_path / "out.ndjson"
+    _simulate(source, "--until", "1m", "-o", out)
+    events = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert "PodBound" in {event["kind"] for event in events}
+
+
+def test_bad_input_is_told_with_file_line_and_field(tmp_path: Path) -> None:
+    source = _write(tmp_path, "bad.yaml", POD.replace("500m", "5x"))
+    with pytest.raises(CommandError) as told:
+        _simulate(source, "--mode", "decisions")
+    assert told.value.returncode == 2
+    assert "bad.yaml, document 1, line 5" in str(told.value)
+    assert "requests.cpu" in str(told.value)
+
+
+def test_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="no such file or folder"):
+        _simulate(tmp_path / "nowhere.yaml")
+
+
+def test_unknown_priority_class_is_told(tmp_path: Path) -> None:
+    named = POD.replace("spec: {", "spec: {priorityClassName: nope, ")
+    source = _write(tmp_path, "one.yaml", NODE, named)
+    with pytest.raises(CommandError, match="no PriorityClass with name nope was found"):
+        _simulate(source, "--mode", "decisions")

@@ -1,0 +1,262 @@
+"""The volume manager of a node: when it looks, what it mounts, and what survives a restart."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.loop import EventLoop
+from kscope.sim.units import MILLISECOND, SECOND
+from tests.volumes_engine.test_attach_detach import UNIQUE_NAME, Machine
+from volumes.engine.kubelet.operations.pending import (
+    NestedPendingOperations,
+    OperationKey,
+    Start,
+    next_tick,
+    retry_at,
+)
+from volumes.engine.kubelet.plugins import Fault
+from volumes.engine.kubelet.spec import ErrorKind
+from volumes.engine.operations import MAX_BACKOFF
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine()
+
+
+# Claims that are not ready
+
+
+def test_a_pod_whose_claim_is_not_bound_is_told_why_and_waits(machine: Machine) -> None:
+    claim = {"status": {"phase": "Pending"}}
+    machine.store.patch("PersistentVolumeClaim", "default/data", claim, by="api")
+    machine.add_pod("a", "node-1")
+    machine.run(60)
+    assert machine.phase("a") == "Pending"
+    assert machine.events.messages("FailedMount") == [
+        "Unable to attach or mount volumes: unmounted volumes=[v0], unattached volumes=[v0]: "
+        "error processing PVC default/data: PVC is not bound"
+    ]
+    bound = {"status": {"phase": "Bound"}}
+    machine.store.patch("PersistentVolumeClaim", "default/data", bound, by="api")
+    machine.run(5)
+    assert machine.phase("a") == "Running"
+
+
+def test_a_pod_that_waits_too_long_for_its_volumes_is_told_so() -> None:
+    machine = Machine()
+    machine.plugins.faults.inject(Fault(call="Attach", count=99))
+    machine.add_pod("a", "node-1")
+    machine.run(124)
+    assert machine.events.messages("FailedMount") == [
+        "Unable to attach or mount volumes: unmounted volumes=[v0], unattached volumes=[v0]: "
+        "timed out waiting for the condition"
+    ]
+
+
+def test_a_claim_that_names_another_claims_volume_is_refused(machine: Machine) -> None:
+    other = {"spec": {"claimRef": {"uid": "someone-else"}}}
+    machine.store.patch("PersistentVolume", "pv-1", other, by="api")
+    machine.add_pod("a", "node-1")
+    machine.run(1)
+    (message,) = machine.events.messages("FailedMount")
+    assert message.endswith(
+        "error processing PVC default/data: found PV object pv-1 but its pv.Spec.ClaimRef.UID "
+        "someone-else does not point to claim.UID uid-data"
+    )
+
+
+def test_volumes_that_no_container_mounts_are_ignored(machine: Machine) -> None:
+    machine.add_pod("a", "node-1", containers=[{"name": "c", "image": "i"}])
+    machine.run(1)
+    assert machine.phase("a") == "Running"
+    assert "node-1" not in machine.kubelets.volumes.nodes
+
+
+def test_a_volume_of_the_nodes_own_disk_needs_no_attaching(machine: Machine) -> None:
+    machine.add_pod("a", "node-1", volumes=[{"name": "v0", "emptyDir": {}}])
+    machine.run(2)
+    assert machine.phase("a") == "Running"
+    assert machine.attachments() == []
+    machine.delete_pod("a")
+    machine.run(5)
+    assert machine.phase("a") == "gone"
+    assert machine.kubelets.volumes.nodes == {}
+
+
+# Uncertain mounts
+
+
+def test_an_uncertain_device_mount_is_undone_when_its_pod_goes(machine: Machine) -> None:
+    machine.plugins.faults.inject(
+        Fault(call="MountDevice", count=99, kind=ErrorKind.UNCERTAIN, text="time out")
+    )
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    states = machine.kubelets.volumes.nodes["node-1"].actual
+    assert states.get_attached_volumes()[0].device_mount_state.value == "DeviceMountUncertain"
+    machine.delete_pod("a")
+    machine.run(10)
+    assert machine.facts("DeviceUnmounted") == ["DeviceUnmounted"]
+    assert machine.attachments() == []
+
+
+def test_an_uncertain_pod_mount_is_undone_when_its_pod_goes(machine: Machine) -> None:
+    machine.plugins.faults.inject(Fault(call="SetUp", count=99, kind=ErrorKind.UNCERTAIN))
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.delete_pod("a", grace=0)
+    machine.run(10)
+    assert machine.facts("VolumeUnmounted", "DeviceUnmounted") == [
+        "VolumeUnmounted",
+        "DeviceUnmounted",
+    ]
+
+
+# Resizing
+
+
+def test_a_mounted_volume_that_grew_has_its_file_system_grown(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    larger: dict[str, Any] = {"spec": {"capacity": {"storage": "2Gi"}}}
+    machine.store.patch("PersistentVolume", "pv-1", larger, by="api")
+    machine.run(2)
+    claim = machine.store.get("PersistentVolumeClaim", "default/data")
+    assert claim.status["capacity"] == {"storage": "2Gi"}
+    assert machine.events.messages("FileSystemResizeSuccessful") == [
+        'MountVolume.NodeExpandVolume succeeded for volume "pv-1" '
+    ]
+
+
+# Restarts
+
+
+def test_a_restarted_kubelet_mounts_again_and_leaves_its_pod_running(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.kubelets.stop_kubelet("node-1")
+    machine.run(5)
+    machine.kubelets.start_kubelet("node-1")
+    machine.run(5)
+    assert machine.phase("a") == "Running"
+    assert machine.facts("VolumeMounted") == ["VolumeMounted"] * 2
+    assert machine.facts("VolumeUnmounted") == []
+    machine.delete_pod("a")
+    machine.run(10)
+    assert machine.attachments() == []
+
+
+def test_a_restarted_kubelet_unmounts_what_no_pod_wants_any_more(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.kubelets.stop_kubelet("node-1")
+    machine.delete_pod("a", grace=0)
+    machine.run(5)
+    assert machine.attachments() == ["node-1"]
+    machine.kubelets.start_kubelet("node-1")
+    machine.run(5)
+    assert machine.facts("VolumeUnmounted", "DeviceUnmounted") == [
+        "VolumeUnmounted",
+        "DeviceUnmounted",
+    ]
+    assert machine.attachments() == []
+
+
+def test_what_a_dead_kubelet_had_begun_is_not_finished_by_it(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.loop.run(1_600 * MILLISECOND)
+    machine.kubelets.stop_kubelet("node-1")
+    machine.run(10)
+    assert machine.facts("VolumeMounted") == []
+    machine.kubelets.start_kubelet("node-1")
+    machine.run(10)
+    assert machine.phase("a") == "Running"
+
+
+def test_pods_that_run_when_the_run_begins_have_their_volumes_mounted() -> None:
+    machine = Machine()
+    machine.add_pod("a", "node-1", phase="Running")
+    machine.run(5)
+    mounted = machine.kubelets.volumes.nodes["node-1"].actual.get_mounted_volumes()
+    assert [volume.volume_name for volume in mounted] == [UNIQUE_NAME]
+    assert machine.facts("VolumeMounted") == []
+
+
+# The view
+
+
+def test_the_view_shows_desired_and_actual_state_side_by_side(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.recorder.take()
+    assert machine.recorder.view["node/node-1"]["volumes"] == {
+        UNIQUE_NAME: {
+            "name": "pv-1",
+            "desired": {"default/a": True},
+            "in_use": True,
+            "attached": True,
+            "device": "DeviceGloballyMounted",
+            "mounts": {"default/a": "VolumeMounted"},
+        }
+    }
+    machine.delete_pod("a")
+    machine.run(10)
+    machine.recorder.take()
+    assert machine.recorder.view["node/node-1"]["volumes"] == {}
+
+
+# Pending operations
+
+
+class Idle:
+    """An operation that never ends by itself."""
+
+    def __init__(self, volume: str, pod: str = "", name: str = "volume_mount") -> None:
+        self.key = OperationKey(volume, pod)
+        self.name = name
+
+    def begin(self) -> None:
+        pass
+
+
+def test_operations_of_two_pods_on_one_volume_run_side_by_side() -> None:
+    pending = NestedPendingOperations(EventLoop())
+    assert pending.run(Idle("v", "a")) is Start.STARTED
+    assert pending.run(Idle("v", "b")) is Start.STARTED
+    assert pending.run(Idle("v", "a")) is Start.RUNNING
+
+
+def test_an_operation_on_the_whole_volume_excludes_those_of_its_pods() -> None:
+    pending = NestedPendingOperations(EventLoop())
+    pending.run(Idle("v"))
+    assert pending.run(Idle("v", "a")) is Start.RUNNING
+    assert pending.run(Idle("w", "a")) is Start.STARTED
+
+
+def test_backoff_doubles_from_half_a_second_to_two_minutes() -> None:
+    loop = EventLoop()
+    pending = NestedPendingOperations(loop)
+    delays: list[int] = []
+    for _ in range(10):
+        operation = Idle("v")
+        assert pending.run(operation) is Start.STARTED
+        entry = pending.complete(operation, "failed")
+        assert entry is not None
+        assert pending.run(Idle("v")) is Start.BACKING_OFF
+        delays.append(entry.backoff.delay)
+        loop.run(retry_at(entry.backoff, 100 * MILLISECOND))
+    assert [delay / SECOND for delay in delays] == [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122]
+    assert delays[-1] == MAX_BACKOFF
+
+
+def test_an_operation_of_another_kind_does_not_wait_for_the_backoff() -> None:
+    pending = NestedPendingOperations(EventLoop())
+    mount = Idle("v")
+    pending.run(mount)
+    pending.complete(mount, "failed")
+    assert pending.run(Idle("v", name="unmount_device")) is Start.STARTED
+
+
+def test_ticks_are_multiples_of_the_period() -> None:
+    assert [next_tick(at, 100) for at in (0, 1, 100, 101)] == [0, 100, 100, 200]

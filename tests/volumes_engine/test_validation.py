@@ -1,0 +1,44 @@
+"""What of a claim or a volume cannot be changed, in the API server's words."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.errors import Invalid
+from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
+from tests.volumes_engine.storage import make_claim, make_class, make_volume
+from volumes.engine.validation import check_update
+
+GROWS = StorageClass(make_class("fast", "csi.example.com", allowVolumeExpansion=True))
+FIXED = StorageClass(make_class("slow", "csi.example.com"))
+
+
+def claim(size: str = "3Gi", phase: str = "Bound", **spec: Any) -> PersistentVolumeClaim:
+    made = PersistentVolumeClaim(make_claim("c", size, **spec))
+    return made.patched({"status": {"phase": phase}})
+
+
+def test_a_bound_claim_grows_if_its_class_allows() -> None:
+    check_update(claim(), claim("5Gi"), GROWS)
+    with pytest.raises(Invalid, match="only dynamically provisioned pvc can be resized"):
+        check_update(claim(), claim("5Gi"), FIXED)
+    with pytest.raises(Invalid, match="Only bound persistent volume claims can be expanded"):
+        check_update(claim(phase="Pending"), claim("5Gi", "Pending"), GROWS)
+
+
+def test_a_claim_never_shrinks() -> None:
+    with pytest.raises(Invalid, match="field can not be less than previous value"):
+        check_update(claim(), claim("2Gi"), GROWS)
+
+
+def test_a_claim_is_bound_once() -> None:
+    check_update(claim(), claim(volumeName="v"), None)
+    with pytest.raises(Invalid, match="spec is immutable after creation"):
+        check_update(claim(volumeName="v"), claim(volumeName="w"), None)
+
+
+def test_a_volume_keeps_its_source_but_not_its_policy() -> None:
+    old = PersistentVolume(make_volume("v", hostPath={"path": "/a"}))
+    check_update(old, old.patched({"spec": {"persistentVolumeReclaimPolicy": "Delete"}}), None)
+    with pytest.raises(Invalid, match="persistentvolumesource is immutable"):
+        check_update(old, old.patched({"spec": {"hostPath": {"path": "/b"}}}), None)

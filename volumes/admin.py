@@ -1,0 +1,29 @@
+"""Volumes, claims and classes in the admin."""
+
+from django.contrib import admin
+
+from kscope.runs.admin import ProjectedObjectAdmin
+from volumes.models import PersistentVolume, PersistentVolumeClaim, StorageClass
+
+
+@admin.register(PersistentVolume)
+class PersistentVolumeAdmin(ProjectedObjectAdmin):
+    """Volumes."""
+
+    list_display = ("key", "run", "phase")
+    list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
+
+
+@admin.register(PersistentVolumeClaim)
+class PersistentVolumeClaimAdmin(ProjectedObjectAdmin):
+    """Claims."""
+
+    list_display = ("key", "run", "phase", "volume_name")
+    list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
+
+
+@admin.register(StorageClass)
+class StorageClassAdmin(ProjectedObjectAdmin):
+    """Storage classes."""
+
+    list_display = ("key", "run", "provisioner")

@@ -1,0 +1,90 @@
+"""What the API server refuses when a user changes a claim or a volume.
+
+Upstream: pkg/apis/core/validation, ValidatePersistentVolumeClaimUpdate() and
+ValidatePersistentVolumeUpdate(); plugin/pkg/admission/storage/persistentvolume/resize.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kscope.sim.errors import Invalid
+from kscope.sim.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, StorageClass
+from volumes.engine.phases import CLAIM_BOUND
+
+# What of a volume's spec is not its source, and may change.
+_NOT_THE_SOURCE: Final = frozenset(
+    {
+        "accessModes",
+        "capacity",
+        "claimRef",
+        "mountOptions",
+        "nodeAffinity",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "volumeAttributesClassName",
+        "volumeMode",
+    }
+)
+
+
+def check_update(old: ApiObject, new: ApiObject, storage_class: StorageClass | None) -> None:
+    """Raises Invalid, in upstream's words, when *new* may not take *old*'s place.
+
+    *storage_class* is the claim's; objects of other kinds pass.
+    """
+    if isinstance(old, PersistentVolumeClaim) and isinstance(new, PersistentVolumeClaim):
+        _check_claim(old, new, storage_class)
+    elif isinstance(old, PersistentVolume) and isinstance(new, PersistentVolume):
+        _check_volume(old, new)
+
+
+def _check_claim(
+    old: PersistentVolumeClaim, new: PersistentVolumeClaim, storage_class: StorageClass | None
+) -> None:
+    if new.request_bytes > old.request_bytes:
+        _check_expansion(old, storage_class)
+    elif new.request_bytes < old.request_bytes:
+        raise Invalid(
+            f'PersistentVolumeClaim "{old.name}" is invalid: spec.resources.requests.storage: '
+            "Forbidden: field can not be less than previous value"
+        )
+    free = {"resources"}
+    if not old.volume_name:
+        # The binding itself.
+        free.add("volumeName")
+    if old.storage_class_name is None:
+        # The default class, given later.
+        free.add("storageClassName")
+    if _without(old.spec, free) != _without(new.spec, free):
+        raise Invalid(
+            f'PersistentVolumeClaim "{old.name}" is invalid: spec: Forbidden: spec is immutable '
+            "after creation except resources.requests for bound claims"
+        )
+
+
+def _check_expansion(claim: PersistentVolumeClaim, storage_class: StorageClass | None) -> None:
+    refused = f'persistentvolumeclaims "{claim.name}" is forbidden: '
+    if claim.phase != CLAIM_BOUND:
+        raise Invalid(refused + "Only bound persistent volume claims can be expanded")
+    if storage_class is None or not storage_class.raw.get("allowVolumeExpansion"):
+        raise Invalid(
+            refused + "only dynamically provisioned pvc can be resized and the storageclass that "
+            "provisions the pvc must support resize"
+        )
+
+
+def _check_volume(old: PersistentVolume, new: PersistentVolume) -> None:
+    refused = f'PersistentVolume "{old.name}" is invalid: spec'
+    if _without(old.spec, _NOT_THE_SOURCE) != _without(new.spec, _NOT_THE_SOURCE):
+        raise Invalid(
+            f"{refused}.persistentvolumesource: Forbidden: spec.persistentvolumesource is "
+            "immutable after creation"
+        )
+    if old.spec.get("volumeMode") != new.spec.get("volumeMode"):
+        raise Invalid(f"{refused}.volumeMode: Invalid value: field is immutable")
+    if old.spec.get("nodeAffinity") and old.spec["nodeAffinity"] != new.spec.get("nodeAffinity"):
+        raise Invalid(f"{refused}.nodeAffinity: Invalid value: field is immutable")
+
+
+def _without(spec: Mapping[str, Any], names: frozenset[str] | set[str]) -> dict[str, Any]:
+    return {name: value for name, value in spec.items() if name not in names}
