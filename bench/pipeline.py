@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from websockets.asyncio.client import connect
 
-from bench.servers import Servers, servers, store_run
+from bench.servers import Servers, origin_of, servers, store_run
 from bench.table import Row
 from kscope.sim.generate import synthetic
 from kscope.sim.units import MILLISECOND
@@ -37,7 +37,9 @@ class Watcher:
 
     async def watch(self, address: str) -> None:
         """Until all the wanted pods were bound. Raises TimeoutError."""
-        async with asyncio.timeout(PATIENCE_S), connect(address, max_size=None) as socket:
+        async with asyncio.timeout(PATIENCE_S), connect(
+            address, max_size=None, origin=origin_of(address)
+        ) as socket:
             while len(self.bound) < self.wanted:
                 text = await socket.recv()
                 self._take(orjson.loads(text), len(text))

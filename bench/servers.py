@@ -99,6 +99,11 @@ def _migrate() -> None:
     call_command("migrate", verbosity=0)
 
 
+def origin_of(address: str) -> Any:
+    """The Origin header that a browser would send to *address*."""
+    return "http://" + address.split("/")[2]
+
+
 def store_run(scenario: Any, *, play: bool = False) -> Any:
     """A run of *scenario* at full speed, as a user would have made it."""
     from kscope.runs.models import Run, Scenario

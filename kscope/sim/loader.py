@@ -169,7 +169,11 @@ class _Loader:
         if result.problems:
             return LoadResult(problems=result.problems)
         if not result.objects and result.scenario is None:
-            return LoadResult(problems=[Problem(file="", message="no objects were found")])
+            aside = ", ".join(f"{count} {kind}" for kind, count in result.aside_counts.items())
+            message = "nothing that takes part in scheduling was found"
+            message += f", only {aside}" if aside else ""
+            files = ", ".join(dict.fromkeys(one.origin.file for one in result.kept_aside))
+            return LoadResult(problems=[Problem(file=files, message=message)])
         for kind, count in result.aside_counts.items():
             result.warnings.append(f"{count} {kind} kept aside: it takes no part in scheduling")
         return result

@@ -170,7 +170,8 @@ class SchedulingAlgorithm:
 
     def choose_host(self, scores: Scores) -> tuple[int, IntArray]:
         """One of the rows with the highest total, and all of them. Upstream: selectHost()."""
-        tied = scores.rows[scores.total == scores.total.max()]
+        # In order of rows, so that a draw does not depend on the order of the search.
+        tied = np.sort(scores.rows[scores.total == scores.total.max()])
         return self._pick(tied), tied
 
     def _pick(self, tied: IntArray) -> int:
@@ -178,8 +179,7 @@ class SchedulingAlgorithm:
             return int(tied[0])
         if self._ties is None:
             return int(tied[np.argmin(self.table.name_rank[tied])])
-        # In order of rows, so that it does not matter in which order they were found.
-        return int(np.sort(tied)[self._ties.below(len(tied))])
+        return int(tied[self._ties.below(len(tied))])
 
     # -- failures --------------------------------------------------------------------------------
 

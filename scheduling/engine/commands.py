@@ -192,7 +192,7 @@ class CommandExecutor:
 
 def _parsed(manifest: Manifest | None) -> ApiObject:
     raw = manifest or {}
-    metadata = raw.get("metadata")
+    metadata: Any = raw.get("metadata")
     if not raw.get("kind") or not isinstance(metadata, dict) or not metadata.get("name"):
         raise Invalid("a manifest needs kind and metadata.name")
     return from_manifest(raw)

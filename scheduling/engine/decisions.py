@@ -66,7 +66,7 @@ class Decisions:
             self.attempts.append(self._gated(pod, gates))
             return
         for number in range(1, _MAX_ATTEMPTS):
-            result = self.algorithm.schedule(pod)
+            result = self.algorithm.schedule(pod, explain=self.evidence)
             preemption = self.algorithm.preempt(result)
             self.attempts.append(self._attempt(result, number))
             if result.result == SCHEDULED:

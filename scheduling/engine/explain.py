@@ -23,7 +23,7 @@ from scheduling.engine.runtime import Search
 Evidence = dict[str, Any]
 
 # For a sentence about thousands of nodes, this many of each kind of refusal are looked at.
-_ROWS_PER_KIND = 40
+_ROWS_PER_KIND = 20
 
 
 @dataclass(frozen=True, slots=True)

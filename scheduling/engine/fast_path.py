@@ -298,7 +298,10 @@ class FastPath:
         total = kept.masked[feasible]
         if not simple:
             total = self._add_rest(state, kept, feasible, total)
-        return FastChoice(feasible[total == total.max()], len(feasible), evaluated)
+        tied = feasible[total == total.max()]
+        if wanted < len(order) or len(order) < len(self._table):
+            tied.sort()
+        return FastChoice(tied, len(feasible), evaluated)
 
     def _has_global_scores(self, state: CycleState) -> bool:
         """Whether any global score might differ; asked cheaply, answered for sure later."""

@@ -32,6 +32,7 @@ TERMINATING = "not eligible due to a terminating pod on the nominated node."
 _MANY_ROWS = 32
 # And above this many candidates, only the chosen one is written out.
 _MANY_CANDIDATES = 200
+_FEW_NAMES = 10
 # Upstream: DefaultPreemptionArgs.
 _MIN_CANDIDATES = 100
 _CANDIDATE_PERCENTAGE = 10
@@ -158,16 +159,20 @@ class Evaluator:
     def _as_columns(self, search: Search, rows: IntArray, wanted: int, outcome: Preemption) -> None:
         columns = self._columns
         columns.refresh()
-        runs = columns.dry_run(search.state.pod, rows)
+        # Usually the first nodes give as many candidates as are wanted.
+        runs = columns.dry_run(search.state.pod, rows[:wanted])
+        if len(rows) > wanted and not runs.fits.all():
+            runs = columns.dry_run(search.state.pod, rows)
         found = np.flatnonzero(runs.fits)
         if len(found) == 0:
             self._note_failures(search, runs, outcome)
             return
-        kept = np.zeros(len(rows), np.bool_)
+        kept = np.zeros(len(runs.rows), np.bool_)
         kept[found[:wanted]] = True
         left = kept
+        shown = _MANY_CANDIDATES if len(found) <= _MANY_CANDIDATES else _FEW_NAMES
         for name, left in columns.cheapest(runs, kept):
-            nodes = [self._table.name(row) for row in runs.rows[left][:_MANY_CANDIDATES].tolist()]
+            nodes = [self._table.name(row) for row in runs.rows[left][:shown].tolist()]
             outcome.rungs.append((name, sorted(nodes)))
         last = np.flatnonzero(left)
         best = int(last[np.argmin(self._table.name_rank[runs.rows[last]])])

@@ -143,7 +143,8 @@ CLASSIC = Profile(
     is_classic=True,
 )
 
-# v1.11 asks in the same order but for volumes, which come before the pressure of the node.
+# v1.11 asks in the same order; that its volumes are bound by a worker that sends the pod round
+# again is the scheduler's affair.
 OLDEST = replace(CLASSIC, version=V1_11)
 
 PROFILES: Mapping[str, Profile] = {V1_34: MODERN, V1_16: CLASSIC, V1_11: OLDEST}

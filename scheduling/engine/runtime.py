@@ -134,17 +134,18 @@ class Framework:
         self.local_names = frozenset(p.name for p in everything if p.is_local)
         self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
         self.static_names = frozenset(p.name for p in everything if p.is_static)
+        # The plugin that knows what has to be bound, if the profile has one.
+        self.volume_binding: VolumePlanner | None = next(
+            (plugin for plugin in plugins.filter if isinstance(plugin, VolumePlanner)), None
+        )
+        self._normalizers: dict[str, NormalizeScorePlugin] = {
+            plugin.name: plugin
+            for plugin, _ in plugins.score
+            if isinstance(plugin, NormalizeScorePlugin)
+        }
         self._extensions: list[PreFilterExtensions] = [
             plugin for plugin in plugins.filter if isinstance(plugin, PreFilterExtensions)
         ]
-
-    @property
-    def volume_binding(self) -> VolumePlanner | None:
-        """The plugin that knows what has to be bound, if the profile has one."""
-        for plugin in self.plugins.filter:
-            if isinstance(plugin, VolumePlanner):
-                return plugin
-        return None
 
     # -- filters ---------------------------------------------------------------------------------
 
@@ -297,9 +298,8 @@ class Framework:
             if plugin.name in state.skip_score:
                 continue
             raw = plugin.score(state, rows)
-            normalized = raw
-            if isinstance(plugin, NormalizeScorePlugin):
-                normalized = plugin.normalize(state, rows, raw)
+            normalizer = self._normalizers.get(plugin.name)
+            normalized = raw if normalizer is None else normalizer.normalize(state, rows, raw)
             scored.append(PluginScore(plugin.name, weight, raw, normalized))
             total = total + normalized * weight
         return Scores(rows, scored, total)

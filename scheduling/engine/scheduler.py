@@ -630,7 +630,12 @@ class Scheduler:
     # Telling
 
     def _show_pod(self, key: str, **attributes: Any) -> None:
-        """Let the next event carry these attributes of the pod; None removes one."""
+        """Let the next event carry these attributes of the pod; None removes one.
+
+        A pod that is gone, though no watch has told so yet, is not brought back to the pages.
+        """
+        if self._store.find("Pod", key) is None:
+            return
         entity = f"pod/{key}"
         shown = self._changes.get(entity)
         if shown is None:

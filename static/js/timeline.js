@@ -35,7 +35,8 @@ async function load(cursor) {
     }
     for (const event of answer.events) body.append(row(event));
     shown += answer.events.length;
-    next = answer.next === null ? null : answer.events.at(-1)?.seq ?? null;
+    // A page that is not full is the last one of a run that stands still.
+    next = answer.events.length < PAGE ? null : answer.events.at(-1).seq;
     more.hidden = next === null;
     note.textContent = shown === 0 ? "No event matches." : `${count(shown)} shown`;
     document.querySelector("#extent").textContent = answer.highest ? `${count(answer.highest)} events in all` : "";

@@ -5,6 +5,7 @@ Upstream: pkg/controller/volume/persistentvolume/framework_test.go and testing/t
 
 import re
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 from kscope.sim.errors import AlreadyExists, ApiError, Conflict, NotFound, SimError
@@ -487,10 +488,8 @@ class Harness:
                     self.controller.volumes.put(changed)
                 elif isinstance(changed, PersistentVolumeClaim):
                     self.controller.claims[changed.key] = changed
-                try:
+                with suppress(VersionError):
                     self.sync(changed, changed.resource_version)
-                except VersionError:
-                    pass
             elif first_sync or self.api.changes:
                 first_sync = False
                 self.trace.append({"step": "periodicSyncOfAll"})

@@ -1,11 +1,13 @@
 """The decisions by kept columns are those of the full path."""
 
+import pickle
 import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kscope.sim.rng import Stream
 from scheduling.engine.algorithm import SCHEDULED, SchedulingAlgorithm
 from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
@@ -173,3 +175,30 @@ def _disturb(
         placed[:] = [one for one in placed if one[0] != row]
         for algorithm in both:
             algorithm.table.remove_node(gone)
+
+
+def test_the_algorithm_goes_on_after_a_checkpoint_as_if_nothing_had_been() -> None:
+    draw = random.Random(3)
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle(), ties=Stream(5))
+    for number in range(30):
+        algorithm.table.add_node(_node(draw, number))
+    templates = [
+        {"app": "a", "cpu": "100m", "memory": "", "spec": _spec(draw, "a")} for _ in range(6)
+    ]
+    pods = [
+        PodInfo(_pod(draw, templates, number), algorithm.profile.resource_rules)
+        for number in range(60)
+    ]
+    _place_all(algorithm, pods[:30])
+    restored: SchedulingAlgorithm = pickle.loads(pickle.dumps(algorithm))
+    assert _place_all(restored, pods[30:]) == _place_all(algorithm, pods[30:])
+
+
+def _place_all(algorithm: SchedulingAlgorithm, pods: list[PodInfo]) -> list[str | None]:
+    nodes: list[str | None] = []
+    for pod in pods:
+        result = algorithm.schedule(pod, explain=False)
+        nodes.append(result.node)
+        if result.node is not None:
+            algorithm.table.add_pod(result.row, pod.assigned_to(result.node))
+    return nodes

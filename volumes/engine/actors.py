@@ -12,7 +12,7 @@ from volumes.engine.attach_detach import AttachDetachController, CsiAttacher
 from volumes.engine.expansion import CONTROLLER as EXPAND_CONTROLLER
 from volumes.engine.expansion import RESIZER, ExpandController, ExternalResizers
 from volumes.engine.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
-from volumes.engine.external_provisioner import ExternalProvisioners
+from volumes.engine.external_provisioner import DriverFaults, ExternalProvisioners
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
 from volumes.engine.kubernetes_events import SpamFilter
 from volumes.engine.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
@@ -68,6 +68,7 @@ class VolumeActors:
         recorder: Recorder,
         latencies: Latencies,
         profile: str,
+        faults: DriverFaults | None = None,
     ) -> None:
         watch = latencies.draw("watch")
         listers = InformerListers(store, watch)
@@ -83,13 +84,16 @@ class VolumeActors:
         )
         listers.volume_informer.on_event(self.pv_controller.on_volume_event)
         listers.claim_informer.on_event(self.pv_controller.on_claim_event)
-        self.pv_controller.start(_RESYNC)
+        # Its caches are filled once the informers have heard of everything, before its workers begin;
+        # else a claim would be Lost whose volume is only next in the queue.
+        loop.call_after(watch, self.pv_controller.start, _RESYNC - watch)
         self.provisioners = ExternalProvisioners(
             loop,
             store,
             listers,
             RecordedEvents(recorder, EXTERNAL_PROVISIONER),
             latencies,
+            faults=faults,
             watch_latency=watch,
         )
         self.expand_controller = ExpandController(
@@ -102,6 +106,7 @@ class VolumeActors:
             RecordedEvents(recorder, RESIZER),
             RecordedEvents(recorder, KUBELET),
             latencies,
+            faults.absent if faults else (),
         )
         self.claim_protection = ClaimProtection(loop, store, listers)
         self.volume_protection = VolumeProtection(loop, store, listers)

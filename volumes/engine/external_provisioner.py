@@ -115,9 +115,12 @@ class ExternalProvisioners:
         claim = event.new
         if event.type == "DELETED":
             self._failures.pop(claim.id, None)
-        elif isinstance(claim, PersistentVolumeClaim) and not claim.volume_name:
-            if _provisioner_of(claim):
-                self._claims.add(claim.key)
+        elif (
+            isinstance(claim, PersistentVolumeClaim)
+            and not claim.volume_name
+            and _provisioner_of(claim)
+        ):
+            self._claims.add(claim.key)
 
     def _on_volume(self, event: WatchEvent) -> None:
         volume = event.new

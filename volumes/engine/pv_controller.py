@@ -94,6 +94,7 @@ class PersistentVolumeController(VolumeWriter):
         self.operations = OperationRunner(loop)
         self.claim_queue: KeyQueue = claim_queue or WorkQueue(loop, self.work_claim)
         self.volume_queue: KeyQueue = volume_queue or WorkQueue(loop, self.work_volume)
+        # Object id → why its latest sync was abandoned.
         self.last_error: dict[str, str] = {}
         self._resync_at = -1
         self._resync_armed = False
@@ -226,6 +227,8 @@ class PersistentVolumeController(VolumeWriter):
         except SimError as error:
             # A conflict is an everyday thing; whatever it was, a later sync goes on from here.
             self.last_error[volume.id] = str(error)
+        else:
+            self.last_error.pop(volume.id, None)
 
     def update_claim(self, claim: PersistentVolumeClaim) -> None:
         """Take a claim from the informer and sync it, unless a newer one is known."""
@@ -235,6 +238,8 @@ class PersistentVolumeController(VolumeWriter):
             self.sync_claim(claim)
         except SimError as error:
             self.last_error[claim.id] = str(error)
+        else:
+            self.last_error.pop(claim.id, None)
 
     def delete_volume(self, volume: PersistentVolume) -> None:
         """Forget a deleted volume, and have the claim that it was bound to looked at."""

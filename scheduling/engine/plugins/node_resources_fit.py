@@ -21,7 +21,6 @@ from scheduling.engine.framework import (
 )
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.node_table import CPU, MEMORY, NodeTable
-from scheduling.engine.pod_info import PodInfo
 
 LEAST_ALLOCATED = "LeastAllocated"
 MOST_ALLOCATED = "MostAllocated"
@@ -48,6 +47,7 @@ class NodeResourcesFit(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
+        self._known: dict[int, list[tuple[int, int]]] = {}
         self._ignored: tuple[str, ...] = tuple(arguments.get("ignoredResources") or ())
         self._ignored_groups: tuple[str, ...] = tuple(arguments.get("ignoredResourceGroups") or ())
         strategy: Mapping[str, Any] = arguments.get("scoringStrategy") or {}
@@ -67,17 +67,23 @@ class NodeResourcesFit(Plugin):
         """Which resources do not suffice."""
         table = self._table
         codes = (table.pod_count[rows] + 1 > table.allowed_pods[rows]).astype(np.int64)
-        for bit, (column, amount) in enumerate(self._wanted(state.pod), 1):
+        for bit, (column, amount) in enumerate(self._wanted(state), 1):
             allocatable = table.allocatable[column][rows]
             codes |= (amount > allocatable - table.requested[column][rows]).astype(np.int64) << bit
             codes |= np.where(amount > allocatable, _UNRESOLVABLE, 0)
         return codes
 
-    def _wanted(self, pod: PodInfo) -> list[tuple[int, int]]:
-        wanted = self._table.amounts(pod.resources.fit)
-        if not self._ignored and not self._ignored_groups:
-            return wanted
-        return [pair for pair in wanted if not self._is_ignored(pair[0])]
+    def _wanted(self, state: CycleState) -> list[tuple[int, int]]:
+        """(column, amount) of what the pod asks for; the same for every pod of a template."""
+        number = state.template.number
+        wanted = self._known.get(number)
+        if wanted is None:
+            wanted = self._known[number] = [
+                pair
+                for pair in self._table.amounts(state.pod.resources.fit)
+                if not self._is_ignored(pair[0])
+            ]
+        return wanted
 
     def _is_ignored(self, column: int) -> bool:
         name = self._table.resource_names[column]
@@ -89,7 +95,7 @@ class NodeResourcesFit(Plugin):
         """`filter` without the reasons."""
         table = self._table
         fits = table.pod_count.take(rows) < table.allowed_pods.take(rows)
-        for column, amount in self._wanted(state.pod):
+        for column, amount in self._wanted(state):
             free = table.allocatable[column].take(rows) - table.requested[column].take(rows)
             fits &= free >= amount
         return fits
@@ -102,13 +108,13 @@ class NodeResourcesFit(Plugin):
         allocatable, requested = table.allocatable, table.requested
         return all(
             amount <= allocatable.item(column, row) - requested.item(column, row)
-            for column, amount in self._wanted(state.pod)
+            for column, amount in self._wanted(state)
         )
 
     def explain(self, state: CycleState, code: int) -> Status:
         """One reason per missing resource."""
         reasons: list[str] = ["Too many pods"] if code & _TOO_MANY_PODS else []
-        for bit, (column, _) in enumerate(self._wanted(state.pod), 1):
+        for bit, (column, _) in enumerate(self._wanted(state), 1):
             if code >> bit & 1:
                 reasons.append(f"Insufficient {self._table.resource_names[column]}")
         verdict = Code.UNRESOLVABLE if code & _UNRESOLVABLE else Code.UNSCHEDULABLE
@@ -116,7 +122,7 @@ class NodeResourcesFit(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """For each missing resource: asked, used, allocatable, and how much is short."""
-        wanted = [pair for bit, pair in enumerate(self._wanted(state.pod), 1) if code >> bit & 1]
+        wanted = [pair for bit, pair in enumerate(self._wanted(state), 1) if code >> bit & 1]
         return shortage(self._table, row, wanted, too_many_pods=bool(code & _TOO_MANY_PODS))
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:

@@ -9,6 +9,7 @@ import {RunStream} from "./run_stream.js";
 
 const HISTOGRAM_MS = 1500;
 const SCRUB_MS = 60;
+const SETTLE_MS = 600;
 const SPEED = {"1": 1, "10": 10, "100": 100, max: Infinity};
 const REPLAYED_PER_FRAME = 400;
 const MOST_SEARCHED = 2000;
@@ -314,6 +315,15 @@ export class Board {
       const run = await this.api.post("transport/", body);
       this.run.value = {...this.run.value, ...run};
       this.notice.value = "";
+    });
+    // A run with nothing left to do may be over again before the stream had anything to tell.
+    clearTimeout(this.settleTimer);
+    this.settleTimer = setTimeout(() => this.#settle(), SETTLE_MS);
+  }
+
+  async #settle() {
+    await this.#guard(async () => {
+      this.run.value = {...this.run.value, ...await this.api.get("")};
     });
   }
 

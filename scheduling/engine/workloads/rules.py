@@ -1,0 +1,41 @@
+"""Where the controllers of one Kubernetes version differ from those of another, as data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadRules:
+    """The few rules that differ between versions.
+
+    `node_lifecycle`: nodes are tainted by condition and pods evicted by taint (both alpha in 1.11).
+    `taints_new_nodes`: a node created during the run arrives not ready, as the kubelet registers
+    it, and the controller introduces it (labels, RegisteredNode). `disruption_conditions`: evicted
+    pods say so in condition DisruptionTarget, budgets in DisruptionAllowed. `scaled_from`:
+    ScalingReplicaSet tells the old size too. `log_scale_down`: pods of about the same age are told
+    apart by uid. `pod_index`: pods of a StatefulSet carry their ordinal as a label.
+    `job_waits_first`: the first retry of a failed job's pod backs off too.
+    """
+
+    node_lifecycle: bool = True
+    taints_new_nodes: bool = False
+    disruption_conditions: bool = False
+    scaled_from: bool = False
+    log_scale_down: bool = False
+    pod_index: bool = False
+    job_waits_first: bool = False
+
+
+WORKLOAD_RULES: Final[Mapping[str, WorkloadRules]] = {
+    "v1.11": WorkloadRules(node_lifecycle=False),
+    "v1.16": WorkloadRules(),
+    "v1.20": WorkloadRules(taints_new_nodes=True),
+    "v1.34": WorkloadRules(
+        disruption_conditions=True,
+        scaled_from=True,
+        log_scale_down=True,
+        pod_index=True,
+        job_waits_first=True,
+    ),
+}

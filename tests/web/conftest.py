@@ -1,0 +1,78 @@
+"""Runs in the test database, driven in this process instead of by a worker."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kscope.runs import runner, services
+from kscope.runs.engine import wiring
+from kscope.runs.models import Run, Scenario
+from kscope.sim.loader import load_files
+
+CLUSTER = """
+apiVersion: kscope.dev/v1
+kind: Scenario
+metadata: {name: small}
+spec:
+  title: Small
+  question: Who waits?
+  duration: 60s
+  steps:
+  - at: 2s
+    create: {apiVersion: v1, kind: Pod, metadata: {name: late}, spec: {containers: [{name: c, image: app:1}]}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1, labels: {topology.kubernetes.io/zone: za}}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2, labels: {topology.kubernetes.io/zone: zb}}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "10"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: c, image: app:1, resources: {requests: {cpu: 500m}}}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: giant}
+spec: {containers: [{name: c, image: app:1, resources: {requests: {cpu: "3"}}}]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody but the test drives runs, and a driver does not linger."""
+    monkeypatch.setattr(wiring, "enqueue", None)
+    monkeypatch.setattr(runner, "LINGER_SECONDS", 0.0)
+
+
+@pytest.fixture
+def scenario(transactional_db: Any) -> Scenario:
+    """Two nodes, a pod that fits, one that does not, and one that comes at two seconds."""
+    return services.scenario_store(
+        name="small", result=load_files([("small.yaml", CLUSTER.encode())])
+    )
+
+
+@pytest.fixture
+def start(scenario: Scenario) -> Callable[..., Run]:
+    """Make a run of the small scenario."""
+
+    def _start(**options: Any) -> Run:
+        return services.run_create(scenario=scenario, **options)
+
+    return _start
+
+
+@pytest.fixture
+def driven(start: Callable[..., Run]) -> Run:
+    """A run of the small scenario, played to its end."""
+    run = start(play=True, speed="max")
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    return run

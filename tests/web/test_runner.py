@@ -1,0 +1,192 @@
+"""The runner: slices, steps, commands, leases and what a crash leaves."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from django.db import connection
+
+from kscope.runs import runner, services, slices
+from kscope.runs.checkpoints import checkpoint_view
+from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
+from kscope.runs.selectors import run_state_at
+from kscope.sim.generate import synthetic
+from kscope.sim.view import State, fold
+from scheduling.models import Node, Pod, SchedulingAttempt
+from scheduling.services import cluster_create
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def seqs(run: Run) -> list[int]:
+    return list(RunEvent.objects.filter(run=run).order_by("seq").values_list("seq", flat=True))
+
+
+def test_a_run_played_to_its_end_is_finished_and_whole(driven: Run) -> None:
+    assert driven.status == Run.Status.FINISHED
+    assert seqs(driven) == list(range(1, driven.head_seq + 1))
+
+
+def test_the_rows_of_objects_show_what_became_of_them(driven: Run) -> None:
+    assert Pod.objects.get(run=driven, key="default/web").phase == "Running"
+    assert Pod.objects.get(run=driven, key="default/giant").node_name == ""
+    assert set(Node.objects.filter(run=driven).values_list("zone", flat=True)) == {"za", "zb"}
+
+
+def test_attempts_are_kept_with_their_evidence(driven: Run) -> None:
+    attempt = SchedulingAttempt.objects.filter(run=driven, pod="default/giant").first()
+    assert attempt is not None
+    assert attempt.result == "unschedulable"
+    assert attempt.evidence
+
+
+def test_the_history_is_the_same_as_without_a_database(driven: Run) -> None:
+    cluster = cluster_create(driven)
+    cluster.advance(60 * 10**9)
+    cluster.take()
+    assert driven.head_digest == cluster.digest()
+
+
+def test_a_paused_run_takes_one_step_when_asked(start: Callable[..., Run]) -> None:
+    run = start()
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    before = run.head_seq
+    services.run_transport(run=run, action="step", unit="event")
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert run.head_seq > before
+    assert run.status == Run.Status.PAUSED
+    assert run.steps_wanted == 0
+
+
+def test_a_step_of_a_cycle_ends_with_one_more_attempt(start: Callable[..., Run]) -> None:
+    run = start()
+    services.run_transport(run=run, action="step", unit="cycle")
+    runner.run_drive(run.pk)
+    assert SchedulingAttempt.objects.filter(run=run).count() == 1
+
+
+def test_a_command_is_applied_even_while_paused(start: Callable[..., Run]) -> None:
+    run = start()
+    command = services.command_submit(run=run, body={"verb": "cordon", "object": "node/n1"})
+    runner.run_drive(run.pk)
+    command.refresh_from_db()
+    assert command.status == Command.Status.APPLIED
+    assert RunEvent.objects.get(run=run, seq=command.outcome_seq).kind == "NodeCordoned"
+    assert Node.objects.get(run=run, key="n1").unschedulable
+
+
+def test_a_refused_command_says_why(start: Callable[..., Run]) -> None:
+    run = start()
+    command = services.command_submit(run=run, body={"verb": "delete", "object": "node/nobody"})
+    runner.run_drive(run.pk)
+    command.refresh_from_db()
+    assert command.status == Command.Status.REJECTED
+    assert command.reason == 'NotFound: Node "nobody" not found'
+
+
+def test_who_lost_the_lease_writes_nothing(start: Callable[..., Run]) -> None:
+    run = start()
+    epoch = slices.lease_take(run.pk, "first")
+    assert epoch is not None
+    driver = runner.Driver(run.pk, epoch)
+    Run.objects.filter(pk=run.pk).update(lease_until=None)
+    assert slices.lease_take(run.pk, "second") == epoch + 1
+    head = Run.objects.get(pk=run.pk).head_seq
+    driver.engine.advance(10**10)
+    with pytest.raises(slices.LostLease):
+        driver._commit()
+    assert Run.objects.get(pk=run.pk).head_seq == head == len(seqs(run))
+
+
+def test_a_second_driver_leaves_an_owned_run_alone(start: Callable[..., Run]) -> None:
+    run = start(play=True, speed="max")
+    assert slices.lease_take(run.pk, "owner")
+    runner.run_drive(run.pk)
+    assert Run.objects.get(pk=run.pk).head_seq == 0
+
+
+def test_the_state_at_any_seq_is_the_fold_of_the_events_before(driven: Run) -> None:
+    state: State = {}
+    for event in RunEvent.objects.filter(run=driven).order_by("seq"):
+        fold(state, event.changes or {})
+        if event.seq % 7 == 0 or event.seq == driven.head_seq:
+            assert run_state_at(driven, seq=event.seq).state == state
+
+
+def test_a_checkpoint_holds_the_state_of_its_seq(driven: Run) -> None:
+    for checkpoint in Checkpoint.objects.filter(run=driven):
+        assert checkpoint_view(checkpoint) == run_state_at(driven, seq=checkpoint.seq).state
+
+
+def test_two_runs_of_one_scenario_and_seed_have_one_digest(start: Callable[..., Run]) -> None:
+    runs = [start(play=True, speed="max") for _ in range(2)]
+    for run in runs:
+        runner.run_drive(run.pk)
+        run.refresh_from_db()
+    assert runs[0].head_digest == runs[1].head_digest
+
+
+DRIVE = """
+import sys
+from django.conf import settings
+settings.DATABASES["default"]["NAME"] = sys.argv[1]
+import django
+django.setup()
+from kscope.runs import runner
+runner.SLICE_SECONDS, runner.CHUNK = 0.002, int(sys.argv[3])
+runner.CHECKPOINT_EVENTS, runner.CHECKPOINT_SHARE, runner.LINGER_SECONDS = 300, 0, 0
+print("go", flush=True)
+runner.run_drive(int(sys.argv[2]))
+"""
+
+
+def drive_and_kill(run: Run, chance: Random) -> bool:
+    """Drive the run in a process of its own and kill -9 it at some moment; whether it was hit."""
+    database = connection.settings_dict["NAME"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRIVE, database, str(run.pk), str(chance.randint(1, 40))],
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "kscope.settings",
+            "PYTHONHASHSEED": str(chance.randint(0, 1)),
+        },
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout
+    process.stdout.readline()
+    time.sleep(chance.random() * 0.25)
+    hit = process.poll() is None
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    # What five seconds would do.
+    Run.objects.filter(pk=run.pk).update(lease_until=None)
+    return hit
+
+
+@pytest.mark.slow
+def test_a_worker_killed_at_twenty_moments_leaves_no_gap_and_the_same_digest() -> None:
+    scenario = Scenario.objects.create(
+        name="crowd", digest="crowd", document=synthetic(nodes=60, pods=900, seed=3).to_dict()
+    )
+    run = services.run_create(scenario=scenario, play=True, speed="max")
+    chance = Random(20)
+    hits = 0
+    while hits < 20 and Run.objects.get(pk=run.pk).status == Run.Status.PLAYING:
+        hits += drive_and_kill(run, chance)
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert run.status == Run.Status.FINISHED
+    assert hits >= 15
+    assert seqs(run) == list(range(1, run.head_seq + 1))
+    cluster = cluster_create(run)
+    while (due := cluster.next_at) is not None:
+        cluster.advance(due)
+    cluster.take()
+    assert run.head_digest == cluster.digest()
