@@ -58,7 +58,7 @@ def _decide(*, evidence: bool, every: int = 1) -> tuple[int, float]:
         found.update(decide(objects, PROFILES["v1.34"], ties=ties, evidence=evidence))
 
     took = seconds(work)
-    return sum(bool(node) for node in found["final"]["placements"].values()), took
+    return sum(bool(node) for node in found["final"]["pods"].values()), took
 
 
 def nodes() -> list[Manifest]:

@@ -458,7 +458,7 @@ def _check_depth(value: Any, limits: Limits) -> None:
     depth = 0
     while level:
         depth += 1
-        if depth > limits.depth + 1:
+        if depth > limits.depth:
             raise DocumentError(f"nested more than {limits.depth} levels deep", document=1)
         level = [child for node in level for child in _children(node)]
 

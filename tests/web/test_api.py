@@ -1,0 +1,176 @@
+"""The REST API: runs, transport, state, events and their exports, commands, errors."""
+
+import csv
+import io
+import json
+import threading
+from typing import Any
+
+import pytest
+from django.test import AsyncClient, Client
+
+from kscope.runs import runner
+from kscope.runs.models import Run, RunEvent, Scenario
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def post(client: Client, path: str, body: Any) -> Any:
+    return client.post(path, json.dumps(body), content_type="application/json")
+
+
+async def exported(path: str) -> bytes:
+    response = await AsyncClient().get(path)
+    assert response.status_code == 200
+    return b"".join([part async for part in response.streaming_content])
+
+
+def test_a_run_is_made_of_a_scenario(client: Client, scenario: Scenario) -> None:
+    answer = post(client, "/api/runs/", {"scenario": scenario.pk, "seed": 5, "profile": "v1.16"})
+    assert answer.status_code == 201
+    assert (answer.json()["seed"], answer.json()["profile"]) == (5, "v1.16")
+    assert client.get("/api/runs/").json()["runs"][0]["id"] == answer.json()["id"]
+
+
+def test_an_unknown_profile_is_refused_in_words(client: Client, scenario: Scenario) -> None:
+    answer = post(client, "/api/runs/", {"scenario": scenario.pk, "profile": "v9"})
+    assert answer.status_code == 400
+    assert "v1.34" in answer.json()["message"]
+
+
+def test_the_transport_plays_and_pauses(client: Client, scenario: Scenario) -> None:
+    run = post(client, "/api/runs/", {"scenario": scenario.pk}).json()
+    path = f"/api/runs/{run['id']}/transport/"
+    played = post(client, path, {"action": "play", "speed": "100"}).json()
+    assert (played["status"], played["speed"]) == ("playing", "100")
+    assert post(client, path, {"action": "pause"}).json()["status"] == "paused"
+    assert post(client, path, {"action": "fly"}).status_code == 400
+
+
+def test_the_state_at_a_moment_is_that_after_its_newest_event(client: Client, driven: Run) -> None:
+    at = client.get(f"/api/runs/{driven.pk}/state/?at=1500000000").json()
+    seq = RunEvent.objects.filter(run=driven, at__lte=1_500_000_000).order_by("-seq")[0].seq
+    assert at["seq"] == seq
+    assert "pod/default/late" not in at["state"]
+    head = client.get(f"/api/runs/{driven.pk}/state/").json()
+    assert head["state"]["pod/default/late"]["phase"] == "Running"
+    assert head["events"][-1]["seq"] == driven.head_seq
+
+
+def test_a_state_that_does_not_exist_yet_is_not_found(client: Client, driven: Run) -> None:
+    answer = client.get(f"/api/runs/{driven.pk}/state/?seq={driven.head_seq + 1}")
+    assert answer.status_code == 404
+    assert answer.json()["head"] == driven.head_seq
+
+
+def test_pages_of_events_join_without_gap_or_repetition(client: Client, driven: Run) -> None:
+    seen: list[int] = []
+    after: int | None = 0
+    while after is not None:
+        page = client.get(f"/api/runs/{driven.pk}/events/?limit=7&after={after}").json()
+        seen += [event["seq"] for event in page["events"]]
+        after = page["next"]
+    assert seen == list(range(1, driven.head_seq + 1))
+    assert (page["lowest"], page["highest"]) == (1, driven.head_seq)
+
+
+def test_events_are_filtered_by_kind_object_component_and_time(client: Client, driven: Run) -> None:
+    path = f"/api/runs/{driven.pk}/events/"
+    bound = client.get(f"{path}?kind=PodBound,PodRunning").json()["events"]
+    assert {event["kind"] for event in bound} == {"PodBound", "PodRunning"}
+    web = client.get(f"{path}?object=pod/default/web").json()["events"]
+    assert {event["object"] for event in web} == {"pod/default/web"}
+    nodes = client.get(f"{path}?object=node/").json()["events"]
+    assert {event["object"] for event in nodes} == {"node/n1", "node/n2"}
+    kubelet = client.get(f"{path}?component=kubelet").json()["events"]
+    assert {event["component"] for event in kubelet} == {"kubelet"}
+    late = client.get(f"{path}?from=2000000000").json()["events"]
+    assert min(event["at"] for event in late) >= 2_000_000_000
+    newest = client.get(f"{path}?order=desc&limit=1").json()["events"]
+    assert newest[0]["seq"] == driven.head_seq
+
+
+def test_a_filter_that_matches_nothing_gives_an_empty_list(client: Client, driven: Run) -> None:
+    assert client.get(f"/api/runs/{driven.pk}/events/?kind=Nothing").json()["events"] == []
+
+
+async def test_ndjson_holds_every_event_on_a_line(driven: Run) -> None:
+    lines = (await exported(f"/api/runs/{driven.pk}/events/?format=ndjson")).splitlines()
+    events = [json.loads(line) for line in lines]
+    assert [event["seq"] for event in events] == list(range(1, driven.head_seq + 1))
+    assert events[0]["changes"]["run"]["name"] == "small"
+
+
+async def test_csv_has_a_head_and_json_in_its_last_columns(driven: Run) -> None:
+    text = (await exported(f"/api/runs/{driven.pk}/events/?format=csv")).decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == driven.head_seq
+    assert json.loads(rows[0]["changes"])["run"]["name"] == "small"
+
+
+def test_an_unknown_format_is_refused(client: Client, driven: Run) -> None:
+    answer = client.get(f"/api/runs/{driven.pk}/events/?format=xml")
+    assert (answer.status_code, "ndjson" in answer.json()["message"]) == (400, True)
+
+
+def test_the_histogram_counts_every_event_once(client: Client, driven: Run) -> None:
+    histogram = client.get(f"/api/runs/{driven.pk}/histogram/?buckets=10").json()
+    assert len(histogram["counts"]) == 10
+    assert sum(histogram["counts"]) == driven.head_seq
+
+
+def test_an_attempt_tells_its_evidence(client: Client, driven: Run) -> None:
+    attempts = client.get(f"/api/runs/{driven.pk}/attempts/?pod=default/giant").json()
+    evidence = client.get(f"/api/runs/{driven.pk}/attempts/{attempts[-1]['id']}/").json()
+    assert evidence["verdicts"]["n1"]["plugin"] == "NodeResourcesFit"
+    assert evidence["verdicts"]["n1"]["short"] == 1000
+
+
+def test_evidence_that_was_not_kept_is_made_again(client: Client, driven: Run) -> None:
+    attempts = client.get(f"/api/runs/{driven.pk}/attempts/?pod=default/giant").json()
+    path = f"/api/runs/{driven.pk}/attempts/{attempts[-1]['id']}/"
+    kept = client.get(path).json()
+    from scheduling.models import SchedulingAttempt
+
+    SchedulingAttempt.objects.filter(pk=attempts[-1]["id"]).update(evidence=None)
+    assert client.get(path).json() == kept
+
+
+def test_a_command_answers_with_its_outcome(client: Client, driven: Run) -> None:
+    driving = threading.Timer(0.3, runner.run_drive, [driven.pk])
+    driving.start()
+    taint = {"key": "k", "value": "v", "effect": "NoSchedule"}
+    body = {"verb": "patch", "object": "node/n1", "patch": {"spec": {"taints": [taint]}}}
+    answer = post(client, f"/api/runs/{driven.pk}/commands/", body)
+    driving.join()
+    assert (answer.status_code, answer.json()["status"]) == (200, "applied")
+    event = RunEvent.objects.get(run=driven, seq=answer.json()["seq"])
+    assert (event.kind, event.changes["node/n1"]["taints"]) == ("NodeUpdated", [taint])
+
+
+def test_a_command_that_is_none_is_refused_at_once(client: Client, driven: Run) -> None:
+    answer = post(client, f"/api/runs/{driven.pk}/commands/", {"verb": "explode"})
+    assert answer.status_code == 400
+    assert "cordon" in answer.json()["message"]
+
+
+def test_an_object_is_given_back_with_fields_nobody_knows(client: Client, driven: Run) -> None:
+    manifest = client.get(f"/api/runs/{driven.pk}/objects/pod/default/web/").json()
+    assert manifest["spec"]["containers"][0]["image"] == "app:1"
+
+
+def test_the_schema_names_every_resource(client: Client) -> None:
+    text = client.get("/api/schema/").content.decode()
+    for path in ("/api/runs/", "/api/runs/{run_id}/events/", "/api/runs/{run_id}/commands/"):
+        assert path in text
+
+
+def test_a_run_that_is_not_there_answers_in_the_same_shape(client: Client) -> None:
+    answer = client.get("/api/runs/12345/")
+    assert answer.status_code == 404
+    assert "message" in answer.json()
+
+
+def test_a_form_on_a_foreign_page_cannot_command(client: Client, driven: Run) -> None:
+    answer = client.post(f"/api/runs/{driven.pk}/transport/", {"action": "play"})
+    assert answer.status_code == 415

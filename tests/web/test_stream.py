@@ -1,0 +1,161 @@
+"""The live stream: snapshots, contiguous frames, resuming, and readers that are slow."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.routing import URLRouter
+from channels.testing import WebsocketCommunicator
+
+from kscope.runs import runner, services, streaming
+from kscope.runs.models import Run, RunEvent, Scenario
+from kscope.runs.routing import websocket_urlpatterns
+from kscope.runs.selectors import run_state_at
+from kscope.sim.generate import synthetic
+from kscope.sim.view import State, fold
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@asynccontextmanager
+async def watching(run: Run, query: str = "") -> AsyncIterator[WebsocketCommunicator]:
+    socket = WebsocketCommunicator(URLRouter(websocket_urlpatterns), f"/ws/runs/{run.pk}/{query}")
+    connected, _ = await socket.connect(timeout=5)
+    assert connected
+    try:
+        yield socket
+    finally:
+        await socket.disconnect()
+
+
+async def message(socket: WebsocketCommunicator, kind: str = "") -> dict[str, Any]:
+    while True:
+        received = json.loads(await socket.receive_from(timeout=10))
+        if kind in ("", received["type"]):
+            return received
+
+
+async def seqs_until(socket: WebsocketCommunicator, last: int) -> list[int]:
+    """The seqs of every event received, up to *last*, read from frames with all their events."""
+    seen: list[int] = []
+    while not seen or seen[-1] < last:
+        frame = await message(socket, "frame")
+        assert [event["seq"] for event in frame["events"]] == list(
+            range(frame["first"], frame["last"] + 1)
+        )
+        seen += [event["seq"] for event in frame["events"]]
+    return seen
+
+
+@pytest.fixture
+def crowd(transactional_db: Any) -> Run:
+    """A run with some thousand events ahead of it."""
+    scenario = Scenario.objects.create(
+        name="crowd", digest="crowd", document=synthetic(nodes=20, pods=400, seed=1).to_dict()
+    )
+    return services.run_create(scenario=scenario, play=True, speed="max")
+
+
+async def test_a_newcomer_gets_the_state_as_it_is(driven: Run) -> None:
+    async with watching(driven) as socket:
+        snapshot = await message(socket, "snapshot")
+    instant = await sync_to_async(run_state_at)(driven, seq=driven.head_seq)
+    assert snapshot["seq"] == driven.head_seq
+    assert snapshot["state"] == instant.state
+    assert snapshot["run"]["status"] == "finished"
+
+
+async def test_frames_continue_the_snapshot_and_fold_to_the_same_state(crowd: Run) -> None:
+    async with watching(crowd) as socket:
+        snapshot = await message(socket, "snapshot")
+        state: State = snapshot["state"]
+        driving = asyncio.create_task(
+            sync_to_async(runner.run_drive, thread_sensitive=False)(crowd.pk)
+        )
+        last, status = snapshot["seq"], ""
+        while status != "finished" or last < head:
+            received = await message(socket)
+            if received["type"] == "run":
+                status, head = received["run"]["status"], received["run"]["head"]
+                continue
+            assert received["first"] == last + 1
+            assert len(received["events"]) + received["omitted"] == received["last"] - last
+            fold(state, received["changes"])
+            last = received["last"]
+        await driving
+    run = await Run.objects.aget(pk=crowd.pk)
+    assert state == (await sync_to_async(run_state_at)(run, seq=run.head_seq)).state
+
+
+async def test_a_client_cut_at_random_moments_sees_each_event_once(crowd: Run) -> None:
+    driving = asyncio.create_task(sync_to_async(runner.run_drive, thread_sensitive=False)(crowd.pk))
+    chance, seen = Random(4), [0]
+    head = None
+    while head is None or seen[-1] < head:
+        async with watching(crowd, f"?after={seen[-1]}&events=all") as socket:
+            for _ in range(chance.randint(1, 6)):
+                received = await message(socket)
+                if received["type"] == "frame":
+                    seen += [event["seq"] for event in received["events"]]
+                if received["type"] == "run" and received["run"]["status"] == "finished":
+                    head = received["run"]["head"]
+    await driving
+    assert seen == list(range(len(seen)))
+    assert await RunEvent.objects.filter(run=crowd).acount() == seen[-1]
+
+
+async def test_a_client_a_little_behind_continues_where_it_was(driven: Run) -> None:
+    async with watching(driven, "?after=5&events=all") as socket:
+        seen = await seqs_until(socket, driven.head_seq)
+    assert seen == list(range(6, driven.head_seq + 1))
+
+
+async def test_a_client_far_behind_gets_a_snapshot_instead(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kscope.runs.consumers.FAR_BEHIND", 10)
+    async with watching(driven, "?after=5") as socket:
+        snapshot = await message(socket)
+    assert (snapshot["type"], snapshot["seq"]) == ("snapshot", driven.head_seq)
+
+
+async def test_a_slow_reader_whose_frames_left_the_ring_catches_up_from_the_database(
+    crowd: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "RING", 2)
+    monkeypatch.setattr(streaming, "RANGE", 50)
+    async with watching(crowd, "?after=0&events=all") as socket:
+        await sync_to_async(runner.run_drive, thread_sensitive=False)(crowd.pk)
+        run = await Run.objects.aget(pk=crowd.pk)
+        assert await seqs_until(socket, run.head_seq) == list(range(1, run.head_seq + 1))
+
+
+async def test_a_run_that_does_not_exist_closes_the_socket(transactional_db: Any) -> None:
+    socket = WebsocketCommunicator(URLRouter(websocket_urlpatterns), "/ws/runs/999/")
+    await socket.connect()
+    closed = await socket.receive_output(timeout=5)
+    assert (closed["type"], closed["code"]) == ("websocket.close", 4404)
+
+
+async def test_the_hub_ends_with_its_last_watcher(driven: Run) -> None:
+    async with watching(driven) as socket:
+        await message(socket, "snapshot")
+        assert len(streaming.hubs._hubs) == 1
+    assert streaming.hubs._hubs == {}
+
+
+def test_a_pod_that_goes_and_comes_back_within_a_range_splits_the_frame() -> None:
+    row = (1, 5, "k", "pod/a", "c", None, "", None)
+    rows = [
+        (*row, '{"pod/a": null}'),
+        (2, *row[1:], '{"pod/a": {"phase": "Pending"}}'),
+        (3, *row[1:], '{"pod/a": {"node": "n"}}'),
+    ]
+    frames = streaming.frames_of(rows)
+    assert [(frame.first, frame.last) for frame in frames] == [(1, 1), (2, 3)]
+    assert frames[1].changes == {"pod/a": {"phase": "Pending", "node": "n"}}

@@ -1,0 +1,79 @@
+"""Uploads: what was understood, what is wrong and where, and that nothing is half saved."""
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from kscope.runs.models import Run, Scenario
+
+pytestmark = pytest.mark.django_db
+
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '2'}}\n"
+BAD = NODE.replace("'2'", "two")
+
+
+def upload(client: Client, *files: tuple[str, str], **fields: str) -> Any:
+    given = [SimpleUploadedFile(name, text.encode()) for name, text in files]
+    return client.post("/scenarios/upload/", {"files": given, **fields})
+
+
+def test_good_files_become_one_scenario(client: Client) -> None:
+    answer = upload(client, ("a.yaml", NODE), ("b.yaml", NODE.replace("n1", "n2")), name="mine")
+    assert answer.status_code == 200
+    scenario = Scenario.objects.get()
+    assert (scenario.name, scenario.summary) == ("mine", {"Node": 2})
+    assert "mine is ready" in answer.content.decode()
+
+
+def test_a_bad_quantity_is_told_with_file_line_and_field_and_nothing_is_saved(
+    client: Client,
+) -> None:
+    answer = upload(client, ("good.yaml", NODE.replace("n1", "n2")), ("bad.yaml", BAD))
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    for told in ("bad.yaml", "status.allocatable.cpu", "two", '<td class="right num">4</td>'):
+        assert told in page
+    assert not Scenario.objects.exists()
+    assert not Run.objects.exists()
+
+
+def test_too_much_is_refused_before_it_is_read(client: Client, settings: Any) -> None:
+    settings.UPLOAD_MAX_BYTES = 100
+    answer = upload(client, ("big.yaml", NODE + "#" * 200))
+    assert answer.status_code == 422
+    assert "an upload may hold" in answer.content.decode()
+    assert not Scenario.objects.exists()
+
+
+def test_an_upload_without_files_says_so(client: Client) -> None:
+    assert client.post("/scenarios/upload/", {}).status_code == 400
+
+
+def test_a_hostile_name_is_shown_as_text(client: Client) -> None:
+    page = upload(client, ("<script>.yaml", BAD)).content.decode()
+    assert "<script>.yaml" not in page
+    assert "&lt;script&gt;.yaml" in page
+
+
+def test_starting_a_scenario_leads_to_its_board(client: Client) -> None:
+    upload(client, ("a.yaml", NODE))
+    scenario = Scenario.objects.get()
+    answer = client.post(f"/scenarios/{scenario.pk}/start/")
+    run = Run.objects.get()
+    assert answer.headers["Location"] == f"/runs/{run.pk}/"
+    assert run.status == Run.Status.PLAYING
+    assert client.get(f"/runs/{run.pk}/").status_code == 200
+
+
+def test_the_api_tells_the_same_problems_as_data(client: Client) -> None:
+    given = SimpleUploadedFile("bad.yaml", BAD.encode())
+    answer = client.post("/api/scenarios/", {"files": [given]})
+    assert answer.status_code == 422
+    problem = answer.json()["problems"][0]
+    assert (problem["file"], problem["line"], problem["field"]) == (
+        "bad.yaml",
+        4,
+        "status.allocatable.cpu",
+    )
