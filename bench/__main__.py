@@ -1,6 +1,7 @@
 """`python -m bench [NAME…] [--full]`: print what this machine makes of kscope."""
 
 import argparse
+import contextlib
 import os
 import platform
 import sys
@@ -8,9 +9,10 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 
+from bench.servers import servers
 from bench.table import Row, print_table
 
-# Name → (module with a function `bench`, title).
+# Name → (module with a function `bench`, title). The last three share a database and a web process.
 BENCHES = {
     "engine": ("bench.engine", "Scheduling, every node examined (given: kube-scheduler 1.34.1)"),
     "growth": ("bench.growth", "Growth with nodes and with placed pods, and memory"),
@@ -20,6 +22,7 @@ BENCHES = {
     "stream": ("bench.stream", "Fan-out to many browsers"),
     "board": ("bench.board", "What a browser waits for when it opens a large run"),
 }
+ON_SERVERS = {"pipeline", "stream", "board"}
 
 
 def main() -> int:
@@ -29,21 +32,27 @@ def main() -> int:
         f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start, "
         f"Python {platform.python_version()}"
     )
-    broken = False
-    for name in options.names or BENCHES:
-        module, title = BENCHES[name]
-        began = time.monotonic()
-        try:
-            bench: Callable[..., list[Row]] = import_module(module).bench
-            rows = bench(full=options.full)
-        except Exception as problem:  # noqa: BLE001 the other figures are still wanted
-            broken = True
-            print(f"\n{title}\n  {name} broke: {problem!r}", file=sys.stderr)
-            if options.trace:
-                raise
-            continue
-        print_table(f"{title}  [{name}, {time.monotonic() - began:.0f} s]", rows)
-    return int(broken)
+    names = options.names or list(BENCHES)
+    with contextlib.ExitStack() as stack:
+        if ON_SERVERS.intersection(names):
+            stack.enter_context(servers())
+        return int(any([_run(name, options) for name in names]))
+
+
+def _run(name: str, options: argparse.Namespace) -> bool:
+    """Run one bench and print its table; True when it broke."""
+    module, title = BENCHES[name]
+    began = time.monotonic()
+    try:
+        bench: Callable[..., list[Row]] = import_module(module).bench
+        rows = bench(full=options.full)
+    except Exception as problem:  # noqa: BLE001 the other figures are still wanted
+        print(f"\n{title}\n  {name} broke: {problem!r}", file=sys.stderr)
+        if options.trace:
+            raise
+        return True
+    print_table(f"{title}  [{name}, {time.monotonic() - began:.0f} s]", rows)
+    return False
 
 
 def _options() -> argparse.Namespace:

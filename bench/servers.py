@@ -58,7 +58,7 @@ class Servers:
 def servers() -> Iterator[Servers]:
     """Both started and migrated, Django set up on them; gone afterwards.
 
-    One database per process: Django reads its settings once, so nested or later calls reuse them.
+    Inside of it, it gives the same ones again: Django reads its settings once per process.
     """
     if _current:
         yield _current[0]

@@ -57,17 +57,19 @@ class NodeForm(ManifestForm):
 
     def edited(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """See ManifestForm: only fields that were touched go on top of the manifest."""
+        edited = dict(manifest)
         spec = dict(manifest.get("spec") or {})
         if "unschedulable" in self.changed_data:
-            spec["unschedulable"] = True
-            if not self.cleaned_data["unschedulable"]:
-                del spec["unschedulable"]
+            spec.pop("unschedulable", None)
+            if self.cleaned_data["unschedulable"]:
+                spec["unschedulable"] = True
         if "taints" in self.changed_data:
             spec["taints"] = self.cleaned_data["taints"]
-        metadata = dict(manifest["metadata"])
+        if {"unschedulable", "taints"} & set(self.changed_data):
+            edited["spec"] = spec
         if "labels" in self.changed_data:
-            metadata["labels"] = self.cleaned_data["labels"]
-        return {**manifest, "metadata": metadata, "spec": spec}
+            edited["metadata"] = {**manifest["metadata"], "labels": self.cleaned_data["labels"]}
+        return edited
 
 
 @admin.register(Node)

@@ -5,8 +5,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
@@ -233,29 +235,33 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             "media": self.media + form.media,
             **(extra_context or {}),
         }
-        return self.render_change_form_page(request, context)
-
-    def render_change_form_page(
-        self, request: HttpRequest, context: dict[str, Any]
-    ) -> HttpResponse:
-        """The page itself."""
-        from django.template.response import TemplateResponse
-
         return TemplateResponse(request, self.change_form_template, context)
 
-    def delete_model(self, request: HttpRequest, obj: ProjectedObject) -> None:
-        """A deletion is a command too; the object goes when the engine lets it go."""
-        self.submit(request, obj, {"verb": "delete", "object": obj.entity})
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Ask, then hand the engine a deletion; the object goes when the engine lets it go.
 
-    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        """The command is the log."""
-        return []
-
-    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: Any) -> HttpResponse:
-        """Back to the list; what came of the command is told already."""
-        return HttpResponseRedirect(
-            reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        )
+        Not Django's own view: that one waits inside a transaction, in which no worker would ever
+        see the command.
+        """
+        instance = self.get_object(request, object_id)
+        if instance is None:
+            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
+        if not self.has_delete_permission(request, instance):
+            raise PermissionDenied
+        if request.method == "POST":
+            self.submit(request, instance, {"verb": "delete", "object": instance.entity})
+            return HttpResponseRedirect(self._after(request, instance))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Delete {self.opts.verbose_name} {instance.key}?",
+            "opts": self.opts,
+            "original": instance,
+            "run": instance.run,
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/runs/object_delete.html", context)
 
     def submit(
         self, request: HttpRequest, instance: ProjectedObject, body: dict[str, Any] | None

@@ -21,7 +21,9 @@ class ManifestText(models.Func):
 def text_of(*path: str, default: str = "") -> models.GeneratedField:
     """A column generated from the manifest's text at *path*."""
     return models.GeneratedField(
-        expression=Coalesce(ManifestText(*path), models.Value(default, output_field=models.TextField())),
+        expression=Coalesce(
+            ManifestText(*path), models.Value(default, output_field=models.TextField())
+        ),
         output_field=models.TextField(),
         db_persist=True,
     )

@@ -35,7 +35,7 @@ STEP_VERBS = (
 # Those that speak of a node, which may then be named without "node/".
 _NODE_VERBS = STEP_VERBS[5:]
 # The versions of Kubernetes that scheduling.engine.profiles knows.
-PROFILE_NAMES = ("v1.11", "v1.16", "v1.34")
+PROFILE_NAMES = ("v1.11", "v1.16", "v1.20", "v1.34")
 _SPEC_FIELDS = ("title", "question", "profile", "seed", "duration", "latencies", "steps")
 DEFAULT_UNTIL = 600 * SECOND
 

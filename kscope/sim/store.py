@@ -25,6 +25,11 @@ _FACT_NAMES = {
     "StorageClass": "Class",
 }
 
+# Kinds whose metadata.generation counts the changes of their spec.
+_GENERATED = frozenset(
+    {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "PodDisruptionBudget"}
+)
+
 
 class WatchEvent(NamedTuple):
     """What a watch delivers. `old` is None for ADDED; for DELETED `new` is the last state."""
@@ -77,6 +82,11 @@ class ObjectStore:
         return iter(self._objects)
 
     @property
+    def now(self) -> int:
+        """Virtual time in nanoseconds."""
+        return self._loop.now
+
+    @property
     def revision(self) -> int:
         """The newest resourceVersion."""
         return self._revision
@@ -105,6 +115,8 @@ class ObjectStore:
             creationTimestamp=obj.creation_timestamp or timestamp(self._loop.now),
             resourceVersion=self._next_revision(),
         )
+        if obj.kind in _GENERATED and not obj.metadata.get("generation"):
+            stored = stored.with_metadata(generation=1)
         of_kind[obj.key] = stored
         self._written(
             stored, None, "ADDED", by, event or _fact(obj, "Created"), message, data, changes
@@ -133,8 +145,10 @@ class ObjectStore:
                 "modified; please apply your changes to the latest version and try again"
             )
         stored = obj.with_metadata(uid=old.uid, resourceVersion=self._next_revision())
-        if stored.deletion_timestamp and not stored.finalizers and not _has_grace(stored):
+        if stored.deletion_timestamp and not _is_held(stored) and not _has_grace(stored):
             return self._remove(stored, by, event, message, data, changes)
+        if obj.kind in _GENERATED and _is_new_generation(old, stored):
+            stored = stored.with_metadata(generation=1 + (old.metadata.get("generation") or 0))
         self._objects[obj.kind][obj.key] = stored
         fact = event or _fact(obj, "Updated")
         self._written(stored, old, "MODIFIED", by, fact, message, data, changes)
@@ -263,6 +277,16 @@ def _fact(obj: ApiObject, what: str) -> str:
 
 def _grace(obj: ApiObject) -> int:
     return obj.metadata.get("deletionGracePeriodSeconds") or 0
+
+
+def _is_held(obj: ApiObject) -> bool:
+    """Whether a finalizer keeps it; those of a namespace are in its spec."""
+    return bool(obj.finalizers or (obj.kind == "Namespace" and obj.spec.get("finalizers")))
+
+
+def _is_new_generation(old: ApiObject, new: ApiObject) -> bool:
+    marked = bool(new.deletion_timestamp) and not old.deletion_timestamp
+    return marked or (old.spec is not new.spec and old.spec != new.spec)
 
 
 def _has_grace(obj: ApiObject) -> bool:

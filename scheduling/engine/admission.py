@@ -2,14 +2,23 @@
 
 Upstream: plugin/pkg/admission/priority, plugin/pkg/admission/storage/storageclass/setdefault,
 plugin/pkg/admission/runtimeclass,
-plugin/pkg/admission/storage/storageobjectinuseprotection, pkg/apis/core/v1/defaults.go.
+plugin/pkg/admission/storage/storageobjectinuseprotection, plugin/pkg/admission/defaulttolerationseconds,
+plugin/pkg/admission/nodetaint, pkg/apis/core/v1/defaults.go.
 """
 
 from typing import Any
 
 from kscope.sim.errors import Invalid
-from kscope.sim.objects import ApiObject, Manifest, PersistentVolumeClaim, Pod, StorageClass
+from kscope.sim.objects import (
+    ApiObject,
+    Manifest,
+    Node,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+)
 from kscope.sim.store import ObjectStore
+from scheduling.engine.defaulting import with_default_requests
 from volumes.engine.phases import protected
 
 # The two classes that every cluster has. Upstream: pkg/apis/scheduling/types.go.
@@ -19,13 +28,34 @@ SYSTEM_PRIORITIES = {
 }
 
 
+# How long a pod puts up with a node that is not ready, unless it says otherwise.
+_TOLERATED_FOR = 300
+_EXECUTES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_NODE_TOLERATIONS: list[Manifest] = [
+    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _TOLERATED_FOR}
+    for key in _EXECUTES
+]
+
+
 class Admission:
-    """Admits objects to a store, reading classes from that same store."""
+    """Admits objects to a store, reading classes from that same store.
 
-    __slots__ = ("_store",)
+    With *default_tolerations* pods bear a node that is not ready for five minutes; while
+    `taints_new_nodes` is set, nodes arrive with the taint that they are not ready.
+    """
 
-    def __init__(self, store: ObjectStore) -> None:
+    __slots__ = ("_default_tolerations", "_store", "taints_new_nodes")
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        *,
+        default_tolerations: bool = False,
+        taints_new_nodes: bool = False,
+    ) -> None:
         self._store = store
+        self._default_tolerations = default_tolerations
+        self.taints_new_nodes = taints_new_nodes
 
     def admit(self, obj: ApiObject) -> ApiObject:
         """*obj* as it would be stored. Raises Invalid when the API server would refuse it."""
@@ -33,15 +63,24 @@ class Admission:
             return self._admit_pod(obj)
         if isinstance(obj, PersistentVolumeClaim):
             return protected(self._admit_claim(obj))
+        if isinstance(obj, Node) and self.taints_new_nodes:
+            return _not_ready(obj)
+        if obj.kind == "Namespace" and not obj.spec.get("finalizers"):
+            return obj.patched(
+                {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+            )
         return protected(obj)
 
     def _admit_pod(self, pod: Pod) -> ApiObject:
+        pod = with_default_requests(pod)
         patch: dict[str, Any] = {}
         if pod.spec.get("priority") is None:
             patch.update(self._priority(pod))
         runtime_class = pod.spec.get("runtimeClassName")
         if runtime_class and "overhead" not in pod.spec:
             patch.update(self._overhead(runtime_class))
+        if self._default_tolerations:
+            patch.update(_tolerations(pod))
         if patch:
             pod = pod.patched({"spec": patch})
         if "phase" not in pod.status:
@@ -74,7 +113,8 @@ class Admission:
         found = self._store.find("RuntimeClass", name)
         if found is None:
             raise Invalid(f'pod rejected: RuntimeClass "{name}" not found')
-        fixed = (found.raw.get("overhead") or {}).get("podFixed")
+        overhead: Manifest = found.raw.get("overhead") or {}
+        fixed = overhead.get("podFixed")
         return {"overhead": fixed} if fixed else {}
 
     def _admit_claim(self, claim: PersistentVolumeClaim) -> ApiObject:
@@ -94,3 +134,25 @@ class Admission:
 
 def _priority_value(priority_class: ApiObject) -> int:
     return priority_class.raw["value"]
+
+
+def _tolerations(pod: Pod) -> Manifest:
+    """Upstream: defaulttolerationseconds/admission.go."""
+    given: list[Manifest] = pod.spec.get("tolerations") or []
+    missing = [each for each in _NODE_TOLERATIONS if not _is_borne(each["key"], given)]
+    return {"tolerations": [*given, *missing]} if missing else {}
+
+
+def _is_borne(key: str, tolerations: list[Manifest]) -> bool:
+    return any(
+        each.get("key") in (key, None, "") and each.get("effect") in ("NoExecute", None, "")
+        for each in tolerations
+    )
+
+
+def _not_ready(node: Node) -> Node:
+    """Upstream: nodetaint/admission.go."""
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    if any(each.get("key") == taint["key"] for each in node.taints):
+        return node
+    return node.patched({"spec": {"taints": [*node.taints, taint]}})

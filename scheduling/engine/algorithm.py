@@ -189,7 +189,11 @@ class SchedulingAlgorithm:
         pod = search.state.pod
         if status.code is Code.ERROR:
             return ScheduleResult(pod, ERROR, message=status.message, search=search)
-        message = fit_error(len(self.table), {}, pre_filter=status.message)
+        if self.profile.refuses_per_node:
+            count = len(self.table)
+            message = fit_error(count, dict.fromkeys(status.reasons, count))
+        else:
+            message = fit_error(len(self.table), {}, pre_filter=status.message)
         return ScheduleResult(pod, UNSCHEDULABLE, message=message, search=search)
 
     def _error(self, search: Search) -> ScheduleResult | None:
@@ -264,6 +268,12 @@ class SchedulingAlgorithm:
         if result.result != UNSCHEDULABLE or search is None:
             return None
         nominated_node = result.pod.pod.nominated_node_name
+        if self.profile.refuses_per_node:
+            if search.status.is_success:
+                result.preemption = self._evaluator.preempt(
+                    search, self.nominated, nominated_node
+                )
+            return result.preemption
         if not search.status.is_success:
             # DynamicResources' PostFilter finds no state of its PreFilter, and that ends it.
             preemption = Preemption()

@@ -30,6 +30,8 @@ from scheduling.engine.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.comparer import compare
 from scheduling.engine.profiles import PROFILES
 from scheduling.engine.scheduler import Scheduler
+from scheduling.engine.workloads.actors import WorkloadActors
+from scheduling.engine.workloads.rules import WORKLOAD_RULES
 from volumes.engine.actors import VolumeActors
 from volumes.engine.phases import settled
 
@@ -70,10 +72,13 @@ class Cluster:
         self.streams = Streams(seed)
         self.latencies = Latencies(scenario.latencies, self.streams)
         self.store = ObjectStore(self.loop, self.recorder, seed)
-        self.admission = Admission(self.store)
+        workload_rules = WORKLOAD_RULES[profile]
+        self.admission = Admission(self.store, default_tolerations=workload_rules.node_lifecycle)
         run = {"name": scenario.name, "profile": profile, "seed": seed}
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
         self._load(scenario)
+        # What is there at the beginning has long been introduced; only later nodes are new.
+        self.admission.taints_new_nodes = workload_rules.taints_new_nodes
         self.volumes = VolumeActors(
             loop=self.loop,
             store=self.store,
@@ -83,6 +88,15 @@ class Cluster:
         )
         self._executor = CommandExecutor(
             self.store, self.recorder, self.admission, self.volumes.kubelets
+        )
+        self.workloads = WorkloadActors(
+            loop=self.loop,
+            store=self.store,
+            recorder=self.recorder,
+            streams=self.streams,
+            admission=self.admission,
+            rules=workload_rules,
+            watch_latency=self.latencies.draw("watch"),
         )
         self.scheduler = Scheduler(
             loop=self.loop,

@@ -1,16 +1,26 @@
 """Commands: everything a user does to a live run, carried out by the engine at one exact position."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from kscope.sim.errors import ApiError, Invalid, NotFound, TooManyRequests
-from kscope.sim.objects import ApiObject, Manifest, Pod, from_manifest, split_entity_id
+from kscope.sim.objects import (
+    ApiObject,
+    Manifest,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+    from_manifest,
+    split_entity_id,
+)
 from kscope.sim.recorder import Recorder
 from kscope.sim.scenario import STEP_VERBS
 from kscope.sim.store import ObjectStore
 from scheduling.engine.admission import Admission
 from scheduling.engine.eviction import evict
+from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, delete
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.validation import check_update
 
 # A scenario's steps are commands too.
 VERBS = STEP_VERBS
@@ -23,7 +33,8 @@ class Command:
     `create` and `apply` take a manifest, `patch` an RFC 7386 merge patch; `delete` and `evict` of a
     pod and `delete_pods` and `evict_pods` of a node an optional grace period. An eviction is
     refused where a disruption budget forbids it; `evict_pods` leaves the pods of DaemonSets alone,
-    as a drain does. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need the node alone.
+    as a drain does. `delete` also takes what becomes of dependents, `propagation`: Background (the
+    default), Foreground or Orphan. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need the node alone.
     """
 
     verb: str
@@ -31,6 +42,7 @@ class Command:
     manifest: Manifest | None = None
     patch: Manifest | None = None
     grace_seconds: int | None = None
+    propagation: str = ""
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Command":
@@ -46,6 +58,9 @@ class Command:
             raise Invalid(f"{command.verb} needs an object")
         if command.verb == "patch" and command.patch is None:
             raise Invalid("patch needs a patch")
+        if command.propagation and command.propagation not in PROPAGATIONS:
+            known_ones = ", ".join(PROPAGATIONS)
+            raise Invalid(f"propagation is {command.propagation!r}; it must be one of {known_ones}")
         return command
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,8 +116,7 @@ class CommandExecutor:
         new = wanted.with_metadata(**kept, resourceVersion=wanted.resource_version)
         if "status" in old.raw and "status" not in wanted.raw:
             new = new.patched({"status": old.raw["status"]})
-        if isinstance(old, Pod):
-            _refuse_pod_changes(old, new)
+        self._refuse_changes(old, new)
         self._store.update(new, by=by)
 
     def _patch(self, command: Command, by: str) -> None:
@@ -112,19 +126,34 @@ class CommandExecutor:
         if not isinstance(metadata, dict) or {"name", "namespace", "uid"} & metadata.keys():
             raise Invalid("metadata.name, metadata.namespace and metadata.uid cannot be changed")
         new = old.patched(patch)
-        if isinstance(old, Pod):
-            _refuse_pod_changes(old, new)
+        self._refuse_changes(old, new)
         self._store.update(new, by=by)
 
-    def _delete(self, command: Command, by: str) -> None:
-        self._delete_one(self._find(command.object), command.grace_seconds, by)
+    def _refuse_changes(self, old: ApiObject, new: ApiObject) -> None:
+        if isinstance(old, Pod):
+            _refuse_pod_changes(old, new)
+            return
+        storage_class = None
+        if isinstance(old, PersistentVolumeClaim):
+            found = self._store.find("StorageClass", old.storage_class_name or "")
+            storage_class = found if isinstance(found, StorageClass) else None
+        check_update(old, new, storage_class)
 
-    def _delete_one(self, old: ApiObject, grace: int | None, by: str) -> None:
-        if isinstance(old, Pod) and old.node_name and not old.is_terminated:
-            grace = old.grace_period_seconds if grace is None else grace
-        else:
-            grace = 0
-        self._store.delete(old.kind, old.key, by=by, grace_seconds=grace)
+    def _delete(self, command: Command, by: str) -> None:
+        propagation = command.propagation or BACKGROUND
+        self._delete_one(self._find(command.object), command.grace_seconds, by, propagation)
+
+    def _delete_one(
+        self, old: ApiObject, grace: int | None, by: str, propagation: str = BACKGROUND
+    ) -> None:
+        delete(
+            self._store,
+            old,
+            by=by,
+            now=self._store.now,
+            grace_seconds=grace,
+            propagation=propagation,
+        )
 
     def _evict(self, command: Command, by: str) -> None:
         pod = self._find(command.object)
@@ -192,8 +221,9 @@ class CommandExecutor:
 
 def _parsed(manifest: Manifest | None) -> ApiObject:
     raw = manifest or {}
-    metadata: Any = raw.get("metadata")
-    if not raw.get("kind") or not isinstance(metadata, dict) or not metadata.get("name"):
+    metadata = raw.get("metadata")
+    name = cast("Manifest", metadata).get("name") if isinstance(metadata, dict) else None
+    if not raw.get("kind") or not name:
         raise Invalid("a manifest needs kind and metadata.name")
     return from_manifest(raw)
 

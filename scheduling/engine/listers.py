@@ -16,6 +16,7 @@ from kscope.sim.objects import (
 )
 from volumes.engine.matching import VolumeIndex
 
+_LOG_LIMIT = 65_536
 _NO_LABELS: Mapping[str, str] = {}
 
 
@@ -31,12 +32,16 @@ class Listers:
         self._objects: dict[str, dict[str, ApiObject]] = {}
         self.generation: dict[str, int] = {}
         self.volumes = VolumeIndex()
+        # The names of volumes that changed, in order; see volumes_changed_since.
+        self._volume_log: list[str] = []
+        self._volume_log_start = 0
 
     def put(self, obj: ApiObject) -> None:
         """Add *obj*, or replace the version that is there."""
         self._objects.setdefault(obj.kind, {})[obj.key] = obj
         if isinstance(obj, PersistentVolume):
             self.volumes.put(obj)
+            self._log_volume(obj.name)
         self.generation[obj.kind] = self.generation.get(obj.kind, 0) + 1
 
     def remove(self, kind: str, key: str) -> None:
@@ -45,6 +50,25 @@ class Listers:
             self.generation[kind] = self.generation.get(kind, 0) + 1
             if kind == PersistentVolume.KIND:
                 self.volumes.remove(key)
+                self._log_volume(key)
+
+    @property
+    def volume_log_end(self) -> int:
+        """The position after the newest change of a volume."""
+        return self._volume_log_start + len(self._volume_log)
+
+    def volumes_changed_since(self, position: int) -> list[str] | None:
+        """Names of the volumes changed since *position*, or None when that is forgotten."""
+        if position < self._volume_log_start:
+            return None
+        return self._volume_log[position - self._volume_log_start :]
+
+    def _log_volume(self, name: str) -> None:
+        self._volume_log.append(name)
+        if len(self._volume_log) > _LOG_LIMIT:
+            keep = _LOG_LIMIT // 2
+            self._volume_log_start += len(self._volume_log) - keep
+            self._volume_log = self._volume_log[-keep:]
 
     def get(self, kind: str, key: str) -> ApiObject | None:
         """The object of that kind and key, or None."""

@@ -20,6 +20,7 @@ from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
 from scheduling.engine.preemption import PreemptionRules
 from scheduling.engine.registry import factory_of
 from scheduling.engine.runtime import Framework, PluginSet
+from scheduling.engine.wording import WORDING_1_20, Wording
 
 V1_34 = "v1.34"
 V1_20 = "v1.20"
@@ -44,6 +45,13 @@ class Profile:
     preemption: PreemptionRules = field(default_factory=PreemptionRules)
     # v1.16 speaks of predicates: errors end the cycle, and messages are put together differently.
     is_classic: bool = False
+    # v1.20: a refusal before any node was looked at counts as every node's, PreFilter narrows
+    # nothing, and messages do not speak of preemption.
+    refuses_per_node: bool = False
+    # v1.20: the scheduler's own write of the condition wakes the pod (see QueueRules), a deleted
+    # pod that was waiting gets an Event, and a failed binding wakes nobody else.
+    status_wakes: bool = False
+    wording: Wording | None = None
 
     @property
     def resource_rules(self) -> ResourceRules:
@@ -52,7 +60,7 @@ class Profile:
 
     def pre_enqueue(self) -> tuple[PreEnqueuePlugin, ...]:
         """What may keep a pod out of the active queue."""
-        return () if self.is_classic else (SchedulingGates(),)
+        return () if self.is_classic or self.version == V1_20 else (SchedulingGates(),)
 
     def build(self, handle: Handle) -> Framework:
         """The plugins, ready to run.
@@ -75,7 +83,9 @@ class Profile:
                     plugins.pre_score.append(plugin)
                 if isinstance(plugin, ScorePlugin):
                     plugins.score.append((plugin, weights[name]))
-        return Framework(handle, plugins)
+        return Framework(
+            handle, plugins, wording=self.wording, narrows=not self.refuses_per_node
+        )
 
 
 MODERN = Profile(
@@ -104,6 +114,32 @@ MODERN = Profile(
         (names.NODE_RESOURCES_BALANCED_ALLOCATION, 1),
         (names.IMAGE_LOCALITY, 1),
     ),
+)
+
+# The framework with its defaults of that version; NodeResourcesLeastAllocated is what
+# NodeResourcesFit scores, NodePreferAvoidPods gives 10 of 10 here and 100 of 100 there.
+# Upstream: pkg/scheduler/algorithmprovider/registry.go getDefaultConfig().
+FRAMEWORK_1_20 = replace(
+    MODERN,
+    version=V1_20,
+    scores=(
+        (names.NODE_RESOURCES_BALANCED_ALLOCATION, 1),
+        (names.IMAGE_LOCALITY, 1),
+        (names.INTER_POD_AFFINITY, 1),
+        (names.NODE_RESOURCES_FIT, 1),
+        (names.NODE_AFFINITY, 1),
+        (names.NODE_PREFER_AVOID_PODS_PRIORITY, 100_000),
+        (names.POD_TOPOLOGY_SPREAD, 2),
+        (names.TAINT_TOLERATION, 1),
+    ),
+    arguments={
+        names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": True},
+        names.VOLUME_BINDING: {"knows_lost_claims": False},
+    },
+    preemption=PreemptionRules(limits_candidates=False, sorts_victims=False),
+    refuses_per_node=True,
+    status_wakes=True,
+    wording=WORDING_1_20,
 )
 
 _CLASSIC_RULES = PreemptionRules(
@@ -147,4 +183,9 @@ CLASSIC = Profile(
 # again is the scheduler's affair.
 OLDEST = replace(CLASSIC, version=V1_11)
 
-PROFILES: Mapping[str, Profile] = {V1_34: MODERN, V1_16: CLASSIC, V1_11: OLDEST}
+PROFILES: Mapping[str, Profile] = {
+    V1_34: MODERN,
+    V1_20: FRAMEWORK_1_20,
+    V1_16: CLASSIC,
+    V1_11: OLDEST,
+}

@@ -32,6 +32,7 @@ from scheduling.engine.framework import (
 from scheduling.engine.handle import Handle
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.wording import Wording
 
 
 @dataclass(slots=True)
@@ -125,11 +126,23 @@ class PluginSet:
 
 
 class Framework:
-    """The plugins of one profile, ready to run."""
+    """The plugins of one profile, ready to run.
 
-    def __init__(self, handle: Handle, plugins: PluginSet) -> None:
+    Without *narrows* PreFilter cannot name the only nodes worth looking at (before v1.24).
+    """
+
+    def __init__(
+        self,
+        handle: Handle,
+        plugins: PluginSet,
+        *,
+        wording: Wording | None = None,
+        narrows: bool = True,
+    ) -> None:
         self.handle = handle
         self.plugins = plugins
+        self._wording = wording
+        self._narrows = narrows
         everything = plugins.by_name.values()
         self.local_names = frozenset(p.name for p in everything if p.is_local)
         self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
@@ -192,8 +205,8 @@ class Framework:
                 state.skip_filter.add(plugin.name)
                 continue
             if not result.status.is_success:
-                return result.status, None, ()
-            if result.node_names is None:
+                return self._worded(result.status), None, ()
+            if result.node_names is None or not self._narrows:
                 continue
             narrowed.append(plugin.name)
             names = result.node_names if names is None else names & result.node_names
@@ -278,7 +291,10 @@ class Framework:
 
     def explain(self, state: CycleState, plugin: int, code: int) -> Status:
         """The status behind one verdict."""
-        return self.plugins.filter[plugin - 1].explain(state, code)
+        return self._worded(self.plugins.filter[plugin - 1].explain(state, code))
+
+    def _worded(self, status: Status) -> Status:
+        return status if self._wording is None else self._wording.of(status)
 
     def detail(self, state: CycleState, row: int, plugin: int, code: int) -> Detail:
         """The numbers behind one verdict."""

@@ -6,7 +6,10 @@ eventhandlers.go.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
+
+import numpy as np
 
 from kscope.sim.errors import ApiError, NotFound, SimError
 from kscope.sim.latency import Latencies
@@ -21,6 +24,7 @@ from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, Schedulin
 from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.cache import CACHE_RULES, SchedulerCache
 from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
+from scheduling.engine.framework import IntArray
 from scheduling.engine.framework import PodVolumes as PodVolumePlan
 from scheduling.engine.gauges import NodeGauges
 from scheduling.engine.handle import Handle
@@ -75,6 +79,17 @@ class Binding:
         self.scheduler.volumes_done(self, error)
 
 
+@dataclass(slots=True)
+class Attempt:
+    """One scheduling cycle: the pod, what was decided, and why, read off at that moment."""
+
+    queued: QueuedPodInfo
+    decision: ScheduleResult
+    cycle: int
+    evidence: dict[str, Any] | None = None
+    blocker: dict[str, Any] | None = None
+
+
 class ListedWorld(HintWorld):
     """What queueing hints ask about the cluster, out of the scheduler's informers."""
 
@@ -121,6 +136,7 @@ class Scheduler:
         self.gauges = NodeGauges()
         self.handle = Handle()
         self.algorithm = SchedulingAlgorithm(profile, self.handle, ties=ties)
+        self._order: IntArray | None = None
         self._planner = self.algorithm.framework.volume_binding
         self.cache = SchedulerCache(loop, CACHE_RULES[profile.version], observer=self)
         self.queue = SchedulingQueue(
@@ -257,15 +273,32 @@ class Scheduler:
             self.queue.done(queued.pod_info.uid)
             self._end_cycle()
             return
-        eager = self._is_eager
-        decision = self.algorithm.schedule(queued.pod_info, explain=eager)
-        if decision.result == UNSCHEDULABLE:
-            self.algorithm.preempt(decision)
+        attempt = self._decide(queued)
         duration = self._latencies.draw("schedule")
         if duration:
-            self._loop.call_after(duration, self._conclude, queued, decision)
+            self._loop.call_after(duration, self._conclude, attempt)
         else:
-            self._conclude(queued, decision)
+            self._conclude(attempt)
+
+    def _decide(self, queued: QueuedPodInfo) -> Attempt:
+        """Filters, scores, preemption; and the reasons, read off the node table as it is now."""
+        eager = self._is_eager
+        decision = self.algorithm.schedule(queued.pod_info, self._snapshot_order(), explain=eager)
+        if decision.result == UNSCHEDULABLE:
+            self.algorithm.preempt(decision)
+        attempt = Attempt(queued, decision, self.queue.scheduling_cycle)
+        if eager:
+            attempt.evidence = evidence(decision, self.algorithm, queued.attempts, attempt.cycle)
+        if decision.node is None:
+            attempt.blocker = blocker(decision, self.algorithm, queued.attempts)
+        return attempt
+
+    def _snapshot_order(self) -> IntArray:
+        """The nodes zone by zone in turn, as the snapshot lists them."""
+        if self._order is None:
+            rows = self.handle.table.rows
+            self._order = np.array([rows[name] for name in self.cache.tree.list()], np.int64)
+        return self._order
 
     @property
     def _is_eager(self) -> bool:
@@ -281,15 +314,15 @@ class Scheduler:
             or self.cache.is_assumed(queued.key)
         )
 
-    def _conclude(self, queued: QueuedPodInfo, decision: ScheduleResult) -> None:
+    def _conclude(self, attempt: Attempt) -> None:
         """The end of the scheduling cycle: the pod has a node, or it has reasons."""
-        cycle = self.queue.scheduling_cycle
+        queued, node = attempt.queued, attempt.decision.node
         if self._is_gone(queued):
             self.queue.done(queued.pod_info.uid)
-        elif decision.node is None:
-            self._handle_failure(queued, decision, cycle)
+        elif node is None:
+            self._handle_failure(attempt)
         else:
-            self._assume(queued, decision, decision.node, cycle)
+            self._assume(attempt, node)
         self._end_cycle()
 
     def _end_cycle(self) -> None:
@@ -297,10 +330,9 @@ class Scheduler:
         self._busy = False
         self._wake()
 
-    def _assume(
-        self, queued: QueuedPodInfo, decision: ScheduleResult, node: str, cycle: int
-    ) -> None:
+    def _assume(self, attempt: Attempt, node: str) -> None:
         """Reserve: from now on the pod counts on its node, though the API does not know yet."""
+        queued, decision, cycle = attempt.queued, attempt.decision, attempt.cycle
         info = queued.pod_info.assigned_to(node)
         binding = Binding(self, queued, info, node, cycle)
         try:
@@ -320,7 +352,7 @@ class Scheduler:
             f"to {node}, {decision.feasible} of {decision.evaluated} nodes fit",
             summary(decision),
         )
-        self._keep_attempt(queued, decision, seq, cycle)
+        self._keep_attempt(attempt, seq)
         self.queue.nominator.delete(info.uid)
         self.algorithm.nominated.remove(queued.key)
         self._start_binding(binding)
@@ -410,16 +442,17 @@ class Scheduler:
 
     # Failure
 
-    def _handle_failure(self, queued: QueuedPodInfo, decision: ScheduleResult, cycle: int) -> None:
+    def _handle_failure(self, attempt: Attempt) -> None:
         """Tell why, then wait in backoff or for something to change."""
+        queued, decision, cycle = attempt.queued, attempt.decision, attempt.cycle
         pod = queued.pod
         queued.rejected_by(*rejecting_plugins(decision))
         chosen = decision.preemption.chosen if decision.preemption else None
         if chosen is not None:
             self._preempt(queued, chosen)
-        self._show_pod(pod.key, blocker=blocker(decision, self.algorithm, queued.attempts))
+        self._show_pod(pod.key, blocker=attempt.blocker)
         seq = self._tell_event(pod, "FailedScheduling", "Warning", decision.message)
-        self._keep_attempt(queued, decision, seq, cycle)
+        self._keep_attempt(attempt, seq)
         self.queue.add_unschedulable_if_not_present(queued, cycle)
         reason = "Unschedulable" if decision.result == UNSCHEDULABLE else "SchedulerError"
         self._patch_condition(pod, reason, decision.message)
@@ -479,23 +512,18 @@ class Scheduler:
         patch = {"status": {"conditions": _with_condition(stored, condition)}}
         self._store.patch("Pod", pod.key, patch, by=COMPONENT, event="PodConditionUpdated")
 
-    def _keep_attempt(
-        self, queued: QueuedPodInfo, decision: ScheduleResult, seq: int, cycle: int
-    ) -> None:
-        eager = self._is_eager
+    def _keep_attempt(self, attempt: Attempt, seq: int) -> None:
         self._attempts.append(
             SchedulingAttempt(
-                pod=queued.key,
-                number=queued.attempts,
+                pod=attempt.queued.key,
+                number=attempt.queued.attempts,
                 seq=seq,
                 at=self._loop.now,
-                cycle=cycle,
-                result=decision.result,
-                node=decision.node or "",
-                message=decision.message,
-                evidence=evidence(decision, self.algorithm, queued.attempts, cycle)
-                if eager
-                else None,
+                cycle=attempt.cycle,
+                result=attempt.decision.result,
+                node=attempt.decision.node or "",
+                message=attempt.decision.message,
+                evidence=attempt.evidence,
             )
         )
 
@@ -615,6 +643,7 @@ class Scheduler:
     def node_set(self, node: Node) -> None:
         """See the cache's observer."""
         self.handle.table.add_node(node)
+        self._order = None
 
     def pod_replaced(self, node_name: str, old: PodInfo, new: PodInfo) -> None:
         """See the cache's observer."""
@@ -625,6 +654,7 @@ class Scheduler:
     def node_removed(self, node_name: str) -> None:
         """See the cache's observer."""
         self.handle.table.remove_node(node_name)
+        self._order = None
         self.gauges.forget_node(node_name)
 
     # Telling
@@ -647,7 +677,10 @@ class Scheduler:
         self, fact: str, entity: str, message: str = "", data: dict[str, Any] | None = None
     ) -> int:
         changes, self._changes = self._changes, {}
-        changes.update(self.gauges.changes())
+        for entity, shown in self.gauges.changes().items():
+            # A node that is gone, though no watch has told so yet, is not brought back either.
+            if self._store.find("Node", entity.removeprefix("node/")) is not None:
+                changes[entity] = shown
         return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
 
     def _tell_gauges(self, fact: str, entity: str, message: str) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kscope.sim.units import SECOND
+from kscope.sim.units import MILLISECOND, SECOND
 from scheduling.engine.cluster import Cluster
 from tests.properties.clusters import random_scenario
 
@@ -61,4 +61,6 @@ def test_no_volume_is_bound_to_two_claims(seed: int) -> None:
 def test_the_cache_is_what_the_store_says_once_the_run_is_quiet(seed: int) -> None:
     cluster = Cluster.create(random_scenario(seed), seed=seed)
     cluster.advance(UNTIL)
+    # What was written last is still on its way to the scheduler's watches.
+    cluster.advance(UNTIL + 10 * MILLISECOND)
     assert cluster.cache_differences() == []

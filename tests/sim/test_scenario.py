@@ -93,7 +93,7 @@ def test_files_with_problems_make_no_scenario() -> None:
         ({"duration": -1}, "spec.duration", "-1 is not a duration"),
         ({"seed": "x"}, "spec.seed", 'expected an integer, found "x"'),
         ({"title": 5}, "spec.title", "expected a text, found 5"),
-        ({"profile": "v9"}, "spec.profile", '"v9" is not one of v1.11, v1.16, v1.34'),
+        ({"profile": "v9"}, "spec.profile", '"v9" is not one of v1.11, v1.16, v1.20, v1.34'),
         ({"tittle": "x"}, "spec.tittle", "unknown field; known are title, question,"),
         ({"latencies": {"bnd": 1}}, "spec.latencies.bnd", "unknown latency; known are watch,"),
         ({"latencies": {"bind": {"uniform": [2, 1]}}}, "spec.latencies.bind", "[low, high]"),

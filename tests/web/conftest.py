@@ -1,9 +1,12 @@
 """Runs in the test database, driven in this process instead of by a worker."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from kscope.runs import runner, services
 from kscope.runs.engine import wiring
@@ -67,6 +70,32 @@ def start(scenario: Scenario) -> Callable[..., Run]:
         return services.run_create(scenario=scenario, **options)
 
     return _start
+
+
+def drive(run_id: int) -> None:
+    """Drive the run in this thread, which is not Django's own and must clean up after itself."""
+    try:
+        runner.run_drive(run_id)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def driving(run: Run) -> Iterator[None]:
+    """Meanwhile, another thread drives the run, as a worker would after a nudge."""
+    over = threading.Event()
+
+    def drive_on() -> None:
+        while not over.wait(0.05):
+            drive(run.pk)
+
+    thread = threading.Thread(target=drive_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @pytest.fixture

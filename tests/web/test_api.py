@@ -3,14 +3,13 @@
 import csv
 import io
 import json
-import threading
 from typing import Any
 
 import pytest
 from django.test import AsyncClient, Client
 
-from kscope.runs import runner
 from kscope.runs.models import Run, RunEvent, Scenario
+from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -123,7 +122,7 @@ def test_an_attempt_tells_its_evidence(client: Client, driven: Run) -> None:
     attempts = client.get(f"/api/runs/{driven.pk}/attempts/?pod=default/giant").json()
     evidence = client.get(f"/api/runs/{driven.pk}/attempts/{attempts[-1]['id']}/").json()
     assert evidence["verdicts"]["n1"]["plugin"] == "NodeResourcesFit"
-    assert evidence["verdicts"]["n1"]["short"] == 1000
+    assert evidence["verdicts"]["n1"]["detail"]["cpu"]["requested"] == 3000
 
 
 def test_evidence_that_was_not_kept_is_made_again(client: Client, driven: Run) -> None:
@@ -137,12 +136,10 @@ def test_evidence_that_was_not_kept_is_made_again(client: Client, driven: Run) -
 
 
 def test_a_command_answers_with_its_outcome(client: Client, driven: Run) -> None:
-    driving = threading.Timer(0.3, runner.run_drive, [driven.pk])
-    driving.start()
     taint = {"key": "k", "value": "v", "effect": "NoSchedule"}
     body = {"verb": "patch", "object": "node/n1", "patch": {"spec": {"taints": [taint]}}}
-    answer = post(client, f"/api/runs/{driven.pk}/commands/", body)
-    driving.join()
+    with driving(driven):
+        answer = post(client, f"/api/runs/{driven.pk}/commands/", body)
     assert (answer.status_code, answer.json()["status"]) == (200, "applied")
     event = RunEvent.objects.get(run=driven, seq=answer.json()["seq"])
     assert (event.kind, event.changes["node/n1"]["taints"]) == ("NodeUpdated", [taint])

@@ -9,39 +9,53 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
-from channels.testing import WebsocketCommunicator
+from django.db import connections
 
-from kscope.runs import runner, services, streaming
+from kscope.runs import services, streaming
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.routing import websocket_urlpatterns
 from kscope.runs.selectors import run_state_at
 from kscope.sim.generate import synthetic
 from kscope.sim.view import State, fold
+from tests.web.conftest import drive
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+def opened(run_id: int, query: str = "") -> ApplicationCommunicator:
+    scope = {
+        "type": "websocket",
+        "path": f"/ws/runs/{run_id}/",
+        "query_string": query.encode(),
+        "headers": [],
+        "subprotocols": [],
+    }
+    return ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
+
+
 @asynccontextmanager
-async def watching(run: Run, query: str = "") -> AsyncIterator[WebsocketCommunicator]:
-    socket = WebsocketCommunicator(URLRouter(websocket_urlpatterns), f"/ws/runs/{run.pk}/{query}")
-    connected, _ = await socket.connect(timeout=5)
-    assert connected
+async def watching(run: Run, query: str = "") -> AsyncIterator[ApplicationCommunicator]:
+    socket = opened(run.pk, query)
+    await socket.send_input({"type": "websocket.connect"})
+    assert (await socket.receive_output(timeout=5))["type"] == "websocket.accept"
     try:
         yield socket
     finally:
-        await socket.disconnect()
+        await socket.send_input({"type": "websocket.disconnect", "code": 1000})
+        await socket.wait(timeout=5)
 
 
-async def message(socket: WebsocketCommunicator, kind: str = "") -> dict[str, Any]:
+async def message(socket: ApplicationCommunicator, kind: str = "") -> dict[str, Any]:
     while True:
-        received = json.loads(await socket.receive_from(timeout=10))
+        received = json.loads((await socket.receive_output(timeout=10))["text"])
         if kind in ("", received["type"]):
             return received
 
 
-async def seqs_until(socket: WebsocketCommunicator, last: int) -> list[int]:
-    """The seqs of every event received, up to *last*, read from frames with all their events."""
+async def seqs_until(socket: ApplicationCommunicator, last: int) -> list[int]:
+    """The seqs of every event up to *last*, read from frames that carry all their events."""
     seen: list[int] = []
     while not seen or seen[-1] < last:
         frame = await message(socket, "frame")
@@ -50,6 +64,13 @@ async def seqs_until(socket: WebsocketCommunicator, last: int) -> list[int]:
         )
         seen += [event["seq"] for event in frame["events"]]
     return seen
+
+
+@pytest.fixture(autouse=True)
+async def tidy() -> AsyncIterator[None]:
+    """The thread that answers for the database in async tests keeps its connection otherwise."""
+    yield
+    await sync_to_async(connections.close_all)()
 
 
 @pytest.fixture
@@ -74,10 +95,8 @@ async def test_frames_continue_the_snapshot_and_fold_to_the_same_state(crowd: Ru
     async with watching(crowd) as socket:
         snapshot = await message(socket, "snapshot")
         state: State = snapshot["state"]
-        driving = asyncio.create_task(
-            sync_to_async(runner.run_drive, thread_sensitive=False)(crowd.pk)
-        )
-        last, status = snapshot["seq"], ""
+        driving = asyncio.create_task(sync_to_async(drive, thread_sensitive=False)(crowd.pk))
+        last, status, head = snapshot["seq"], "", 0
         while status != "finished" or last < head:
             received = await message(socket)
             if received["type"] == "run":
@@ -93,24 +112,25 @@ async def test_frames_continue_the_snapshot_and_fold_to_the_same_state(crowd: Ru
 
 
 async def test_a_client_cut_at_random_moments_sees_each_event_once(crowd: Run) -> None:
-    driving = asyncio.create_task(sync_to_async(runner.run_drive, thread_sensitive=False)(crowd.pk))
-    chance, seen = Random(4), [0]
-    head = None
-    while head is None or seen[-1] < head:
-        async with watching(crowd, f"?after={seen[-1]}&events=all") as socket:
+    driving = asyncio.create_task(sync_to_async(drive, thread_sensitive=False)(crowd.pk))
+    chance, seen, head = Random(4), [0], 0
+    while not head or seen[-1] < head:
+        async with watching(crowd, f"after={seen[-1]}&events=all") as socket:
             for _ in range(chance.randint(1, 6)):
                 received = await message(socket)
                 if received["type"] == "frame":
                     seen += [event["seq"] for event in received["events"]]
-                if received["type"] == "run" and received["run"]["status"] == "finished":
+                elif received["run"]["status"] == "finished":
                     head = received["run"]["head"]
+                if head and seen[-1] >= head:
+                    break
     await driving
     assert seen == list(range(len(seen)))
     assert await RunEvent.objects.filter(run=crowd).acount() == seen[-1]
 
 
 async def test_a_client_a_little_behind_continues_where_it_was(driven: Run) -> None:
-    async with watching(driven, "?after=5&events=all") as socket:
+    async with watching(driven, "after=5&events=all") as socket:
         seen = await seqs_until(socket, driven.head_seq)
     assert seen == list(range(6, driven.head_seq + 1))
 
@@ -119,7 +139,7 @@ async def test_a_client_far_behind_gets_a_snapshot_instead(
     driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kscope.runs.consumers.FAR_BEHIND", 10)
-    async with watching(driven, "?after=5") as socket:
+    async with watching(driven, "after=5") as socket:
         snapshot = await message(socket)
     assert (snapshot["type"], snapshot["seq"]) == ("snapshot", driven.head_seq)
 
@@ -129,17 +149,20 @@ async def test_a_slow_reader_whose_frames_left_the_ring_catches_up_from_the_data
 ) -> None:
     monkeypatch.setattr(streaming, "RING", 2)
     monkeypatch.setattr(streaming, "RANGE", 50)
-    async with watching(crowd, "?after=0&events=all") as socket:
-        await sync_to_async(runner.run_drive, thread_sensitive=False)(crowd.pk)
+    async with watching(crowd, "after=0&events=all") as socket:
+        await sync_to_async(drive, thread_sensitive=False)(crowd.pk)
         run = await Run.objects.aget(pk=crowd.pk)
         assert await seqs_until(socket, run.head_seq) == list(range(1, run.head_seq + 1))
 
 
 async def test_a_run_that_does_not_exist_closes_the_socket(transactional_db: Any) -> None:
-    socket = WebsocketCommunicator(URLRouter(websocket_urlpatterns), "/ws/runs/999/")
-    await socket.connect()
+    socket = opened(999)
+    await socket.send_input({"type": "websocket.connect"})
+    assert (await socket.receive_output(timeout=5))["type"] == "websocket.accept"
     closed = await socket.receive_output(timeout=5)
     assert (closed["type"], closed["code"]) == ("websocket.close", 4404)
+    await socket.send_input({"type": "websocket.disconnect", "code": 4404})
+    await socket.wait(timeout=5)
 
 
 async def test_the_hub_ends_with_its_last_watcher(driven: Run) -> None:

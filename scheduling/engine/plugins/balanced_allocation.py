@@ -33,6 +33,8 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
+        # v1.20: with defaults for containers that request nothing, and 0 for a node that is full.
+        self._counts_defaults: bool = arguments.get("counts_defaults", False)
         default = ({"name": "cpu"}, {"name": "memory"})
         self._resources = [
             name for name, _ in resource_weights(arguments.get("resources") or default)
@@ -40,11 +42,15 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
         """A pod that requests none of the resources would only disturb the order."""
+        if self._counts_defaults:
+            return SUCCESS
         fit = state.pod.resources.fit
         return SUCCESS if any(fit.get(name) for name in self._resources) else SKIP
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """100 minus the standard deviation of the used fractions, in percent."""
+        if self._counts_defaults:
+            return self._with_defaults(state, rows)
         if self._resources == ["cpu", "memory"]:
             return self._of_two(state, rows)
         fractions, counted = self._fractions(state, rows)
@@ -73,9 +79,21 @@ class NodeResourcesBalancedAllocation(Plugin):
         spread = np.abs((shares[0] - shares[1]) / 2)
         return ((1 - spread) * MAX_NODE_SCORE).astype(np.int64)
 
+    def _with_defaults(self, state: CycleState, rows: IntArray) -> IntArray:
+        """Upstream: balancedResourceScorer() at release-1.20."""
+        table, resources = self._table, state.pod.resources
+        shares: list[NDArray[np.float64]] = []
+        for column, amount in ((CPU, resources.score_milli_cpu), (MEMORY, resources.score_memory)):
+            allocatable = table.allocatable[column].take(rows)
+            used = table.scored[column].take(rows) + amount
+            shares.append(np.where(allocatable == 0, 1.0, used / np.maximum(allocatable, 1)))
+        spread = np.abs(shares[0] - shares[1])
+        scores = ((1 - spread) * MAX_NODE_SCORE).astype(np.int64)
+        return np.where((shares[0] >= 1) | (shares[1] >= 1), 0, scores)
+
     def score_row(self, state: CycleState, row: int) -> int:
         """As `score`, for one row."""
-        if self._resources != ["cpu", "memory"]:
+        if self._counts_defaults or self._resources != ["cpu", "memory"]:
             return int(self.score(state, np.array([row], np.int64))[0])
         table, fit = self._table, state.pod.resources.fit
         cpu, memory = table.allocatable.item(CPU, row), table.allocatable.item(MEMORY, row)

@@ -35,7 +35,7 @@ from scheduling.engine.plugins.node_resources_fit import shortage
 from scheduling.engine.plugins.node_unschedulable import REASON_UNSCHEDULABLE, tolerates_cordon
 from scheduling.engine.plugins.node_volume_limits import NodeVolumeLimits
 from scheduling.engine.plugins.taint_toleration import taint_detail, untolerated
-from scheduling.engine.plugins.volume_binding import PodClaims, VolumeFinder
+from scheduling.engine.plugins.volume_binding import Plans, PodClaims, VolumeFinder, plan_at
 from scheduling.engine.plugins.volume_restrictions import has_disk_conflict, restricted_disks
 from scheduling.engine.pod_info import AffinityTerm, PodInfo
 from volumes.engine.phases import claim_class
@@ -308,14 +308,12 @@ class CheckVolumeBinding(Plugin):
         if claims.delayed:
             unbound, plans = self._finder.unbound(claims.delayed, rows)
             codes |= np.where(unbound != 0, self._BIND_CONFLICT, 0)
-            known = cast("dict[int, PodVolumes]", state.data.setdefault(f"{self.name}/plans", {}))
-            known.update(plans)
+            cast("list[Plans]", state.data.setdefault(f"{self.name}/plans", [])).append(plans)
         return codes
 
     def plan(self, state: CycleState, row: int) -> PodVolumes:
         """What has to be bound and provisioned when the pod goes to the node at *row*."""
-        plans = cast("dict[int, PodVolumes]", state.data.get(f"{self.name}/plans") or {})
-        return plans.get(row) or PodVolumes()
+        return plan_at(cast("list[Plans] | None", state.data.get(f"{self.name}/plans")), row)
 
     def explain(self, state: CycleState, code: int) -> Status:
         """Conflicts are refusals, everything else an error of the attempt."""

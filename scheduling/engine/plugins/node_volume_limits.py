@@ -37,6 +37,8 @@ class NodeVolumeLimits(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._listers = handle.listers
+        self._drivers: frozenset[str] = frozenset()
+        self._drivers_generation = -1
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Only claims count."""
@@ -47,12 +49,24 @@ class NodeVolumeLimits(Plugin):
         wanted = csi_volumes(self._listers, state.pod)
         state.data[self.name] = wanted
         codes = np.zeros(len(rows), np.int64)
-        if not wanted:
+        if not wanted or self._limited_drivers().isdisjoint(wanted.values()):
             return codes
         for place, row in enumerate(rows.tolist()):
             if over_limit(self._table, self._listers, row, wanted) is not None:
                 codes[place] = 1
         return codes
+
+    def _limited_drivers(self) -> frozenset[str]:
+        """The drivers that any node sets a limit for."""
+        generation = self._listers.generation.get("CSINode", 0)
+        if generation != self._drivers_generation:
+            self._drivers_generation = generation
+            self._drivers = frozenset(
+                driver
+                for csi_node in self._listers.all("CSINode")
+                for driver in _limits(self._listers, csi_node.name)
+            )
+        return self._drivers
 
     def explain(self, state: CycleState, code: int) -> Status:
         """Evicting users of other volumes helps."""

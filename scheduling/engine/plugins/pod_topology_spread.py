@@ -293,10 +293,15 @@ class PodTopologySpread(Plugin):
         for constraint, counts, weight in zip(
             scored.constraints, scored.counts, scored.weights, strict=True
         ):
-            values = self._table.topology(constraint.topology_key).codes[rows]
-            number = counts[rows] if constraint.topology_key == HOSTNAME else counts[values]
-            part = number * weight + float(constraint.max_skew - 1)
-            total = total + np.where(values >= 0, part, 0.0)
+            values = self._table.topology(constraint.topology_key).codes.take(rows)
+            if constraint.topology_key == HOSTNAME:
+                part = counts.take(rows) * weight + float(constraint.max_skew - 1)
+                total = total + np.where(values >= 0, part, 0.0)
+            else:
+                # Code -1, a missing label, finds the last entry, which adds nothing.
+                parts = counts * weight + float(constraint.max_skew - 1)
+                parts[-1] = 0.0
+                total = total + parts[values]
         total[scored.ignored] = 0
         return np.floor(total + 0.5).astype(np.int64)
 

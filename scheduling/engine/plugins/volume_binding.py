@@ -33,6 +33,7 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.volume_ladder import NONE, Ladders
 from volumes.engine.matching import Wanted
 from volumes.engine.phases import claim_class
 
@@ -47,6 +48,10 @@ NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _NOT_EXIST, _NODE_CONFLICT, _BIND_CONFLICT, _NO_SPACE = 1, 2, 4, 8
 
 
+def _no_rows() -> IntArray:
+    return np.zeros(0, np.int64)
+
+
 @dataclass(slots=True)
 class PodClaims:
     """The claims of a pod by what has to happen to them. Upstream: PodVolumeClaims."""
@@ -56,12 +61,43 @@ class PodClaims:
     immediate: list[PersistentVolumeClaim] = field(default_factory=list[PersistentVolumeClaim])
 
 
+@dataclass(slots=True)
+class Plans:
+    """What would be done on each row: written out, or as the picks of one claim."""
+
+    claim: str = ""
+    rows: IntArray = field(default_factory=_no_rows)
+    picks: IntArray = field(default_factory=_no_rows)
+    names: list[str] = field(default_factory=list[str])
+    by_row: dict[int, PodVolumes] = field(default_factory=dict[int, PodVolumes])
+
+    def at(self, row: int) -> PodVolumes | None:
+        """The plan for *row*, or None when there is none."""
+        found = self.by_row.get(row)
+        if found is not None:
+            return found
+        for place in np.flatnonzero(self.rows == row).tolist():
+            if self.picks[place] != NONE:
+                return PodVolumes(bind={self.claim: self.names[int(self.picks[place])]})
+        return None
+
+
+def plan_at(found: list[Plans] | None, row: int) -> PodVolumes:
+    """The newest plan for *row*; nothing to do when there is none."""
+    for plans in reversed(found or []):
+        plan = plans.at(row)
+        if plan is not None:
+            return plan
+    return PodVolumes()
+
+
 class VolumeFinder:
     """Answers for claims and nodes; shared by the plugin and the v1.16 predicate."""
 
     def __init__(self, table: NodeTable, listers: Listers) -> None:
         self._table = table
         self._listers = listers
+        self._ladders = Ladders(table, listers)
 
     def pod_claims(self, pod: PodInfo) -> tuple[PodClaims, str]:
         """The pod's claims sorted out, or why that cannot be said.
@@ -108,47 +144,45 @@ class VolumeFinder:
 
     def unbound(
         self, claims: list[PersistentVolumeClaim], rows: IntArray
-    ) -> tuple[IntArray, dict[int, PodVolumes]]:
+    ) -> tuple[IntArray, Plans]:
         """For each row the failure bits, and what would be bound and provisioned where it works."""
-        codes = np.zeros(len(rows), np.int64)
         selected = [claim for claim in claims if claim.selected_node]
         free = [claim for claim in claims if not claim.selected_node]
         free.sort(key=_request)
-        plans: dict[int, PodVolumes] = {}
         if len(free) == 1 and not selected:
-            return self._one_claim(free[0], rows)
+            found = self._one_claim(free[0], rows)
+            if found is not None:
+                return found
+        codes = np.zeros(len(rows), np.int64)
+        plans = Plans()
         for place, row in enumerate(rows.tolist()):
-            codes[place], plans[row] = self._on_row(selected, free, row)
+            codes[place], plans.by_row[row] = self._on_row(selected, free, row)
         return codes, plans
 
     def _one_claim(
         self, claim: PersistentVolumeClaim, rows: IntArray
-    ) -> tuple[IntArray, dict[int, PodVolumes]]:
-        """All nodes at once: the volumes in order of preference, each where it can be reached."""
+    ) -> tuple[IntArray, Plans] | None:
+        """All nodes at once; None where that does not work."""
         wanted = Wanted(claim)
-        index = self._listers.volumes
-        reserved = index.reserved_in_class(wanted)
-        left = np.ones(len(rows), np.bool_)
-        plans: dict[int, PodVolumes] = {}
         # A claim with a volume reserved for it takes no other.
-        for offer in reserved[:1] or index.free_offers(wanted):
-            reach = (
-                left
-                if offer.affinity is None
-                else left & self._table.matching(offer.affinity)[rows]
-            )
-            for row in rows[reach].tolist():
-                plans[row] = PodVolumes(bind={claim.key: offer.name})
-            left = left & ~reach
-            if not left.any():
-                break
+        if self._listers.volumes.reserved_in_class(wanted):
+            return None
+        ladder = self._ladders.of(wanted)
+        if ladder is None:
+            return None
+        picks = ladder.choice.take(rows)
+        plans = Plans(claim.key, rows, picks, ladder.names)
         codes = np.zeros(len(rows), np.int64)
-        for place in np.flatnonzero(left).tolist():
+        left = np.flatnonzero(picks == NONE)
+        storage_class = self._listers.storage_class(claim_class(claim))
+        if storage_class is None or storage_class.provisioner in ("", NO_PROVISIONER):
+            codes[left] = _BIND_CONFLICT
+            return codes, plans
+        for place in left.tolist():
             row = int(rows[place])
             codes[place] = self._provision_code(claim, row)
             if not codes[place]:
-                name = self._table.name(row)
-                plans[row] = PodVolumes(provision={claim.key: name})
+                plans.by_row[row] = PodVolumes(provision={claim.key: self._table.name(row)})
         return codes, plans
 
     def _on_row(
@@ -225,6 +259,8 @@ class VolumeBinding(Plugin):
         self._table = handle.table
         self._listers = handle.listers
         self._finder = VolumeFinder(handle.table, handle.listers)
+        # v1.20 takes a Lost claim for bound: only its missing volume stands in the way.
+        self._knows_lost: bool = arguments.get("knows_lost_claims", True)
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Sort the claims out; unbound immediate ones are not the scheduler's to bind."""
@@ -232,7 +268,9 @@ class VolumeBinding(Plugin):
         if not pod.pod.claim_names:
             return PRE_FILTER_SKIP
         for name in pod.pod.claim_names:
-            fault = claim_fault(self._listers, pod.pod.namespace, name)
+            fault = claim_fault(
+                self._listers, pod.pod.namespace, name, knows_lost=self._knows_lost
+            )
             if fault:
                 return _rejected(fault, self.name)
         claims, error = self._finder.pod_claims(pod)
@@ -255,14 +293,12 @@ class VolumeBinding(Plugin):
         if claims.delayed:
             unbound, plans = self._finder.unbound(claims.delayed, rows)
             codes |= unbound
-            known = cast("dict[int, PodVolumes]", state.data.setdefault(f"{self.name}/plans", {}))
-            known.update(plans)
+            cast("list[Plans]", state.data.setdefault(f"{self.name}/plans", [])).append(plans)
         return codes
 
     def plan(self, state: CycleState, row: int) -> PodVolumes:
         """What has to be bound and provisioned when the pod goes to the node at *row*."""
-        plans = cast("dict[int, PodVolumes]", state.data.get(f"{self.name}/plans") or {})
-        return plans.get(row) or PodVolumes()
+        return plan_at(cast("list[Plans] | None", state.data.get(f"{self.name}/plans")), row)
 
     def explain(self, state: CycleState, code: int) -> Status:
         """All reasons together; no eviction frees a volume."""
@@ -302,12 +338,14 @@ class VolumeBinding(Plugin):
         return Detail(text="volume out of reach")
 
 
-def claim_fault(listers: Listers, namespace: str, name: str) -> str:
+def claim_fault(
+    listers: Listers, namespace: str, name: str, *, knows_lost: bool = True
+) -> str:
     """Why a pod cannot use this claim at all, or "". Upstream: podHasPVCs()."""
     claim = listers.claim(f"{namespace}/{name}")
     if claim is None:
         return f'persistentvolumeclaim "{name}" not found'
-    if claim.phase == "Lost":
+    if claim.phase == "Lost" and knows_lost:
         return (
             f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume '
             f'"{claim.volume_name}"'

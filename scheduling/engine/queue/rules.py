@@ -33,6 +33,9 @@ class QueueRules:
     hints: bool = False
     # v1.34: an update leaves a pod in backoffQ; before, it went to activeQ at once.
     update_leaves_backoff: bool = True
+    # A write of the pod's status counts as a change of the pod: it changes managedFields, which
+    # isPodUpdated() did not disregard before v1.21.
+    status_counts: bool = False
     # The texts of the error of adding a pod that is already queued; {pod} is namespace/name.
     present_errors: Mapping[str, str]
 

@@ -468,10 +468,13 @@ class SchedulingQueue:
                 self._requeue(info, strategy, event.label)
                 if info.place in ("active", "backoff"):
                     return
-        elif old is None or is_pod_updated(old, new):
+        elif old is None or is_pod_updated(old, new) or self._is_status_updated(old, new):
             self._backoff_policy.clear(info.key)
             self._move_to_active(info, self._name(UNSCHEDULED_POD_UPDATE))
         # Otherwise the update cannot have made it schedulable, and it stays.
+
+    def _is_status_updated(self, old: Pod, new: Pod) -> bool:
+        return self._rules.status_counts and old.status != new.status
 
     def _strategy_after_attempt(self, info: QueuedPodInfo) -> _Strategy:
         """Upstream: determineSchedulingHintForInFlightPod()."""

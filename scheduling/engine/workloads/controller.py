@@ -84,7 +84,9 @@ class Controller:
         try:
             if not manifest["metadata"].get("labels") and owner.kind != "Job":
                 raise Invalid("unable to create pods, no labels")
-            pod = self._store.create(around.admission.admit(from_manifest(manifest)), by=self.AUTHOR)
+            pod = self._store.create(
+                around.admission.admit(from_manifest(manifest)), by=self.AUTHOR
+            )
         except ApiError as refusal:
             self._events.event(owner, WARNING, "FailedCreate", f"Error creating: {refusal}")
             raise

@@ -65,8 +65,11 @@ class DaemonSetController(Controller):
 
     def _on_node(self, event: WatchEvent) -> None:
         old, new = event.old, event.new
-        if event.type == "MODIFIED" and isinstance(old, Node) and isinstance(new, Node):
-            if old.labels == new.labels and old.taints == new.taints:
+        if event.type == "DELETED":
+            return  # As upstream; the pod garbage collector's work brings the sets back here.
+        if isinstance(old, Node) and isinstance(new, Node):
+            same = old.labels == new.labels and old.taints == new.taints
+            if event.type == "MODIFIED" and same:
                 return
         for each in self._listers.of("DaemonSet"):
             self._queue.add(each.key)

@@ -201,9 +201,7 @@ class DeploymentController(Controller):
     def _old_pods_run(self, old: list[ApiObject]) -> bool:
         # Terminating pods count: Recreate never lets two revisions run side by side.
         return any(
-            not pod.is_terminated
-            for each in old
-            for pod in self._listers.pods_controlled_by(each)
+            not pod.is_terminated for each in old for pod in self._listers.pods_controlled_by(each)
         ) or any(status_number(each, "replicas") > 0 for each in old)
 
     # Revisions
@@ -236,9 +234,7 @@ class DeploymentController(Controller):
         )
         return found
 
-    def _create_new(
-        self, deployment: ApiObject, old: list[ApiObject], revision: int
-    ) -> ApiObject:
+    def _create_new(self, deployment: ApiObject, old: list[ApiObject], revision: int) -> ApiObject:
         template: Manifest = deployment.spec.get("template") or {}
         collisions = deployment.status.get("collisionCount")
         label = template_hash(plain_template(template), collisions)
@@ -562,9 +558,14 @@ class DeploymentController(Controller):
             (status.get("conditions") if isinstance(status, dict) else None) or ()  # pyright: ignore
         )
         current = next((each for each in conditions if each.get("type") == kind), None)
-        if current and not renewed and (current.get("status"), current.get("reason")) == (
-            state,
-            reason,
+        if (
+            current
+            and not renewed
+            and (current.get("status"), current.get("reason"))
+            == (
+                state,
+                reason,
+            )
         ):
             return conditions
         now = timestamp(self._loop.now)

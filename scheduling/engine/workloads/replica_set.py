@@ -103,8 +103,10 @@ class ReplicaSetController(Controller):
             self._write_status(replica_set, status)
         if failure is not None:
             raise ApiError(failure[1])
-        if status.get("readyReplicas") == replicas_of(replica_set) != status.get(
-            "availableReplicas"
+        if (
+            status.get("readyReplicas")
+            == replicas_of(replica_set)
+            != status.get("availableReplicas")
         ):
             seconds = replica_set.spec.get("minReadySeconds") or 0
             self._queue.add_after(key, seconds * SECOND)
@@ -168,9 +170,7 @@ class ReplicaSetController(Controller):
             "replicas": len(pods),
             "fullyLabeledReplicas": sum(wanted.items() <= pod.labels.items() for pod in pods),
             "readyReplicas": sum(is_ready(pod) for pod in pods),
-            "availableReplicas": sum(
-                is_available(pod, seconds, self._loop.now) for pod in pods
-            ),
+            "availableReplicas": sum(is_available(pod, seconds, self._loop.now) for pod in pods),
             "observedGeneration": generation_of(replica_set),
         }
         conditions: list[Manifest] = [
@@ -273,5 +273,3 @@ def _deletion_cost(pod: Pod) -> int:
 def _restarts(pod: Pod) -> int:
     statuses: list[Manifest] = pod.status.get("containerStatuses") or []
     return max((each.get("restartCount") or 0 for each in statuses), default=0)
-
-

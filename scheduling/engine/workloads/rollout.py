@@ -75,9 +75,7 @@ def new_replicas(deployment: ApiObject, replica_sets: list[ApiObject], current: 
     return current if room <= 0 else current + min(room, wanted - current)
 
 
-def proportion(
-    replica_set: ApiObject, deployment: ApiObject, to_add: int, added: int
-) -> int:
+def proportion(replica_set: ApiObject, deployment: ApiObject, to_add: int, added: int) -> int:
     """This ReplicaSet's share of a scaling by *to_add*. Upstream: GetProportion()."""
     replicas = replicas_of(replica_set)
     if not replicas or not to_add or to_add == added:

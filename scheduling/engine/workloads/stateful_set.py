@@ -16,7 +16,6 @@ from scheduling.engine.workloads.controller import (
     generation_of,
     replicas_of,
     selector_of,
-    status_number,
 )
 from scheduling.engine.workloads.deletion import delete
 from scheduling.engine.workloads.owners import controller_of
@@ -141,7 +140,7 @@ class StatefulSetController(Controller):
             # The new one is made once the old one's name is free.
             return False
         if pod is None:
-            revision = self._revision_for(owner, ordinal, current, update, status)
+            revision = self._revision_for(owner, ordinal, current, update)
             pods[ordinal] = self._create(owner, ordinal, revision)
             status.replicas += 1
             status.count(revision.name, +1)
@@ -163,14 +162,10 @@ class StatefulSetController(Controller):
         ordinal: int,
         current: ApiObject,
         update: ApiObject,
-        status: _Status,
     ) -> ApiObject:
         """Which template a new pod is made of. Upstream: newVersionedStatefulSetPod()."""
-        partition = _partition(owner)
-        if _is_on_delete(owner):
-            return update
-        below = _start(owner) + (partition or status_number(owner, "currentReplicas"))
-        return current if ordinal < below else update
+        below = _start(owner) + _partition(owner)
+        return current if ordinal < below and not _is_on_delete(owner) else update
 
     def _scale_down(
         self,
@@ -316,8 +311,7 @@ class StatefulSetController(Controller):
             counts.current = counts.updated
         seconds = owner.spec.get("minReadySeconds") or 0
         available = sum(
-            is_running_and_ready(pod) and is_available(pod, seconds, self._loop.now)
-            for pod in pods
+            is_running_and_ready(pod) and is_available(pod, seconds, self._loop.now) for pod in pods
         )
         status: Manifest = {
             **owner.status,

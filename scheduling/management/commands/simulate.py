@@ -31,7 +31,7 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """See docs/simulate.md."""
+        """See docs/decisions.md for the mode of that name."""
         parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or a folder of them")
         parser.add_argument("--profile", choices=sorted(PROFILES), help="default: the scenario's")
         parser.add_argument("--mode", choices=("run", "decisions"), default="run")

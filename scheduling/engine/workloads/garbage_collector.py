@@ -1,0 +1,230 @@
+"""The garbage collector: what goes when its owner goes.
+
+Upstream: pkg/controller/garbagecollector (garbagecollector.go, graph_builder.go).
+"""
+
+from typing import ClassVar, Final
+
+from kscope.sim.errors import ApiError
+from kscope.sim.informer import Informer
+from kscope.sim.objects import ApiObject, Manifest
+from kscope.sim.store import WatchEvent
+from kscope.sim.workqueue import WorkQueue
+from scheduling.engine.workloads.controller import Surroundings
+from scheduling.engine.workloads.deletion import BACKGROUND, FOREGROUND, ORPHAN, delete
+from scheduling.engine.workloads.listers import WorkloadListers
+from scheduling.engine.workloads.owners import (
+    FOREGROUND_FINALIZER,
+    ORPHAN_FINALIZER,
+    owner_keys,
+    ref_key,
+    refers_to,
+    without_owner,
+)
+
+# Kinds whose objects own or are owned. The last ones have no controller here.
+GRAPH_KINDS: Final = (
+    "Deployment",
+    "ReplicaSet",
+    "StatefulSet",
+    "DaemonSet",
+    "Job",
+    "ControllerRevision",
+    "CronJob",
+    "ReplicationController",
+)
+
+# A kind that a scenario may well leave out, and the one whose presence tells that it is managed.
+_MADE_BY: Final = {"ReplicaSet": "Deployment", "Job": "CronJob"}
+
+
+class GarbageCollector:
+    """Deletes objects whose owners are all gone, and ends foreground and orphaning deletions.
+
+    An owner counts as gone when the cluster knows its kind and does not hold it. A kind of which
+    there never was an object lies outside the scenario: its dependents are left alone.
+    """
+
+    AUTHOR: ClassVar[str] = "garbage-collector"
+
+    def __init__(self, around: Surroundings) -> None:
+        self._loop = around.loop
+        self._store = around.store
+        self._listers: WorkloadListers = around.listers
+        self._queue = WorkQueue(around.loop, self._work)
+        # Owner key → ids of what refers to it; id → (kind, key), to find it again.
+        self._dependents: dict[str, dict[str, tuple[str, str]]] = {}
+        self._listers.pods.on_event(self._on_object)
+        self._listers.claims.on_event(self._on_object)
+        self._listers.nodes.on_event(self._on_owner)
+        self._others: list[Informer[ApiObject]] = []
+        for kind in GRAPH_KINDS:
+            if kind in ("CronJob", "ReplicationController"):
+                informer: Informer[ApiObject] = Informer(around.store, kind, around.latency)
+                self._others.append(informer)
+            else:
+                informer = self._listers.of(kind)
+            informer.on_event(self._on_object)
+
+    # The graph
+
+    def _on_object(self, event: WatchEvent) -> None:
+        new, old = event.new, event.old
+        if old is not None and old.owner_references != new.owner_references:
+            self._unlink(old)
+        if event.type == "DELETED":
+            self._unlink(new)
+        elif new.owner_references:
+            self._link(new)
+            if old is None or old.owner_references != new.owner_references:
+                self._check_owners(new)
+        self._on_owner(event)
+
+    def _on_owner(self, event: WatchEvent) -> None:
+        new = event.new
+        if event.type == "DELETED":
+            self._queue_dependents(new)
+            for ref in new.owner_references:
+                # Perhaps it was the last that its owner's foreground deletion waited for.
+                self._queue_owner(ref, new.namespace)
+        elif new.deletion_timestamp and self._is_waiting(new):
+            self._queue.add(_entry(new))
+
+    def _is_waiting(self, obj: ApiObject) -> bool:
+        return FOREGROUND_FINALIZER in obj.finalizers or ORPHAN_FINALIZER in obj.finalizers
+
+    def _link(self, obj: ApiObject) -> None:
+        for ref in obj.owner_references:
+            key = ref_key(ref, obj.namespace)
+            self._dependents.setdefault(key, {})[obj.id] = obj.kind, obj.key
+
+    def _unlink(self, obj: ApiObject) -> None:
+        for ref in obj.owner_references:
+            key = ref_key(ref, obj.namespace)
+            held = self._dependents.get(key)
+            if held is not None:
+                held.pop(obj.id, None)
+                if not held:
+                    del self._dependents[key]
+
+    def _check_owners(self, obj: ApiObject) -> None:
+        for ref in obj.owner_references:
+            if self._owner(ref, obj.namespace) is None and self._knows(ref.get("kind", "")):
+                self._queue.add(_entry(obj))
+                return
+
+    def _queue_dependents(self, owner: ApiObject) -> None:
+        for kind, key in self._dependents_of(owner):
+            self._queue.add(f"{kind} {key}")
+
+    def _queue_owner(self, ref: Manifest, namespace: str) -> None:
+        owner = self._owner(ref, namespace)
+        if owner is not None and owner.deletion_timestamp:
+            self._queue.add(_entry(owner))
+
+    def _dependents_of(self, owner: ApiObject) -> list[tuple[str, str]]:
+        return [
+            entry for key in owner_keys(owner) for entry in self._dependents.get(key, {}).values()
+        ]
+
+    def _owner(self, ref: Manifest, namespace: str) -> ApiObject | None:
+        """The live owner, or None when it is gone or another one has its name."""
+        kind, name = ref.get("kind", ""), ref.get("name", "")
+        found = self._store.find(kind, f"{namespace}/{name}") or self._store.find(kind, name)
+        return found if found is not None and refers_to(ref, found) else None
+
+    def _knows(self, kind: str) -> bool:
+        known = [*self._store.kinds()]
+        return kind in known or _MADE_BY.get(kind) in known
+
+    # Collecting
+
+    def _work(self, entry: str) -> None:
+        kind, _, key = entry.partition(" ")
+        obj = self._store.find(kind, key)
+        if obj is None:
+            return
+        try:
+            self._collect(obj)
+        except ApiError:
+            self._queue.add_rate_limited(entry)
+        else:
+            self._queue.forget(entry)
+
+    def _collect(self, obj: ApiObject) -> None:
+        """Upstream: attemptToDeleteItem()."""
+        if obj.deletion_timestamp:
+            if FOREGROUND_FINALIZER in obj.finalizers:
+                self._delete_dependents_first(obj)
+            elif ORPHAN_FINALIZER in obj.finalizers:
+                self._orphan_dependents(obj)
+            return
+        if not obj.owner_references:
+            return
+        solid: list[Manifest] = []
+        waiting: list[Manifest] = []
+        for ref in obj.owner_references:
+            owner = self._owner(ref, obj.namespace)
+            if owner is None:
+                if not self._knows(ref.get("kind", "")):
+                    solid.append(ref)
+            elif owner.deletion_timestamp and FOREGROUND_FINALIZER in owner.finalizers:
+                waiting.append(ref)
+            else:
+                solid.append(ref)
+        if solid:
+            if len(solid) < len(obj.owner_references):
+                patch: Manifest = {"metadata": {"ownerReferences": solid}}
+                self._store.update(obj.patched(patch), by=self.AUTHOR)
+            return
+        propagation = BACKGROUND
+        if ORPHAN_FINALIZER in obj.finalizers:
+            propagation = ORPHAN
+        elif FOREGROUND_FINALIZER in obj.finalizers or (waiting and self._dependents_of(obj)):
+            propagation = FOREGROUND
+        why = "its owner waits for it" if waiting else "its owner is gone"
+        delete(
+            self._store,
+            obj,
+            by=self.AUTHOR,
+            now=self._loop.now,
+            propagation=propagation,
+            message=why,
+        )
+
+    def _delete_dependents_first(self, obj: ApiObject) -> None:
+        """Upstream: processDeletingDependentsItem()."""
+        blocking = [
+            dependent
+            for kind, key in self._dependents_of(obj)
+            if (dependent := self._store.find(kind, key)) is not None and _blocks(dependent, obj)
+        ]
+        if not blocking:
+            self._drop_finalizer(obj, FOREGROUND_FINALIZER)
+        for dependent in blocking:
+            if not dependent.deletion_timestamp:
+                self._queue.add(_entry(dependent))
+
+    def _orphan_dependents(self, obj: ApiObject) -> None:
+        for kind, key in self._dependents_of(obj):
+            dependent = self._store.find(kind, key)
+            if dependent is not None:
+                patch: Manifest = {"metadata": {"ownerReferences": without_owner(dependent, obj)}}
+                event = f"{kind}Orphaned"
+                self._store.update(dependent.patched(patch), by=self.AUTHOR, event=event)
+        self._drop_finalizer(obj, ORPHAN_FINALIZER)
+
+    def _drop_finalizer(self, obj: ApiObject, finalizer: str) -> None:
+        left = [name for name in obj.finalizers if name != finalizer]
+        self._store.update(obj.patched({"metadata": {"finalizers": left or None}}), by=self.AUTHOR)
+
+
+def _entry(obj: ApiObject) -> str:
+    return f"{obj.kind} {obj.key}"
+
+
+def _blocks(dependent: ApiObject, owner: ApiObject) -> bool:
+    return any(
+        ref.get("blockOwnerDeletion") and refers_to(ref, owner)
+        for ref in dependent.owner_references
+    )

@@ -1,0 +1,237 @@
+"""The Job controller: pods that run to completion. Upstream: pkg/controller/job."""
+
+from contextlib import suppress
+from typing import ClassVar, Final
+
+from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.objects import ApiObject, Manifest, Pod
+from kscope.sim.store import WatchEvent
+from kscope.sim.units import SECOND, timestamp
+from scheduling.engine.workloads.controller import (
+    Controller,
+    Surroundings,
+    lean,
+    selector_of,
+    status_number,
+)
+from scheduling.engine.workloads.expectations import Expectations
+from scheduling.engine.workloads.pods import is_active, is_ready, time_of
+from volumes.engine.ports import NORMAL, WARNING, EventSink
+
+BACKOFF: Final = 10 * SECOND
+MAX_BACKOFF: Final = 360 * SECOND
+BACKOFF_LIMIT: Final = 6
+
+_RANK: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+class JobController(Controller):
+    """Runs the pods of Jobs until enough have succeeded or too many failed."""
+
+    AUTHOR: ClassVar[str] = "job-controller"
+    KIND: ClassVar[str] = "Job"
+
+    def __init__(self, around: Surroundings, events: EventSink) -> None:
+        super().__init__(around, events)
+        self._expectations = Expectations(around.loop)
+        # Job → failures in a row, and the time before which no new pod is made.
+        self._retries: dict[str, tuple[int, int]] = {}
+        self._listers.of("Job").on_event(self._on_job)
+        self._listers.pods.on_event(self._on_pod)
+
+    def _on_job(self, event: WatchEvent) -> None:
+        key = event.new.key
+        if event.type == "DELETED":
+            self._expectations.forget(key)
+            self._retries.pop(key, None)
+            return
+        self._queue.add(key)
+        deadline = event.new.spec.get("activeDeadlineSeconds")
+        old = event.old
+        if deadline is not None and (event.type == "ADDED" or _is_changed(old, event.new)):
+            started = time_of(event.new.status.get("startTime")) or self._loop.now
+            left = started + deadline * SECOND - self._loop.now
+            self._queue.add_after(key, max(0, left))
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        owner = self._owner_of(event.new)
+        if owner is None:
+            return
+        if event.type == "ADDED":
+            self._expectations.created(owner.key)
+        if event.type == "DELETED" or event.new.deletion_timestamp:
+            self._expectations.deleted(owner.key, event.new.key)
+        self._queue.add(owner.key)
+
+    def sync(self, key: str) -> None:
+        """See Controller. Upstream: syncJob()."""
+        job = self._listers.of("Job").get(key)
+        if job is None or _is_finished(job):
+            return
+        due = self._expectations.satisfied(key)
+        pods = self._pods_of(job)
+        active = [pod for pod in pods if is_active(pod)]
+        succeeded = sum(pod.phase == "Succeeded" for pod in pods)
+        failed = sum(pod.phase == "Failed" for pod in pods)
+        self._count_failures(job, succeeded, failed)
+        running = len(active)
+        conditions: list[Manifest] = list(job.status.get("conditions") or ())
+        started: str = job.status.get("startTime") or timestamp(self._loop.now)
+        why = self._failure(job, failed)
+        finished = ""
+        if why is not None:
+            running, failed = 0, failed + len(active)
+            self._delete_all(job, active)
+            conditions.append(self._condition("Failed", *why))
+            self._events.event(job, WARNING, *why)
+        else:
+            if due and not job.deletion_timestamp:
+                running = self._manage(job, active, succeeded)
+            if self._is_complete(job, running, succeeded):
+                conditions.append(self._condition("Complete", "", ""))
+                finished = timestamp(self._loop.now)
+                self._events.event(job, NORMAL, "Completed", "Job completed")
+        status = lean(
+            {
+                **job.status,
+                "startTime": "" if job.spec.get("suspend") else started,
+                "active": running,
+                "succeeded": succeeded,
+                "failed": failed,
+                "conditions": conditions,
+                "completionTime": finished,
+            }
+        )
+        if self._rules.job_waits_first:
+            going = sum(bool(pod.deletion_timestamp) and not pod.is_terminated for pod in pods)
+            status |= {"ready": sum(is_ready(pod) for pod in active), "terminating": going}
+        if status != job.status:
+            self._write_status(job, status)
+
+    def _pods_of(self, job: ApiObject) -> list[Pod]:
+        if job.spec.get("selector") is None:
+            # The API server would have made up a selector for its uid: its own pods, no others.
+            return self._listers.pods_controlled_by(job)
+        return self._claim_pods(job, selector_of(job))
+
+    def _count_failures(self, job: ApiObject, succeeded: int, failed: int) -> None:
+        """Let retries wait longer and longer; a success starts anew."""
+        if succeeded > status_number(job, "succeeded"):
+            self._retries.pop(job.key, None)
+        new = failed - status_number(job, "failed")
+        if new <= 0:
+            return
+        count, _ = self._retries.get(job.key, (0, 0))
+        count += new
+        doublings = count - 1 if self._rules.job_waits_first else count - 2
+        wait = 0 if doublings < 0 else min(BACKOFF << min(doublings, 10), MAX_BACKOFF)
+        self._retries[job.key] = count, self._loop.now + wait
+        if wait:
+            self._queue.add_after(job.key, wait)
+
+    def _failure(self, job: ApiObject, failed: int) -> tuple[str, str] | None:
+        """(reason, message) when the job has failed for good."""
+        limit = job.spec.get("backoffLimit")
+        limit = BACKOFF_LIMIT if limit is None else limit
+        if failed > limit:
+            return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+        deadline = job.spec.get("activeDeadlineSeconds")
+        started = job.status.get("startTime")
+        if deadline is None or not started:
+            return None
+        if self._loop.now - time_of(started) >= deadline * SECOND:
+            return "DeadlineExceeded", "Job was active longer than specified deadline"
+        return None
+
+    def _is_complete(self, job: ApiObject, running: int, succeeded: int) -> bool:
+        completions = job.spec.get("completions")
+        if completions is None and (job.spec.get("parallelism") or 1) > 1:
+            # A work queue: the first success says that there is nothing left to fetch.
+            return succeeded > 0 and running == 0
+        return succeeded >= (1 if completions is None else completions)
+
+    def _manage(self, job: ApiObject, active: list[Pod], succeeded: int) -> int:
+        """Create or delete pods; returns how many are active then. Upstream: manageJob()."""
+        wanted = self._wanted(job, len(active), succeeded)
+        excess = len(active) - wanted
+        if excess > 0:
+            chosen = sorted(active, key=_dispensable)[:excess]
+            self._delete_all(job, chosen)
+            return wanted
+        if excess == 0:
+            return wanted
+        if self._loop.now < self._retries.get(job.key, (0, 0))[1]:
+            return len(active)
+        self._expectations.expect(job.key, -excess, [])
+        template = self._template(job)
+        made = 0
+        for _ in range(-excess):
+            try:
+                self._create_pod(job, template)
+                made += 1
+            except ApiError:
+                self._expectations.created(job.key, -excess - made)
+                raise
+        return wanted
+
+    def _wanted(self, job: ApiObject, active: int, succeeded: int) -> int:
+        parallelism = job.spec.get("parallelism")
+        parallelism = 1 if parallelism is None else parallelism
+        if job.spec.get("suspend"):
+            return 0
+        completions = job.spec.get("completions")
+        if completions is None and parallelism > 1:
+            return active if succeeded else parallelism
+        left = (1 if completions is None else completions) - succeeded
+        return max(0, min(left, parallelism))
+
+    def _template(self, job: ApiObject) -> Manifest:
+        template: Manifest = job.spec.get("template") or {}
+        metadata: Manifest = template.get("metadata") or {}
+        labels: Manifest = {
+            "controller-uid": job.uid,
+            "job-name": job.name,
+            **(metadata.get("labels") or {}),
+        }
+        return {**template, "metadata": {**metadata, "labels": labels}}
+
+    def _delete_all(self, job: ApiObject, pods: list[Pod]) -> None:
+        if not pods:
+            return
+        self._expectations.expect(job.key, 0, [pod.key for pod in pods])
+        for pod in pods:
+            with suppress(NotFound):
+                self._delete_pod(job, pod)
+
+    def _condition(self, kind: str, reason: str, message: str) -> Manifest:
+        now = timestamp(self._loop.now)
+        made = {"type": kind, "status": "True", "lastProbeTime": now, "lastTransitionTime": now}
+        return {**made, "reason": reason, "message": message} if reason else made
+
+
+def _is_changed(old: ApiObject | None, new: ApiObject) -> bool:
+    """Whether the job was started, or its deadline moved."""
+    if old is None:
+        return True
+    fields = ("activeDeadlineSeconds",)
+    return old.status.get("startTime") != new.status.get("startTime") or any(
+        old.spec.get(field) != new.spec.get(field) for field in fields
+    )
+
+
+def _is_finished(job: ApiObject) -> bool:
+    conditions: list[Manifest] = job.status.get("conditions") or []
+    return any(
+        each.get("type") in ("Complete", "Failed") and each.get("status") == "True"
+        for each in conditions
+    )
+
+
+def _dispensable(pod: Pod) -> tuple[int | str, ...]:
+    return (
+        bool(pod.node_name),
+        _RANK.get(pod.phase, 0),
+        is_ready(pod),
+        -time_of(pod.creation_timestamp),
+        pod.name,
+    )

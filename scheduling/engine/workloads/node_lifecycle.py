@@ -1,0 +1,340 @@
+"""Node lifecycle: taints that follow a node's conditions, and the eviction of pods by taint.
+
+Upstream: pkg/controller/nodelifecycle (node_lifecycle_controller.go, scheduler/taint_manager.go).
+"""
+
+from contextlib import suppress
+from typing import ClassVar, Final
+
+from kscope.sim.errors import NotFound
+from kscope.sim.loop import Timer
+from kscope.sim.objects import Manifest, Node, Pod
+from kscope.sim.store import WatchEvent
+from kscope.sim.units import SECOND, timestamp
+from kscope.sim.workqueue import WorkQueue
+from scheduling.engine.workloads.controller import Surroundings
+from scheduling.engine.workloads.deletion import delete
+from scheduling.engine.workloads.taints import (
+    DISK_PRESSURE,
+    MEMORY_PRESSURE,
+    NETWORK_UNAVAILABLE,
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    NOT_READY,
+    PID_PRESSURE,
+    UNREACHABLE,
+    UNSCHEDULABLE,
+    same_taint,
+    tolerates,
+)
+from scheduling.engine.workloads.ticker import Ticker
+from volumes.engine.ports import NORMAL, EventSink
+
+MONITOR_PERIOD: Final = 5 * SECOND
+
+# One node in ten seconds per zone; none at all where most of a small zone is not ready.
+EVICTION_INTERVAL: Final = 10 * SECOND
+SLOW_EVICTION_INTERVAL: Final = 100 * SECOND
+LARGE_ZONE: Final = 50
+UNHEALTHY_ZONE_PERCENT: Final = 55
+
+_BY_CONDITION: Final = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): MEMORY_PRESSURE,
+    ("DiskPressure", "True"): DISK_PRESSURE,
+    ("NetworkUnavailable", "True"): NETWORK_UNAVAILABLE,
+    ("PIDPressure", "True"): PID_PRESSURE,
+}
+_OURS: Final = (*_BY_CONDITION.values(), UNSCHEDULABLE)
+
+_OLD_LABELS: Final = {
+    "kubernetes.io/os": "beta.kubernetes.io/os",
+    "kubernetes.io/arch": "beta.kubernetes.io/arch",
+}
+
+
+class NodeLifecycleController:
+    """Taints nodes by condition at once (NoSchedule) and with the next 5 s tick (NoExecute)."""
+
+    AUTHOR: ClassVar[str] = "node-controller"
+
+    def __init__(self, around: Surroundings, events: EventSink) -> None:
+        self._loop = around.loop
+        self._store = around.store
+        self._listers = around.listers
+        self._rules = around.rules
+        self._events = events
+        self._queue = WorkQueue(around.loop, self._taint_by_condition)
+        self.ticker = Ticker(around.loop, MONITOR_PERIOD, self._monitor)
+        self._known: dict[str, None] = {}
+        # Zone → when its next node may be tainted.
+        self._next_in_zone: dict[str, int] = {}
+        self._listers.nodes.on_event(self._on_node)
+
+    def _on_node(self, event: WatchEvent) -> None:
+        node = event.new
+        assert isinstance(node, Node)
+        if event.type == "DELETED":
+            if node.name in self._known:
+                self.ticker.arm()
+            return
+        self._queue.add(node.name)
+        if self._rules.taints_new_nodes and node.name not in self._known:
+            self.ticker.arm()
+        if _no_execute_wanted(node) is not None:
+            self.ticker.arm()
+
+    # At once
+
+    def _taint_by_condition(self, name: str) -> None:
+        """Upstream: doNoScheduleTaintingPass()."""
+        node = self._listers.nodes.get(name)
+        if node is None:
+            return
+        wanted = [_taint(key, NO_SCHEDULE) for key in _condition_taints(node)]
+        ours = [
+            taint
+            for taint in node.taints
+            if taint.get("effect") == NO_SCHEDULE and taint.get("key") in _OURS
+        ]
+        added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
+        removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
+        self._swap(node, added, removed)
+        if self._rules.taints_new_nodes:
+            self._label(name)
+
+    def _label(self, name: str) -> None:
+        """Keep the old names of the os and arch labels. Upstream: reconcileNodeLabels()."""
+        node = self._store.find("Node", name)
+        if node is None:
+            return
+        missing = {
+            old: node.labels[new]
+            for new, old in _OLD_LABELS.items()
+            if new in node.labels and node.labels.get(old) != node.labels[new]
+        }
+        if missing:
+            self._store.patch("Node", name, {"metadata": {"labels": missing}}, by=self.AUTHOR)
+
+    # At the tick
+
+    def _monitor(self) -> None:
+        """Upstream: monitorNodeHealth(), doNoExecuteTaintingPass()."""
+        nodes = [*self._listers.nodes]
+        if self._rules.taints_new_nodes:
+            self._register(nodes)
+        healthy = [node for node in nodes if not _no_execute_taints(node)]
+        if not healthy:
+            # Every node unwell at once: rather it is this controller that is cut off.
+            for node in nodes:
+                self._swap(node, [], _no_execute_ours(node))
+            return
+        for node in nodes:
+            wanted = _no_execute_taints(node)
+            ours = _no_execute_ours(node)
+            removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
+            added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
+            if added and not removed and not self._may_taint(node, nodes):
+                continue
+            self._swap(node, added, removed)
+
+    def _may_taint(self, node: Node, nodes: list[Node]) -> bool:
+        """Take the zone's turn, or arm the next tick to try again."""
+        zone = f"{node.region}:{node.zone}"
+        here = [each for each in nodes if f"{each.region}:{each.zone}" == zone]
+        unwell = sum(bool(_no_execute_taints(each)) for each in here)
+        interval = EVICTION_INTERVAL
+        if unwell < len(here) and unwell > 2 and unwell * 100 >= UNHEALTHY_ZONE_PERCENT * len(here):
+            if len(here) <= LARGE_ZONE:
+                return False
+            interval = SLOW_EVICTION_INTERVAL
+        if self._loop.now < self._next_in_zone.get(zone, 0):
+            self.ticker.arm()
+            return False
+        self._next_in_zone[zone] = self._loop.now + interval
+        return True
+
+    def _register(self, nodes: list[Node]) -> None:
+        """Tell of nodes that came and went since the last tick."""
+        names = {node.name for node in nodes}
+        for node in nodes:
+            if node.name not in self._known:
+                self._known[node.name] = None
+                message = f"Node {node.name} event: Registered Node {node.name} in Controller"
+                self._events.event(node, NORMAL, "RegisteredNode", message)
+        for name in [name for name in self._known if name not in names]:
+            del self._known[name]
+            gone = Node({"kind": "Node", "metadata": {"name": name}})
+            message = f"Node {name} event: Removing Node {name} from Controller"
+            self._events.event(gone, NORMAL, "RemovingNode", message)
+
+    def _swap(self, node: Node, added: list[Manifest], removed: list[Manifest]) -> None:
+        """Upstream: controllerutil.SwapNodeControllerTaint(), on the newest version."""
+        live = self._store.find("Node", node.name)
+        if live is None or not (added or removed):
+            return
+        assert isinstance(live, Node)
+        changed = [*removed, *added]
+        kept = [t for t in live.taints if not any(same_taint(t, each) for each in changed)]
+        now = timestamp(self._loop.now)
+        taints = [*kept, *({**taint, "timeAdded": now} for taint in added)]
+        what = [f"+{t['key']}:{t['effect']}" for t in added]
+        what += [f"-{t['key']}:{t['effect']}" for t in removed]
+        self._store.patch(
+            "Node",
+            node.name,
+            {"spec": {"taints": taints or None}},
+            by=self.AUTHOR,
+            event="NodeTainted" if added else "NodeUntainted",
+            message=" ".join(what),
+        )
+
+
+class TaintManager:
+    """Evicts pods from nodes with NoExecute taints, each when its tolerations run out."""
+
+    AUTHOR: ClassVar[str] = "taint-controller"
+
+    def __init__(self, around: Surroundings, events: EventSink) -> None:
+        self._loop = around.loop
+        self._store = around.store
+        self._listers = around.listers
+        self._rules = around.rules
+        self._events = events
+        # Pod key → since when it lives on borrowed time, and the timer of its eviction.
+        self._scheduled: dict[str, tuple[int, Timer]] = {}
+        self._listers.nodes.on_event(self._on_node)
+        self._listers.pods.on_event(self._on_pod)
+
+    def _on_node(self, event: WatchEvent) -> None:
+        node, old = event.new, event.old
+        assert isinstance(node, Node)
+        if event.type == "DELETED":
+            return
+        if isinstance(old, Node) and _no_execute(old) == _no_execute(node):
+            return
+        if not _no_execute(node) and (old is None or event.type == "ADDED"):
+            return
+        for pod in self._listers.pods_on(node.name):
+            self._decide(pod, _no_execute(node))
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        pod, old = event.new, event.old
+        assert isinstance(pod, Pod)
+        if event.type == "DELETED":
+            timer = self._scheduled.pop(pod.key, None)
+            if timer is not None:
+                timer[1].cancel()
+            return
+        if not pod.node_name:
+            return
+        if isinstance(old, Pod) and event.type == "MODIFIED":
+            same = old.spec.get("tolerations") == pod.spec.get("tolerations")
+            if same and old.node_name == pod.node_name:
+                return
+        node = self._listers.nodes.get(pod.node_name)
+        if node is not None and (_no_execute(node) or pod.key in self._scheduled):
+            self._decide(pod, _no_execute(node))
+
+    def _decide(self, pod: Pod, taints: list[Manifest]) -> None:
+        """Upstream: processPodOnNode()."""
+        if not taints:
+            self._cancel(pod)
+            return
+        seconds = _tolerated_for(pod, taints)
+        if seconds is None:
+            self._cancel(pod)
+            return
+        since = self._loop.now
+        if pod.key in self._scheduled:
+            since, timer = self._scheduled.pop(pod.key)
+            timer.cancel()
+        at = max(self._loop.now, since + seconds * SECOND)
+        self._scheduled[pod.key] = since, self._loop.call_at(at, self._evict, pod)
+
+    def _cancel(self, pod: Pod) -> None:
+        scheduled = self._scheduled.pop(pod.key, None)
+        if scheduled is None:
+            return
+        scheduled[1].cancel()
+        message = f"Cancelling deletion of Pod {pod.key}"
+        self._events.event(pod, NORMAL, "TaintManagerEviction", message)
+
+    def _evict(self, pod: Pod) -> None:
+        self._scheduled.pop(pod.key, None)
+        live = self._store.find("Pod", pod.key)
+        if live is None or live.uid != pod.uid or live.deletion_timestamp:
+            return
+        message = f"Marking for deletion Pod {pod.key}"
+        self._events.event(live, NORMAL, "TaintManagerEviction", message)
+        with suppress(NotFound):
+            if self._rules.disruption_conditions:
+                self._mark(live.key, live.status.get("conditions") or [])
+            delete(
+                self._store,
+                live,
+                by=NodeLifecycleController.AUTHOR,
+                now=self._loop.now,
+                message="its tolerations of the node's taints have run out",
+            )
+
+    def _mark(self, key: str, conditions: list[Manifest]) -> None:
+        made = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "DeletionByTaintManager",
+            "message": "Taint manager: deleting due to NoExecute taint",
+            "lastTransitionTime": timestamp(self._loop.now),
+        }
+        kept = [each for each in conditions if each.get("type") != "DisruptionTarget"]
+        patch: Manifest = {"status": {"conditions": [*kept, made]}}
+        self._store.patch(
+            "Pod", key, patch, by=NodeLifecycleController.AUTHOR, event="PodDisrupted"
+        )
+
+
+def _taint(key: str, effect: str) -> Manifest:
+    return {"key": key, "effect": effect}
+
+
+def _condition_taints(node: Node) -> list[str]:
+    conditions: list[Manifest] = node.status.get("conditions") or []
+    keys = [
+        _BY_CONDITION[pair]
+        for each in conditions
+        if (pair := (each.get("type", ""), each.get("status", ""))) in _BY_CONDITION
+    ]
+    return [*keys, UNSCHEDULABLE] if node.unschedulable else keys
+
+
+def _no_execute(node: Node) -> list[Manifest]:
+    return [taint for taint in node.taints if taint.get("effect") == NO_EXECUTE]
+
+
+def _no_execute_ours(node: Node) -> list[Manifest]:
+    return [taint for taint in _no_execute(node) if taint.get("key") in (NOT_READY, UNREACHABLE)]
+
+
+def _no_execute_taints(node: Node) -> list[Manifest]:
+    keys = (NOT_READY, UNREACHABLE)
+    return [_taint(key, NO_EXECUTE) for key in _condition_taints(node) if key in keys]
+
+
+def _no_execute_wanted(node: Node) -> list[Manifest] | None:
+    """The NoExecute taints by condition; None when the node has just these."""
+    wanted, ours = _no_execute_taints(node), _no_execute_ours(node)
+    return None if [t["key"] for t in wanted] == [t["key"] for t in ours] else wanted
+
+
+def _tolerated_for(pod: Pod, taints: list[Manifest]) -> int | None:
+    """For how many seconds *pod* may stay; None for ever. Upstream: getMinTolerationTime()."""
+    given: list[Manifest] = pod.spec.get("tolerations") or []
+    limits: list[int] = []
+    for taint in taints:
+        fitting = next((each for each in given if tolerates(each, taint)), None)
+        if fitting is None:
+            return 0
+        if fitting.get("tolerationSeconds") is not None:
+            limits.append(max(0, fitting["tolerationSeconds"]))
+    return min(limits, default=None)

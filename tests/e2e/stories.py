@@ -1,0 +1,108 @@
+"""Small clusters that the browser tests upload, and what they do with pages again and again."""
+
+import json
+import re
+from typing import Any
+from urllib.request import urlopen
+
+from playwright.sync_api import Page, expect
+
+PATIENCE_MS = 20_000
+
+
+def node(name: str, *, cpu: str = "4", zone: str = "zone-1") -> dict[str, Any]:
+    """A ready node."""
+    resources = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+    labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"capacity": resources, "allocatable": resources},
+    }
+
+
+def pod(name: str, *, cpu: str = "10m") -> dict[str, Any]:
+    """A pod of one container."""
+    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"containers": [container]},
+    }
+
+
+def cluster_file(name: str, *objects: dict[str, Any], steps: Any = (), duration: str = "1m") -> bytes:
+    """A scenario as a file of JSON documents, which is YAML too."""
+    spec = {"title": name, "question": "What happens?", "duration": duration, "steps": list(steps)}
+    header = {
+        "apiVersion": "kscope.dev/v1",
+        "kind": "Scenario",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+    return "\n---\n".join(json.dumps(each, indent=1) for each in (header, *objects)).encode()
+
+
+def one_pod_every_ten_seconds(name: str) -> bytes:
+    """One node, and a pod that comes every ten seconds of half an hour."""
+    steps = [{"at": f"{10 * i}s", "create": pod(f"web-{i}")} for i in range(1, 180)]
+    return cluster_file(name, node("only"), pod("web-0"), steps=steps, duration="30m")
+
+
+def one_pod_too_many(name: str) -> bytes:
+    """A node with room for two of three pods."""
+    pods = [pod(f"big-{i}", cpu="1500m") for i in range(3)]
+    return cluster_file(name, node("small"), *pods)
+
+
+def upload(page: Page, name: str, content: bytes) -> None:
+    """Give the file to the upload form; the report is shown afterwards."""
+    page.goto("/scenarios/upload/")
+    file = {"name": f"{name}.yaml", "mimeType": "application/yaml", "buffer": content}
+    page.locator("input[type=file]").set_input_files([file])  # type: ignore[list-item]
+    page.get_by_role("button", name="Read files").click()
+    expect(page.get_by_role("heading", name="What was read")).to_be_visible()
+
+
+def start(page: Page, name: str, content: bytes) -> int:
+    """Upload, start a run, and wait for its board; returns the run's id."""
+    upload(page, name, content)
+    page.get_by_role("button", name="Start run").click()
+    expect(page).to_have_url(re.compile(r"/runs/\d+/"))
+    expect(page.get_by_role("region", name="Transport")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.locator("main.board:not(.waiting)")).to_be_visible(timeout=PATIENCE_MS)
+    found = re.search(r"/runs/(\d+)/", page.url)
+    assert found
+    return int(found[1])
+
+
+def finish(page: Page) -> None:
+    """Wait until the run has nothing left to do."""
+    expect(page.get_by_text("events, finished")).to_be_visible(timeout=60_000)
+
+
+def shown_seq(page: Page) -> int:
+    """The sequence number that the board shows."""
+    return int(page.get_by_label("Sequence number").input_value())
+
+
+def pod_button(page: Page, name: str) -> Any:
+    """The pod in one of the lanes."""
+    return page.locator("button.item").filter(has_text=name).first
+
+
+def log_in(page: Page, password: str) -> None:
+    """As the admin that the first start made."""
+    page.goto("/admin/")
+    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+
+
+def get_json(address: str) -> Any:
+    """What the API answers."""
+    with urlopen(address, timeout=20) as answer:
+        return json.load(answer)

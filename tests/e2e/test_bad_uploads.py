@@ -1,0 +1,46 @@
+"""A bad file is refused with file, document, line and field, and nothing of it is kept."""
+
+import json
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Site
+from tests.e2e.stories import cluster_file, get_json, node, pod, upload
+
+
+def _scenario_names(site: Site) -> list[str]:
+    answer = get_json(f"{site.address}api/scenarios/")
+    listed = answer if isinstance(answer, list) else answer["scenarios"]
+    return sorted(each["name"] for each in listed)
+
+
+def test_a_bad_quantity_is_shown_with_its_line_and_field(page: Page, site: Site) -> None:
+    before = _scenario_names(site)
+    content = cluster_file("bad-quantity", node("n1"), pod("broken", cpu="12 potatoes"))
+    upload(page, "bad-quantity", content)
+    expect(page.get_by_role("status")).to_contain_text("Nothing was saved")
+    row = page.get_by_role("region", name="Problems").get_by_role("row").nth(1)
+    expect(row).to_contain_text("12 potatoes")
+    expect(row).to_contain_text("spec.containers[0].resources.requests.cpu")
+    lines = enumerate(content.decode().splitlines(), 1)
+    line = next(number for number, text in lines if "12 potatoes" in text)
+    expect(row.get_by_role("cell").nth(2)).to_have_text(str(line))
+    expect(page.get_by_role("button", name="Start run")).to_have_count(0)
+    assert _scenario_names(site) == before
+
+
+def test_one_broken_item_of_a_list_keeps_the_others_out(page: Page, site: Site) -> None:
+    before = _scenario_names(site)
+    items = [node("n1"), {"apiVersion": "v1", "kind": "Pod", "metadata": {}}]
+    content = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+    upload(page, "broken-item", content)
+    expect(page.get_by_role("region", name="Problems")).to_contain_text("items[1].metadata.name")
+    assert _scenario_names(site) == before
+
+
+def test_a_file_that_is_no_yaml_says_where_reading_stopped(page: Page, site: Site) -> None:
+    before = _scenario_names(site)
+    upload(page, "no-yaml", b"apiVersion: v1\nkind: [Pod\nmetadata: {}\n")
+    row = page.get_by_role("region", name="Problems").get_by_role("row").nth(1)
+    expect(row.get_by_role("cell").nth(2)).to_have_text("3")
+    assert _scenario_names(site) == before

@@ -1,0 +1,137 @@
+"""The board: transport, the past, the keyboard, both themes, a narrow screen."""
+
+import re
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import Site
+from tests.e2e.stories import (
+    PATIENCE_MS,
+    finish,
+    one_pod_every_ten_seconds,
+    one_pod_too_many,
+    pod_button,
+    shown_seq,
+    start,
+)
+
+
+def test_pause_stops_the_run_and_a_step_adds_one_event(page: Page) -> None:
+    start(page, "stepping", one_pod_every_ten_seconds("stepping"))
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    page.wait_for_timeout(600)
+    before = shown_seq(page)
+    page.wait_for_timeout(700)
+    assert shown_seq(page) == before
+    page.get_by_role("button", name="Step one event", exact=True).click()
+    page.wait_for_function(
+        "before => Number(document.querySelector('#seq').value) > before", arg=before
+    )
+    page.get_by_role("button", name="Step one scheduling cycle").click()
+    page.wait_for_function(
+        "before => Number(document.querySelector('#seq').value) > before + 1", arg=before
+    )
+    expect(page.get_by_role("region", name="Newest events")).to_contain_text("AttemptStarted")
+
+
+def test_a_pod_that_fits_nowhere_says_what_it_is_short_of(page: Page) -> None:
+    start(page, "too-many", one_pod_too_many("too-many"))
+    finish(page)
+    pod_button(page, "big-").click()
+    inspector = page.get_by_role("complementary", name="Selected pod")
+    expect(inspector.locator(".blocker .say")).to_contain_text(re.compile("cpu", re.IGNORECASE))
+    expect(inspector).to_contain_text("500m")
+
+
+def test_scrubbing_back_shows_the_past_and_the_way_home(page: Page) -> None:
+    start(page, "scrubbing", one_pod_too_many("scrubbing"))
+    finish(page)
+    newest = shown_seq(page)
+    field = page.get_by_label("Sequence number")
+    field.fill("5")
+    field.press("Enter")
+    banner = page.get_by_role("status").filter(has_text="Looking at the past")
+    expect(banner).to_be_visible()
+    assert shown_seq(page) == 5
+    page.reload()
+    expect(banner).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_label("Sequence number")).to_have_value("5")
+    page.get_by_role("button", name="Jump to newest").click()
+    expect(banner).to_be_hidden()
+    assert shown_seq(page) == newest
+
+
+def test_dragging_the_scrubber_leaves_the_newest_event(page: Page) -> None:
+    start(page, "dragging", one_pod_every_ten_seconds("dragging"))
+    page.wait_for_function("Number(document.querySelector('#seq')?.value) > 60", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_label("Position in the run").evaluate(
+        "input => { input.value = input.max / 2;"
+        " input.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    expect(page.get_by_text("Looking at the past")).to_be_visible()
+    page.keyboard.press("End")
+    expect(page.get_by_text("Looking at the past")).to_be_hidden()
+
+
+def test_a_reload_comes_back_to_the_selected_pod(page: Page) -> None:
+    start(page, "reload", one_pod_too_many("reload"))
+    finish(page)
+    pod_button(page, "big-").click()
+    heading = page.get_by_role("complementary", name="Selected pod").get_by_role("heading", level=2)
+    named = heading.inner_text()
+    page.reload()
+    expect(heading).to_have_text(named, timeout=PATIENCE_MS, use_inner_text=True)
+
+
+def test_every_key_of_the_transport_works(page: Page) -> None:
+    start(page, "keys", one_pod_every_ten_seconds("keys"))
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    page.wait_for_timeout(600)
+    before = shown_seq(page)
+    page.keyboard.press(",")
+    expect(page.get_by_text("Looking at the past")).to_be_visible()
+    assert shown_seq(page) == before - 1
+    page.keyboard.press("Home")
+    expect(page.get_by_label("Sequence number")).to_have_value("0")
+    page.keyboard.press(".")
+    expect(page.get_by_label("Sequence number")).to_have_value("1")
+    page.keyboard.press("End")
+    expect(page.get_by_text("Looking at the past")).to_be_hidden()
+    page.keyboard.press(".")
+    page.wait_for_function(
+        "before => Number(document.querySelector('#seq').value) > before", arg=before
+    )
+
+
+def test_the_theme_is_kept_from_page_to_page(page: Page) -> None:
+    run = start(page, "theme", one_pod_too_many("theme"))
+    page.get_by_role("button", name=re.compile("switch to dark")).click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    light = "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    page.goto(f"/runs/{run}/timeline/")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_nothing_scrolls_sideways_on_a_phone(browser: Browser, page: Page, site: Site) -> None:
+    run = start(page, "phone", one_pod_too_many("phone"))
+    finish(page)
+    context = browser.new_context(base_url=site.address, viewport={"width": 390, "height": 844})
+    phone = context.new_page()
+    for path in ("/", f"/runs/{run}/", f"/runs/{run}/timeline/", "/scenarios/upload/"):
+        phone.goto(path)
+        phone.wait_for_load_state("networkidle")
+        width = phone.evaluate("document.scrollingElement.scrollWidth")
+        assert width <= 390, f"{path} is {width} px wide"
+    context.close()
+
+
+def test_a_demo_of_the_gallery_plays_to_its_end(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("button", name=re.compile("Start a run of")).first.click()
+    expect(page.locator("main.board:not(.waiting)")).to_be_visible(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="max", exact=True).click()
+    finish(page)

@@ -1,0 +1,71 @@
+"""Plays scenario files and manifests as `manage.py simulate` does, and tells what came of it."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kscope.sim.loader import load_paths
+from kscope.sim.recorder import Event
+from kscope.sim.scenario import Scenario
+from kscope.sim.units import SECOND
+from kscope.sim.view import State, fold
+from scheduling.engine.cluster import Cluster
+
+FOLDER = Path(__file__).parents[2] / "scenarios"
+
+
+class Played:
+    """A finished run: its scenario, its events, and the view state at any moment."""
+
+    def __init__(self, scenario: Scenario, tie_break: Any = "random") -> None:
+        cluster = Cluster.create(
+            scenario, profile=scenario.profile, seed=scenario.seed, tie_break=tie_break
+        )
+        cluster.advance(scenario.until)
+        self.scenario = scenario
+        self.cluster = cluster
+        self.events: list[Event] = cluster.take().events
+        self.end = cluster.view()
+
+    def at(self, seconds: float) -> State:
+        """The view state at that moment."""
+        state: State = {}
+        for event in self.events:
+            if event.at > seconds * SECOND:
+                break
+            fold(state, event.changes or {})
+        return state
+
+    def pods(self, state: State | None = None) -> dict[str, tuple[str, str]]:
+        """Phase and node of every pod, in the end or in *state*."""
+        found = self.end if state is None else state
+        return {
+            entity.removeprefix("pod/"): (shown["phase"], shown.get("node", ""))
+            for entity, shown in found.items()
+            if entity.startswith("pod/")
+        }
+
+    def claims(self, state: State | None = None) -> dict[str, str]:
+        """The volume of every claim, "" while it has none."""
+        found = self.end if state is None else state
+        return {
+            entity.removeprefix("claim/"): shown.get("volume", "")
+            for entity, shown in found.items()
+            if entity.startswith("claim/")
+        }
+
+    def story(self, *kinds: str) -> list[str]:
+        """ "second kind object" of every event of these kinds, in order."""
+        return [
+            f"{event.at / SECOND:.0f} {event.kind} {event.object}"
+            for event in self.events
+            if event.kind in kinds
+        ]
+
+
+@cache
+def demo(name: str) -> Played:
+    """The demo scenario called *name*, played to its end."""
+    result = load_paths([FOLDER / f"{name}.yaml"])
+    assert result.problems == []
+    return Played(Scenario.from_load(result, name=name))

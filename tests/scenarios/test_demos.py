@@ -1,0 +1,274 @@
+"""The story that each demo is meant to tell, as told by the engine."""
+
+import pytest
+
+from tests.scenarios.played import FOLDER, Played, demo
+
+DEMOS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", DEMOS)
+def test_nothing_in_a_demo_is_refused_and_it_comes_to_its_end(name: str) -> None:
+    played = demo(name)
+    assert played.story("CommandRejected") == []
+    assert played.cluster.next_at is None
+    assert played.cluster.cache_differences() == []
+
+
+# One pod too many: report-0 wants 3 cpu in one piece. It is tried once, parked with what it lacks
+# where it would fit best, and left alone until a fourth node joins.
+
+
+def test_fits_nowhere_parks_the_pod_and_says_what_it_lacks() -> None:
+    played = demo("fits-nowhere")
+    waiting = played.at(39)["pod/default/report-0"]
+    assert (waiting["phase"], waiting["queue"], waiting["attempts"]) == (
+        "Pending",
+        "unschedulable",
+        1,
+    )
+    assert waiting["blocker"]["plugin"] == "NodeResourcesFit"
+    assert (waiting["blocker"]["value"], waiting["blocker"]["unit"]) == (1500, "cpu")
+    assert "cpu 1500m short" in waiting["blocker"]["sentence"]
+    (failed,) = (event for event in played.events if event.kind == "FailedScheduling")
+    assert failed.message.startswith(
+        "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: batch}, "
+        "2 Insufficient cpu."
+    )
+
+
+def test_fits_nowhere_ends_when_a_node_joins() -> None:
+    played = demo("fits-nowhere")
+    assert played.story("NodeCreated", "PodParked", "PodBound", "PodRunning")[3:] == [
+        "0 PodParked pod/default/report-0",
+        "0 PodBound pod/default/web-1",
+        "1 PodRunning pod/default/web-1",
+        "40 NodeCreated node/node-4",
+        "40 PodBound pod/default/report-0",
+        "41 PodRunning pod/default/report-0",
+    ]
+    assert played.pods() == {
+        "default/web-0": ("Running", "node-1"),
+        "default/web-1": ("Running", "node-3"),
+        "default/report-0": ("Running", "node-4"),
+    }
+
+
+# Three claims of 2Gi, volumes of 1, 5, 10 and (of more access modes) 3Gi: the smallest that is
+# large enough, and one that could do more than was asked for only when the plain ones are gone.
+
+
+def test_smallest_fit_takes_the_smallest_and_the_more_capable_last() -> None:
+    played = demo("smallest-fit")
+    assert played.claims() == {
+        "default/claim-2g-a": "pv-5g",
+        "default/claim-2g-b": "pv-10g",
+        "default/claim-2g-c": "pv-3g-rwx",
+    }
+    free = [
+        entity
+        for entity, shown in played.end.items()
+        if entity.startswith("volume/") and shown["phase"] == "Available"
+    ]
+    assert free == ["volume/pv-1g", "volume/pv-2g-other"]
+    assert played.pods() == {"default/reader-0": ("Running", "node-1")}
+
+
+def test_smallest_fit_binds_the_volume_first_and_the_claim_after_it() -> None:
+    written = ("VolumePreBound", "VolumeBound", "ClaimBindCompleted", "ClaimBound")
+    assert demo("smallest-fit").story(*written)[:4] == [
+        "1 VolumePreBound volume/pv-5g",
+        "1 VolumeBound volume/pv-5g",
+        "1 ClaimBindCompleted claim/default/claim-2g-a",
+        "1 ClaimBound claim/default/claim-2g-a",
+    ]
+
+
+# Nobody binds a delayed claim before its pod comes. The scheduler chooses the node and reserves
+# the node's volume, the controller completes it, and only then is the pod bound.
+
+
+def test_local_volumes_put_every_pod_where_its_volume_is() -> None:
+    played = demo("local-volumes")
+    assert played.pods() == {
+        "default/db-0": ("Running", "node-1"),
+        "default/db-1": ("Running", "node-2"),
+        "default/db-2": ("Running", "node-2"),
+    }
+    assert played.claims() == {
+        "default/data-db-0": "local-1",
+        "default/data-db-1": "local-2",
+        "default/data-db-2": "local-3",
+    }
+
+
+def test_local_volumes_are_reserved_by_the_scheduler_before_the_controller_binds_them() -> None:
+    played = demo("local-volumes")
+    about = ("pod/default/db-0", "volume/local-1", "claim/default/data-db-0")
+    told = ("PodAssumed", "VolumePreBound", "VolumeBound", "ClaimBound", "PodBound", "PodRunning")
+    assert [
+        (event.component, event.kind)
+        for event in played.events
+        if event.object in about and event.kind in told
+    ] == [
+        ("scheduler", "PodAssumed"),
+        ("scheduler", "VolumePreBound"),
+        ("pv-controller", "VolumeBound"),
+        ("pv-controller", "ClaimBound"),
+        ("scheduler", "PodBound"),
+        ("kubelet", "PodRunning"),
+    ]
+    assert played.claims(played.at(2)) == {"default/data-db-0": "", "default/data-db-1": ""}
+
+
+def test_a_pod_without_a_local_volume_left_waits_until_one_is_made() -> None:
+    played = demo("local-volumes")
+    assert played.at(19)["pod/default/db-2"]["queue"] == "unschedulable"
+    assert played.at(19)["pod/default/db-2"]["blocker"]["plugin"] == "VolumeBinding"
+    assert played.story("VolumeCreated")[-1] == "20 VolumeCreated volume/local-3"
+    assert "21 PodBound pod/default/db-2" in played.story("PodBound")
+
+
+# The pods may run in zone-1 alone, their disk is reached from zone-2 alone: no node is in both.
+# Rolled out again into the disk's zone, all of them run.
+
+
+def test_zone_mismatch_waits_because_of_pods_and_disk_in_different_zones() -> None:
+    played = demo("zone-mismatch")
+    for member in "abc":
+        waiting = played.at(29)[f"pod/default/shop-6c9f-{member}"]
+        assert (waiting["phase"], waiting["queue"]) == ("Pending", "unschedulable")
+    failed = next(event for event in played.events if event.kind == "FailedScheduling")
+    assert "1 node(s) didn't match Pod's node affinity/selector" in failed.message
+    assert "2 node(s) didn't match PersistentVolume's node affinity" in failed.message
+
+
+def test_zone_mismatch_finishes_with_everything_running_beside_the_disk() -> None:
+    played = demo("zone-mismatch")
+    assert played.pods() == {
+        f"default/shop-7d8b-{member}": ("Running", "node-2a") for member in "abc"
+    }
+    assert played.claims() == {"default/shop-data": "disk-zone-2"}
+    assert played.story("PodCreated", "PodDeleted", "PodRunning") == [
+        *(f"2 PodCreated pod/default/shop-6c9f-{member}" for member in "abc"),
+        *(f"30 PodDeleted pod/default/shop-6c9f-{member}" for member in "abc"),
+        *(f"31 PodCreated pod/default/shop-7d8b-{member}" for member in "abc"),
+        *(f"32 PodRunning pod/default/shop-7d8b-{member}" for member in "abc"),
+    ]
+
+
+# A minute of everything at once.
+
+
+def lanes(played: Played, lane: str) -> set[str]:
+    """Every pod that is ever seen in the lane, looking twice a second."""
+    return {
+        entity
+        for half in range(150)
+        for entity, shown in played.at(half / 2).items()
+        if entity.startswith("pod/") and shown.get("queue") == lane
+    }
+
+
+def test_checkout_surge_fills_every_lane() -> None:
+    played = demo("checkout-surge")
+    assert lanes(played, "gated") == {"pod/ml/train-1", "pod/ml/train-2"}
+    for lane in ("active", "in_flight", "backoff", "unschedulable"):
+        assert len(lanes(played, lane)) >= 5, lane
+    assert {"pod/ml/train-0", "pod/ci/archive-1"} < lanes(played, "unschedulable")
+
+
+def test_checkout_surge_is_lively_for_a_minute() -> None:
+    seconds = [event.at // 10**9 for event in demo("checkout-surge").events]
+    assert all(seconds.count(second) >= 3 for second in range(1, 60))
+    assert 1000 < len(seconds) < 4000
+
+
+def test_checkout_surge_ends_with_only_the_hopeless_waiting() -> None:
+    played = demo("checkout-surge")
+    waiting = [name for name, (phase, _) in played.pods().items() if phase == "Pending"]
+    assert sorted(waiting) == ["ci/archive-1", "ml/train-0", "ml/train-2"]
+    archive = played.end["pod/ci/archive-1"]["blocker"]["sentence"]
+    assert 'non-existent persistentvolume "pv-archive"' in archive
+    assert "nvidia.com/gpu 2 short" in played.end["pod/ml/train-0"]["blocker"]["sentence"]
+
+
+def test_checkout_surge_leaves_a_claim_half_bound_until_its_volume_has_grown() -> None:
+    played = demo("checkout-surge")
+    for second in (21, 35, 44):
+        state = played.at(second)
+        assert state["volume/pv-nfs-03"]["claim"] == "shop/data-orders-0"
+        assert "volume" not in state["claim/shop/data-orders-0"]
+        assert state["pod/shop/orders-0"]["phase"] == "Pending"
+    # The controller looks again at its resync only.
+    assert "45 ClaimBound claim/shop/data-orders-0" in played.story("ClaimBound")
+    assert played.pods()["shop/orders-0"][0] == "Running"
+
+
+def test_checkout_surge_lets_important_pods_push_others_aside() -> None:
+    played = demo("checkout-surge")
+    nominated = {event.object for event in played.events if event.kind == "PodNominated"}
+    assert "pod/shop/ledger-1" in nominated
+    assert any(each.startswith("pod/shop/payments-") for each in nominated)
+    # A nomination is no promise: ledger-1 is offered node-b2, and finds room elsewhere sooner.
+    offered = played.at(14)["pod/shop/ledger-1"]
+    assert offered["nominated"] == "node-b2"
+    assert "deleting" in played.at(14)["pod/batch/reports-6"]
+    # Whoever is pushed aside is less important.
+    priorities = {
+        entity: shown["priority"]
+        for second in range(76)
+        for entity, shown in played.at(second).items()
+        if entity.startswith("pod/")
+    }
+    victims: list[str] = []
+    for event in played.events:
+        if event.kind == "Preempted":
+            victims.append(event.object)
+        elif event.kind == "PodNominated":
+            assert victims
+            assert all(priorities[each] < priorities[event.object] for each in victims)
+            victims = []
+
+
+def test_checkout_surge_keeps_a_cordoned_node_free_and_uses_one_that_joins() -> None:
+    played = demo("checkout-surge")
+    bound = [event for event in played.events if event.kind == "PodBound"]
+    to = {event.seq: played.end.get(event.object, {}).get("node") for event in bound}
+    cordoned = [e for e in bound if 26 * 10**9 < e.at < 50 * 10**9 and to[e.seq] == "node-c3"]
+    assert cordoned == []
+    assert any(node == "node-c4" for node in to.values())
+    assert played.story("NodeCordoned", "NodeUncordoned") == [
+        "26 NodeCordoned node/node-c3",
+        "50 NodeUncordoned node/node-c3",
+    ]
+
+
+# A cluster as kubectl printed it goes on where it was: what ran runs, what was bound stays bound,
+# and a new claim of its class is provisioned where its pod goes.
+
+
+def test_a_dump_goes_on_where_it_was() -> None:
+    played = demo("control-plane-dump")
+    before = {"default/db-0": "node-1", "default/db-1": "node-2", "default/db-2": "node-1"}
+    for second in (0, 1, 40):
+        pods = played.pods(played.at(second))
+        assert {name: pods[name] for name in before} == {
+            name: ("Running", node) for name, node in before.items()
+        }
+    assert played.story("ClaimLost", "PodDeleted", "PodRejected") == []
+    for member in range(3):
+        claim = played.end[f"claim/default/data-db-{member}"]
+        assert (claim["phase"], claim["completed"]) == ("Bound", True)
+
+
+def test_a_dump_gets_another_disk_where_the_scheduler_says() -> None:
+    played = demo("control-plane-dump")
+    about = {"claim/default/data-backup-0", "pod/default/backup-0"}
+    told = ("WaitForFirstConsumer", "PodAssumed", "ClaimNodeSelected", "ProvisioningSucceeded")
+    told += ("ClaimBound", "PodBound", "PodRunning")
+    assert [
+        event.kind for event in played.events if event.object in about and event.kind in told
+    ] == [*told]
+    assert played.pods()["default/backup-0"] == ("Running", "node-2")
+    assert played.pods()["default/probe-0"] == ("Running", "node-2")

@@ -1,0 +1,58 @@
+"""Recordings and dumps of a real control plane are scenario files like any other."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kscope.sim.loader import load_paths
+from kscope.sim.scenario import Scenario
+from tests.conformance.vectors import VECTORS, parametrised
+from tests.scenarios.played import Played
+
+FOLDER = VECTORS / "control-plane-1.20"
+
+
+def recordings(name: str) -> list[Any]:
+    if not FOLDER.exists():
+        return parametrised(None)
+    return parametrised((path.parent.name, path) for path in sorted(FOLDER.glob(f"*/{name}")))
+
+
+def recorded_refusals(folder: Path) -> list[str]:
+    """What the real API server said to the steps that it refused, but for its dumps of structs."""
+    steps = json.loads((folder / "timeline.json").read_text())["steps"]
+    said = [re.search(r'"message":"((?:[^"\\]|\\.)*)', step.get("error") or "") for step in steps]
+    texts = [json.loads(f'"{found[1]}"') for found in said if found]
+    return [text.partition("\n")[0] for text in texts]
+
+
+@pytest.mark.parametrize("path", recordings("scenario.yaml"))
+def test_a_recorded_scenario_is_read_and_runs_to_its_end(path: Path) -> None:
+    result = load_paths([path])
+    assert result.problems == []
+    played = Played(Scenario.from_load(result, name=path.parent.name))
+    assert played.cluster.next_at is None
+    assert played.cluster.cache_differences() == []
+    refused = [event.message for event in played.events if event.kind == "CommandRejected"]
+    assert [message.partition(": ")[2] for message in refused] == recorded_refusals(path.parent)
+
+
+@pytest.mark.parametrize("path", recordings("dump.yaml"))
+def test_a_dump_is_read_and_what_ran_runs_on(path: Path) -> None:
+    result = load_paths([path])
+    if not result.manifests:
+        assert "nothing that takes part in scheduling" in result.problems[0].message
+        return
+    assert result.problems == []
+    running = {
+        f"{raw['metadata']['namespace']}/{raw['metadata']['name']}": raw["spec"]["nodeName"]
+        for raw in result.manifests
+        if raw["kind"] == "Pod" and raw.get("status", {}).get("phase") == "Running"
+    }
+    played = Played(Scenario.from_load(result, name="dump"))
+    pods = played.pods()
+    for name, node in running.items():
+        assert pods[name] == ("Running", node)

@@ -1,0 +1,155 @@
+"""What a step does to a running cluster, for the verbs that are more than a write."""
+
+from typing import Any
+
+from kscope.sim.scenario import Scenario, Step
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from tests.scenarios.played import Played
+
+REFUSED = "TooManyRequests: Cannot evict pod as it would violate the pod's disruption budget."
+
+
+def node(name: str) -> dict[str, Any]:
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {"capacity": amounts, "allocatable": amounts},
+    }
+
+
+def pod(name: str, on: str = "n1", owner: str = "", **spec: Any) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, "namespace": "default", "labels": {"app": "web"}}
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner, "name": "x", "uid": "u"}]
+    containers = [{"name": "c", "image": "web:1"}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"nodeName": on, "containers": containers, **spec},
+    }
+
+
+def budget(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
+    }
+
+
+def play(objects: list[dict[str, Any]], *steps: tuple[int, str, str, int | None]) -> Played:
+    return Played(
+        Scenario(
+            name="steps",
+            objects=tuple(objects),
+            steps=tuple(
+                Step(at=at * SECOND, verb=verb, object=target, grace_seconds=grace)
+                for at, verb, target, grace in steps
+            ),
+            until=60 * SECOND,
+        )
+    )
+
+
+def refusals(played: Played) -> list[str]:
+    return [event.message for event in played.events if event.kind == "CommandRejected"]
+
+
+def test_an_eviction_without_a_budget_is_a_graceful_deletion() -> None:
+    played = play([node("n1"), pod("a")], (5, "evict", "pod/default/a", None))
+    assert played.story("PodTerminating", "PodDeleted") == [
+        "5 PodTerminating pod/default/a",
+        "6 PodDeleted pod/default/a",
+    ]
+
+
+def test_a_budget_lets_as_many_go_as_it_can_spare() -> None:
+    objects = [node("n1"), *(pod(name) for name in "abc"), budget(minAvailable=2)]
+    played = play(objects, *((5, "evict", f"pod/default/{name}", None) for name in "abc"))
+    assert played.story("PodTerminating") == ["5 PodTerminating pod/default/a"]
+    assert refusals(played) == [REFUSED, REFUSED]
+
+
+def test_a_percentage_of_a_budget_is_rounded_up() -> None:
+    objects = [node("n1"), *(pod(name) for name in "abc"), budget(maxUnavailable="34%")]
+    played = play(objects, *((5, "evict", f"pod/default/{name}", None) for name in "abc"))
+    assert len(played.story("PodTerminating")) == 2
+
+
+def test_a_budget_with_a_status_is_taken_at_its_word_and_used_up() -> None:
+    told = {**budget(minAvailable=0), "status": {"disruptionsAllowed": 1}}
+    objects = [node("n1"), pod("a"), pod("b"), told]
+    played = play(objects, (5, "evict", "pod/default/a", None), (5, "evict", "pod/default/b", None))
+    assert played.story("PodTerminating") == ["5 PodTerminating pod/default/a"]
+    assert refusals(played) == [REFUSED]
+
+
+def test_a_pending_pod_is_evicted_whatever_its_budget_says() -> None:
+    waiting = pod("a", on="", nodeSelector={"no": "where"})
+    played = play(
+        [node("n1"), waiting, budget(minAvailable=1)], (5, "evict", "pod/default/a", None)
+    )
+    assert played.story("PodDeleted") == ["5 PodDeleted pod/default/a"]
+
+
+def test_evicting_a_nodes_pods_leaves_daemons_and_other_nodes_alone() -> None:
+    objects = [node("n1"), node("n2"), pod("a"), pod("b", on="n2"), pod("d", owner="DaemonSet")]
+    played = play(objects, (5, "evict_pods", "node/n1", 0))
+    assert sorted(played.pods()) == ["default/b", "default/d"]
+
+
+def test_deleting_a_nodes_pods_by_force_takes_no_time() -> None:
+    objects = [node("n1"), pod("a"), pod("d", owner="DaemonSet")]
+    played = play(objects, (5, "delete_pods", "node/n1", 0))
+    assert played.pods() == {}
+    assert [line[0] for line in played.story("PodDeleted")] == ["5", "5"]
+
+
+def test_nothing_ends_or_starts_on_a_node_whose_kubelet_has_stopped() -> None:
+    late = Step(at=8 * SECOND, verb="create", manifest=pod("late"))
+    scenario = Scenario(
+        name="steps",
+        objects=(node("n1"), pod("a")),
+        steps=(
+            Step(at=5 * SECOND, verb="stop_kubelet", object="node/n1"),
+            Step(at=6 * SECOND, verb="delete", object="pod/default/a"),
+            late,
+            Step(at=20 * SECOND, verb="start_kubelet", object="node/n1"),
+        ),
+        until=60 * SECOND,
+    )
+    played = Played(scenario)
+    assert played.pods(played.at(19)) == {
+        "default/a": ("Running", "n1"),
+        "default/late": ("Pending", "n1"),
+    }
+    assert "deleting" in played.at(19)["pod/default/a"]
+    assert played.story("KubeletStopped", "KubeletStarted", "PodDeleted", "PodRunning")[1:] == [
+        "5 KubeletStopped node/n1",
+        "20 KubeletStarted node/n1",
+        "21 PodRunning pod/default/late",
+        "21 PodDeleted pod/default/a",
+    ]
+
+
+def test_verbs_of_nodes_refuse_anything_else() -> None:
+    cluster = Cluster.create(Scenario(name="x", objects=(node("n1"), pod("a"))))
+    for verb in ("evict_pods", "delete_pods", "stop_kubelet", "start_kubelet", "cordon"):
+        outcome = cluster.apply(Command(verb=verb, object="pod/default/a"))
+        assert outcome.reason == "Invalid: pod/default/a is no node"
+        assert not outcome.applied
+    assert cluster.apply(Command(verb="evict", object="node/n1")).reason == (
+        "Invalid: node/n1 is no pod"
+    )
+
+
+def test_a_step_that_names_nothing_is_refused_and_the_run_goes_on() -> None:
+    played = play([node("n1"), pod("a")], (5, "delete", "pod/default/gone", None))
+    assert refusals(played) == ['NotFound: Pod "default/gone" not found']
+    assert played.pods() == {"default/a": ("Running", "n1")}

@@ -1,0 +1,98 @@
+"""Ladders give each node the volume that the index would find for it."""
+
+import random
+from typing import Any
+
+import pytest
+
+from kscope.sim.objects import Node, PersistentVolume, PersistentVolumeClaim, from_manifest
+from scheduling.engine.listers import Listers
+from scheduling.engine.node_table import NodeTable
+from scheduling.engine.volume_ladder import NONE, Ladders
+from tests.scheduling_engine.builders import make_node
+from volumes.engine.matching import Wanted
+from volumes.engine.phases import claim_ref_of
+
+HOST, ZONE = "kubernetes.io/hostname", "zone"
+
+
+def _volume(draw: random.Random, number: int) -> Any:
+    spec: dict[str, Any] = {
+        "capacity": {"storage": f"{draw.choice([5, 10, 10, 20])}Gi"},
+        "accessModes": draw.choice([["ReadWriteOnce"], ["ReadWriteMany"]]),
+        "storageClassName": draw.choice(["local", "local", "other"]),
+    }
+    kind = draw.randrange(3)
+    if kind:
+        key, value = (HOST, f"n{draw.randrange(8)}") if kind == 1 else (ZONE, draw.choice("ab"))
+        requirement = {"key": key, "operator": "In", "values": [value]}
+        terms = [{"matchExpressions": [requirement]}]
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    return from_manifest(
+        {
+            "kind": "PersistentVolume",
+            "metadata": {"name": f"pv-{number:02d}"},
+            "spec": spec,
+            "status": {"phase": "Available"},
+        }
+    )
+
+
+def _claim(number: int, size: str) -> PersistentVolumeClaim:
+    claim = from_manifest(
+        {
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": f"c{number}", "namespace": "default", "uid": f"c{number}"},
+            "spec": {
+                "storageClassName": "local",
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": size}},
+            },
+        }
+    )
+    assert isinstance(claim, PersistentVolumeClaim)
+    return claim
+
+
+def _check(listers: Listers, ladders: Ladders, claim: PersistentVolumeClaim) -> list[str]:
+    """Compare for every node; returns the volumes that some node would get."""
+    ladder = ladders.of(Wanted(claim))
+    assert ladder is not None
+    given: list[str] = []
+    for row in ladders.table.active.tolist():
+        node: Node = ladders.table.node(row)
+        expected = listers.volumes.find_for_node(claim, node)
+        pick = int(ladder.choice[row])
+        assert (None if pick == NONE else ladder.names[pick]) == (expected and expected.name)
+        if expected is not None:
+            given.append(expected.name)
+    return given
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ladders_agree_with_the_index_while_volumes_come_and_go(seed: int) -> None:
+    draw = random.Random(seed)
+    table, listers = NodeTable(), Listers()
+    for number in range(8):
+        labels = {HOST: f"n{number}", ZONE: draw.choice("ab")}
+        table.add_node(make_node(f"n{number}", labels=labels))
+    for number in range(20):
+        listers.put(_volume(draw, number))
+    ladders = Ladders(table, listers)
+    for number in range(40):
+        claim = _claim(number, draw.choice(["1Gi", "8Gi"]))
+        given = _check(listers, ladders, claim)
+        chance = draw.random()
+        if chance < 0.6 and given:
+            volume = listers.volume(draw.choice(given))
+            assert isinstance(volume, PersistentVolume)
+            claim_ref = {"spec": {"claimRef": claim_ref_of(claim)}, "status": {"phase": "Bound"}}
+            listers.put(volume.patched(claim_ref))
+        elif chance < 0.75:
+            listers.remove("PersistentVolume", f"pv-{draw.randrange(20):02d}")
+        elif chance < 0.9:
+            listers.put(_volume(draw, draw.randrange(25)))
+        else:
+            place = draw.randrange(8)
+            labels = {HOST: f"n{place}", ZONE: draw.choice("ab")}
+            table.add_node(make_node(f"n{place}", labels=labels))
