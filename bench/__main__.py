@@ -36,7 +36,8 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         if ON_SERVERS.intersection(names):
             stack.enter_context(servers())
-        return int(any([_run(name, options) for name in names]))
+        broken = [name for name in names if _run(name, options)]
+    return int(bool(broken))
 
 
 def _run(name: str, options: argparse.Namespace) -> bool:
@@ -46,7 +47,7 @@ def _run(name: str, options: argparse.Namespace) -> bool:
     try:
         bench: Callable[..., list[Row]] = import_module(module).bench
         rows = bench(full=options.full)
-    except Exception as problem:  # noqa: BLE001 the other figures are still wanted
+    except Exception as problem:
         print(f"\n{title}\n  {name} broke: {problem!r}", file=sys.stderr)
         if options.trace:
             raise

@@ -84,7 +84,10 @@ def _node(row: dict[str, str]) -> Manifest:
         "pods": "110",
         GPU: str(int(row["gpu"]) * 1000),
     }
-    labels = {"kubernetes.io/hostname": row["sn"], **({MODEL: row["model"]} if row["model"] else {})}
+    labels = {
+        "kubernetes.io/hostname": row["sn"],
+        **({MODEL: row["model"]} if row["model"] else {}),
+    }
     return {
         "apiVersion": "v1",
         "kind": "Node",

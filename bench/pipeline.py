@@ -37,9 +37,10 @@ class Watcher:
 
     async def watch(self, address: str) -> None:
         """Until all the wanted pods were bound. Raises TimeoutError."""
-        async with asyncio.timeout(PATIENCE_S), connect(
-            address, max_size=None, origin=origin_of(address)
-        ) as socket:
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            connect(address, max_size=None, origin=origin_of(address)) as socket,
+        ):
             while len(self.bound) < self.wanted:
                 text = await socket.recv()
                 self._take(orjson.loads(text), len(text))
@@ -95,6 +96,7 @@ def bench(full: bool = False) -> list[Row]:
 
 def _through_everything(stack: Servers, nodes: int, pods: int) -> tuple[Watcher, float]:
     import psutil
+
     from kscope.runs.models import Run
 
     run = store_run(synthetic(nodes, pods))

@@ -32,7 +32,9 @@ class Servers:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         words = f"-m uvicorn kscope.asgi:application --host 127.0.0.1 --port {self.port}"
-        options = "--lifespan off --ws-per-message-deflate false --no-access-log --log-level warning"
+        options = (
+            "--lifespan off --ws-per-message-deflate false --no-access-log --log-level warning"
+        )
         child = self._start("web", *words.split(), *options.split())
         wait_until(self._answers, child, patience_s=60, what="answer")
 
@@ -48,7 +50,10 @@ class Servers:
         return child
 
     def _answers(self) -> bool:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 5) as s:
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection(("127.0.0.1", self.port), 5) as s,
+        ):
             s.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
             return b" 200 " in s.recv(64)
         return False

@@ -110,7 +110,9 @@ class _Piece:
 
 def _row(seq: int) -> EventRow:
     entity = f"pod/default/pod-{seq % 500}"
-    changes = {entity: {"queue": "active", "queue_since": seq, "attempts": 1, "node": f"node-{seq}"}}
+    changes = {
+        entity: {"queue": "active", "queue_since": seq, "attempts": 1, "node": f"node-{seq}"}
+    }
     text = orjson.dumps(changes).decode()
     at = seq * MILLISECOND
     return EventRow(seq, at, "PodQueued", entity, "scheduler", None, "a measured event", None, text)
@@ -125,7 +127,9 @@ def _publish(run_id: int, seq: int) -> None:
 # The clients' process.
 
 
-async def _receive(address: str, last_seq: int, ready: asyncio.Semaphore) -> list[tuple[int, float]]:
+async def _receive(
+    address: str, last_seq: int, ready: asyncio.Semaphore
+) -> list[tuple[int, float]]:
     received: list[tuple[int, float]] = []
     async with connect(address, max_size=None, origin=origin_of(address)) as socket:
         seq = 0

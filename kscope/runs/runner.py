@@ -5,6 +5,7 @@ computes again identically (see replay.py). What the user wants (play, pause, st
 commands) is read from the run's row before each slice.
 """
 
+import gc
 import logging
 import os
 import socket
@@ -24,6 +25,7 @@ from kscope.runs.replay import engine_at_head, engine_created
 
 SLICE_SECONDS = 0.05  # of computing between two commits
 CHUNK = 200  # callbacks between two looks at the wall clock
+TURN_SECONDS = 3.0  # after which a run makes way, if another one waits for a worker
 LINGER_SECONDS = 2.0  # an idle owner waits this long for the next wish
 QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
 CHECKPOINT_EVENTS = 10_000
@@ -47,7 +49,10 @@ _KEEP = 4
 
 
 def run_drive(run_id: int) -> None:
-    """Take the run if nobody has it, and drive it until it has nothing to do for a while."""
+    """Take the run if nobody has it, and drive it until it has nothing to do for a while.
+
+    When other runs wait for a worker it stops after a turn and queues up again behind them.
+    """
     epoch = slices.lease_take(run_id, f"{socket.gethostname()}:{os.getpid()}")
     if epoch is None:
         return
@@ -56,6 +61,8 @@ def run_drive(run_id: int) -> None:
         driver.drive()
         slices.lease_release(run_id, epoch)
         _remember(run_id, Live(driver.engine, epoch, driver.commands))
+        if driver.made_way and wiring.enqueue:
+            wiring.enqueue(run_id)
     except slices.LostLease as lost:
         log.warning("%s", lost)
         _live.pop(run_id, None)
@@ -79,6 +86,7 @@ class Driver:
     def __init__(self, run_id: int, epoch: int) -> None:
         self.run_id = run_id
         self.epoch = epoch
+        self.made_way = False
         run = Run.objects.select_related("scenario").get(pk=run_id)
         self.commands = run.head_commands
         self.controls = slices.Controls(
@@ -110,11 +118,16 @@ class Driver:
         slices.lease_renew(self.run_id, self.epoch)
 
     def drive(self) -> None:
-        """Slices, until nothing was wanted for a while."""
+        """Slices, until nothing was wanted for a while or another run has waited for a turn."""
         listener = WakeListener()
-        idle_since = time.monotonic()
+        idle_since = turn_began = time.monotonic()
         try:
             while True:
+                if time.monotonic() - turn_began > TURN_SECONDS:
+                    turn_began = time.monotonic()
+                    self.made_way = self._others_wait()
+                    if self.made_way:
+                        return
                 if self._slice():
                     idle_since = time.monotonic()
                 elif time.monotonic() - idle_since > LINGER_SECONDS:
@@ -124,6 +137,10 @@ class Driver:
                 self._rest(listener)
         finally:
             listener.close()
+
+    def _others_wait(self) -> bool:
+        with connection.cursor() as cursor:
+            return bool(slices.run_needs_driver(cursor))
 
     def _sleep(self, listener: WakeListener, seconds: float) -> None:
         try:

@@ -363,11 +363,6 @@ def _not_simulated(recording: Manifest) -> list[str]:
         for name in cast("Manifest", settings) if isinstance(settings, dict) else ():
             if name.startswith(("fail_", "immediate_")):
                 found.append(f"fakes.{fake}.{name} is not simulated")
-    steps = recording.get("steps")
-    for step in cast("list[Any]", steps) if isinstance(steps, list) else ():
-        if isinstance(step, dict) and "propagationPolicy" in step:
-            found.append("propagationPolicy of a deletion is not simulated")
-            break
     return found
 
 

@@ -34,6 +34,8 @@ STEP_VERBS = (
 )
 # Those that speak of a node, which may then be named without "node/".
 _NODE_VERBS = STEP_VERBS[5:]
+# What may become of the dependents of what is deleted.
+_PROPAGATIONS = ("Background", "Foreground", "Orphan")
 # The versions of Kubernetes that scheduling.engine.profiles knows.
 PROFILE_NAMES = ("v1.11", "v1.16", "v1.20", "v1.34")
 _SPEC_FIELDS = ("title", "question", "profile", "seed", "duration", "latencies", "steps")
@@ -61,6 +63,7 @@ class Step:
     manifest: Manifest | None = None
     patch: Manifest | None = None
     grace_seconds: int | None = None
+    propagation: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without what is absent."""
@@ -276,6 +279,13 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
             message = f"expected a number of seconds, found {shown(grace)}"
             report.add((*where, "grace_seconds"), grace, message)
         found["grace_seconds"] = grace
+    propagation = parts.get("propagation", parts.get("propagationPolicy"))
+    if verb == "delete" and propagation is not None:
+        if propagation not in _PROPAGATIONS:
+            known = ", ".join(_PROPAGATIONS)
+            message = f"{shown(propagation)} is not one of {known}"
+            report.add((*where, "propagation"), propagation, message)
+        found["propagation"] = propagation
     return [found]
 
 

@@ -87,7 +87,7 @@ class Cluster:
             profile=profile,
         )
         self._executor = CommandExecutor(
-            self.store, self.recorder, self.admission, self.volumes.kubelets
+            self.loop, self.store, self.recorder, self.admission, self.volumes.kubelets
         )
         self.workloads = WorkloadActors(
             loop=self.loop,
@@ -210,6 +210,7 @@ class Cluster:
             manifest=step.manifest,
             patch=step.patch,
             grace_seconds=step.grace_seconds,
+            propagation=step.propagation,
         )
         reason = self._executor.execute(command, by="scenario")
         if reason:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from kscope.sim.errors import ApiError, Invalid, NotFound, TooManyRequests
+from kscope.sim.loop import EventLoop
 from kscope.sim.objects import (
     ApiObject,
     Manifest,
@@ -81,11 +82,17 @@ class Outcome:
 class CommandExecutor:
     """Carries commands out on the store, as a user with kubectl would."""
 
-    __slots__ = ("_admission", "_kubelets", "_recorder", "_store")
+    __slots__ = ("_admission", "_kubelets", "_loop", "_recorder", "_store")
 
     def __init__(
-        self, store: ObjectStore, recorder: Recorder, admission: Admission, kubelets: Kubelets
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        recorder: Recorder,
+        admission: Admission,
+        kubelets: Kubelets,
     ) -> None:
+        self._loop = loop
         self._store = store
         self._recorder = recorder
         self._admission = admission
@@ -159,7 +166,7 @@ class CommandExecutor:
         pod = self._find(command.object)
         if not isinstance(pod, Pod):
             raise Invalid(f"{command.object} is no pod")
-        evict(self._store, pod, by)
+        evict(self._store, pod, by, self._loop.now)
         self._delete_one(pod, command.grace_seconds, by)
 
     def _delete_pods(self, command: Command, by: str) -> None:
@@ -172,7 +179,7 @@ class CommandExecutor:
             if any(owner.get("kind") == "DaemonSet" for owner in pod.owner_references):
                 continue
             try:
-                evict(self._store, pod, by)
+                evict(self._store, pod, by, self._loop.now)
             except TooManyRequests as refusal:
                 refused.append(f"{pod.key}: {refusal}")
                 continue

@@ -9,12 +9,14 @@ from typing import Any
 from scheduling.engine import names
 from scheduling.engine.framework import (
     FilterPlugin,
+    Plugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
 )
 from scheduling.engine.handle import Handle
+from scheduling.engine.plugins.all_predicates import AllPredicates
 from scheduling.engine.plugins.scheduling_gates import SchedulingGates
 from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
 from scheduling.engine.preemption import PreemptionRules
@@ -28,12 +30,18 @@ V1_16 = "v1.16"
 V1_11 = "v1.11"
 
 
+# What the in-tree post-filters say for themselves; see SchedulingAlgorithm.preempt().
+_MODERN_POST_FILTERS = (names.DYNAMIC_RESOURCES, names.DEFAULT_PREEMPTION)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One scheduler's configuration.
+    """One set of plugins; pods choose it by its name, the schedulerName.
 
-    `filters` are in the order in which they are asked, `scores` maps plugins to weights.
-    `percentage` is percentageOfNodesToScore; 0 means adaptive.
+    `filters` are in the order in which they are asked, `scores` maps plugins to weights, `others`
+    names plugins that take part at reserve, permit, preBind or postBind only. `kinds` says which
+    plugin stands behind a name that a Policy made up. `percentage` is percentageOfNodesToScore;
+    0 means adaptive. `checks_all` asks every filter about every node (alwaysCheckAllPredicates).
     """
 
     name: str
@@ -52,15 +60,22 @@ class Profile:
     # pod that was waiting gets an Event, and a failed binding wakes nobody else.
     status_wakes: bool = False
     wording: Wording | None = None
+    pre_enqueues: tuple[str, ...] = (names.SCHEDULING_GATES,)
+    queue_sort: str = names.PRIORITY_SORT
+    post_filters: tuple[str, ...] = _MODERN_POST_FILTERS
+    others: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict[str, str])
+    checks_all: bool = False
 
     @property
     def resource_rules(self) -> ResourceRules:
         """How requests are added up."""
         return RESOURCE_RULES[self.version]
 
-    def pre_enqueue(self) -> tuple[PreEnqueuePlugin, ...]:
-        """What may keep a pod out of the active queue."""
-        return () if self.is_classic or self.version == V1_20 else (SchedulingGates(),)
+    @property
+    def preempts(self) -> bool:
+        """Whether room is made by evictions."""
+        return names.DEFAULT_PREEMPTION in self.post_filters
 
     def build(self, handle: Handle) -> Framework:
         """The plugins, ready to run.
@@ -70,9 +85,8 @@ class Profile:
         """
         plugins = PluginSet()
         weights = dict(self.scores)
-        for name in dict.fromkeys((*self.filters, *weights)):
-            plugin = factory_of(name)(self.arguments.get(name) or {}, handle)
-            plugins.by_name[name] = plugin
+        for name in dict.fromkeys((*self.filters, *weights, *self._enqueuing, *self.others)):
+            plugin = plugins.by_name[name] = self._make(name, handle)
             if name in self.filters:
                 if isinstance(plugin, PreFilterPlugin):
                     plugins.pre_filter.append(plugin)
@@ -83,9 +97,31 @@ class Profile:
                     plugins.pre_score.append(plugin)
                 if isinstance(plugin, ScorePlugin):
                     plugins.score.append((plugin, weights[name]))
+            if name in self.pre_enqueues and isinstance(plugin, PreEnqueuePlugin):
+                plugins.pre_enqueue.append(plugin)
+        if self.checks_all:
+            plugins.filter = [AllPredicates(plugins.filter)]
         return Framework(
-            handle, plugins, wording=self.wording, narrows=not self.refuses_per_node
+            handle,
+            plugins,
+            wording=self.wording,
+            narrows=not self.refuses_per_node,
+            late=frozenset({names.VOLUME_ZONE}) if self.refuses_per_node else frozenset(),
         )
+
+    @property
+    def _enqueuing(self) -> tuple[str, ...]:
+        return () if self.is_classic else self.pre_enqueues
+
+    def _make(self, name: str, handle: Handle) -> Plugin:
+        if name == names.SCHEDULING_GATES:
+            return SchedulingGates()
+        kind = self.kinds.get(name, name)
+        plugin = factory_of(kind)(self.arguments.get(name) or {}, handle)
+        if kind != name:
+            # The class's name is that of its kind; this one goes by the name in the Policy.
+            setattr(plugin, "name", name)  # noqa: B010
+        return plugin
 
 
 MODERN = Profile(
@@ -137,6 +173,7 @@ FRAMEWORK_1_20 = replace(
         names.VOLUME_BINDING: {"knows_lost_claims": False},
     },
     preemption=PreemptionRules(limits_candidates=False, sorts_victims=False),
+    pre_enqueues=(),
     refuses_per_node=True,
     status_wakes=True,
     wording=WORDING_1_20,
@@ -160,7 +197,10 @@ CLASSIC = Profile(
         names.GENERAL_PREDICATES,
         names.NO_DISK_CONFLICT,
         names.POD_TOLERATES_NODE_TAINTS,
+        names.MAX_EBS_VOLUME_COUNT,
+        names.MAX_GCE_PD_VOLUME_COUNT,
         names.MAX_CSI_VOLUME_COUNT,
+        names.MAX_AZURE_DISK_VOLUME_COUNT,
         names.CHECK_VOLUME_BINDING,
         names.NO_VOLUME_ZONE_CONFLICT,
         names.MATCH_INTER_POD_AFFINITY,
@@ -177,6 +217,7 @@ CLASSIC = Profile(
     ),
     preemption=_CLASSIC_RULES,
     is_classic=True,
+    post_filters=(names.DEFAULT_PREEMPTION,),
 )
 
 # v1.11 asks in the same order; that its volumes are bound by a worker that sends the pod round

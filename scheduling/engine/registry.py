@@ -40,13 +40,38 @@ from scheduling.engine.plugins.node_ports import NodePorts
 from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
 from scheduling.engine.plugins.node_unschedulable import NodeUnschedulable
 from scheduling.engine.plugins.node_volume_limits import NodeVolumeLimits
+from scheduling.engine.plugins.optional_predicates import (
+    CheckNodeCondition,
+    CheckNodeDiskPressure,
+    CheckNodeLabelPresence,
+    CheckNodeMemoryPressure,
+    CheckNodePIDPressure,
+    CheckServiceAffinity,
+    EvenPodsSpread,
+    HostName,
+    MatchNodeSelector,
+    MaxAzureDiskVolumeCount,
+    MaxCinderVolumeCount,
+    MaxEBSVolumeCount,
+    MaxGCEPDVolumeCount,
+    PodFitsHostPorts,
+    PodFitsResources,
+)
+from scheduling.engine.plugins.optional_priorities import (
+    EvenPodsSpreadPriority,
+    NodeLabelPriority,
+    RequestedToCapacityRatioPriority,
+    ResourceLimitsPriority,
+    ServiceAntiAffinityPriority,
+    ServiceSpreadingPriority,
+)
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.engine.plugins.taint_toleration import TaintToleration
 from scheduling.engine.plugins.volume_binding import VolumeBinding
 from scheduling.engine.plugins.volume_restrictions import VolumeRestrictions
 from scheduling.engine.plugins.volume_zone import VolumeZone
 
-ENTRY_POINT_GROUP = "kscope.scheduler_plugins"
+ENTRY_POINT_GROUP = "kscope.plugins"
 
 IN_TREE: Mapping[str, PluginFactory] = {
     plugin.name: plugin
@@ -85,6 +110,27 @@ IN_TREE: Mapping[str, PluginFactory] = {
         TaintTolerationPriority,
         ImageLocalityPriority,
         EqualPriority,
+        CheckNodeCondition,
+        CheckNodeMemoryPressure,
+        CheckNodeDiskPressure,
+        CheckNodePIDPressure,
+        CheckNodeLabelPresence,
+        CheckServiceAffinity,
+        HostName,
+        MatchNodeSelector,
+        PodFitsHostPorts,
+        PodFitsResources,
+        MaxEBSVolumeCount,
+        MaxGCEPDVolumeCount,
+        MaxAzureDiskVolumeCount,
+        MaxCinderVolumeCount,
+        EvenPodsSpread,
+        EvenPodsSpreadPriority,
+        NodeLabelPriority,
+        RequestedToCapacityRatioPriority,
+        ResourceLimitsPriority,
+        ServiceAntiAffinityPriority,
+        ServiceSpreadingPriority,
     )
 }
 

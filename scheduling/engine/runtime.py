@@ -21,6 +21,7 @@ from scheduling.engine.framework import (
     IntArray,
     NormalizeScorePlugin,
     Plugin,
+    PreEnqueuePlugin,
     PreFilterExtensions,
     PreFilterPlugin,
     PreScorePlugin,
@@ -123,12 +124,15 @@ class PluginSet:
     pre_score: list[PreScorePlugin] = field(default_factory=list[PreScorePlugin])
     score: list[tuple[ScorePlugin, int]] = field(default_factory=list[tuple[ScorePlugin, int]])
     by_name: dict[str, Plugin] = field(default_factory=dict[str, Plugin])
+    pre_enqueue: list[PreEnqueuePlugin] = field(default_factory=list[PreEnqueuePlugin])
 
 
 class Framework:
     """The plugins of one profile, ready to run.
 
-    Without *narrows* PreFilter cannot name the only nodes worth looking at (before v1.24).
+    Without *narrows* PreFilter cannot name the only nodes worth looking at (before v1.24). Of the
+    plugins in *late* a refusal at PreFilter is disregarded: there they had none, and an earlier
+    filter refuses all nodes for the same cause.
     """
 
     def __init__(
@@ -138,11 +142,13 @@ class Framework:
         *,
         wording: Wording | None = None,
         narrows: bool = True,
+        late: frozenset[str] = frozenset(),
     ) -> None:
         self.handle = handle
         self.plugins = plugins
         self._wording = wording
         self._narrows = narrows
+        self._late = late
         everything = plugins.by_name.values()
         self.local_names = frozenset(p.name for p in everything if p.is_local)
         self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
@@ -157,7 +163,7 @@ class Framework:
             if isinstance(plugin, NormalizeScorePlugin)
         }
         self._extensions: list[PreFilterExtensions] = [
-            plugin for plugin in plugins.filter if isinstance(plugin, PreFilterExtensions)
+            plugin for plugin in plugins.pre_filter if isinstance(plugin, PreFilterExtensions)
         ]
 
     # -- filters ---------------------------------------------------------------------------------
@@ -201,7 +207,8 @@ class Framework:
                 state.skip_filter.add(plugin.name)
                 continue
             result = plugin.pre_filter(state)
-            if result.status.code is Code.SKIP:
+            refused = not result.status.is_success
+            if result.status.code is Code.SKIP or (refused and plugin.name in self._late):
                 state.skip_filter.add(plugin.name)
                 continue
             if not result.status.is_success:

@@ -6,7 +6,7 @@ eventhandlers.go.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -123,6 +123,7 @@ class Scheduler:
         self._rules = profile.resource_rules
         self._profile = profile
         self._known: dict[str, Pod] = {}
+        self._series: dict[str, tuple[str, int]] = {}
         self._bindings: dict[str, Binding] = {}
         self._attempts: list[SchedulingAttempt] = []
         self._changes: Changes = {}
@@ -140,11 +141,11 @@ class Scheduler:
         self._planner = self.algorithm.framework.volume_binding
         self.cache = SchedulerCache(loop, CACHE_RULES[profile.version], observer=self)
         self.queue = SchedulingQueue(
-            QUEUE_RULES[profile.version],
+            replace(QUEUE_RULES[profile.version], status_counts=profile.status_wakes),
             loop,
             profiles={
                 name: QueueProfile(
-                    pre_enqueue=profile.pre_enqueue(),
+                    pre_enqueue=tuple(self.algorithm.framework.plugins.pre_enqueue),
                     hints=QueueingHints(world=ListedWorld(self.handle.listers)),
                 )
             },
@@ -197,6 +198,11 @@ class Scheduler:
             self.queue.update(old, new)
 
     def _unassigned_gone(self, old: Pod) -> None:
+        self._series.pop(old.uid, None)
+        if self._profile.status_wakes and self.queue.get(old.key) is not None:
+            # Its deletion is an update first, which brings it back to be skipped.
+            message = f"skip schedule deleting pod: {old.key}"
+            self._tell_event(old, "FailedScheduling", "Warning", message)
         self.queue.delete(old)
         binding = self._bindings.get(old.key)
         if binding is not None:
@@ -395,6 +401,7 @@ class Scheduler:
         if binding.forgotten:
             return
         pod = binding.info.pod
+        self._series.pop(pod.uid, None)
         self.cache.finish_binding(binding.info)
         scheduled = {"type": "PodScheduled", "status": "True"}
         scheduled["lastTransitionTime"] = timestamp(self._loop.now)
@@ -423,7 +430,8 @@ class Scheduler:
         pod = binding.info.pod
         if pod.key in self._known:
             self._handle_error(binding.queued, binding.cycle, error)
-        self.queue.move_all_to_active_or_backoff(cluster_events.ASSIGNED_POD_DELETE, pod, None)
+        if not self._profile.status_wakes:
+            self.queue.move_all_to_active_or_backoff(cluster_events.ASSIGNED_POD_DELETE, pod, None)
         self._wake()
 
     def _forget(self, binding: Binding) -> None:
@@ -448,14 +456,16 @@ class Scheduler:
         pod = queued.pod
         queued.rejected_by(*rejecting_plugins(decision))
         chosen = decision.preemption.chosen if decision.preemption else None
+        nominated = ""
         if chosen is not None:
             self._preempt(queued, chosen)
+            nominated = chosen.node
         self._show_pod(pod.key, blocker=attempt.blocker)
         seq = self._tell_event(pod, "FailedScheduling", "Warning", decision.message)
         self._keep_attempt(attempt, seq)
         self.queue.add_unschedulable_if_not_present(queued, cycle)
         reason = "Unschedulable" if decision.result == UNSCHEDULABLE else "SchedulerError"
-        self._patch_condition(pod, reason, decision.message)
+        self._patch_condition(pod, reason, decision.message, nominated)
 
     def _handle_error(self, queued: QueuedPodInfo, cycle: int, message: str) -> None:
         """The cycle itself failed: the pod comes back after its backoff."""
@@ -471,18 +481,22 @@ class Scheduler:
             if stored is None or stored.uid != victim.uid:
                 continue
             grace = stored.grace_period_seconds if isinstance(stored, Pod) else 0
-            message = f"Preempted by pod {pod.uid} on node {chosen.node}"
-            self._tell_event(victim.pod, "Preempted", "Normal", message)
             self._store.delete(
                 "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
             )
+            message = f"Preempted by {self._preemptor(pod)} on node {chosen.node}"
+            self._tell_event(victim.pod, "Preempted", "Normal", message)
         for lower in self.queue.nominator.pods_for_node(chosen.node):
             if lower.priority < queued.pod_info.priority:
                 self.queue.nominator.delete(lower.uid)
                 self._set_nominated(lower.pod, None)
         self.queue.nominator.add(queued.pod_info, chosen.node)
         self.algorithm.nominated.add(chosen.row, queued.pod_info)
-        self._set_nominated(pod, chosen.node)
+        if self._profile.is_classic:
+            self._set_nominated(pod, chosen.node)
+
+    def _preemptor(self, pod: Pod) -> str:
+        return pod.key if self._profile.status_wakes else f"pod {pod.uid}"
 
     def _set_nominated(self, pod: Pod, node: str | None) -> None:
         if node is None:
@@ -493,7 +507,8 @@ class Scheduler:
             fact = "PodNominated" if node else "NominationCleared"
             self._store.patch("Pod", pod.key, patch, by=COMPONENT, event=fact)
 
-    def _patch_condition(self, pod: Pod, reason: str, message: str) -> None:
+    def _patch_condition(self, pod: Pod, reason: str, message: str, nominated: str = "") -> None:
+        """One write for both: the condition, and the node that the pod may hope for."""
         stored = self._store.find("Pod", pod.key)
         if stored is None or stored.uid != pod.uid:
             return
@@ -504,13 +519,18 @@ class Scheduler:
             "message": message,
         }
         old = _condition(stored)
-        if old and all(old.get(name) == value for name, value in condition.items()):
+        hopes = bool(nominated) and stored.status.get("nominatedNodeName") != nominated
+        same = old and all(old.get(name) == value for name, value in condition.items())
+        if same and not hopes:
             return
         condition["lastTransitionTime"] = (old or {}).get("lastTransitionTime") or timestamp(
             self._loop.now
         )
-        patch = {"status": {"conditions": _with_condition(stored, condition)}}
-        self._store.patch("Pod", pod.key, patch, by=COMPONENT, event="PodConditionUpdated")
+        status: dict[str, Any] = {"conditions": _with_condition(stored, condition)}
+        if hopes:
+            status["nominatedNodeName"] = nominated
+        fact = "PodNominated" if hopes else "PodConditionUpdated"
+        self._store.patch("Pod", pod.key, {"status": status}, by=COMPONENT, event=fact)
 
     def _keep_attempt(self, attempt: Attempt, seq: int) -> None:
         self._attempts.append(
@@ -677,10 +697,10 @@ class Scheduler:
         self, fact: str, entity: str, message: str = "", data: dict[str, Any] | None = None
     ) -> int:
         changes, self._changes = self._changes, {}
-        for entity, shown in self.gauges.changes().items():
+        for node, shown in self.gauges.changes().items():
             # A node that is gone, though no watch has told so yet, is not brought back either.
-            if self._store.find("Node", entity.removeprefix("node/")) is not None:
-                changes[entity] = shown
+            if self._store.find("Node", node.removeprefix("node/")) is not None:
+                changes[node] = shown
         return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
 
     def _tell_gauges(self, fact: str, entity: str, message: str) -> None:
@@ -690,7 +710,23 @@ class Scheduler:
         self._tell(fact, f"pod/{pod_key}", message)
 
     def _tell_event(self, pod: Pod, reason: str, kind: str, message: str) -> int:
-        return self._tell(reason, pod.id, message, {"event": True, "type": kind})
+        data: dict[str, Any] = {"event": True, "type": kind}
+        if reason == "FailedScheduling" and not self._profile.is_classic:
+            count = self._count_in_series(pod)
+            if count:
+                data["series"] = count
+        return self._tell(reason, pod.id, message, data)
+
+    def _count_in_series(self, pod: Pod) -> int:
+        """How often this Event came before for the same version of the pod.
+
+        The first is an Event of its own, the second makes a series of it, the others are written
+        every half hour. Upstream: client-go tools/events/event_broadcaster.go, recordToSink().
+        """
+        version, count = self._series.get(pod.uid, ("", -1))
+        count = count + 1 if version == pod.resource_version else 0
+        self._series[pod.uid] = (pod.resource_version, count)
+        return count
 
 
 # What of the other kinds may help a waiting pod. Upstream: eventhandlers.go addAllEventHandlers().

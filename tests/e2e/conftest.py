@@ -4,6 +4,7 @@ They run in a pytest process of their own (`make test-e2e`): Playwright's event 
 asynchronous tests that come after it.
 """
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -52,6 +54,24 @@ def site() -> Iterator[Site]:
             match = re.search(r"password (\S+)", up.output)
             assert match, up.output
             yield Site(f"http://localhost:{up.port}/", match[1], data)
+
+
+@pytest.fixture(autouse=True)
+def no_run_plays_on(site: Site) -> Iterator[None]:
+    """Runs left playing would take turns with those of later tests, and slow them down."""
+    yield
+    with urlopen(f"{site.address}api/runs/", timeout=20) as answer:
+        listed = json.load(answer)["runs"]
+    for run in listed:
+        if run["status"] == "playing":
+            urlopen(
+                Request(
+                    f"{site.address}api/runs/{run['id']}/transport/",
+                    b'{"action": "pause"}',
+                    {"Content-Type": "application/json"},
+                ),
+                timeout=20,
+            ).close()
 
 
 @pytest.fixture(scope="session")

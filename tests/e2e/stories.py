@@ -33,7 +33,9 @@ def pod(name: str, *, cpu: str = "10m") -> dict[str, Any]:
     }
 
 
-def cluster_file(name: str, *objects: dict[str, Any], steps: Any = (), duration: str = "1m") -> bytes:
+def cluster_file(
+    name: str, *objects: dict[str, Any], steps: Any = (), duration: str = "1m"
+) -> bytes:
     """A scenario as a file of JSON documents, which is YAML too."""
     spec = {"title": name, "question": "What happens?", "duration": duration, "steps": list(steps)}
     header = {

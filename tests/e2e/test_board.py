@@ -64,7 +64,9 @@ def test_scrubbing_back_shows_the_past_and_the_way_home(page: Page) -> None:
 
 def test_dragging_the_scrubber_leaves_the_newest_event(page: Page) -> None:
     start(page, "dragging", one_pod_every_ten_seconds("dragging"))
-    page.wait_for_function("Number(document.querySelector('#seq')?.value) > 60", timeout=PATIENCE_MS)
+    page.wait_for_function(
+        "Number(document.querySelector('#seq')?.value) > 60", timeout=PATIENCE_MS
+    )
     page.get_by_role("button", name="Pause").click()
     page.get_by_label("Position in the run").evaluate(
         "input => { input.value = input.max / 2;"

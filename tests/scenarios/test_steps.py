@@ -76,18 +76,24 @@ def test_a_budget_lets_as_many_go_as_it_can_spare() -> None:
     assert refusals(played) == [REFUSED, REFUSED]
 
 
-def test_a_percentage_of_a_budget_is_rounded_up() -> None:
-    objects = [node("n1"), *(pod(name) for name in "abc"), budget(maxUnavailable="34%")]
-    played = play(objects, *((5, "evict", f"pod/default/{name}", None) for name in "abc"))
-    assert len(played.story("PodTerminating")) == 2
+def test_an_eviction_is_noted_in_the_budget_before_the_pod_goes() -> None:
+    cluster = Cluster.create(
+        Scenario(name="x", objects=(node("n1"), pod("a"), pod("b"), budget(minAvailable=1)))
+    )
+    cluster.advance(5 * SECOND)
+    assert cluster.apply(Command(verb="evict", object="pod/default/a")).applied
+    status = cluster.store.get("PodDisruptionBudget", "default/web").status
+    assert status["disruptionsAllowed"] == 0
+    assert list(status["disruptedPods"]) == ["a"]
+    assert cluster.apply(Command(verb="evict", object="pod/default/b")).reason == REFUSED
 
 
-def test_a_budget_with_a_status_is_taken_at_its_word_and_used_up() -> None:
-    told = {**budget(minAvailable=0), "status": {"disruptionsAllowed": 1}}
-    objects = [node("n1"), pod("a"), pod("b"), told]
-    played = play(objects, (5, "evict", "pod/default/a", None), (5, "evict", "pod/default/b", None))
-    assert played.story("PodTerminating") == ["5 PodTerminating pod/default/a"]
-    assert refusals(played) == [REFUSED]
+def test_a_budget_whose_pods_nobody_has_counted_yet_allows_nothing() -> None:
+    objects = (node("n1"), pod("a"))
+    cluster = Cluster.create(Scenario(name="x", objects=objects))
+    cluster.advance(5 * SECOND)
+    cluster.apply(Command(verb="create", manifest=budget(minAvailable=0)))
+    assert cluster.apply(Command(verb="evict", object="pod/default/a")).reason == REFUSED
 
 
 def test_a_pending_pod_is_evicted_whatever_its_budget_says() -> None:

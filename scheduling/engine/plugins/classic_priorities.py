@@ -298,7 +298,7 @@ class SelectorSpreadPriority(_Priority):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """How many pods of the same services and controllers are on the node."""
-        selectors = pod_selectors(state.pod, self._listers)
+        selectors = self.selectors(state.pod)
         if not selectors:
             return np.zeros(len(rows), np.int64)
         namespace = frozenset((state.pod.pod.namespace,))
@@ -310,6 +310,10 @@ class SelectorSpreadPriority(_Priority):
         )
         counter = self._table.counter(PodMatcher(terms, live_only=True))
         return counter.tally.counts[rows].astype(np.int64)
+
+    def selectors(self, pod: PodInfo) -> list[LabelSelector]:
+        """The selectors of what the pod belongs to."""
+        return pod_selectors(pod, self._listers)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Two thirds of the score come from the zone, where there are zones."""

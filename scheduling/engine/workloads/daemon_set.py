@@ -15,6 +15,7 @@ from scheduling.engine.workloads.controller import (
     selector_of,
 )
 from scheduling.engine.workloads.expectations import Expectations
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_of
 from scheduling.engine.workloads.pods import count_of, is_available, is_ready, time_of
 from scheduling.engine.workloads.revisions import REVISION_LABEL, Revisions
@@ -202,23 +203,23 @@ class DaemonSetController(Controller):
             raise refused
 
     def _template(self, owner: ApiObject, node: str, label: str) -> Manifest:
-        template: Manifest = owner.spec.get("template") or {}
-        metadata: Manifest = template.get("metadata") or {}
-        labels: Manifest = {**(metadata.get("labels") or {}), REVISION_LABEL: label}
+        template: Manifest = part(owner.spec, "template")
+        metadata: Manifest = part(template, "metadata")
+        labels: Manifest = {**part(metadata, "labels"), REVISION_LABEL: label}
         generation = _template_generation(owner)
         if generation:
             labels[GENERATION_LABEL] = generation
         return {
             **template,
             "metadata": {**metadata, "labels": labels},
-            "spec": daemon_spec(template.get("spec") or {}, node),
+            "spec": daemon_spec(part(template, "spec"), node),
         }
 
     # Rolling update
 
     def _roll(self, owner: ApiObject, by_node: dict[str, list[Pod]], label: str) -> bool:
         """Delete old pods, as many as may be unavailable. Upstream: update.go, rollingUpdate()."""
-        strategy: Manifest = owner.spec.get("updateStrategy") or {}
+        strategy: Manifest = part(owner.spec, "updateStrategy")
         if strategy.get("type") == "OnDelete":
             return False
         gone: list[Pod] = []
@@ -236,7 +237,7 @@ class DaemonSetController(Controller):
                 gone += old
             else:
                 candidates += old
-        allowed = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1)
+        allowed = part(strategy, "rollingUpdate").get("maxUnavailable", 1)
         most = max(1, count_of(allowed, desired, round_up=True))
         gone += candidates[: max(0, most - unavailable)]
         if not gone:
@@ -298,13 +299,13 @@ def should_run_on(owner: ApiObject, node: Node) -> tuple[bool, bool]:
 
     Upstream: nodeShouldRunDaemonPod().
     """
-    spec: Manifest = (owner.spec.get("template") or {}).get("spec") or {}
+    spec: Manifest = part(owner.spec, "template", "spec")
     if spec.get("nodeName") not in (None, "", node.name):
         return False, False
-    selector: Manifest = spec.get("nodeSelector") or {}
+    selector: Manifest = part(spec, "nodeSelector")
     if any(node.labels.get(key) != value for key, value in selector.items()):
         return False, False
-    affinity: Manifest = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    affinity: Manifest = part(spec, "affinity", "nodeAffinity")
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if required is not None and not NodeSelector.parse(required).matches(node.labels, node.name):
         return False, False
@@ -322,9 +323,9 @@ def daemon_spec(spec: Manifest, node: str) -> Manifest:
     term = {
         "matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}],
     }
-    affinity: Manifest = spec.get("affinity") or {}
+    affinity: Manifest = part(spec, "affinity")
     by_node: Manifest = {
-        **(affinity.get("nodeAffinity") or {}),
+        **part(affinity, "nodeAffinity"),
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]},
     }
     return {
@@ -352,8 +353,8 @@ def _target_node(pod: Pod) -> str:
     """The node it is on, or is meant for. Upstream: util.GetTargetNodeName()."""
     if pod.node_name:
         return pod.node_name
-    affinity: Manifest = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required: Manifest = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    affinity: Manifest = part(pod.spec, "affinity", "nodeAffinity")
+    required: Manifest = part(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
     for term in required.get("nodeSelectorTerms") or ():
         for field in term.get("matchFields") or ():
             if field.get("key") == "metadata.name" and field.get("values"):

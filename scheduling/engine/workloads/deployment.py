@@ -7,6 +7,7 @@ progress.go).
 from typing import ClassVar, Final
 
 from kscope.sim.errors import AlreadyExists
+from kscope.sim.loop import Timer
 from kscope.sim.objects import ApiObject, Manifest, from_manifest
 from kscope.sim.selectors import LabelSelector
 from kscope.sim.store import WatchEvent
@@ -21,6 +22,7 @@ from scheduling.engine.workloads.controller import (
     status_number,
 )
 from scheduling.engine.workloads.deletion import delete
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.naming import template_hash
 from scheduling.engine.workloads.owners import controller_of, controller_ref, is_controlled_by
 from scheduling.engine.workloads.pods import plain_template, time_of
@@ -67,6 +69,8 @@ class DeploymentController(Controller):
 
     def __init__(self, around: Surroundings, events: EventSink) -> None:
         super().__init__(around, events)
+        # Deployment → when its progress deadline is looked at; cancelled once it is complete.
+        self._deadlines: dict[str, Timer] = {}
         self._listers.of("Deployment").on_event(self._on_deployment)
         self._listers.of("ReplicaSet").on_event(self._on_replica_set)
         self._listers.pods.on_event(self._on_pod)
@@ -74,6 +78,8 @@ class DeploymentController(Controller):
     # What it hears
 
     def _on_deployment(self, event: WatchEvent) -> None:
+        if event.type == "DELETED":
+            self._forget_deadline(event.new.key)
         self._queue.add(event.new.key)
 
     def _on_replica_set(self, event: WatchEvent) -> None:
@@ -235,19 +241,19 @@ class DeploymentController(Controller):
         return found
 
     def _create_new(self, deployment: ApiObject, old: list[ApiObject], revision: int) -> ApiObject:
-        template: Manifest = deployment.spec.get("template") or {}
+        template: Manifest = part(deployment.spec, "template")
         collisions = deployment.status.get("collisionCount")
         label = template_hash(plain_template(template), collisions)
-        metadata: Manifest = template.get("metadata") or {}
-        labels = {**(metadata.get("labels") or {}), HASH_LABEL: label}
-        selector: Manifest = deployment.spec.get("selector") or {}
+        metadata: Manifest = part(template, "metadata")
+        labels = {**part(metadata, "labels"), HASH_LABEL: label}
+        selector: Manifest = part(deployment.spec, "selector")
         name = f"{deployment.name}-{label}"
         replicas = new_replicas(deployment, old, 0)
         spec: Manifest = {
             "replicas": replicas,
             "selector": {
                 **selector,
-                "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: label},
+                "matchLabels": {**part(selector, "matchLabels"), HASH_LABEL: label},
             },
             "template": {**template, "metadata": {**metadata, "labels": labels}},
         }
@@ -505,6 +511,7 @@ class DeploymentController(Controller):
 
     def _requeue_stuck(self, deployment: ApiObject) -> None:
         """Look again when the progress deadline has passed. Upstream: requeueStuckDeployment()."""
+        self._forget_deadline(deployment.key)
         current = _condition(deployment, PROGRESSING)
         if not _deadline_of(deployment) or current is None:
             return
@@ -513,7 +520,14 @@ class DeploymentController(Controller):
             return
         since = time_of(current.get("lastUpdateTime"))
         left = since + _deadline_of(deployment) * SECOND - self._loop.now
-        self._queue.add_after(deployment.key, max(left, 0) + SECOND)
+        self._deadlines[deployment.key] = self._loop.call_after(
+            max(left, 0) + SECOND, self._queue.add, deployment.key
+        )
+
+    def _forget_deadline(self, key: str) -> None:
+        timer = self._deadlines.pop(key, None)
+        if timer is not None:
+            timer.cancel()
 
     def _status(
         self, deployment: ApiObject, new: ApiObject | None, old: list[ApiObject]

@@ -16,10 +16,10 @@ from scheduling.engine.workloads.controller import (
     replicas_of,
     selector_of,
 )
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_of, refers_to
 from scheduling.engine.workloads.pods import count_of, is_ready, time_of
 from volumes.engine.ports import NORMAL, WARNING, EventSink
-from scheduling.engine.workloads.manifests import part
 
 # An eviction that has not led to a deletion by then is not believed in any more.
 DELETION_TIMEOUT: Final = 2 * MINUTE

@@ -8,6 +8,7 @@ from typing import ClassVar
 from kscope.sim.objects import Manifest, Pod, from_manifest
 from kscope.sim.store import WatchEvent
 from scheduling.engine.workloads.controller import Controller, Surroundings
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_ref, is_controlled_by
 from volumes.engine.ports import WARNING, EventSink
 
@@ -34,7 +35,7 @@ class EphemeralVolumeController(Controller):
         if pod is None or pod.deletion_timestamp:
             return
         for volume in pod.volumes:
-            template: Manifest | None = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+            template: Manifest | None = part(volume, "ephemeral").get("volumeClaimTemplate")
             if template is not None:
                 self._make(pod, f"{pod.name}-{volume['name']}", template)
 
@@ -48,7 +49,7 @@ class EphemeralVolumeController(Controller):
                 )
                 self._events.event(pod, WARNING, "FailedBinding", message)
             return
-        given: Manifest = template.get("metadata") or {}
+        given: Manifest = part(template, "metadata")
         metadata: Manifest = {
             "name": name,
             "namespace": pod.namespace,
@@ -61,7 +62,7 @@ class EphemeralVolumeController(Controller):
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
             "metadata": metadata,
-            "spec": template.get("spec") or {},
+            "spec": part(template, "spec"),
         }
         claim = self._around.admission.admit(from_manifest(manifest))
         self._store.create(claim, by=self.AUTHOR)

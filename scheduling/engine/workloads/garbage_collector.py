@@ -49,6 +49,7 @@ class GarbageCollector:
 
     def __init__(self, around: Surroundings) -> None:
         self._loop = around.loop
+        self._latency = around.latency
         self._store = around.store
         self._listers: WorkloadListers = around.listers
         self._queue = WorkQueue(around.loop, self._work)
@@ -206,13 +207,21 @@ class GarbageCollector:
                 self._queue.add(_entry(dependent))
 
     def _orphan_dependents(self, obj: ApiObject) -> None:
-        for kind, key in self._dependents_of(obj):
-            dependent = self._store.find(kind, key)
-            if dependent is not None:
-                patch: Manifest = {"metadata": {"ownerReferences": without_owner(dependent, obj)}}
-                event = f"{kind}Orphaned"
-                self._store.update(dependent.patched(patch), by=self.AUTHOR, event=event)
-        self._drop_finalizer(obj, ORPHAN_FINALIZER)
+        """Upstream: orphanDependents(); it goes once the graph shows that nothing refers to it."""
+        dependents = [self._store.find(kind, key) for kind, key in self._dependents_of(obj)]
+        bound = [
+            each
+            for each in dependents
+            if each is not None and any(refers_to(ref, obj) for ref in each.owner_references)
+        ]
+        for each in bound:
+            patch: Manifest = {"metadata": {"ownerReferences": without_owner(each, obj)}}
+            event = f"{each.kind}Orphaned"
+            self._store.update(each.patched(patch), by=self.AUTHOR, event=event)
+        if bound:
+            self._queue.add_after(_entry(obj), 4 * self._latency)
+        else:
+            self._drop_finalizer(obj, ORPHAN_FINALIZER)
 
     def _drop_finalizer(self, obj: ApiObject, finalizer: str) -> None:
         left = [name for name in obj.finalizers if name != finalizer]

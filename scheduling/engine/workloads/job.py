@@ -15,6 +15,7 @@ from scheduling.engine.workloads.controller import (
     status_number,
 )
 from scheduling.engine.workloads.expectations import Expectations
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.pods import is_active, is_ready, time_of
 from volumes.engine.ports import NORMAL, WARNING, EventSink
 
@@ -186,12 +187,12 @@ class JobController(Controller):
         return max(0, min(left, parallelism))
 
     def _template(self, job: ApiObject) -> Manifest:
-        template: Manifest = job.spec.get("template") or {}
-        metadata: Manifest = template.get("metadata") or {}
+        template: Manifest = part(job.spec, "template")
+        metadata: Manifest = part(template, "metadata")
         labels: Manifest = {
             "controller-uid": job.uid,
             "job-name": job.name,
-            **(metadata.get("labels") or {}),
+            **part(metadata, "labels"),
         }
         return {**template, "metadata": {**metadata, "labels": labels}}
 

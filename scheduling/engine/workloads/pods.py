@@ -7,6 +7,7 @@ from typing import Any
 
 from kscope.sim.objects import ApiObject, Manifest, Pod
 from kscope.sim.units import SECOND, nanoseconds_of
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_ref
 
 
@@ -57,7 +58,7 @@ def time_of(text: Any) -> int:
 
 def pod_of_template(template: Manifest, owner: ApiObject, name: str) -> Manifest:
     """A pod of *owner* made of *template*; its name is not yet set when it ends in "-"."""
-    metadata: Manifest = template.get("metadata") or {}
+    metadata: Manifest = part(template, "metadata")
     made: Manifest = {
         "name": name,
         "namespace": owner.namespace,
@@ -67,7 +68,7 @@ def pod_of_template(template: Manifest, owner: ApiObject, name: str) -> Manifest
         if metadata.get(field):
             made[field] = metadata[field]
     # The spec is shared, not copied: objects are never changed in place.
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": made, "spec": template.get("spec") or {}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": made, "spec": part(template, "spec")}
 
 
 _SPEC_DEFAULTS: Manifest = {
@@ -87,11 +88,11 @@ _CONTAINER_DEFAULTS: Manifest = {
 
 def plain_template(template: Manifest, *, without_label: str = "") -> Manifest:
     """*template* without what the API server would have filled in: two that mean the same are equal."""
-    metadata = dict(template.get("metadata") or {})
-    labels = dict(metadata.get("labels") or {})
+    metadata = dict(part(template, "metadata"))
+    labels = dict(part(metadata, "labels"))
     labels.pop(without_label, None)
     kept = {"labels": labels, "annotations": metadata.get("annotations")}
-    spec = {k: v for k, v in (template.get("spec") or {}).items() if _SPEC_DEFAULTS.get(k) != v}
+    spec = {k: v for k, v in part(template, "spec").items() if _SPEC_DEFAULTS.get(k) != v}
     for field in ("containers", "initContainers"):
         if spec.get(field):
             spec[field] = [_plain_container(each) for each in spec[field]]

@@ -15,6 +15,7 @@ from scheduling.engine.workloads.controller import (
     selector_of,
 )
 from scheduling.engine.workloads.expectations import Expectations
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_of
 from scheduling.engine.workloads.pods import (
     is_active,
@@ -124,7 +125,7 @@ class ReplicaSetController(Controller):
         return None
 
     def _create(self, replica_set: ApiObject, count: int) -> tuple[str, str] | None:
-        key, template = replica_set.key, replica_set.spec.get("template") or {}
+        key, template = replica_set.key, part(replica_set.spec, "template")
         self._expectations.expect(key, count, [])
         made, batch = 0, 1
         # Slow start: were all of them refused, only one would have been tried.
@@ -162,8 +163,8 @@ class ReplicaSetController(Controller):
         self, replica_set: ApiObject, pods: list[Pod], failure: tuple[str, str] | None
     ) -> Manifest:
         """Upstream: replica_set_utils.go, calculateStatus()."""
-        template = replica_set.spec.get("template") or {}
-        wanted = (template.get("metadata") or {}).get("labels") or {}
+        template = part(replica_set.spec, "template")
+        wanted = part(template, "metadata", "labels")
         seconds = replica_set.spec.get("minReadySeconds") or 0
         status: Manifest = {
             **replica_set.status,

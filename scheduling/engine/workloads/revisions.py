@@ -8,6 +8,7 @@ from typing import Final
 from kscope.sim.objects import ApiObject, Manifest, from_manifest
 from kscope.sim.store import ObjectStore
 from scheduling.engine.workloads.listers import WorkloadListers
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.naming import revision_hash, template_hash
 from scheduling.engine.workloads.owners import controller_ref, is_controlled_by
 from scheduling.engine.workloads.pods import plain_template
@@ -39,7 +40,7 @@ class Revisions:
     def newest(self, owner: ApiObject) -> ApiObject:
         """The revision of the template that *owner* has now, made or renumbered if need be."""
         known = self.of(owner)
-        template: Manifest = owner.spec.get("template") or {}
+        template: Manifest = part(owner.spec, "template")
         wanted = plain_template(template)
         equal = [each for each in known if plain_template(_template_of(each)) == wanted]
         number = 1 + (_number(known[-1]) if known else 0)
@@ -62,7 +63,7 @@ class Revisions:
     def _make(self, owner: ApiObject, template: Manifest, number: int) -> ApiObject:
         data: Manifest = {"spec": {"template": {"$patch": "replace", **template}}}
         collisions = owner.status.get("collisionCount")
-        labels: Manifest = dict((template.get("metadata") or {}).get("labels") or {})
+        labels: Manifest = dict(part(template, "metadata", "labels"))
         if owner.kind == "StatefulSet":
             label = revision_hash(data, collisions or 0)
             labels[HASH_LABEL] = label
@@ -91,12 +92,12 @@ class Revisions:
 
 def revision_template(revision: ApiObject, owner: ApiObject) -> Manifest:
     """The pod template of *revision*; the owner's own when the revision does not hold it."""
-    return _template_of(revision) or owner.spec.get("template") or {}
+    return _template_of(revision) or part(owner.spec, "template")
 
 
 def _template_of(revision: ApiObject) -> Manifest:
-    data: Manifest = revision.raw.get("data") or {}
-    template: Manifest = (data.get("spec") or {}).get("template") or {}
+    data: Manifest = part(revision.raw, "data")
+    template: Manifest = part(data, "spec", "template")
     return {name: value for name, value in template.items() if name != "$patch"}
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from kscope.sim.objects import ApiObject, Manifest
 from scheduling.engine.workloads.controller import generation_of, replicas_of, status_number
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.pods import count_of, plain_template, time_of
 
 HASH_LABEL: Final = "pod-template-hash"
@@ -28,12 +29,12 @@ NOT_COPIED: Final = (
 
 def is_rolling(deployment: ApiObject) -> bool:
     """Whether its strategy is RollingUpdate, the default."""
-    return (deployment.spec.get("strategy") or {}).get("type") != "Recreate"
+    return part(deployment.spec, "strategy").get("type") != "Recreate"
 
 
 def _fences(deployment: ApiObject) -> tuple[int, int]:
     """maxSurge and maxUnavailable as numbers. Upstream: ResolveFenceposts()."""
-    rolling: Manifest = (deployment.spec.get("strategy") or {}).get("rollingUpdate") or {}
+    rolling: Manifest = part(deployment.spec, "strategy", "rollingUpdate")
     replicas = replicas_of(deployment)
     surge = count_of(rolling.get("maxSurge", "25%"), replicas, round_up=True)
     unavailable = count_of(rolling.get("maxUnavailable", "25%"), replicas, round_up=False)
@@ -114,9 +115,9 @@ def _age(obj: ApiObject) -> tuple[int, str]:
 
 def find_new(deployment: ApiObject, replica_sets: list[ApiObject]) -> ApiObject | None:
     """The oldest ReplicaSet whose template is the Deployment's. Upstream: FindNewReplicaSet()."""
-    wanted = plain_template(deployment.spec.get("template") or {}, without_label=HASH_LABEL)
+    wanted = plain_template(part(deployment.spec, "template"), without_label=HASH_LABEL)
     for each in oldest_first(replica_sets):
-        template = each.spec.get("template") or {}
+        template = part(each.spec, "template")
         if plain_template(template, without_label=HASH_LABEL) == wanted:
             return each
     return None

@@ -18,6 +18,7 @@ from scheduling.engine.workloads.controller import (
     selector_of,
 )
 from scheduling.engine.workloads.deletion import delete
+from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_of
 from scheduling.engine.workloads.pods import is_available, is_running_and_ready, pod_of_template
 from scheduling.engine.workloads.revisions import REVISION_LABEL, Revisions, revision_template
@@ -216,7 +217,7 @@ class StatefulSetController(Controller):
         metadata = manifest["metadata"]
         metadata["generateName"] = f"{owner.name}-"
         labels: Manifest = {
-            **(metadata.get("labels") or {}),
+            **part(metadata, "labels"),
             POD_NAME_LABEL: name,
             REVISION_LABEL: revision.name,
         }
@@ -261,8 +262,8 @@ class StatefulSetController(Controller):
             if self._store.find("PersistentVolumeClaim", f"{owner.namespace}/{name}") is not None:
                 continue
             metadata: Manifest = template["metadata"]
-            selector: Manifest = owner.spec.get("selector") or {}
-            labels = {**(metadata.get("labels") or {}), **(selector.get("matchLabels") or {})}
+            selector: Manifest = part(owner.spec, "selector")
+            labels = {**part(metadata, "labels"), **part(selector, "matchLabels")}
             made: Manifest = {"name": name, "namespace": owner.namespace, "labels": labels}
             if metadata.get("annotations"):
                 made["annotations"] = metadata["annotations"]
@@ -271,7 +272,7 @@ class StatefulSetController(Controller):
                     "apiVersion": "v1",
                     "kind": "PersistentVolumeClaim",
                     "metadata": made,
-                    "spec": template.get("spec") or {},
+                    "spec": part(template, "spec"),
                 }
             )
             what = f"Claim {name} Pod {pod.name} in StatefulSet {owner.name}"
@@ -351,16 +352,16 @@ def _ordinal_of_name(pod: Pod) -> int:
 
 
 def _start(owner: ApiObject) -> int:
-    return (owner.spec.get("ordinals") or {}).get("start") or 0
+    return part(owner.spec, "ordinals").get("start") or 0
 
 
 def _partition(owner: ApiObject) -> int:
-    strategy: Manifest = owner.spec.get("updateStrategy") or {}
-    return (strategy.get("rollingUpdate") or {}).get("partition") or 0
+    strategy: Manifest = part(owner.spec, "updateStrategy")
+    return part(strategy, "rollingUpdate").get("partition") or 0
 
 
 def _is_on_delete(owner: ApiObject) -> bool:
-    return (owner.spec.get("updateStrategy") or {}).get("type") == "OnDelete"
+    return part(owner.spec, "updateStrategy").get("type") == "OnDelete"
 
 
 def _claim_templates(owner: ApiObject) -> list[Manifest]:

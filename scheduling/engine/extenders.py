@@ -1,0 +1,382 @@
+"""HTTP extenders: what is asked, what the answers mean, and every call on the run's record.
+
+Engines do no I/O: the request goes out through an `ExtenderTransport` that is put in from outside
+(scheduling.extender_client). Each answer, or failure to answer, becomes an ExtenderCalled event;
+a run that is replayed is given those back and calls nobody.
+
+Upstream: pkg/scheduler/extender.go; the shapes are those of k8s.io/kube-scheduler/extender/v1,
+whose keys are Go's field names and are decoded without regard to case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+import orjson
+
+from kscope.sim.errors import SimError
+from kscope.sim.objects import Manifest, Node
+from kscope.sim.recorder import Recorder
+from kscope.sim.units import SECOND
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.reading import ConfigurationError, Fields
+
+# Upstream: framework.ExtenderName; the rejecting "plugin" of a pod that an extender turned away.
+EXTENDER = "Extender"
+MAX_EXTENDER_PRIORITY = 10
+DEFAULT_TIMEOUT = 5 * SECOND
+
+_FIELDS = (
+    "urlPrefix",
+    "filterVerb",
+    "preemptVerb",
+    "prioritizeVerb",
+    "weight",
+    "bindVerb",
+    "enableHTTPS",
+    "tlsConfig",
+    "httpTimeout",
+    "nodeCacheCapable",
+    "managedResources",
+    "ignorable",
+)
+
+
+class ExtenderError(SimError):
+    """An extender did not answer, or answered with an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtenderSettings:
+    """One extender. `timeout` is ns; an empty verb means that it takes no part there."""
+
+    url_prefix: str
+    filter_verb: str = ""
+    preempt_verb: str = ""
+    prioritize_verb: str = ""
+    bind_verb: str = ""
+    weight: int = 0
+    timeout: int = DEFAULT_TIMEOUT
+    node_cache_capable: bool = False
+    # The extender is asked about pods that want one of these only; none means about every pod.
+    managed_resources: tuple[str, ...] = ()
+    # Of those, the ones that the scheduler's own resource check leaves to the extender.
+    ignored_resources: tuple[str, ...] = ()
+    ignorable: bool = False
+
+    def url(self, verb: str) -> str:
+        """The address that *verb* is posted to."""
+        return f"{self.url_prefix.rstrip('/')}/{verb}"
+
+    def is_interested(self, pod: PodInfo) -> bool:
+        """Whether the pod wants something that the extender manages. Upstream: IsInterested()."""
+        if not self.managed_resources:
+            return True
+        containers: list[Manifest] = [
+            *(pod.pod.spec.get("containers") or ()),
+            *(pod.pod.spec.get("initContainers") or ()),
+        ]
+        for container in containers:
+            resources: Manifest = container.get("resources") or {}
+            for amounts in (resources.get("requests") or {}, resources.get("limits") or {}):
+                if any(name in amounts for name in self.managed_resources):
+                    return True
+        return False
+
+
+class ExtenderTransport(Protocol):
+    """Whoever really talks to extenders."""
+
+    def post(self, url: str, body: bytes, timeout: int) -> bytes:
+        """The body of the answer, within *timeout* ns. Raises ExtenderError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one call: the body of the answer, or why there is none."""
+
+    body: str = ""
+    error: str = ""
+
+
+class ExtenderCalls:
+    """All calls of one run, numbered from 1.
+
+    Call n is answered from `answers` where it is known already, else by `transport`. Neither is
+    part of a checkpoint: whoever restores one puts them in again.
+    """
+
+    def __init__(self, recorder: Recorder | None = None) -> None:
+        self._recorder = recorder
+        self.number = 0
+        self.transport: ExtenderTransport | None = None
+        self.answers: dict[int, Answer] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "transport": None, "answers": {}}
+
+    def remember(self, data: Mapping[str, Any]) -> None:
+        """Answer call `data["call"]` as the ExtenderCalled event with this *data* says."""
+        self.answers[int(data["call"])] = Answer(data.get("answer") or "", data.get("error") or "")
+
+    def post(self, extender: ExtenderSettings, verb: str, pod: PodInfo, body: Manifest) -> Any:
+        """The decoded answer. Raises ExtenderError."""
+        self.number += 1
+        url = extender.url(verb)
+        answer = self.answers.pop(self.number, None)
+        if answer is None:
+            answer = self._really_post(url, body, extender.timeout)
+        if self._recorder is not None:
+            data = {"call": self.number, "url": url, "verb": verb}
+            data |= {"error": answer.error} if answer.error else {"answer": answer.body}
+            message = f"{url}: {answer.error or 'answered'}"
+            self._recorder.record("ExtenderCalled", pod.pod.id, "scheduler", message, data)
+        if answer.error:
+            raise ExtenderError(answer.error)
+        try:
+            return orjson.loads(answer.body)
+        except orjson.JSONDecodeError as error:
+            raise ExtenderError(f"extender at URL {url} did not answer in JSON: {error}") from error
+
+    def _really_post(self, url: str, body: Manifest, timeout: int) -> Answer:
+        if self.transport is None:
+            return Answer(error=f"Post {url}: no extender may be called from here")
+        try:
+            return Answer(body=self.transport.post(url, orjson.dumps(body), timeout).decode())
+        except (ExtenderError, UnicodeDecodeError) as error:
+            return Answer(error=str(error))
+
+
+@dataclass(slots=True)
+class Filtered:
+    """What is left of the nodes after the extenders, and why the others went."""
+
+    names: list[str]
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    unresolvable: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(slots=True)
+class Preempted:
+    """A candidate as an extender sees it: uids of the victims, and disruption budgets broken."""
+
+    victims: list[str]
+    violations: int
+
+
+class Extender:
+    """One extender of a scheduler."""
+
+    def __init__(self, settings: ExtenderSettings, calls: ExtenderCalls) -> None:
+        self.settings = settings
+        self._calls = calls
+
+    @property
+    def name(self) -> str:
+        """Its address."""
+        return self.settings.url_prefix
+
+    def filter(self, pod: PodInfo, nodes: Sequence[Node]) -> Filtered:
+        """The nodes that the extender leaves, in its order. Raises ExtenderError."""
+        names = [node.name for node in nodes]
+        if not self.settings.filter_verb:
+            return Filtered(names)
+        body = self._about(pod, nodes)
+        answer = self._mapping(
+            self._calls.post(self.settings, self.settings.filter_verb, pod, body)
+        )
+        if answer.get("error"):
+            raise ExtenderError(str(answer["error"]))
+        left = self._names_in(answer)
+        known = frozenset(names)
+        for name in left:
+            if name not in known:
+                raise ExtenderError(
+                    f'extender "{self.name}" claims a filtered node "{name}" which is not found in '
+                    "the input node list"
+                )
+        return Filtered(
+            left,
+            _texts(answer.get("failednodes")),
+            _texts(answer.get("failedandunresolvablenodes")),
+        )
+
+    def _names_in(self, answer: Manifest) -> list[str]:
+        named = answer.get("nodenames")
+        if self.settings.node_cache_capable and named is not None:
+            return [str(name) for name in named]
+        listed: Any = _folded(answer.get("nodes")).get("items") or ()
+        return [str(node["metadata"]["name"]) for node in listed]
+
+    def prioritize(self, pod: PodInfo, nodes: Sequence[Node]) -> dict[str, int]:
+        """Scores by node, before the weight. Raises ExtenderError."""
+        if not self.settings.prioritize_verb:
+            return {}
+        body = self._about(pod, nodes)
+        answer = self._calls.post(self.settings, self.settings.prioritize_verb, pod, body)
+        if answer is None:
+            return {}
+        if not isinstance(answer, list):
+            raise ExtenderError(f"extender {self.name}: expected a list of host priorities")
+        scores: dict[str, int] = {}
+        for entry in cast("list[Any]", answer):
+            told = self._mapping(entry)
+            try:
+                scores[str(told.get("host", ""))] = int(told.get("score") or 0)
+            except (TypeError, ValueError) as error:
+                raise ExtenderError(f"extender {self.name}: {error}") from error
+        return scores
+
+    def preempt(
+        self, pod: PodInfo, victims: Mapping[str, tuple[Sequence[PodInfo], int]]
+    ) -> dict[str, Preempted]:
+        """Which of the candidates the extender agrees to, and with which victims.
+
+        *victims* maps nodes to pods and broken budgets. Raises ExtenderError.
+        """
+        full: dict[str, Any] | None = None
+        meta: dict[str, Any] | None = None
+        if self.settings.node_cache_capable:
+            meta = {
+                node: {"Pods": [{"UID": p.uid} for p in pods], "NumPDBViolations": count}
+                for node, (pods, count) in victims.items()
+            }
+        else:
+            full = {
+                node: {"Pods": [p.pod.raw for p in pods], "NumPDBViolations": count}
+                for node, (pods, count) in victims.items()
+            }
+        body: Manifest = {"Pod": pod.pod.raw}
+        body |= {"NodeNameToVictims": full, "NodeNameToMetaVictims": meta}
+        answer = self._mapping(
+            self._calls.post(self.settings, self.settings.preempt_verb, pod, body)
+        )
+        told: dict[str, Preempted] = {}
+        found: Mapping[str, Any] = answer.get("nodenametometavictims") or {}
+        for node, entry in found.items():
+            if node not in victims:
+                raise ExtenderError(
+                    f'extender "{self.name}" names node "{node}", which is no candidate'
+                )
+            parts = _folded(entry)
+            uids = [str(_folded(each).get("uid", "")) for each in parts.get("pods") or ()]
+            told[node] = Preempted(uids, int(parts.get("numpdbviolations") or 0))
+        return told
+
+    def bind(self, pod: PodInfo, node: str) -> None:
+        """Ask the extender to bind the pod. Raises ExtenderError."""
+        body = {
+            "PodName": pod.pod.name,
+            "PodNamespace": pod.pod.namespace,
+            "PodUID": pod.uid,
+            "Node": node,
+        }
+        answer = self._calls.post(self.settings, self.settings.bind_verb, pod, body)
+        error = _folded(answer).get("error")
+        if error:
+            raise ExtenderError(str(error))
+
+    def _about(self, pod: PodInfo, nodes: Sequence[Node]) -> Manifest:
+        """ExtenderArgs."""
+        names: list[str] | None = None
+        listed: Manifest | None = None
+        if self.settings.node_cache_capable:
+            names = [node.name for node in nodes]
+        else:
+            listed = {"metadata": {}, "items": [node.raw for node in nodes]}
+        return {"Pod": pod.pod.raw, "Nodes": listed, "NodeNames": names}
+
+    def _mapping(self, answer: Any) -> Manifest:
+        if not isinstance(answer, dict):
+            raise ExtenderError(f"extender {self.name}: expected a mapping as answer")
+        return _folded(answer)
+
+
+def _folded(value: Any) -> Manifest:
+    """*value* with its keys in lower case; empty when it is no mapping."""
+    if not isinstance(value, dict):
+        return {}
+    return {key.lower(): part for key, part in cast("Manifest", value).items()}
+
+
+def _texts(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    return {str(key): str(text) for key, text in cast("Manifest", value).items()}
+
+
+def read_extenders(holder: Fields, *, legacy: bool) -> tuple[ExtenderSettings, ...]:
+    """The `extenders` of a configuration, or with *legacy* of a Policy.
+
+    Raises ConfigurationError. Upstream: validation.go validateExtenders().
+    """
+    found: list[ExtenderSettings] = []
+    managed: dict[str, str] = {}
+    binders = 0
+    for item in holder.items("extenders"):
+        # Upstream: caseInsensitiveExtenderConfig.
+        fields = Fields(item.raw, item.path, any_case=legacy)
+        if not legacy:
+            fields.only(*_FIELDS)
+        settings = _read_extender(fields, legacy)
+        if settings.prioritize_verb and settings.weight <= 0:
+            raise fields.error(
+                "weight", f"must have a positive weight applied to it, it is {settings.weight}"
+            )
+        binders += bool(settings.bind_verb)
+        if binders > 1:
+            raise fields.error("bindVerb", "only one extender can implement bind")
+        for name in settings.managed_resources:
+            if name in managed:
+                raise fields.error(
+                    "managedResources", f"duplicate extender managed resource name {name}"
+                )
+            managed[name] = name
+        found.append(settings)
+    return tuple(found)
+
+
+def _read_extender(fields: Fields, legacy: bool) -> ExtenderSettings:
+    if not fields.text("urlPrefix"):
+        raise fields.error("urlPrefix", "is missing")
+    names: list[str] = []
+    ignored: list[str] = []
+    for resource in fields.items("managedResources"):
+        name = resource.text("name")
+        if "/" not in name:
+            raise resource.error("name", f'"{name}" is not an extended resource')
+        names.append(name)
+        if resource.boolean("ignoredByScheduler"):
+            ignored.append(name)
+    return ExtenderSettings(
+        url_prefix=fields.text("urlPrefix"),
+        filter_verb=fields.text("filterVerb"),
+        preempt_verb=fields.text("preemptVerb"),
+        prioritize_verb=fields.text("prioritizeVerb"),
+        bind_verb=fields.text("bindVerb"),
+        weight=fields.integer("weight", 0),
+        timeout=_timeout(fields, legacy),
+        node_cache_capable=fields.boolean("nodeCacheCapable"),
+        managed_resources=tuple(names),
+        ignored_resources=tuple(ignored),
+        ignorable=fields.boolean("ignorable"),
+    )
+
+
+def _timeout(fields: Fields, legacy: bool) -> int:
+    """A Policy's httpTimeout is a Go Duration, an integer of ns; a configuration's is a text."""
+    value = fields.get("httpTimeout")
+    if not legacy:
+        if value is not None and not isinstance(value, str):
+            raise fields.error("httpTimeout", 'expected a duration like "5s"')
+        return fields.duration("httpTimeout", DEFAULT_TIMEOUT) or DEFAULT_TIMEOUT
+    if isinstance(value, str):
+        raise ConfigurationError(
+            fields.at("httpTimeout"),
+            value,
+            f'"{value}" is not a number: in a Policy it is an integer of nanoseconds',
+        )
+    return fields.integer("httpTimeout", DEFAULT_TIMEOUT, low=0) or DEFAULT_TIMEOUT

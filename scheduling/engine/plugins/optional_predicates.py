@@ -1,0 +1,429 @@
+"""The predicates of v1.16 that are not asked by default, and the in-tree volume counts.
+
+A Policy names them. Upstream: pkg/scheduler/algorithm/predicates/predicates.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import ClassVar, cast
+
+import numpy as np
+
+from kscope.sim.objects import Manifest, Node
+from scheduling.engine import names
+from scheduling.engine.framework import (
+    PRE_FILTER_OK,
+    PRE_FILTER_SKIP,
+    Code,
+    CycleState,
+    Detail,
+    IntArray,
+    Plugin,
+    PreFilterResult,
+    Status,
+)
+from scheduling.engine.handle import Arguments, Handle
+from scheduling.engine.plugins.classic_predicates import GeneralPredicates
+from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
+from scheduling.engine.pod_info import PodInfo
+from volumes.engine.phases import claim_class
+
+REASON_LABELS = "node(s) didn't have the requested labels"
+REASON_SERVICE = "node(s) didn't match service affinity"
+REASON_MAX_VOLUMES = "node(s) exceed max volume count"
+REASON_SPREAD = "node(s) didn't match pod topology spread constraints"
+
+_INSTANCE_TYPE = "beta.kubernetes.io/instance-type"
+# Upstream: EBSNitroLimitRegex, which anchors its first alternative only.
+_NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
+
+
+class _PartOfGeneral(GeneralPredicates):
+    """One of the predicates that GeneralPredicates is made of, asked alone."""
+
+    kept: ClassVar[int] = 0
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """Those bits that are this predicate's."""
+        return super().filter(state, rows) & self.kept
+
+
+class PodFitsResources(_PartOfGeneral):
+    """Room for the requests, and for one more pod."""
+
+    name: ClassVar[str] = names.POD_FITS_RESOURCES
+    # The pod count and every bit from the first resource on.
+    kept: ClassVar[int] = ~0xE
+
+
+class HostName(_PartOfGeneral):
+    """The node that the pod names."""
+
+    name: ClassVar[str] = names.HOST_NAME
+    kept: ClassVar[int] = 0x2
+
+
+class PodFitsHostPorts(_PartOfGeneral):
+    """Host ports that are taken."""
+
+    name: ClassVar[str] = names.POD_FITS_HOST_PORTS
+    kept: ClassVar[int] = 0x4
+
+
+class MatchNodeSelector(_PartOfGeneral):
+    """nodeSelector and required node affinity."""
+
+    name: ClassVar[str] = names.MATCH_NODE_SELECTOR
+    kept: ClassVar[int] = 0x8
+
+
+class _NodeCheck(Plugin):
+    """A predicate that looks at the node object only; its code is the place of a reason."""
+
+    unresolvable: ClassVar[bool] = True
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """What is wrong with each node."""
+        if not self.concerns(state.pod):
+            return np.zeros(len(rows), np.int64)
+        return np.array([self.check(self._table.node(row)) for row in rows.tolist()], np.int64)
+
+    def concerns(self, pod: PodInfo) -> bool:
+        """Whether this kind of pod is checked at all."""
+        return True
+
+    def check(self, node: Node) -> int:
+        """0, or a code."""
+        raise NotImplementedError
+
+    def reasons(self, code: int) -> tuple[str, ...]:
+        """What *code* stands for."""
+        raise NotImplementedError
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """No eviction changes a node."""
+        return Status(Code.UNRESOLVABLE, self.reasons(code), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """The reasons again."""
+        return Detail(text=", ".join(self.reasons(code)))
+
+
+class CheckNodeLabelPresence(_NodeCheck):
+    """Labels that a node must have, or must not. Arguments: labels, presence."""
+
+    name: ClassVar[str] = names.CHECK_NODE_LABEL_PRESENCE
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        super().__init__(arguments, handle)
+        self._labels: tuple[str, ...] = tuple(arguments.get("labels") or ())
+        self._presence = bool(arguments.get("presence"))
+
+    def check(self, node: Node) -> int:
+        """1 when some label is not as it should be."""
+        return int(any((label in node.labels) != self._presence for label in self._labels))
+
+    def reasons(self, code: int) -> tuple[str, ...]:
+        """The one reason there is."""
+        return (REASON_LABELS,)
+
+
+def _condition(node: Node, kind: str) -> str:
+    """The status of a condition of *node*; "" when it has none of that type."""
+    conditions: list[Manifest] = node.status.get("conditions") or []
+    return next((str(c.get("status")) for c in conditions if c.get("type") == kind), "")
+
+
+class CheckNodeCondition(_NodeCheck):
+    """Ready, with a network, not cordoned: in force without TaintNodesByCondition."""
+
+    name: ClassVar[str] = names.CHECK_NODE_CONDITION
+    _REASONS: ClassVar[tuple[tuple[int, str], ...]] = (
+        (1, "node(s) were not ready"),
+        (2, "node(s) had unavailable network"),
+        (4, "node(s) were unschedulable"),
+    )
+
+    def check(self, node: Node) -> int:
+        """Everything that is wrong, as bits."""
+        ready, network = _condition(node, "Ready"), _condition(node, "NetworkUnavailable")
+        code = 1 if ready not in ("", "True") else 0
+        code |= 2 if network not in ("", "False") else 0
+        return code | (4 if node.spec.get("unschedulable") else 0)
+
+    def reasons(self, code: int) -> tuple[str, ...]:
+        """One per bit."""
+        return tuple(reason for bit, reason in self._REASONS if code & bit)
+
+
+class _Pressure(_NodeCheck):
+    condition: ClassVar[str] = ""
+    reason: ClassVar[str] = ""
+
+    def check(self, node: Node) -> int:
+        """1 under pressure."""
+        return int(_condition(node, self.condition) == "True")
+
+    def reasons(self, code: int) -> tuple[str, ...]:
+        """The one reason there is."""
+        return (self.reason,)
+
+
+class CheckNodeMemoryPressure(_Pressure):
+    """Best-effort pods keep off nodes that are short of memory."""
+
+    name: ClassVar[str] = names.CHECK_NODE_MEMORY_PRESSURE
+    condition: ClassVar[str] = "MemoryPressure"
+    reason: ClassVar[str] = "node(s) had memory pressure"
+
+    def concerns(self, pod: PodInfo) -> bool:
+        """Best-effort pods only. Upstream: v1qos.GetPodQOS()."""
+        containers: list[Manifest] = [
+            *(pod.pod.spec.get("containers") or ()),
+            *(pod.pod.spec.get("initContainers") or ()),
+        ]
+        for container in containers:
+            resources: Manifest = container.get("resources") or {}
+            for amounts in (resources.get("requests") or {}, resources.get("limits") or {}):
+                if any(str(amounts.get(name) or "0") != "0" for name in ("cpu", "memory")):
+                    return False
+        return True
+
+
+class CheckNodeDiskPressure(_Pressure):
+    """Nodes that are short of disk."""
+
+    name: ClassVar[str] = names.CHECK_NODE_DISK_PRESSURE
+    condition: ClassVar[str] = "DiskPressure"
+    reason: ClassVar[str] = "node(s) had disk pressure"
+
+
+class CheckNodePIDPressure(_Pressure):
+    """Nodes that are short of process ids."""
+
+    name: ClassVar[str] = names.CHECK_NODE_PID_PRESSURE
+    condition: ClassVar[str] = "PIDPressure"
+    reason: ClassVar[str] = "node(s) had pid pressure"
+
+
+class CheckServiceAffinity(Plugin):
+    """Pods of one service stay where some labels have the same values. Arguments: labels.
+
+    The first pod of the service decides, unless the new pod's nodeSelector does. Upstream:
+    ServiceAffinity.checkServiceAffinity().
+    """
+
+    name: ClassVar[str] = names.CHECK_SERVICE_AFFINITY
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+        self._listers = handle.listers
+        self._labels: tuple[str, ...] = tuple(arguments.get("labels") or ())
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """Upstream: serviceAffinityMetadataProducer()."""
+        state.data[self.name] = self._wanted(state.pod)
+        return PRE_FILTER_OK
+
+    def _wanted(self, pod: PodInfo) -> dict[str, str]:
+        selector: Mapping[str, str] = pod.pod.spec.get("nodeSelector") or {}
+        wanted = {label: selector[label] for label in self._labels if label in selector}
+        if len(wanted) < len(self._labels) and self._has_service(pod):
+            fellow = self._first_fellow(pod)
+            found = {} if fellow is None else fellow.labels
+            for label in self._labels:
+                if label not in wanted and label in found:
+                    wanted[label] = found[label]
+        return wanted
+
+    def _has_service(self, pod: PodInfo) -> bool:
+        for service in self._listers.in_namespace("Service", pod.pod.namespace):
+            pairs: Mapping[str, str] | None = service.spec.get("selector")
+            if pairs is not None and all(
+                pod.pod.labels.get(key) == value for key, value in pairs.items()
+            ):
+                return True
+        return False
+
+    def _first_fellow(self, pod: PodInfo) -> Node | None:
+        """The node of the first placed pod with all of the pod's labels; None without one."""
+        labels = pod.pod.labels
+        for row in self._table.active.tolist():
+            for other in self._table.pods[row].values():
+                if other.pod.namespace == pod.pod.namespace and all(
+                    other.pod.labels.get(key) == value for key, value in labels.items()
+                ):
+                    return self._table.node(row)
+        return None
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """1 where some label has another value."""
+        wanted = cast("dict[str, str]", state.data[self.name])
+        return np.array(
+            [
+                int(any(self._table.node(row).labels.get(k) != v for k, v in wanted.items()))
+                for row in rows.tolist()
+            ],
+            np.int64,
+        )
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """Not among the reasons that evictions cannot undo."""
+        return Status(Code.UNSCHEDULABLE, (REASON_SERVICE,), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """The labels of the service's first pod."""
+        wanted = cast("dict[str, str]", state.data[self.name])
+        text = ", ".join(f"{key}={value}" for key, value in wanted.items())
+        return Detail(text=f"the service is at {text}", numbers=dict(wanted))
+
+
+class EvenPodsSpread(PodTopologySpread):
+    """Hard topology spread constraints, with one reason for whatever is wrong (alpha)."""
+
+    name: ClassVar[str] = names.EVEN_PODS_SPREAD
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        super().__init__({"defaultingType": "List"}, handle)
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """Upstream: ErrTopologySpreadConstraintsNotMatch."""
+        return Status(Code.UNSCHEDULABLE, (REASON_SPREAD,), self.name)
+
+
+class _MaxVolumeCount(Plugin):
+    """How many volumes of one in-tree kind a node can attach. Upstream: MaxPDVolumeCountChecker."""
+
+    needs_volumes: ClassVar[bool] = True
+    source: ClassVar[str] = ""
+    id_field: ClassVar[str] = ""
+    provisioner: ClassVar[str] = ""
+    resource: ClassVar[str] = ""
+    default_limit: ClassVar[int] = 16
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+        self._listers = handle.listers
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """Most pods have none."""
+        wanted = self._volumes(state.pod)
+        state.data[self.name] = wanted
+        return PRE_FILTER_OK if wanted else PRE_FILTER_SKIP
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """1 where the limit would be passed."""
+        return np.array(
+            [int(sum(self._counts(state, row)) > self._limit(row)) for row in rows.tolist()],
+            np.int64,
+        )
+
+    def _counts(self, state: CycleState, row: int) -> tuple[int, int]:
+        """Volumes attached, and those that the pod adds."""
+        attached: dict[str, None] = {}
+        for other in self._table.pods[row].values():
+            if other.pod.volumes:
+                attached.update(self._volumes(other))
+        wanted = cast("dict[str, None]", state.data[self.name])
+        new = sum(volume not in attached for volume in wanted)
+        # A pod that adds nothing fits, however full the node is.
+        return (len(attached), new) if new else (0, 0)
+
+    def _limit(self, row: int) -> int:
+        allocatable = self._table.node(row).status.get("allocatable") or {}
+        told = allocatable.get(self.resource)
+        return self.limit_of(self._table.node(row)) if told is None else int(told)
+
+    def limit_of(self, node: Node) -> int:
+        """What a node can attach that does not say so itself."""
+        return self.default_limit
+
+    def _volumes(self, pod: PodInfo) -> dict[str, None]:
+        """Upstream: filterVolumes()."""
+        found: dict[str, None] = {}
+        namespace = pod.pod.namespace
+        for volume in pod.pod.volumes:
+            direct: Manifest | None = volume.get(self.source)
+            if direct:
+                found[str(direct.get(self.id_field))] = None
+                continue
+            claimed: Manifest = volume.get("persistentVolumeClaim") or {}
+            name = claimed.get("claimName")
+            claim = self._listers.claim(f"{namespace}/{name}") if name else None
+            if claim is None:
+                continue
+            bound = self._listers.volume(claim.volume_name) if claim.volume_name else None
+            if bound is not None:
+                held: Manifest | None = bound.spec.get(self.source)
+                if held:
+                    found[str(held.get(self.id_field))] = None
+                continue
+            storage_class = self._listers.storage_class(claim_class(claim))
+            if storage_class is not None and storage_class.provisioner == self.provisioner:
+                found[f"claim-{claim.key}"] = None
+        return found
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """Evicting users of other volumes helps."""
+        return Status(Code.UNSCHEDULABLE, (REASON_MAX_VOLUMES,), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """Attached, wanted and the limit."""
+        attached, new = self._counts(state, row)
+        limit = self._limit(row)
+        return Detail(
+            text=f"{attached} of {limit} volumes attached, {new} more wanted",
+            short=attached + new - limit,
+            unit="volumes",
+            numbers={"attached": attached, "added": new, "limit": limit},
+        )
+
+
+class MaxEBSVolumeCount(_MaxVolumeCount):
+    """AWS disks: 39, or 25 on Nitro instances."""
+
+    name: ClassVar[str] = names.MAX_EBS_VOLUME_COUNT
+    source: ClassVar[str] = "awsElasticBlockStore"
+    id_field: ClassVar[str] = "volumeID"
+    provisioner: ClassVar[str] = "kubernetes.io/aws-ebs"
+    resource: ClassVar[str] = "attachable-volumes-aws-ebs"
+
+    def limit_of(self, node: Node) -> int:
+        """By the instance type. Upstream: getMaxEBSVolume()."""
+        return 25 if _NITRO.search(node.labels.get(_INSTANCE_TYPE, "")) else 39
+
+
+class MaxGCEPDVolumeCount(_MaxVolumeCount):
+    """Google disks."""
+
+    name: ClassVar[str] = names.MAX_GCE_PD_VOLUME_COUNT
+    source: ClassVar[str] = "gcePersistentDisk"
+    id_field: ClassVar[str] = "pdName"
+    provisioner: ClassVar[str] = "kubernetes.io/gce-pd"
+    resource: ClassVar[str] = "attachable-volumes-gce-pd"
+
+
+class MaxAzureDiskVolumeCount(_MaxVolumeCount):
+    """Azure disks."""
+
+    name: ClassVar[str] = names.MAX_AZURE_DISK_VOLUME_COUNT
+    source: ClassVar[str] = "azureDisk"
+    id_field: ClassVar[str] = "diskName"
+    provisioner: ClassVar[str] = "kubernetes.io/azure-disk"
+    resource: ClassVar[str] = "attachable-volumes-azure-disk"
+
+
+class MaxCinderVolumeCount(_MaxVolumeCount):
+    """OpenStack disks; not asked by default."""
+
+    name: ClassVar[str] = names.MAX_CINDER_VOLUME_COUNT
+    source: ClassVar[str] = "cinder"
+    id_field: ClassVar[str] = "volumeID"
+    provisioner: ClassVar[str] = "kubernetes.io/cinder"
+    resource: ClassVar[str] = "attachable-volumes-cinder"
+    default_limit: ClassVar[int] = 256

@@ -1,0 +1,58 @@
+from kscope.sim.rng import Streams
+from scheduling.engine.workloads.naming import (
+    ALPHABET,
+    fnv32,
+    fnv32a,
+    generated_name,
+    revision_hash,
+    safe_encode,
+)
+
+# What Kubernetes 1.20 stored for a StatefulSet of one nginx container with one claim.
+RECORDED = {
+    "spec": {
+        "template": {
+            "$patch": "replace",
+            "metadata": {"creationTimestamp": None, "labels": {"app": "db"}},
+            "spec": {
+                "containers": [
+                    {
+                        "image": "nginx:1.19",
+                        "imagePullPolicy": "IfNotPresent",
+                        "name": "c",
+                        "resources": {},
+                        "terminationMessagePath": "/dev/termination-log",
+                        "terminationMessagePolicy": "File",
+                        "volumeMounts": [{"mountPath": "/data", "name": "data"}],
+                    }
+                ],
+                "dnsPolicy": "ClusterFirst",
+                "restartPolicy": "Always",
+                "schedulerName": "default-scheduler",
+                "securityContext": {},
+                "terminationGracePeriodSeconds": 10,
+            },
+        }
+    }
+}
+
+
+def test_a_revision_has_the_hash_that_kubernetes_gives_it() -> None:
+    assert revision_hash(RECORDED, 0) == "fcf88db9"
+
+
+def test_the_hashes_are_those_of_fowler_noll_and_vo() -> None:
+    assert fnv32(b"") == fnv32a(b"") == 0x811C9DC5
+    assert fnv32(b"foobar") == 0x31F0B262
+    assert fnv32a(b"foobar") == 0xBF9CF968
+
+
+def test_encoded_text_uses_letters_that_make_no_words() -> None:
+    assert safe_encode("0123456789") == "".join(ALPHABET[(48 + n) % 27] for n in range(10))
+
+
+def test_a_generated_name_fits_a_label_and_repeats_for_the_same_seed() -> None:
+    first = [generated_name("a" * 70, Streams(1).stream("pod-names")) for _ in range(2)]
+    assert first[0] == first[1]
+    assert len(first[0]) == 63
+    assert set(first[0][-5:]) <= set(ALPHABET)
