@@ -43,15 +43,13 @@ class Measured:
         return self.pods / self.engine_s
 
 
-def prepared(shape: Shape, *, recompute: bool = False) -> Cluster:
+def prepared(shape: Shape) -> Cluster:
     """The cluster of *shape* after its warm-up."""
     objects: list[Manifest] = [node(index) for index in range(shape.nodes)]
     objects.extend(shape.objects(shape))
     cluster = Cluster.create(scenario(shape.name, objects))
     algorithm = cluster.scheduler.algorithm
     algorithm.profile = replace(algorithm.profile, percentage=100)
-    if recompute:
-        algorithm.__class__ = Recomputing
     cluster.advance(SECOND)
     place(cluster, shape, "warm", shape.warm_up)
     cluster.take()
@@ -103,28 +101,29 @@ def create(cluster: Cluster, manifest: Manifest) -> None:
     assert outcome.applied, outcome.reason
 
 
-def measure(shape: Shape, *, budget_s: float, recompute: bool = False) -> list[Measured]:
-    """Rounds on the same cluster, which is the fuller each time: three, or what *budget_s* allows.
+def measure(
+    cluster: Cluster, shape: Shape, name: str, *, budget_s: float, most: int
+) -> list[Measured]:
+    """Up to three rounds of at most *most* pods, on a cluster that is the fuller each time.
 
     A short round first says how many pods a round can have.
     """
-    cluster = prepared(shape, recompute=recompute)
-    pilot = min(PILOT, shape.pods)
-    rate = pilot / place(cluster, shape, "pilot", pilot).engine_s
-    left = shape.room - shape.warm_up - pilot
-    count = max(1, min(shape.pods, left, int(rate * budget_s / 3)))
-    if rate * budget_s < 3:
-        return [place(cluster, shape, "round", 1)]
-    rounds = range(min(3, left // count))
-    return [place(cluster, shape, f"round-{turn}", count) for turn in rounds]
+    pilot = min(PILOT, most)
+    rate = place(cluster, shape, f"{name}-pilot", pilot).rate
+    count = max(1, min(most, int(rate * budget_s / 3)))
+    turns = 3 if rate * budget_s > 3 else 1
+    return [place(cluster, shape, f"{name}-{turn}", count) for turn in range(turns)]
 
 
 def bench(full: bool = False, only: Callable[[Shape], bool] = lambda _shape: True) -> list[Row]:
     """One row per shape."""
     rows: list[Row] = []
     for shape in filter(only, SHAPES):
-        fast = measure(shape, budget_s=60 if full else 9)
-        slow = measure(shape, budget_s=30 if full else 3, recompute=True)
+        cluster = prepared(shape)
+        fast = measure(cluster, shape, "fast", budget_s=60 if full else 4, most=shape.pods)
+        cluster.scheduler.algorithm.__class__ = Recomputing
+        few = shape.pods // 10
+        slow = measure(cluster, shape, "slow", budget_s=30 if full else 2, most=few)
         encoded = median(each.pods / (each.engine_s + each.take_s) for each in fast)
         rows.append(
             Row(

@@ -21,7 +21,8 @@ def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
     )
     started = began.order_by("-seq").values_list("seq", flat=True).first() or attempt.seq
     cluster = cast("Cluster", engine_at_seq(run, seq=started - 1))
-    cluster.scheduler.keep_evidence = True
+    for scheduler in cluster.schedulers:
+        scheduler.keep_evidence = True
     while cluster.seq < attempt.seq and (due := cluster.next_at) is not None:
         cluster.advance(due, max_steps=1)
     for made in cluster.take().attempts:

@@ -1,16 +1,24 @@
 """Celery tasks: thin wrappers around the runner."""
 
+import logging
+
 from celery import shared_task
 from django.db import connection
+from kombu.exceptions import OperationalError
 
 from kscope.runs.runner import run_drive
 from kscope.runs.slices import run_needs_driver
 
+log = logging.getLogger(__name__)
+
 
 @shared_task(ignore_result=True)
 def run_simulation(run_id: int) -> None:
-    """Drive the run until it is idle; nothing when another worker has it."""
-    run_drive(run_id)
+    """Drive the run until it is idle; nothing when another worker has it, or has done it all."""
+    with connection.cursor() as cursor:
+        waiting = run_needs_driver(cursor, [run_id])
+    if waiting:
+        run_drive(run_id)
 
 
 @shared_task(ignore_result=True)
@@ -23,5 +31,8 @@ def sweep_runs() -> None:
 
 
 def enqueue(run_id: int) -> None:
-    """Have a worker look at the run."""
-    run_simulation.delay(run_id)
+    """Have a worker look at the run. Without a broker the sweeper finds it later."""
+    try:
+        run_simulation.delay(run_id)
+    except OperationalError as problem:
+        log.warning("run %s waits for the sweeper: %s", run_id, problem)

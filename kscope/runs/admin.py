@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
+from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -120,13 +121,23 @@ class CheckpointAdmin(ReadOnlyAdmin):
         return seconds(checkpoint.at)
 
 
+class IndentedJSONField(forms.JSONField):
+    """JSON shown on many lines, for people."""
+
+    def prepare_value(self, value: Any) -> Any:
+        """See forms.JSONField; what did not parse is shown as it was typed."""
+        if isinstance(value, InvalidJSONInput):
+            return value
+        return json.dumps(value, indent=2, ensure_ascii=False)
+
+
 class ManifestForm(forms.Form):
     """The manifest as JSON. `changes()` says what the user wants, as a command's body.
 
     Subclasses add fields for what is edited often; what they change goes on top of the manifest.
     """
 
-    manifest = forms.JSONField(
+    manifest = IndentedJSONField(
         widget=forms.Textarea(attrs={"rows": 30, "cols": 100, "spellcheck": "false"}),
         help_text="The object as the simulated API server holds it. The engine decides what it takes.",
     )
@@ -139,7 +150,7 @@ class ManifestForm(forms.Form):
 
     def shown(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """The initial values of the fields."""
-        return {"manifest": json.dumps(manifest, indent=2)}
+        return {"manifest": manifest}
 
     def edited(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """*manifest* with what the extra fields changed; the base form has none."""

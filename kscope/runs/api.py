@@ -120,7 +120,7 @@ class RunDetail(APIView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, run_id: int) -> Response:
         """Delete the run with all it recorded."""
-        found_run(run_id).delete()
+        services.run_delete(run=found_run(run_id))
         return Response(status=204)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from urllib.parse import parse_qs
 
 import orjson
@@ -10,6 +11,8 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from kscope.runs.streaming import FAR_BEHIND, Hub, hubs
 
 NO_SUCH_RUN = 4404
+TRY_AGAIN = 1011
+log = logging.getLogger(__name__)
 
 
 class RunConsumer(AsyncWebsocketConsumer):
@@ -22,11 +25,11 @@ class RunConsumer(AsyncWebsocketConsumer):
         """Join the hub and begin to send."""
         query = parse_qs(self.scope["query_string"].decode())
         after = query.get("after", [""])[0]
-        self.cursor = int(after) if after.isdigit() else None
+        self.cursor = int(after) if after.isdecimal() else None
         self.full = query.get("events", [""])[0] == "all"
         self.hub: Hub = hubs.enter(self.scope["url_route"]["kwargs"]["run_id"])
         await self.accept()
-        self.sender = asyncio.create_task(self._send_for_ever())
+        self.sender = asyncio.create_task(self._send())
 
     async def disconnect(self, code: int) -> None:
         """Leave the hub."""
@@ -36,6 +39,15 @@ class RunConsumer(AsyncWebsocketConsumer):
                 await self.sender
         if hasattr(self, "hub"):
             await hubs.leave(self.hub)
+
+    async def _send(self) -> None:
+        """Send until the client leaves; when that breaks, close, so that the client comes back."""
+        try:
+            await self._send_for_ever()
+        except Exception:
+            log.exception("connection to run %s", self.hub.run_id)
+            with contextlib.suppress(Exception):
+                await self.close(TRY_AGAIN)
 
     async def _send_for_ever(self) -> None:
         hub = self.hub

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import redis
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 from kscope.runs import slices
 from kscope.runs.checkpoints import checkpoint_freeze
@@ -66,6 +66,12 @@ def run_drive(run_id: int) -> None:
     except slices.LostLease as lost:
         log.warning("%s", lost)
         _live.pop(run_id, None)
+    except (OperationalError, InterfaceError) as problem:
+        # The database is away, or chose us in a deadlock: the run itself is well. The lease ends
+        # by itself, and the sweeper gives the run to a worker again.
+        log.warning("run %s is left to the sweeper: %s", run_id, problem)
+        _live.pop(run_id, None)
+        connection.close()
     except Exception as broken:
         log.exception("run %s failed", run_id)
         _live.pop(run_id, None)
@@ -115,10 +121,15 @@ class Driver:
         return engine_at_head(run, alive=self._alive)
 
     def _alive(self) -> None:
-        slices.lease_renew(self.run_id, self.epoch)
+        slices.lease_renew(self.run_id, self.epoch, lease=slices.LONG_LEASE)
 
     def drive(self) -> None:
         """Slices, until nothing was wanted for a while or another run has waited for a turn."""
+        # An engine is a hundred thousand objects that live long and leave hardly any garbage in
+        # cycles: looking through all of them again and again cost more than it ever found.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 50, 50)
         listener = WakeListener()
         idle_since = turn_began = time.monotonic()
         try:
@@ -221,9 +232,13 @@ class Driver:
     def _step(self) -> int:
         """To the next event, or the end of the next scheduling cycle; to the end without one."""
         unit: Any = self.controls.step_unit or "event"
+        renewed = time.monotonic()
         while (due := self.engine.next_at) is not None and due <= self._end():
             if self.engine.advance(due, stop=unit):
                 break
+            if time.monotonic() - renewed > 1:
+                self._alive()
+                renewed = time.monotonic()
         self._pace = Pace(self.engine.now, self.controls.speed)
         return 1
 
@@ -274,7 +289,7 @@ class Driver:
             head=head,
             done=done or (),
             steps_taken=steps,
-            wake=bool(done) and engine.next_at is not None,
+            wake=any(each.applied for each in done or ()) and engine.next_at is not None,
             at_end=at_end,
             checkpoint=self._checkpoint_if_due(),
         )
@@ -290,6 +305,7 @@ class Driver:
             or started < self._checkpoint_allowed
         ):
             return None
+        self._alive()
         checkpoint = checkpoint_freeze(run_id=self.run_id, engine=engine, commands=self.commands)
         took = time.monotonic() - started
         self._checkpoint_seq = engine.seq

@@ -42,17 +42,17 @@ def scenario_store(
     document = loaded.to_dict()
     digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
     kinds = Counter(str(manifest["kind"]) for manifest in loaded.objects)
-    scenario, _ = Scenario.objects.update_or_create(
-        digest=digest,
-        defaults={
-            "name": loaded.title or loaded.name,
-            "question": question or loaded.question,
-            "is_demo": is_demo,
-            "position": position,
-            "document": document,
-            "summary": dict(sorted(kinds.items())),
-        },
-    )
+    fields = {
+        "name": loaded.title or loaded.name,
+        "question": question or loaded.question,
+        "is_demo": is_demo,
+        "position": position,
+        "document": document,
+        "summary": dict(sorted(kinds.items())),
+    }
+    # Somebody who uploads the file of a demo must not take the demo out of the gallery.
+    keep = Scenario.objects.update_or_create if is_demo else Scenario.objects.get_or_create
+    scenario, _ = keep(digest=digest, defaults=fields)
     return scenario
 
 
@@ -89,6 +89,13 @@ def run_create(
     )
     run_wake(run.pk)
     return run
+
+
+def run_delete(*, run: Run) -> None:
+    """Delete the run with all it recorded; its worker, if any, finds that it has lost it."""
+    with transaction.atomic():
+        # Locked first: a slice that is being written would otherwise leave rows behind.
+        Run.objects.select_for_update().get(pk=run.pk).delete()
 
 
 def run_transport(*, run: Run, action: str, unit: str = "event", speed: str = "") -> Run:

@@ -14,6 +14,8 @@ from kscope.runs.models import Checkpoint, OtherObject, Run, RunEvent
 from kscope.sim.recorder import EventRow
 
 LEASE = "5 seconds"
+# While the engine is built, restored or frozen nobody can renew; a large one takes seconds.
+LONG_LEASE = "30 seconds"
 
 
 class LostLease(Exception):
@@ -99,19 +101,19 @@ def lease_take(run_id: int, owner: str) -> int | None:
             " lease_until = clock_timestamp() + %s::interval"
             " WHERE id = %s AND (lease_until IS NULL OR lease_until < clock_timestamp())"
             " RETURNING lease_epoch",
-            [owner, LEASE, run_id],
+            [owner, LONG_LEASE, run_id],
         )
         row = cursor.fetchone()
     return row[0] if row else None
 
 
-def lease_renew(run_id: int, epoch: int) -> None:
-    """Hold the run for another while. Raises LostLease."""
+def lease_renew(run_id: int, epoch: int, *, lease: str = "") -> None:
+    """Hold the run for another while: *lease*, else LEASE. Raises LostLease."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
             " WHERE id = %s AND lease_epoch = %s",
-            [LEASE, run_id, epoch],
+            [lease or LEASE, run_id, epoch],
         )
         if cursor.rowcount != 1:
             raise LostLease(f"run {run_id} has another owner than epoch {epoch}")

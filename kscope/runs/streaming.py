@@ -19,7 +19,7 @@ import psycopg
 import redis.asyncio
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from kscope.runs.models import Run
 from kscope.runs.nudges import head_channel
@@ -179,8 +179,12 @@ class Hub:
                 self.gone = True
                 self._tell()
                 return
-            except (psycopg.Error, redis.RedisError, OSError) as problem:
+            except (psycopg.Error, DatabaseError, redis.RedisError, OSError) as problem:
                 log.warning("stream of run %s: %s", self.run_id, problem)
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                # Whoever watches would wait for ever, without a word.
+                log.exception("stream of run %s", self.run_id)
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _load(self) -> None:

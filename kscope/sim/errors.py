@@ -39,3 +39,9 @@ class Invalid(ApiError):
     """The object would break a rule of its kind."""
 
     reason = "Invalid"
+
+
+class NamespaceTerminating(ApiError):
+    """Nothing new is made in a namespace that is being deleted."""
+
+    reason = "Forbidden"

@@ -92,6 +92,9 @@ class LoadResult:
 
     objects: list[LoadedObject] = field(default_factory=list[LoadedObject])
     scenario: dict[str, Any] | None = None
+    # A KubeSchedulerConfiguration or a Policy, and where it stood.
+    configuration: Manifest | None = None
+    configuration_origin: Origin | None = None
     kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
     warnings: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
@@ -220,6 +223,12 @@ class _Loader:
             self._items(name, document, "items", report, base if item_kind else {})
         elif kind == "Scenario" and str(manifest.get("apiVersion")).startswith("kscope.dev/"):
             self._scenario(manifest, (), report, recording=False)
+        elif is_configuration(manifest):
+            origin = Origin(name, document.index, document.line)
+            if self._result.configuration is not None:
+                report.add((), None, "a second scheduler configuration; only one is allowed")
+            self._result.configuration = manifest
+            self._result.configuration_origin = origin
         else:
             self._object(manifest, (), Origin(name, document.index, document.line), report)
 
@@ -295,6 +304,15 @@ class _Loader:
             self._result.objects.append(LoadedObject(manifest, origin))
         else:
             self._result.kept_aside.append(LoadedObject(manifest, origin))
+
+
+def is_configuration(manifest: Manifest) -> bool:
+    """Whether this says how a scheduler is set up, rather than what a cluster holds."""
+    kind, version = manifest.get("kind"), manifest.get("apiVersion")
+    if kind == "KubeSchedulerConfiguration":
+        return True
+    policy = any(key in manifest for key in ("predicates", "priorities", "extenders"))
+    return kind == "Policy" and (version in (None, "v1") or policy)
 
 
 def is_known(manifest: Manifest) -> bool:

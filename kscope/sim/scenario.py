@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, cast
 
 from kscope.sim.documents import Path
+from kscope.sim.faults import check as check_fault
 from kscope.sim.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.objects import NAMESPACED, entity_id
 from kscope.sim.units import SECOND
@@ -31,14 +32,27 @@ STEP_VERBS = (
     "evict_pods",
     "stop_kubelet",
     "start_kubelet",
+    "fault",
+    "stop_scheduler",
+    "start_scheduler",
 )
 # Those that speak of a node, which may then be named without "node/".
-_NODE_VERBS = STEP_VERBS[5:]
+_NODE_VERBS = STEP_VERBS[5:11]
 # What may become of the dependents of what is deleted.
 _PROPAGATIONS = ("Background", "Foreground", "Orphan")
 # The versions of Kubernetes that scheduling.engine.profiles knows.
 PROFILE_NAMES = ("v1.11", "v1.16", "v1.20", "v1.34")
-_SPEC_FIELDS = ("title", "question", "profile", "seed", "duration", "latencies", "steps")
+_SPEC_FIELDS = (
+    "title",
+    "question",
+    "profile",
+    "seed",
+    "duration",
+    "latencies",
+    "faults",
+    "steps",
+    "schedulers",
+)
 DEFAULT_UNTIL = 600 * SECOND
 
 _UNITS = {
@@ -80,6 +94,8 @@ class Loaded(Protocol):
     def manifests(self) -> list[Manifest]: ...
     @property
     def scenario(self) -> dict[str, Any] | None: ...
+    @property
+    def configuration(self) -> Manifest | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +112,10 @@ class Scenario:
     profile: str = "v1.34"
     seed: int = 0
     source: str = ""
+    # A KubeSchedulerConfiguration or a Policy for the one scheduler there is otherwise.
+    configuration: Manifest | None = None
+    # Several schedulers, each {name, profile, configuration, replicas}.
+    schedulers: tuple[Manifest, ...] = ()
 
     @classmethod
     def from_load(cls, result: Loaded, *, name: str, source: str = "") -> Self:
@@ -105,7 +125,7 @@ class Scenario:
         header = result.scenario or {}
         return cls.from_dict(
             {**header, "name": header.get("name") or name, "source": source}
-            | {"objects": result.manifests}
+            | {"objects": result.manifests, "configuration": result.configuration}
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,6 +141,8 @@ class Scenario:
             "profile": self.profile,
             "seed": self.seed,
             "source": self.source,
+            "configuration": self.configuration,
+            "schedulers": list(self.schedulers),
         }
 
     @classmethod
@@ -128,6 +150,7 @@ class Scenario:
         """The scenario of its JSON form."""
         parts = dict(data)
         parts["objects"] = tuple(parts.get("objects", ()))
+        parts["schedulers"] = tuple(parts.get("schedulers", ()))
         parts["steps"] = tuple(Step(**step) for step in parts.get("steps", ()))
         parts["latencies"] = {
             name: Latency(**one) for name, one in parts.get("latencies", {}).items()
@@ -179,10 +202,15 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
         report.add((*spec_path, "seed"), seed, f"expected an integer, found {shown(seed)}")
     _until(header, spec.get("duration"), (*spec_path, "duration"), report)
     header["latencies"] = _latencies(spec.get("latencies"), (*spec_path, "latencies"), report)
-    steps: list[dict[str, Any]] = []
+    steps = _faults(spec.get("faults"), (*spec_path, "faults"), report)
     for index, item in enumerate(_list(spec.get("steps"), (*spec_path, "steps"), report)):
         steps.extend(_step(item, (*spec_path, "steps", index), report))
     header["steps"] = sorted(steps, key=_at)
+    where = (*spec_path, "schedulers")
+    schedulers = _list(spec.get("schedulers"), where, report)
+    header["schedulers"] = [
+        _mapping(one, (*where, index), report) for index, one in enumerate(schedulers)
+    ]
     return header
 
 
@@ -193,7 +221,7 @@ def parse_recording(raw: Manifest, report: Report) -> dict[str, Any]:
     }
     _until(header, raw.get("duration"), ("duration",), report)
     header["latencies"] = _fakes(raw.get("fakes"), report)
-    steps: list[dict[str, Any]] = []
+    steps = [{"at": 0, "verb": "fault", "patch": fault} for fault in _recorded_faults(raw)]
     for index, item in enumerate(_list(raw.get("steps"), ("steps",), report)):
         steps.extend(_recorded_step(item, ("steps", index), report))
     header["steps"] = sorted(steps, key=_at)
@@ -220,6 +248,38 @@ def _fakes(raw: Any, report: Report) -> dict[str, Any]:
         if delay is not None:
             delays[latency] = _read_latency(delay, (*path, field_name), report)
     return {name: delay for name, delay in delays.items() if delay}
+
+
+def _recorded_faults(raw: Manifest) -> list[dict[str, str]]:
+    """What a recording's stand-ins got wrong, and the sidecars that it did not have."""
+    fakes: Any = raw.get("fakes")
+    provisioner: Any = cast("Manifest", fakes).get("provisioner") if fakes else None
+    if not isinstance(provisioner, dict):
+        initial: Any = raw.get("initial")
+        classes = [
+            cast("Manifest", each)
+            for each in cast("list[Any]", initial if isinstance(initial, list) else [])
+            if isinstance(each, dict) and cast("Manifest", each).get("kind") == "StorageClass"
+        ]
+        drivers = dict.fromkeys(str(each.get("provisioner")) for each in classes)
+        return [{"absent": driver} for driver in drivers]
+    known = cast("Manifest", provisioner)
+    faults = [{"no_resizer": str(known.get("driver"))}]
+    faults += [{"full": str(node)} for node in known.get("fail_nodes") or ()]
+    zones = cast("dict[str, str]", known.get("immediate_zone") or {})
+    faults += [{"place": f"default/{claim}", "zone": zone} for claim, zone in zones.items()]
+    return faults
+
+
+def _faults(raw: Any, path: Path, report: Report) -> list[dict[str, Any]]:
+    """Faults that hold from the beginning: steps at 0, or at the `at` of their own."""
+    steps: list[dict[str, Any]] = []
+    for index, item in enumerate(_list(raw, path, report)):
+        where = (*path, index)
+        fault = _mapping(item, where, report)
+        rest = {name: value for name, value in fault.items() if name != "at"}
+        steps.extend(_step({"at": fault.get("at", 0), "fault": rest}, where, report))
+    return steps
 
 
 def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
@@ -266,6 +326,11 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
     if verb in ("create", "apply"):
         manifests = cast("list[Any]", body) if isinstance(body, list) else [body]
         return [{"at": at, "verb": verb, "manifest": manifest} for manifest in manifests]
+    if verb == "fault":
+        wrong = check_fault(body)
+        if wrong:
+            report.add(where, body, wrong)
+        return [{"at": at, "verb": verb, "patch": body}]
     found: dict[str, Any] = {"at": at, "verb": verb, "object": _object(verb, body, where, report)}
     parts = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
     if verb == "patch":

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from kscope.sim.errors import AlreadyExists, Conflict, NotFound
+from kscope.sim.faults import ApiFaults
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import ApiObject, Manifest, entity_id
 from kscope.sim.projection import attributes
@@ -59,6 +60,8 @@ class ObjectStore:
         self._revision = 0
         self._uids = 0
         self.touched: dict[str, Manifest | None] = {}
+        self.faults: ApiFaults | None = None
+        self._latest: dict[tuple[str, int], int] = {}
 
     # Reading
 
@@ -107,6 +110,8 @@ class ObjectStore:
 
         *changes* is laid over what the object itself shows. Raises AlreadyExists.
         """
+        if self.faults is not None:
+            self.faults.write(obj.kind, obj.id, by)
         of_kind = self._objects.setdefault(obj.kind, {})
         if obj.key in of_kind:
             raise AlreadyExists(f'{obj.kind} "{obj.key}" already exists')
@@ -139,6 +144,8 @@ class ObjectStore:
         finalizer from an object that is being deleted, the object goes. Raises NotFound, Conflict.
         """
         old = self.get(obj.kind, obj.key)
+        if self.faults is not None:
+            self.faults.write(obj.kind, obj.id, by)
         if obj.resource_version and obj.resource_version != old.resource_version:
             raise Conflict(
                 f'Operation cannot be fulfilled on {obj.kind} "{obj.key}": the object has been '
@@ -175,6 +182,8 @@ class ObjectStore:
         Raises NotFound.
         """
         old = self.get(kind, key)
+        if self.faults is not None:
+            self.faults.write(kind, old.id, by)
         if not old.finalizers and not grace_seconds:
             gone = old.with_metadata(resourceVersion=self._next_revision())
             return self._remove(gone, by, event, message, data, changes)
@@ -252,7 +261,16 @@ class ObjectStore:
 
     def _deliver(self, kind: str, event: WatchEvent) -> None:
         for latency, watchers in self._watchers.get(kind, {}).items():
-            self._loop.call_after(latency, self._call, watchers, event)
+            self._loop.call_at(self._delivery(kind, latency), self._call, watchers, event)
+
+    def _delivery(self, kind: str, latency: int) -> int:
+        """When a watch hears of a write made now; a watch that lagged keeps its order."""
+        at = self._loop.now + latency
+        if self.faults is None:
+            return at
+        at += self.faults.delay(kind)
+        at = self._latest[kind, latency] = max(at, self._latest.get((kind, latency), 0))
+        return at
 
     def _call(self, watchers: list[Watcher], event: WatchEvent) -> None:
         cause = self._loop.cause

@@ -8,7 +8,7 @@ plugin/pkg/admission/nodetaint, pkg/apis/core/v1/defaults.go.
 
 from typing import Any
 
-from kscope.sim.errors import Invalid
+from kscope.sim.errors import Invalid, NamespaceTerminating
 from kscope.sim.objects import (
     ApiObject,
     Manifest,
@@ -58,7 +58,12 @@ class Admission:
         self.taints_new_nodes = taints_new_nodes
 
     def admit(self, obj: ApiObject) -> ApiObject:
-        """*obj* as it would be stored. Raises Invalid when the API server would refuse it."""
+        """*obj* as it would be stored.
+
+        Raises Invalid when the API server would refuse it, NamespaceTerminating when its namespace
+        is being deleted.
+        """
+        self._refuse_in_terminating_namespace(obj)
         if isinstance(obj, Pod):
             return self._admit_pod(obj)
         if isinstance(obj, PersistentVolumeClaim):
@@ -70,6 +75,15 @@ class Admission:
                 {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
             )
         return protected(obj)
+
+    def _refuse_in_terminating_namespace(self, obj: ApiObject) -> None:
+        """Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle."""
+        namespace = self._store.find("Namespace", obj.namespace) if obj.namespace else None
+        if namespace is not None and namespace.deletion_timestamp:
+            raise NamespaceTerminating(
+                f'{obj.kind.lower()}s "{obj.name}" is forbidden: unable to create new content in '
+                f"namespace {obj.namespace} because it is being terminated"
+            )
 
     def _admit_pod(self, pod: Pod) -> ApiObject:
         pod = with_default_requests(pod)

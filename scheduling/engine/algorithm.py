@@ -8,17 +8,21 @@ Upstream: pkg/scheduler/schedule_one.go schedulePod(), handleSchedulingFailure()
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kscope.sim.rng import Stream
+from scheduling.engine import names
+from scheduling.engine.extender_rounds import ExtenderRounds
+from scheduling.engine.extenders import Extender
 from scheduling.engine.fast_path import FastPath
 from scheduling.engine.framework import SUCCESS, Code, IntArray, Status
 from scheduling.engine.handle import Handle
 from scheduling.engine.messages import NO_NODES, aggregate, fit_error
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.preemption import Evaluator, Preemption
+from scheduling.engine.preemption import NOT_HELPFUL, Evaluator, Preemption
 from scheduling.engine.profiles import Profile
 from scheduling.engine.runtime import Nominated, Scores, Search, no_verdicts
 
@@ -71,13 +75,15 @@ class SchedulingAlgorithm:
         handle: Handle,
         *,
         ties: Stream | None = None,
+        nominated: Nominated | None = None,
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.profile = profile
         self.handle = handle
         self.table = handle.table
         self.framework = profile.build(handle)
-        self.nominated = Nominated(handle.table)
-        self.next_start = 0
+        self.nominated = Nominated(handle.table) if nominated is None else nominated
+        self.extenders = ExtenderRounds(extenders, self.framework, profile) if extenders else None
         self._ties = ties
         self._fast = FastPath(self.framework, self.table)
         self._evaluator = Evaluator(self.framework, handle, profile.preemption, ties)
@@ -86,6 +92,15 @@ class SchedulingAlgorithm:
     def wanted_nodes(self) -> int:
         """After how many feasible nodes a search of the whole cluster stops."""
         return nodes_to_find(len(self.table), self.profile.percentage)
+
+    @property
+    def next_start(self) -> int:
+        """Where the next search begins: the scheduler's, whatever the profile."""
+        return self.handle.next_start
+
+    @next_start.setter
+    def next_start(self, start: int) -> None:
+        self.handle.next_start = start
 
     # -- scheduling ------------------------------------------------------------------------------
 
@@ -101,7 +116,8 @@ class SchedulingAlgorithm:
         rows = self.table.active if order is None else order
         if len(rows) == 0:
             return ScheduleResult(pod, UNSCHEDULABLE, message=NO_NODES)
-        if not explain:
+        asks = self.extenders is not None and self.extenders.interested(pod)
+        if not explain and not asks:
             quick = self._quickly(pod, rows)
             if quick is not None:
                 return quick
@@ -114,10 +130,16 @@ class SchedulingAlgorithm:
             error = self._error(search)
             if error is not None:
                 return error
+        if self.extenders is not None and asks:
+            refusal = self.extenders.filter(search)
+            if refusal:
+                return ScheduleResult(pod, ERROR, message=refusal, search=search)
         feasible = search.feasible
         if len(feasible) == 0:
             return self._unschedulable(search)
         scores = self.framework.score(search.state, feasible)
+        if self.extenders is not None and asks and len(feasible) > 1:
+            self.extenders.prioritize(search.state, scores)
         row, tied = self.choose_host(scores)
         return ScheduleResult(
             pod,
@@ -270,9 +292,7 @@ class SchedulingAlgorithm:
         nominated_node = result.pod.pod.nominated_node_name
         if self.profile.refuses_per_node:
             if search.status.is_success:
-                result.preemption = self._evaluator.preempt(
-                    search, self.nominated, nominated_node
-                )
+                result.preemption = self._evaluator.preempt(search, self.nominated, nominated_node)
             return result.preemption
         if not search.status.is_success:
             # DynamicResources' PostFilter finds no state of its PreFilter, and that ends it.
@@ -291,6 +311,28 @@ class SchedulingAlgorithm:
             post_filter=post_filter,
         )
         return preemption
+
+    def _post_filter(self, search: Search, nominated_node: str) -> tuple[Preemption, str]:
+        """What the profile's post-filters come to, and what they say for themselves."""
+        asked = self.profile.post_filters
+        dynamic = names.DYNAMIC_RESOURCES in asked
+        if not search.status.is_success and (dynamic or self.profile.is_classic):
+            # DynamicResources' PostFilter finds no state of its PreFilter, and that ends it.
+            return Preemption(), "not found" if dynamic else ""
+        said = ["no new claims to deallocate"] if dynamic else []
+        if not self.profile.preempts:
+            return Preemption(), ", ".join(said)
+        if search.status.is_success:
+            preemption = self._evaluator.preempt(search, self.nominated, nominated_node)
+        else:
+            # No node was looked at, and each counts as beyond help.
+            count = len(self.table)
+            preemption = Preemption(message=fit_error(count, {NOT_HELPFUL: count}))
+        if preemption.chosen is not None and self.extenders is not None:
+            self.extenders.preempt(search.state.pod, preemption, self._evaluator)
+        if preemption.chosen is not None or not preemption.message or self.profile.is_classic:
+            return preemption, ""
+        return preemption, ", ".join((*said, f"preemption: {preemption.message}"))
 
 
 def nodes_to_find(node_count: int, percentage: int) -> int:

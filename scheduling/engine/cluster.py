@@ -28,7 +28,10 @@ from scheduling.engine.admission import Admission
 from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.comparer import compare
-from scheduling.engine.profiles import PROFILES
+from scheduling.engine.configuration import read_schedulers
+from scheduling.engine.extenders import ExtenderCalls
+from scheduling.engine.faults import FaultInjector
+from scheduling.engine.replicas import SchedulerReplicas, Surroundings
 from scheduling.engine.scheduler import Scheduler
 from scheduling.engine.workloads.actors import WorkloadActors
 from scheduling.engine.workloads.rules import WORKLOAD_RULES
@@ -65,6 +68,7 @@ class Cluster:
     """A simulated control plane with its nodes, at one instant of virtual time."""
 
     def __init__(self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak) -> None:
+        specs = read_schedulers(scenario.schedulers, scenario.configuration, profile)
         self.horizon = scenario.until
         self.profile = profile
         self.loop = EventLoop()
@@ -76,6 +80,8 @@ class Cluster:
         self.admission = Admission(self.store, default_tolerations=workload_rules.node_lifecycle)
         run = {"name": scenario.name, "profile": profile, "seed": seed}
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
+        # Whoever may talk to extenders is put in from outside; see ExtenderCalls.
+        self.extender_calls = ExtenderCalls(self.recorder)
         self._load(scenario)
         # What is there at the beginning has long been introduced; only later nodes are new.
         self.admission.taints_new_nodes = workload_rules.taints_new_nodes
@@ -87,7 +93,12 @@ class Cluster:
             profile=profile,
         )
         self._executor = CommandExecutor(
-            self.loop, self.store, self.recorder, self.admission, self.volumes.kubelets
+            self.loop,
+            self.store,
+            self.recorder,
+            self.admission,
+            self.volumes.kubelets,
+            FaultInjector(self.store, self.recorder, self.streams, self.volumes),
         )
         self.workloads = WorkloadActors(
             loop=self.loop,
@@ -98,14 +109,22 @@ class Cluster:
             rules=workload_rules,
             watch_latency=self.latencies.draw("watch"),
         )
-        self.scheduler = Scheduler(
+        around = Surroundings(
             loop=self.loop,
             store=self.store,
             recorder=self.recorder,
             latencies=self.latencies,
-            profile=PROFILES[profile],
             ties=self.streams.stream("ties") if tie_break == "random" else None,
+            calls=self.extender_calls,
         )
+        names = [name for spec in specs for name in spec.setup.names]
+        self._replicas = [
+            SchedulerReplicas(
+                spec, around, None if place else frozenset(names) - frozenset(spec.setup.names)
+            )
+            for place, spec in enumerate(specs)
+        ]
+        self._executor.schedulers = self._replicas
 
     @classmethod
     def create(
@@ -118,10 +137,27 @@ class Cluster:
     ) -> "Cluster":
         """A cluster at the beginning of *scenario*.
 
-        Raises KeyError for a profile that does not exist, and ApiError naming the object when an
-        initial object would be refused by the API server.
+        Raises KeyError for a profile that does not exist, ApiError naming the object when an
+        initial object would be refused by the API server, and ConfigurationError naming the path
+        when the scenario's configuration of a scheduler is not one.
         """
         return cls(scenario, profile, seed, tie_break)
+
+    # Schedulers
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The first scheduler: the one whose cache the nodes show."""
+        return self._replicas[0].scheduler
+
+    @property
+    def schedulers(self) -> list[Scheduler]:
+        """All schedulers, in the order of the scenario."""
+        return [one.scheduler for one in self._replicas]
+
+    @property
+    def _cycles_ended(self) -> int:
+        return sum(one.cycles_ended for one in self._replicas)
 
     # Time
 
@@ -160,14 +196,14 @@ class Cluster:
         whether *stop* halted it.
         """
         loop, last = self.loop, None if max_steps is None else self.loop.steps + max_steps
-        seq, cycles = self.recorder.seq, self.scheduler.cycles_ended
+        seq, cycles = self.recorder.seq, self._cycles_ended
         while (at := loop.next_at) is not None and at <= until:
             if last is not None and loop.steps >= last:
                 return False
             loop.run_next()
             if stop == "event" and self.recorder.seq > seq:
                 return True
-            if stop == "cycle" and self.scheduler.cycles_ended > cycles:
+            if stop == "cycle" and self._cycles_ended > cycles:
                 return True
         loop.rest_at(until)
         return False
@@ -222,7 +258,8 @@ class Cluster:
         """Everything recorded since the last take."""
         events, rows = self.recorder.take()
         touched, self.store.touched = self.store.touched, {}
-        return Slice(events, rows, touched, self.scheduler.take_attempts())
+        attempts = [attempt for one in self._replicas for attempt in one.take_attempts()]
+        return Slice(events, rows, touched, attempts)
 
     def digest(self) -> str:
         """Hex digest over the events taken so far."""
@@ -240,9 +277,10 @@ class Cluster:
         for kind in self.store.kinds():
             for obj in self.store.objects(kind):
                 held[obj.id] = attributes(obj)
-        for entity, shown in self.scheduler.held_view().items():
-            if entity in held:
-                held[entity].update(shown)
+        for scheduler in self.schedulers:
+            for entity, shown in scheduler.held_view().items():
+                if entity in held:
+                    held[entity].update(shown)
         return held
 
     def cache_differences(self) -> list[str]:
@@ -253,7 +291,12 @@ class Cluster:
             for obj in self.store.objects("Pod")
             if isinstance(obj, Pod) and not obj.is_terminated
         ]
-        return [str(difference) for difference in compare(self.scheduler.cache, nodes, pods)]
+        return [
+            str(difference)
+            for one in self._replicas
+            if one.is_leading
+            for difference in compare(one.scheduler.cache, nodes, pods)
+        ]
 
     # Checkpoints
 

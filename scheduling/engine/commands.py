@@ -1,9 +1,11 @@
 """Commands: everything a user does to a live run, carried out by the engine at one exact position."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from kscope.sim.errors import ApiError, Invalid, NotFound, TooManyRequests
+from kscope.sim.faults import invalid
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import (
     ApiObject,
@@ -19,6 +21,7 @@ from kscope.sim.scenario import STEP_VERBS
 from kscope.sim.store import ObjectStore
 from scheduling.engine.admission import Admission
 from scheduling.engine.eviction import evict
+from scheduling.engine.faults import FaultInjector
 from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, delete
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
 from volumes.engine.validation import check_update
@@ -35,7 +38,8 @@ class Command:
     pod and `delete_pods` and `evict_pods` of a node an optional grace period. An eviction is
     refused where a disruption budget forbids it; `evict_pods` leaves the pods of DaemonSets alone,
     as a drain does. `delete` also takes what becomes of dependents, `propagation`: Background (the
-    default), Foreground or Orphan. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need the node alone.
+    default), Foreground or Orphan. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need
+    the node alone, `stop_scheduler` and `start_scheduler` a replica ("scheduler/name-0"). `fault` takes a fault as its `patch` (kscope.sim.faults).
     """
 
     verb: str
@@ -55,6 +59,8 @@ class Command:
         if command.verb in ("create", "apply"):
             if command.manifest is None:
                 raise Invalid(f"{command.verb} needs a manifest")
+        elif command.verb == "fault":
+            invalid(command.patch)
         elif not command.object:
             raise Invalid(f"{command.verb} needs an object")
         if command.verb == "patch" and command.patch is None:
@@ -79,10 +85,27 @@ class Outcome:
     seq: int
 
 
+class Replicas(Protocol):
+    """The replicas of one scheduler."""
+
+    @property
+    def identities(self) -> Sequence[str]:
+        """Their names."""
+        ...
+
+    def stop(self, identity: str) -> str:
+        """Kill one; returns "" or why not."""
+        ...
+
+    def start(self, identity: str) -> str:
+        """Start it again; returns "" or why not."""
+        ...
+
+
 class CommandExecutor:
     """Carries commands out on the store, as a user with kubectl would."""
 
-    __slots__ = ("_admission", "_kubelets", "_loop", "_recorder", "_store")
+    __slots__ = ("_admission", "_faults", "_kubelets", "_loop", "_recorder", "_store", "schedulers")
 
     def __init__(
         self,
@@ -91,12 +114,16 @@ class CommandExecutor:
         recorder: Recorder,
         admission: Admission,
         kubelets: Kubelets,
+        faults: FaultInjector,
     ) -> None:
         self._loop = loop
         self._store = store
         self._recorder = recorder
         self._admission = admission
         self._kubelets = kubelets
+        self._faults = faults
+        # Put in once they exist: the schedulers watch a store that commands already write.
+        self.schedulers: Sequence[Replicas] = ()
 
     def execute(self, command: Command, by: str = "command") -> str:
         """Do what *command* says; returns "" or the reason why the API server refuses it."""
@@ -105,6 +132,26 @@ class CommandExecutor:
         except ApiError as refusal:
             return f"{refusal.reason}: {refusal}"
         return ""
+
+    def _stop_scheduler(self, command: Command, by: str) -> None:
+        replicas, identity = self._replica(command)
+        self._unless(replicas.stop(identity))
+
+    def _start_scheduler(self, command: Command, by: str) -> None:
+        replicas, identity = self._replica(command)
+        self._unless(replicas.start(identity))
+
+    def _unless(self, refusal: str) -> None:
+        if refusal:
+            raise Invalid(refusal)
+
+    def _replica(self, command: Command) -> "tuple[Replicas, str]":
+        kind, _, identity = command.object.partition("/")
+        for replicas in self.schedulers:
+            if kind == "scheduler" and identity in replicas.identities:
+                return replicas, identity
+        known = ", ".join(f"scheduler/{one}" for each in self.schedulers for one in each.identities)
+        raise NotFound(f"there is no scheduler {command.object}; there are {known}")
 
     def _create(self, command: Command, by: str) -> None:
         self._store.create(self._admission.admit(_parsed(command.manifest)), by=by)
@@ -161,6 +208,9 @@ class CommandExecutor:
             grace_seconds=grace,
             propagation=propagation,
         )
+
+    def _fault(self, command: Command, by: str) -> None:
+        self._faults.inject(command.patch or {}, by)
 
     def _evict(self, command: Command, by: str) -> None:
         pod = self._find(command.object)

@@ -80,7 +80,11 @@ class ExtenderSettings:
         ]
         for container in containers:
             resources: Manifest = container.get("resources") or {}
-            for amounts in (resources.get("requests") or {}, resources.get("limits") or {}):
+            asked: tuple[Manifest, ...] = (
+                resources.get("requests") or {},
+                resources.get("limits") or {},
+            )
+            for amounts in asked:
                 if any(name in amounts for name in self.managed_resources):
                     return True
         return False

@@ -21,6 +21,8 @@ class Handle:
     table: NodeTable = field(default_factory=NodeTable)
     listers: Listers = field(default_factory=Listers)
     templates: TemplateRegistry = field(default_factory=TemplateRegistry)
+    # Where the next search begins, for all profiles. Upstream: nextStartNodeIndex.
+    next_start: int = 0
 
 
 PluginFactory = Callable[[Arguments, Handle], Plugin]

@@ -33,9 +33,6 @@ _MANY_ROWS = 32
 # And above this many candidates, only the chosen one is written out.
 _MANY_CANDIDATES = 200
 _FEW_NAMES = 10
-# Upstream: DefaultPreemptionArgs.
-_MIN_CANDIDATES = 100
-_CANDIDATE_PERCENTAGE = 10
 _PRIORITY_OFFSET = 1 << 31
 _NO_VICTIMS = Status(Code.UNRESOLVABLE, (NO_VICTIMS,))
 
@@ -55,6 +52,9 @@ class PreemptionRules:
     limits_candidates: bool = True
     sorts_victims: bool = True
     checks_policy: bool = True
+    # How many candidates are looked for. Upstream: DefaultPreemptionArgs.
+    candidate_percentage: int = 10
+    min_candidates: int = 100
 
 
 @dataclass(slots=True)
@@ -107,9 +107,10 @@ class Evaluator:
         wanted = len(self._table)
         if self._rules.limits_candidates and self._ties is not None and len(rows):
             rows = np.roll(rows, -self._ties.below(len(rows)))
-            wanted = max(len(self._table) * _CANDIDATE_PERCENTAGE // 100, _MIN_CANDIDATES)
-        if self._only_lacks_room(search, nominated, rows):
-            self._as_columns(search, rows, wanted, outcome)
+            share = len(self._table) * self._rules.candidate_percentage // 100
+            wanted = min(max(share, self._rules.min_candidates), len(self._table))
+        if self._only_lacks_room(search, rows):
+            self._with_nominated(search, rows, wanted, nominated, outcome)
         else:
             self._one_by_one(search, rows, wanted, nominated, outcome)
         if outcome.chosen is None:
@@ -140,13 +141,35 @@ class Evaluator:
             outcome.candidates.sort(key=_node_name)
             outcome.chosen = self._choose(outcome)
 
-    def _only_lacks_room(self, search: Search, nominated: Nominated, rows: IntArray) -> bool:
+    def _with_nominated(
+        self,
+        search: Search,
+        rows: IntArray,
+        wanted: int,
+        nominated: Nominated,
+        outcome: Preemption,
+    ) -> None:
+        """The columns, while pods of at least this priority sit where they are nominated to.
+
+        Where room is all that lacks, a node that fits with them fits without them as well; and they
+        are too important to be among the victims.
+        """
+        waiting = nominated.on_rows(search.state.pod, rows)
+        for row, pods in waiting:
+            for pod in pods:
+                self._table.add_pod(row, pod)
+        try:
+            self._as_columns(search, rows, wanted, outcome)
+        finally:
+            for row, pods in waiting:
+                for pod in pods:
+                    self._table.remove_pod(row, pod.key)
+
+    def _only_lacks_room(self, search: Search, rows: IntArray) -> bool:
         """Whether the columns of victims answer for every row."""
         if len(rows) < _MANY_ROWS or self._rules != PreemptionRules():
             return False
         if self._listers.has("PodDisruptionBudget"):
-            return False
-        if len(nominated) and nominated.on_rows(search.state.pod, rows):
             return False
         asked = [
             plugin.name
@@ -337,6 +360,11 @@ class Evaluator:
         return violating, others
 
     # -- choice ----------------------------------------------------------------------------------
+
+    def choose(self, outcome: Preemption) -> Candidate:
+        """Choose among the candidates again, after an extender took some away."""
+        outcome.rungs.clear()
+        return self._choose(outcome)
 
     def _choose(self, outcome: Preemption) -> Candidate:
         """The rungs, each leaving the best of what the one before left.

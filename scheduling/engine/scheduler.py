@@ -5,7 +5,7 @@ while the next pod is tried, or the failure handling. Upstream: pkg/scheduler/sc
 eventhandlers.go.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, Schedulin
 from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.cache import CACHE_RULES, SchedulerCache
 from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
+from scheduling.engine.extenders import EXTENDER, Extender, ExtenderCalls, ExtenderError
 from scheduling.engine.framework import IntArray
 from scheduling.engine.framework import PodVolumes as PodVolumePlan
 from scheduling.engine.gauges import NodeGauges
@@ -31,18 +32,17 @@ from scheduling.engine.handle import Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import Candidate
-from scheduling.engine.profiles import Profile
 from scheduling.engine.queue import events as cluster_events
-from scheduling.engine.queue.events import ClusterEvent
-from scheduling.engine.queue.hints import HintWorld, QueueingHints
+from scheduling.engine.queue.events import WILD_CARD, Action, ClusterEvent
+from scheduling.engine.queue.hints import IN_TREE_HINTS, HintWorld, QueueingHints, Registration
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
-from scheduling.engine.queue.rules import QUEUE_RULES
 from scheduling.engine.queue.scheduling_queue import QueueProfile, SchedulingQueue
+from scheduling.engine.runtime import Nominated
+from scheduling.engine.setup import SchedulerSetup
 from scheduling.engine.volume_work import VolumeWork
 from volumes.engine.binder import PodBinding, PodVolumes
 
 COMPONENT = "scheduler"
-DEFAULT_SCHEDULER = "default-scheduler"
 
 # Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
 EAGER_EVIDENCE_NODES = 200
@@ -111,15 +111,24 @@ class Scheduler:
         store: ObjectStore,
         recorder: Recorder,
         latencies: Latencies,
-        profile: Profile,
+        setup: SchedulerSetup,
         ties: Stream | None,
-        name: str = DEFAULT_SCHEDULER,
+        calls: ExtenderCalls | None = None,
+        neighbours: frozenset[str] | None = None,
     ) -> None:
+        """*neighbours* are the schedulerNames of the others, where this is not the only one.
+
+        None says that somebody else shows the nodes and the pods that are nobody's.
+        """
+        profile = setup.profiles[0]
         self._loop = loop
         self._store = store
         self._recorder = recorder
         self._latencies = latencies
-        self._name = name
+        self._names = frozenset(setup.names)
+        self._entity = "queue" if neighbours is not None else f"queue/{setup.names[0]}"
+        self._neighbours = neighbours
+        self._stopped = False
         self._rules = profile.resource_rules
         self._profile = profile
         self._known: dict[str, Pod] = {}
@@ -136,30 +145,65 @@ class Scheduler:
         self.keep_evidence = False
         self.gauges = NodeGauges()
         self.handle = Handle()
-        self.algorithm = SchedulingAlgorithm(profile, self.handle, ties=ties)
+        self._extenders = [Extender(one, calls or ExtenderCalls()) for one in setup.extenders]
+        nominated = Nominated(self.handle.table)
+        self._algorithms = {
+            one.name: SchedulingAlgorithm(
+                one, self.handle, ties=ties, nominated=nominated, extenders=self._extenders
+            )
+            for one in setup.profiles
+        }
+        # Of the first profile; all share the node table and the nominations.
+        self.algorithm = self._algorithms[profile.name]
         self._order: IntArray | None = None
-        self._planner = self.algorithm.framework.volume_binding
         self.cache = SchedulerCache(loop, CACHE_RULES[profile.version], observer=self)
         self.queue = SchedulingQueue(
-            replace(QUEUE_RULES[profile.version], status_counts=profile.status_wakes),
+            replace(setup.queue_rules, status_counts=profile.status_wakes),
             loop,
-            profiles={
-                name: QueueProfile(
-                    pre_enqueue=tuple(self.algorithm.framework.plugins.pre_enqueue),
-                    hints=QueueingHints(world=ListedWorld(self.handle.listers)),
-                )
-            },
+            profiles={name: self._queue_profile(one) for name, one in self._algorithms.items()},
             listener=self,
             started_at=loop.now,
         )
         self.volume_work = VolumeWork(loop, store, self.handle, self._known, profile.version)
+        if setup.bind_timeout is not None:
+            self.volume_work.timeout = setup.bind_timeout
         delay = latencies.draw("watch")
         for kind in _WATCHED_KINDS:
             store.watch(kind, self._observe, delay)
 
+    def _queue_profile(self, algorithm: SchedulingAlgorithm) -> QueueProfile:
+        plugins = algorithm.framework.plugins
+        registrations: dict[str, Iterable[Registration]] = dict(IN_TREE_HINTS)
+        # Whoever does not say what it waits for hears of everything. Upstream: buildQueueingHintMap.
+        for name in (*plugins.by_name, EXTENDER):
+            if name not in registrations:
+                registrations[name] = (Registration(ClusterEvent(WILD_CARD, Action.ALL)),)
+        return QueueProfile(
+            pre_enqueue=tuple(plugins.pre_enqueue),
+            hints=QueueingHints(registrations, ListedWorld(self.handle.listers)),
+        )
+
+    def _algorithm_of(self, pod: Pod) -> SchedulingAlgorithm:
+        return self._algorithms[pod.scheduler_name]
+
+    def stop(self) -> None:
+        """The process dies: its queue, its cache and what it was binding are lost."""
+        for binding in list(self._bindings.values()):
+            self._forget(binding)
+        for timer in (self._backoff_timer, self._leftover_timer, self._expiry_timer):
+            if timer is not None:
+                timer.cancel()
+        for key, pod in self._known.items():
+            if self._is_mine(pod) and not pod.node_name:
+                self._show_pod(key, queue=None, queue_since=None, backoff_until=None)
+        self._stopped = True
+        self._tell("SchedulerStopped", "run", f"{min(self._names)} has stopped")
+
     # What the cluster says: the informers' handlers
 
     def _observe(self, event: WatchEvent) -> None:
+        if self._stopped:
+            return
         if isinstance(event.new, Pod):
             self._observe_pod(event)
         elif isinstance(event.new, Node):
@@ -187,7 +231,13 @@ class Scheduler:
             self._unassigned(old, new)
 
     def _is_mine(self, pod: Pod) -> bool:
-        return pod.scheduler_name == self._name
+        return pod.scheduler_name in self._names
+
+    def _shows(self, pod: Pod) -> bool:
+        """Whether what this scheduler's cache has of *pod* is what the pages show."""
+        if self._neighbours is None:
+            return self._is_mine(pod)
+        return pod.scheduler_name not in self._neighbours
 
     def _unassigned(self, old: Pod | None, new: Pod) -> None:
         if old is None:
@@ -218,14 +268,18 @@ class Scheduler:
         self.cache.add_pod(info)
         if old is not None and self._is_mine(old) and not assumed:
             self.queue.delete(old)
-        self._show_pod(new.key, cache="added", assumed=None)
-        self._tell("PodConfirmed", new.id, f"on {new.node_name}")
+        if self._shows(new):
+            self._show_pod(new.key, cache="added", assumed=None)
+            self._tell("PodConfirmed", new.id, f"on {new.node_name}")
+        elif self._neighbours is not None:
+            self._tell("PodObserved", new.id, f"of {new.scheduler_name}, on {new.node_name}")
         self.queue.assigned_pod_added(new)
 
     def _assigned_changed(self, old: Pod, new: Pod, gone: bool) -> None:
         if gone:
             self.cache.remove_pod(PodInfo(old, self._rules))
-            self._tell_gauges("PodReleased", new.id, f"left {old.node_name}")
+            if self._neighbours is not None:
+                self._tell_gauges("PodReleased", new.id, f"left {old.node_name}")
             self.queue.assigned_pod_deleted(new)
             return
         if new.template is not old.template or new.deletion_timestamp != old.deletion_timestamp:
@@ -263,6 +317,8 @@ class Scheduler:
     # The scheduling cycle
 
     def _wake(self) -> None:
+        if self._stopped:
+            return
         if not self._busy and self.queue.ready:
             self._busy = True
             self._loop.call_after(0, self.schedule_one)
@@ -271,6 +327,8 @@ class Scheduler:
     def schedule_one(self) -> None:
         """Try the first pod of activeQ. Upstream: schedule_one.go ScheduleOne()."""
         self._loop.cause = 0
+        if self._stopped:
+            return
         queued = self.queue.pop()
         if queued is None:
             self._busy = False
@@ -289,14 +347,15 @@ class Scheduler:
     def _decide(self, queued: QueuedPodInfo) -> Attempt:
         """Filters, scores, preemption; and the reasons, read off the node table as it is now."""
         eager = self._is_eager
-        decision = self.algorithm.schedule(queued.pod_info, self._snapshot_order(), explain=eager)
+        algorithm = self._algorithm_of(queued.pod)
+        decision = algorithm.schedule(queued.pod_info, self._snapshot_order(), explain=eager)
         if decision.result == UNSCHEDULABLE:
-            self.algorithm.preempt(decision)
+            algorithm.preempt(decision)
         attempt = Attempt(queued, decision, self.queue.scheduling_cycle)
         if eager:
-            attempt.evidence = evidence(decision, self.algorithm, queued.attempts, attempt.cycle)
+            attempt.evidence = evidence(decision, algorithm, queued.attempts, attempt.cycle)
         if decision.node is None:
-            attempt.blocker = blocker(decision, self.algorithm, queued.attempts)
+            attempt.blocker = blocker(decision, algorithm, queued.attempts)
         return attempt
 
     def _snapshot_order(self) -> IntArray:
@@ -323,6 +382,8 @@ class Scheduler:
     def _conclude(self, attempt: Attempt) -> None:
         """The end of the scheduling cycle: the pod has a node, or it has reasons."""
         queued, node = attempt.queued, attempt.decision.node
+        if self._stopped:
+            return
         if self._is_gone(queued):
             self.queue.done(queued.pod_info.uid)
         elif node is None:
@@ -364,7 +425,7 @@ class Scheduler:
         self._start_binding(binding)
 
     def _plan(self, decision: ScheduleResult) -> PodVolumePlan:
-        planner = self._planner
+        planner = self._algorithm_of(decision.pod.pod).framework.volume_binding
         if planner is None or decision.search is None or not decision.pod.pod.claim_names:
             return PodVolumePlan()
         return planner.plan(decision.search.state, decision.row)
@@ -406,6 +467,7 @@ class Scheduler:
         scheduled = {"type": "PodScheduled", "status": "True"}
         scheduled["lastTransitionTime"] = timestamp(self._loop.now)
         try:
+            self._bind_by_extender(binding)
             stored = self._store.get("Pod", pod.key)
             if stored.uid != pod.uid:
                 raise NotFound(f'pods "{pod.name}" not found')
@@ -421,8 +483,24 @@ class Scheduler:
                 message=f"Successfully assigned {pod.key} to {binding.node}",
                 data={"event": True, "type": "Normal", "reason": "Scheduled"},
             )
-        except ApiError as refusal:
+        except (ApiError, ExtenderError) as refusal:
             self._fail_binding(binding, f"binding rejected: {refusal}")
+
+    def _bind_by_extender(self, binding: Binding) -> None:
+        """Ask the extender that binds, if there is one: what it writes is then written for it.
+
+        Upstream: extendersBinding().
+        """
+        for extender in self._extenders:
+            settings = extender.settings
+            if settings.bind_verb and settings.is_interested(binding.info):
+                try:
+                    extender.bind(binding.info, binding.node)
+                except ExtenderError:
+                    if not settings.ignorable:
+                        raise
+                    continue
+                return
 
     def _fail_binding(self, binding: Binding, error: str) -> None:
         """Unreserve, forget, and send the pod round again. Upstream: handleBindingCycleError()."""
@@ -555,7 +633,11 @@ class Scheduler:
     def held_view(self) -> State:
         """What the queue and the cache hold, as attributes of pods and nodes."""
         held: State = {}
+        if self._stopped:
+            return held
         for key, pod in self._known.items():
+            if not self._shows(pod):
+                continue
             queued = self.queue.get(key) or self.queue.in_flight(key)
             if self.cache.is_assumed(key):
                 held[f"pod/{key}"] = {"cache": "assumed", "assumed": self._bindings[key].node}
@@ -563,7 +645,7 @@ class Scheduler:
                 held[f"pod/{key}"] = {"cache": "added"}
             elif queued is not None:
                 held[f"pod/{key}"] = {"queue": queued.place, "attempts": queued.attempts}
-        for info in self.cache.nodes():
+        for info in self.cache.nodes() if self._neighbours is not None else ():
             if info.node is not None and info.pods:
                 held[f"node/{info.name}"] = {"requested": self.gauges.requested(info.name)}
         return held
@@ -639,8 +721,10 @@ class Scheduler:
             shown["first_queued"] = at
         self._show_pod(pod_key, **shown)
         if place_to == "in_flight":
-            cycle = {"cycle": self.queue.scheduling_cycle}
-            self._changes["queue"] = merge(self._changes.get("queue"), cycle)
+            cycle: Attributes = {"cycle": self.queue.scheduling_cycle}
+            if self._neighbours is None:
+                cycle["scheduler"] = self._entity.removeprefix("queue/")
+            self._changes[self._entity] = merge(self._changes.get(self._entity), cycle)
             message = f"cycle {self.queue.scheduling_cycle}, attempt {queued.attempts}"
             self._tell("AttemptStarted", f"pod/{pod_key}", message)
         else:
@@ -699,7 +783,10 @@ class Scheduler:
         changes, self._changes = self._changes, {}
         for node, shown in self.gauges.changes().items():
             # A node that is gone, though no watch has told so yet, is not brought back either.
-            if self._store.find("Node", node.removeprefix("node/")) is not None:
+            if (
+                self._neighbours is not None
+                and self._store.find("Node", node.removeprefix("node/")) is not None
+            ):
                 changes[node] = shown
         return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
 

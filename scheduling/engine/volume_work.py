@@ -78,6 +78,8 @@ class VolumeWork:
     ) -> None:
         self._loop = loop
         self._listers = handle.listers
+        # How long a binding waits for its volumes, in ns. Upstream: bindTimeoutSeconds.
+        self.timeout = binder.DEFAULT_BIND_TIMEOUT
         self._volumes = VolumeAssumeCache()
         self._claims = ClaimAssumeCache()
         self.binder = VolumeBinder(
@@ -126,7 +128,7 @@ class VolumeWork:
         done: Callable[[str | None], None],
     ) -> PodBinding:
         """Write the assumptions, then wait for the PV controller; *done* is told how it ended."""
-        return self.binder.bind_pod_volumes(self._loop, info.pod, node, volumes, done)
+        return self.binder.bind_pod_volumes(self._loop, info.pod, node, volumes, done, self.timeout)
 
     def _show_all(self, volumes: PodVolumes) -> None:
         for binding in volumes.static_bindings or ():
@@ -141,4 +143,3 @@ class VolumeWork:
             self._listers.remove(kind, key)
         else:
             self._listers.put(latest)
-

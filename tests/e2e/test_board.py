@@ -89,6 +89,9 @@ def test_a_reload_comes_back_to_the_selected_pod(page: Page) -> None:
 
 def test_every_key_of_the_transport_works(page: Page) -> None:
     start(page, "keys", one_pod_every_ten_seconds("keys"))
+    page.wait_for_function(
+        "Number(document.querySelector('#seq')?.value) > 10", timeout=PATIENCE_MS
+    )
     page.keyboard.press("Space")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     page.wait_for_timeout(600)
@@ -97,7 +100,7 @@ def test_every_key_of_the_transport_works(page: Page) -> None:
     expect(page.get_by_text("Looking at the past")).to_be_visible()
     assert shown_seq(page) == before - 1
     page.keyboard.press("Home")
-    expect(page.get_by_label("Sequence number")).to_have_value("0")
+    expect(page).to_have_url(re.compile(r"[?&]seq=0\b"))
     page.keyboard.press(".")
     expect(page.get_by_label("Sequence number")).to_have_value("1")
     page.keyboard.press("End")
@@ -137,3 +140,9 @@ def test_a_demo_of_the_gallery_plays_to_its_end(page: Page) -> None:
     expect(page.locator("main.board:not(.waiting)")).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_role("button", name="max", exact=True).click()
     finish(page)
+
+
+def test_two_playing_runs_take_turns_on_one_worker(page: Page) -> None:
+    start(page, "first-of-two", one_pod_every_ten_seconds("first-of-two"))
+    start(page, "second-of-two", one_pod_every_ten_seconds("second-of-two"))
+    page.wait_for_function("Number(document.querySelector('#seq')?.value) > 20", timeout=60_000)

@@ -22,7 +22,16 @@ Json = dict[str, Any]
 History = dict[str, list[tuple[Any, str]]]
 
 FOLDER = VECTORS / "control-plane-1.20"
-KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Pod", "Node")
+KINDS = (
+    "Deployment",
+    "ReplicaSet",
+    "StatefulSet",
+    "DaemonSet",
+    "Job",
+    "PodDisruptionBudget",
+    "Pod",
+    "Node",
+)
 AUTHORS = {
     "controller-manager/daemon-set-controller": "daemonset-controller",
     "controller-manager/generic-garbage-collector": "garbage-collector",
@@ -37,6 +46,7 @@ SOURCES = (
     "job-controller",
     "taint-controller",
     "node-controller",
+    "controllermanager",
 )
 COUNTS = (
     "replicas",
@@ -58,6 +68,10 @@ COUNTS = (
     "active",
     "succeeded",
     "failed",
+    "disruptionsAllowed",
+    "currentHealthy",
+    "desiredHealthy",
+    "expectedPods",
 )
 
 
@@ -130,10 +144,10 @@ def histories(writes: Iterable[tuple[str, str, str, Json]]) -> dict[str, History
         old = before.get(key, {})
         before[key] = shown
         history = told.setdefault(key, {})
-        if watch_type == "DELETED" and last.get(key) == author:
+        in_one = watch_type == "DELETED" and last.get(key) == author
+        if in_one and history.get("deleting", [])[-1:] == [(True, author)]:
             # The API server marks an object and deletes it, both in one request.
-            if history.get("deleting", [])[-1:] == [(True, author)]:
-                del history["deleting"]
+            del history["deleting"]
         last[key] = author
         for name in {**old, **shown}:
             gone = watch_type == "DELETED" and name != "there"

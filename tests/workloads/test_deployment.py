@@ -28,7 +28,9 @@ def test_a_rolling_update_stays_within_surge_and_unavailability() -> None:
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}
     world = World(*NODES, make("Deployment", replicas=4, strategy=rolling))
     world.run(5)
-    world.patch("deployment/default/web", spec={"template": {"metadata": {"annotations": {"v": "2"}}}})
+    world.patch(
+        "deployment/default/web", spec={"template": {"metadata": {"annotations": {"v": "2"}}}}
+    )
     seen: list[tuple[int, int]] = []
     while world.cluster.now < 60 * 10**9 and world.cluster.next_at is not None:
         world.cluster.advance(60 * 10**9, stop="event")
@@ -44,7 +46,9 @@ def test_a_rolling_update_stays_within_surge_and_unavailability() -> None:
 def test_recreate_never_runs_two_revisions_side_by_side() -> None:
     world = World(*NODES, make("Deployment", replicas=2, strategy={"type": "Recreate"}))
     world.run(5)
-    world.patch("deployment/default/web", spec={"template": {"metadata": {"annotations": {"v": "2"}}}})
+    world.patch(
+        "deployment/default/web", spec={"template": {"metadata": {"annotations": {"v": "2"}}}}
+    )
     while world.cluster.next_at is not None and world.cluster.now < 60 * 10**9:
         world.cluster.advance(60 * 10**9, stop="event")
         hashes = {pod.labels["pod-template-hash"] for pod in world.store.objects("Pod")}
@@ -55,7 +59,9 @@ def test_recreate_never_runs_two_revisions_side_by_side() -> None:
 def test_a_rollback_finds_the_old_replica_set_and_numbers_it_anew() -> None:
     world = World(*NODES, make("Deployment", replicas=1))
     world.run(5)
-    world.patch("deployment/default/web", spec={"template": {"metadata": {"annotations": {"v": "2"}}}})
+    world.patch(
+        "deployment/default/web", spec={"template": {"metadata": {"annotations": {"v": "2"}}}}
+    )
     world.run(10)
     world.patch("deployment/default/web", spec={"template": {"metadata": {"annotations": None}}})
     world.run(10)

@@ -14,6 +14,9 @@ SCENARIOS = (
     "node-deleted",
     "node-notready-eviction",
     "delete-owner-propagation",
+    "namespace-deleted",
+    "drain-rwo-csi",
+    "deployment-zone-mismatch",
 )
 
 

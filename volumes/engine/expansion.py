@@ -87,7 +87,7 @@ class ExternalResizers:
         self._kubelet_events = kubelet_events
         self._delays = delays
         # Drivers without a resizer.
-        self._absent = absent
+        self.absent = absent
         self._busy: dict[str, None] = {}
         self._queue = WorkQueue(loop, self.sync)
         listers.claim_informer.on_event(self._on_claim)
@@ -130,7 +130,7 @@ class ExternalResizers:
         storage_class = self._listers.storage_class(claim_class(claim))
         allowed = storage_class is not None and storage_class.raw.get("allowVolumeExpansion")
         driver = (volume.spec.get("csi") or EMPTY).get("driver")
-        return bool(allowed) and bool(driver) and driver not in self._absent
+        return bool(allowed) and bool(driver) and driver not in self.absent
 
     def _user(self, claim: PersistentVolumeClaim) -> Pod | None:
         pods = self._listers.pods_of_claim(claim.key)

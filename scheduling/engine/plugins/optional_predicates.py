@@ -189,7 +189,11 @@ class CheckNodeMemoryPressure(_Pressure):
         ]
         for container in containers:
             resources: Manifest = container.get("resources") or {}
-            for amounts in (resources.get("requests") or {}, resources.get("limits") or {}):
+            asked: tuple[Manifest, ...] = (
+                resources.get("requests") or {},
+                resources.get("limits") or {},
+            )
+            for amounts in asked:
                 if any(str(amounts.get(name) or "0") != "0" for name in ("cpu", "memory")):
                     return False
         return True
@@ -235,7 +239,7 @@ class CheckServiceAffinity(Plugin):
         wanted = {label: selector[label] for label in self._labels if label in selector}
         if len(wanted) < len(self._labels) and self._has_service(pod):
             fellow = self._first_fellow(pod)
-            found = {} if fellow is None else fellow.labels
+            found: Mapping[str, str] = {} if fellow is None else fellow.labels
             for label in self._labels:
                 if label not in wanted and label in found:
                     wanted[label] = found[label]
@@ -335,7 +339,7 @@ class _MaxVolumeCount(Plugin):
         return (len(attached), new) if new else (0, 0)
 
     def _limit(self, row: int) -> int:
-        allocatable = self._table.node(row).status.get("allocatable") or {}
+        allocatable: Manifest = self._table.node(row).status.get("allocatable") or {}
         told = allocatable.get(self.resource)
         return self.limit_of(self._table.node(row)) if told is None else int(told)
 

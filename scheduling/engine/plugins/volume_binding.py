@@ -268,9 +268,7 @@ class VolumeBinding(Plugin):
         if not pod.pod.claim_names:
             return PRE_FILTER_SKIP
         for name in pod.pod.claim_names:
-            fault = claim_fault(
-                self._listers, pod.pod.namespace, name, knows_lost=self._knows_lost
-            )
+            fault = claim_fault(self._listers, pod.pod.namespace, name, knows_lost=self._knows_lost)
             if fault:
                 return _rejected(fault, self.name)
         claims, error = self._finder.pod_claims(pod)
@@ -338,9 +336,7 @@ class VolumeBinding(Plugin):
         return Detail(text="volume out of reach")
 
 
-def claim_fault(
-    listers: Listers, namespace: str, name: str, *, knows_lost: bool = True
-) -> str:
+def claim_fault(listers: Listers, namespace: str, name: str, *, knows_lost: bool = True) -> str:
     """Why a pod cannot use this claim at all, or "". Upstream: podHasPVCs()."""
     claim = listers.claim(f"{namespace}/{name}")
     if claim is None:

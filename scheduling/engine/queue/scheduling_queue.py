@@ -474,7 +474,7 @@ class SchedulingQueue:
         # Otherwise the update cannot have made it schedulable, and it stays.
 
     def _is_status_updated(self, old: Pod, new: Pod) -> bool:
-        return self._rules.status_counts and old.status != new.status
+        return self._rules.status_counts and _fields(old.status) != _fields(new.status)
 
     def _strategy_after_attempt(self, info: QueuedPodInfo) -> _Strategy:
         """Upstream: determineSchedulingHintForInFlightPod()."""
@@ -664,6 +664,14 @@ def _stripped(pod: Pod) -> dict[str, Any]:
         if name not in ("resourceVersion", "generation")
     }
     return bare
+
+
+def _fields(status: Mapping[str, Any]) -> list[str]:
+    """The fields that somebody owns: what managedFields lists, whatever their values."""
+    fields = [name for name, value in status.items() if value]
+    for condition in status.get("conditions") or ():
+        fields += [f"{condition['type']}/{name}" for name in condition]
+    return sorted(fields)
 
 
 def _timestamp(info: QueuedPodInfo) -> int:

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from kscope.sim.errors import ApiError, Invalid, NotFound
+from kscope.sim.errors import ApiError, Invalid, NamespaceTerminating, NotFound
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import ApiObject, Manifest, Pod, from_manifest
 from kscope.sim.rng import Stream
@@ -87,6 +87,8 @@ class Controller:
             pod = self._store.create(
                 around.admission.admit(from_manifest(manifest)), by=self.AUTHOR
             )
+        except NamespaceTerminating:
+            raise  # Nobody needs to be told.
         except ApiError as refusal:
             self._events.event(owner, WARNING, "FailedCreate", f"Error creating: {refusal}")
             raise

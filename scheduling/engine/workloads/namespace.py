@@ -41,10 +41,16 @@ class NamespaceController(Controller):
         namespace = self._store.find("Namespace", key)
         if namespace is None or not namespace.deletion_timestamp:
             return
-        for obj in self._content(namespace):
-            with suppress(NotFound):
-                delete(self._store, obj, by=self.AUTHOR, now=self._loop.now)
         left = self._content(namespace)
+        first = next((obj.kind for obj in left if not obj.deletion_timestamp), "")
+        if first:
+            # One kind after the other, and others react meanwhile to what has gone.
+            for obj in left:
+                if obj.kind == first and not obj.deletion_timestamp:
+                    with suppress(NotFound):
+                        delete(self._store, obj, by=self.AUTHOR, now=self._loop.now)
+            self._queue.add_after(key, 2 * self._around.latency)
+            return
         conditions = self._conditions(namespace, left)
         if conditions != namespace.status.get("conditions"):
             status: Manifest = {**namespace.status, "conditions": conditions}

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Final
 
-from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.errors import ApiError, NamespaceTerminating, NotFound
 from kscope.sim.objects import ApiObject, Manifest, Pod
 from kscope.sim.store import WatchEvent
 from kscope.sim.units import SECOND, timestamp
@@ -135,6 +135,8 @@ class ReplicaSetController(Controller):
             for _ in range(size):
                 try:
                     self._create_pod(replica_set, template)
+                except NamespaceTerminating:
+                    self._expectations.created(key)
                 except ApiError as error:
                     refusal = error
                     self._expectations.created(key)

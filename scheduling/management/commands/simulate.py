@@ -40,6 +40,10 @@ class Command(BaseCommand):
         parser.add_argument("--tie-break", choices=("random", "name"), default="random")
         parser.add_argument("-o", "--output", metavar="OUT", help="a file, or a folder for several")
         parser.add_argument(
+            "--config", metavar="FILE", help="a KubeSchedulerConfiguration; wins over the files'"
+        )
+        parser.add_argument("--policy", metavar="FILE", help="a Policy of v1.16, in place of it")
+        parser.add_argument(
             "--no-evidence",
             action="store_true",
             help="decisions without filters, scores and candidates; events without data",

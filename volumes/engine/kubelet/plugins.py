@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+from kscope.sim.faults import chance
 from kscope.sim.objects import Pod
+from kscope.sim.rng import Stream
 from kscope.sim.store import ObjectStore
 from volumes.engine.kubelet.latencies import Latencies
 from volumes.engine.kubelet.spec import Answer, ErrorKind, VolumeError, VolumePlugin, VolumeSpec
@@ -80,7 +82,10 @@ TRAITS: Final[Mapping[str, Traits]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Makes the next *count* calls of a kind fail; "" stands for any volume or node."""
+    """Makes the next *count* calls of a kind fail; "" stands for any volume or node.
+
+    With a *probability* each call fails only that often, drawn from *stream*.
+    """
 
     call: str
     volume: str = ""
@@ -88,6 +93,8 @@ class Fault:
     count: int = 1
     text: str = "injected fault"
     kind: ErrorKind = ErrorKind.FINAL
+    probability: float = 0
+    stream: Stream | None = None
 
 
 class Faults:
@@ -110,6 +117,8 @@ class Faults:
                 or fault.volume not in ("", volume)
                 or fault.node not in ("", node)
             ):
+                continue
+            if fault.stream is not None and not chance(fault.stream, fault.probability):
                 continue
             if fault.count > 1:
                 self._waiting[index] = replace(fault, count=fault.count - 1)

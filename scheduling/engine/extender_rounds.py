@@ -1,0 +1,180 @@
+"""The places in a cycle at which extenders are asked: after the filters, the scores, the victims.
+
+Upstream: schedule_one.go findNodesThatPassExtenders(), prioritizeNodes(); preemption.go
+callExtenders().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+import numpy as np
+
+from scheduling.engine.extenders import (
+    EXTENDER,
+    MAX_EXTENDER_PRIORITY,
+    Extender,
+    ExtenderError,
+    Filtered,
+)
+from scheduling.engine.framework import (
+    MAX_NODE_SCORE,
+    Code,
+    CycleState,
+    Detail,
+    IntArray,
+    Plugin,
+    Status,
+)
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.preemption import Candidate, Evaluator, Preemption
+from scheduling.engine.profiles import Profile
+from scheduling.engine.runtime import Framework, PluginScore, Scores, Search
+
+
+class ExtenderVerdicts(Plugin):
+    """Stands among the filters so that what extenders said is told like what plugins said."""
+
+    name: ClassVar[str] = EXTENDER
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """Refuses nobody: extenders are asked once the filters are done."""
+        return np.zeros(len(rows), np.int64)
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """In the extender's own words."""
+        return self.said(state)[code - 1]
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """The same words."""
+        return Detail(text=self.said(state)[code - 1].message or "left out by an extender")
+
+    def said(self, state: CycleState) -> list[Status]:
+        """What extenders said in this cycle; a code is 1 + the place in here."""
+        return cast("list[Status]", state.data.setdefault(self.name, []))
+
+
+class ExtenderRounds:
+    """The extenders of one scheduler, asked in order."""
+
+    def __init__(
+        self, extenders: Sequence[Extender], framework: Framework, profile: Profile
+    ) -> None:
+        self.extenders = tuple(extenders)
+        self._table = framework.handle.table
+        self._is_classic = profile.is_classic
+        self._verdicts = ExtenderVerdicts()
+        framework.plugins.filter.append(self._verdicts)
+        self._place = len(framework.plugins.filter)
+
+    def interested(self, pod: PodInfo) -> bool:
+        """Whether any extender takes part in finding a node for *pod*."""
+        return any(
+            extender.settings.is_interested(pod)
+            and (extender.settings.filter_verb or extender.settings.prioritize_verb)
+            for extender in self.extenders
+        )
+
+    def filter(self, search: Search) -> str:
+        """Let the extenders refuse nodes of *search*; the error that ends the attempt, or ""."""
+        pod = search.state.pod
+        for extender in self.extenders:
+            left = search.feasible.tolist()
+            if not left:
+                break
+            if not extender.settings.filter_verb or not extender.settings.is_interested(pod):
+                continue
+            try:
+                answer = extender.filter(pod, [self._table.node(row) for row in left])
+            except ExtenderError as error:
+                if extender.settings.ignorable:
+                    continue
+                return str(error)
+            self._note(search, answer)
+        return ""
+
+    def _note(self, search: Search, answer: Filtered) -> None:
+        """Write down who was refused, and why, where the extender says so."""
+        verdicts, said = search.verdicts, self._verdicts.said(search.state)
+        kept = frozenset(answer.names)
+        for place in np.flatnonzero(verdicts.fits).tolist():
+            name = self._table.name(int(verdicts.rows[place]))
+            if name in kept:
+                continue
+            verdicts.plugin[place] = self._place
+            status = self._status(name, answer)
+            if status not in said:
+                said.append(status)
+            verdicts.code[place] = said.index(status) + 1
+
+    def _status(self, name: str, answer: Filtered) -> Status:
+        if name in answer.unresolvable and not self._is_classic:
+            return Status(Code.UNRESOLVABLE, (answer.unresolvable[name],), EXTENDER)
+        if name in answer.failed:
+            return Status(Code.UNSCHEDULABLE, (answer.failed[name],), EXTENDER)
+        # Left out without a word: such a node has no status, which counts as beyond help.
+        return Status(Code.UNRESOLVABLE, (), EXTENDER)
+
+    def prioritize(self, state: CycleState, scores: Scores) -> None:
+        """Add the extenders' scores to the totals. An extender that fails adds nothing."""
+        nodes = [self._table.node(row) for row in scores.rows.tolist()]
+        for extender in self.extenders:
+            settings = extender.settings
+            if not settings.prioritize_verb or not settings.is_interested(state.pod):
+                continue
+            try:
+                told = extender.prioritize(state.pod, nodes)
+            except ExtenderError:
+                continue
+            raw = np.array([told.get(node.name, 0) for node in nodes], np.int64)
+            # v1.34 brings the extender's 0..10 up to the plugins' 0..100.
+            scale = 1 if self._is_classic else MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
+            one = PluginScore(extender.name, settings.weight, raw, raw * scale)
+            scores.plugins.append(one)
+            scores.total = scores.total + one.weighted
+
+    def preempt(self, pod: PodInfo, preemption: Preemption, evaluator: Evaluator) -> None:
+        """Let the extenders take candidates and victims away, then choose again."""
+        candidates = {one.node: one for one in preemption.candidates}
+        asked = False
+        for extender in self.extenders:
+            if not extender.settings.preempt_verb or not extender.settings.is_interested(pod):
+                continue
+            if not candidates:
+                break
+            asked = True
+            try:
+                candidates = self._asked(extender, pod, candidates)
+            except ExtenderError as error:
+                if extender.settings.ignorable:
+                    continue
+                candidates, preemption.message = {}, str(error)
+        if asked:
+            preemption.candidates = list(candidates.values())
+            preemption.chosen = evaluator.choose(preemption) if candidates else None
+
+    def _asked(
+        self, extender: Extender, pod: PodInfo, candidates: dict[str, Candidate]
+    ) -> dict[str, Candidate]:
+        offered = {node: (one.victims, one.violations) for node, one in candidates.items()}
+        answer = extender.preempt(pod, offered)
+        left: dict[str, Candidate] = {}
+        for node, one in candidates.items():
+            told = answer.get(node)
+            if told is None:
+                continue
+            by_uid = {other.uid: other for other in self._table.pods[one.row].values()}
+            for uid in told.victims:
+                if uid not in by_uid:
+                    raise ExtenderError(
+                        f'extender "{extender.name}" claims to preempt pod (UID: {uid}) on node '
+                        f'"{node}", but the pod is not found on that node'
+                    )
+            if not told.victims and not self._is_classic:
+                if extender.settings.ignorable:
+                    continue
+                raise ExtenderError(f'expected at least one victim pod on node "{node}"')
+            victims = [by_uid[uid] for uid in told.victims]
+            left[node] = Candidate(one.row, node, victims, one.reprieved, told.violations)
+        return left

@@ -1,0 +1,306 @@
+"""Policy JSON and algorithm providers of v1.16, to a SchedulerSetup.
+
+A Policy replaces the default set: a list that is there, even an empty one, is all there is; one
+that is absent stands for DefaultProvider's. What nobody reads ("order") is ignored with a warning.
+Upstream: v1.16 pkg/scheduler/{plugins,factory}.go, api/validation, algorithmprovider/defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from scheduling.engine import names
+from scheduling.engine.extenders import ExtenderSettings, read_extenders
+from scheduling.engine.plugin_arguments import check_shape
+from scheduling.engine.profiles import PROFILES, Profile
+from scheduling.engine.reading import Fields
+from scheduling.engine.setup import SchedulerSetup
+
+TAINT_NODES_BY_CONDITION = "TaintNodesByCondition"
+EVEN_PODS_SPREAD = "EvenPodsSpread"
+RESOURCE_LIMITS = "ResourceLimitsPriorityFunction"
+
+# The gates that this scheduler has, with their defaults.
+_GATES = {TAINT_NODES_BY_CONDITION: True, EVEN_PODS_SPREAD: False, RESOURCE_LIMITS: False}
+
+# The order in which predicates are asked; one that is not in it never is. Upstream: Ordering().
+ORDERING = (
+    names.CHECK_NODE_CONDITION,
+    names.CHECK_NODE_UNSCHEDULABLE,
+    names.GENERAL_PREDICATES,
+    names.HOST_NAME,
+    names.POD_FITS_HOST_PORTS,
+    names.MATCH_NODE_SELECTOR,
+    names.POD_FITS_RESOURCES,
+    names.NO_DISK_CONFLICT,
+    names.POD_TOLERATES_NODE_TAINTS,
+    names.POD_TOLERATES_NODE_NO_EXECUTE_TAINTS,
+    names.CHECK_NODE_LABEL_PRESENCE,
+    names.CHECK_SERVICE_AFFINITY,
+    names.MAX_EBS_VOLUME_COUNT,
+    names.MAX_GCE_PD_VOLUME_COUNT,
+    names.MAX_CSI_VOLUME_COUNT,
+    names.MAX_AZURE_DISK_VOLUME_COUNT,
+    names.MAX_CINDER_VOLUME_COUNT,
+    names.CHECK_VOLUME_BINDING,
+    names.NO_VOLUME_ZONE_CONFLICT,
+    names.CHECK_NODE_MEMORY_PRESSURE,
+    names.CHECK_NODE_PID_PRESSURE,
+    names.CHECK_NODE_DISK_PRESSURE,
+    names.EVEN_PODS_SPREAD,
+    names.MATCH_INTER_POD_AFFINITY,
+)
+_BY_CONDITION = (
+    names.CHECK_NODE_CONDITION,
+    names.CHECK_NODE_MEMORY_PRESSURE,
+    names.CHECK_NODE_PID_PRESSURE,
+    names.CHECK_NODE_DISK_PRESSURE,
+)
+# In force under any Policy while TaintNodesByCondition is on. Upstream: ApplyFeatureGates().
+_MANDATORY = (names.CHECK_NODE_UNSCHEDULABLE, names.POD_TOLERATES_NODE_TAINTS)
+# These two need an argument, and go by whatever name the Policy gives them.
+_BY_ARGUMENT = (names.CHECK_NODE_LABEL_PRESENCE, names.CHECK_SERVICE_AFFINITY)
+_PREDICATES = frozenset(
+    (*(name for name in ORDERING if name not in _BY_ARGUMENT), names.POD_FITS_PORTS)
+)
+_PRIORITIES = frozenset(
+    (
+        names.SELECTOR_SPREAD_PRIORITY,
+        names.SERVICE_SPREADING_PRIORITY,
+        names.INTER_POD_AFFINITY_PRIORITY,
+        names.LEAST_REQUESTED_PRIORITY,
+        names.MOST_REQUESTED_PRIORITY,
+        names.BALANCED_RESOURCE_ALLOCATION,
+        names.NODE_PREFER_AVOID_PODS_PRIORITY,
+        names.NODE_AFFINITY_PRIORITY,
+        names.TAINT_TOLERATION_PRIORITY,
+        names.IMAGE_LOCALITY_PRIORITY,
+        names.EQUAL_PRIORITY,
+        names.RESOURCE_LIMITS_PRIORITY,
+        names.EVEN_PODS_SPREAD_PRIORITY,
+    )
+)
+_MAX_WEIGHT = ((1 << 63) - 1) // 10
+_POLICY_FIELDS = (
+    "kind",
+    "apiVersion",
+    "metadata",
+    "predicates",
+    "priorities",
+    "extenders",
+    "hardPodAffinitySymmetricWeight",
+    "alwaysCheckAllPredicates",
+    "featureGates",
+)
+
+
+def provider(version: str, name: str, gates: Any = None) -> SchedulerSetup:
+    """DefaultProvider or ClusterAutoscalerProvider. Raises KeyError for any other."""
+    profile = _default_profile(version, _read_gates(gates))
+    if name == "ClusterAutoscalerProvider":
+        scores = tuple(
+            (names.MOST_REQUESTED_PRIORITY if one == names.LEAST_REQUESTED_PRIORITY else one, w)
+            for one, w in profile.scores
+        )
+        profile = replace(profile, scores=scores)
+    elif name != "DefaultProvider":
+        raise KeyError(name)
+    return SchedulerSetup(profiles=(profile,))
+
+
+def parse_policy(document: Any, version: str, path: str = "") -> SchedulerSetup:
+    """The setup of a Policy under *version*. Raises ConfigurationError."""
+    fields = Fields(document, path)
+    gates = _read_gates(fields.get("featureGates"))
+    profile = _default_profile(version, gates)
+    warnings = [
+        f'{fields.at(name)}: ignored, a Policy has no field "{name}"'
+        for name in fields.raw
+        if name not in _POLICY_FIELDS
+    ]
+    if fields.get("predicates") is not None:
+        profile = _with_predicates(profile, fields, gates, warnings)
+    extenders = read_extenders(fields, legacy=True)
+    if fields.get("priorities") is not None:
+        profile = _with_priorities(profile, fields, gates, warnings, extenders)
+    weight = fields.integer("hardPodAffinitySymmetricWeight", 0) or 1
+    if not 1 <= weight <= 100:
+        problem = f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100"
+        raise fields.error("hardPodAffinitySymmetricWeight", problem)
+    arguments: dict[str, Mapping[str, Any]] = dict(profile.arguments)
+    arguments[names.INTER_POD_AFFINITY_PRIORITY] = {"hardPodAffinitySymmetricWeight": weight}
+    ignored = [name for extender in extenders for name in extender.ignored_resources]
+    if ignored:
+        for name in (names.GENERAL_PREDICATES, names.POD_FITS_RESOURCES):
+            arguments[name] = {"ignoredResources": ignored}
+    profile = replace(
+        profile,
+        arguments=arguments,
+        checks_all=fields.boolean("alwaysCheckAllPredicates"),
+    )
+    return SchedulerSetup(profiles=(profile,), extenders=extenders, warnings=tuple(warnings))
+
+
+def _read_gates(value: Any) -> dict[str, bool]:
+    """The feature gates; kscope's stand-in for the --feature-gates flag."""
+    fields = Fields(value or {}, "featureGates").only(*_GATES)
+    return {name: fields.boolean(name, default=default) for name, default in _GATES.items()}
+
+
+def _default_profile(version: str, gates: Mapping[str, bool]) -> Profile:
+    """DefaultProvider under *gates*. Upstream: defaults.go, ApplyFeatureGates()."""
+    profile = PROFILES[version]
+    filters, scores = list(profile.filters), list(profile.scores)
+    if not gates[TAINT_NODES_BY_CONDITION]:
+        filters.remove(names.CHECK_NODE_UNSCHEDULABLE)
+        filters += _BY_CONDITION
+    if gates[EVEN_PODS_SPREAD]:
+        filters.append(names.EVEN_PODS_SPREAD)
+        scores.append((names.EVEN_PODS_SPREAD_PRIORITY, 1))
+    if gates[RESOURCE_LIMITS]:
+        scores.append((names.RESOURCE_LIMITS_PRIORITY, 1))
+    return replace(profile, filters=_ordered(filters), scores=tuple(scores))
+
+
+def _ordered(filters: list[str]) -> tuple[str, ...]:
+    """The basic checks first, then in predicates.Ordering(); what is not in it is left out."""
+    return (names.POD_PASSES_BASIC_CHECKS, *(name for name in ORDERING if name in filters))
+
+
+# -- predicates ----------------------------------------------------------------------------------
+
+
+def _with_predicates(
+    profile: Profile, fields: Fields, gates: Mapping[str, bool], warnings: list[str]
+) -> Profile:
+    chosen: list[str] = list(_MANDATORY) if gates[TAINT_NODES_BY_CONDITION] else []
+    kinds: dict[str, str] = dict(profile.kinds)
+    arguments: dict[str, Mapping[str, Any]] = dict(profile.arguments)
+    for item in fields.items("predicates"):
+        name = item.text("name")
+        kind, told = _predicate(item, name, gates)
+        if kind != name:
+            kinds[name] = kind
+        if told is not None:
+            arguments[name] = told
+        warnings += _ignored(item)
+        if name not in ORDERING:
+            warnings.append(
+                f"{item.at('name')}: {name} is never asked: it is not in predicates.Ordering()"
+            )
+        chosen.append(name)
+    return replace(profile, filters=_ordered(chosen), kinds=kinds, arguments=arguments)
+
+
+def _ignored(item: Fields) -> list[str]:
+    known = ("name", "weight", "argument")
+    return [
+        f'{item.at(name)}: ignored, there is no field "{name}"'
+        for name in item.raw
+        if name not in known
+    ]
+
+
+def _predicate(
+    item: Fields, name: str, gates: Mapping[str, bool]
+) -> tuple[str, Mapping[str, Any] | None]:
+    """The plugin behind a predicate, and its arguments. Upstream: RegisterCustomFitPredicate()."""
+    argument = item.mapping("argument")
+    if argument is not None:
+        affinity = argument.mapping("serviceAffinity")
+        presence = argument.mapping("labelsPresence")
+        if (affinity is None) == (presence is None):
+            raise item.error(
+                "argument",
+                "exactly 1 predicate argument is required, serviceAffinity or labelsPresence",
+            )
+        if affinity is not None:
+            return names.CHECK_SERVICE_AFFINITY, {"labels": affinity.texts("labels")}
+        assert presence is not None
+        told = {"labels": presence.texts("labels"), "presence": presence.boolean("presence")}
+        return names.CHECK_NODE_LABEL_PRESENCE, told
+    removed = gates[TAINT_NODES_BY_CONDITION] and name in _BY_CONDITION
+    removed |= name == names.EVEN_PODS_SPREAD and not gates[EVEN_PODS_SPREAD]
+    if removed:
+        gate = EVEN_PODS_SPREAD if name == names.EVEN_PODS_SPREAD else TAINT_NODES_BY_CONDITION
+        state = "off" if name == names.EVEN_PODS_SPREAD else "on"
+        raise item.error(
+            "name", f"Predicate type not found for {name}: feature gate {gate} is {state}"
+        )
+    if name not in _PREDICATES:
+        raise item.error("name", f"Predicate type not found for {name}")
+    return (names.POD_FITS_HOST_PORTS if name == names.POD_FITS_PORTS else name), None
+
+
+# -- priorities ----------------------------------------------------------------------------------
+
+
+def _with_priorities(
+    profile: Profile,
+    fields: Fields,
+    gates: Mapping[str, bool],
+    warnings: list[str],
+    extenders: tuple[ExtenderSettings, ...],
+) -> Profile:
+    scores: dict[str, int] = {}
+    kinds: dict[str, str] = dict(profile.kinds)
+    arguments: dict[str, Mapping[str, Any]] = dict(profile.arguments)
+    for item in fields.items("priorities"):
+        name = item.text("name")
+        weight = item.integer("weight", 0)
+        if not 0 < weight < _MAX_WEIGHT:
+            raise item.error(
+                "weight",
+                f"Priority {name} should have a positive weight applied to it or it has overflown",
+            )
+        kind, told = _priority(item, name, gates)
+        if kind != name:
+            kinds[name] = kind
+        if told is not None:
+            arguments[name] = told
+        warnings += _ignored(item)
+        scores[name] = weight
+    if not scores and not extenders:
+        # Upstream: PrioritizeNodes() gives everybody EqualPriority then.
+        scores[names.EQUAL_PRIORITY] = 1
+    return replace(profile, scores=tuple(scores.items()), kinds=kinds, arguments=arguments)
+
+
+def _priority(
+    item: Fields, name: str, gates: Mapping[str, bool]
+) -> tuple[str, Mapping[str, Any] | None]:
+    """The plugin behind a priority. Upstream: RegisterCustomPriorityFunction()."""
+    argument = item.mapping("argument")
+    if argument is not None:
+        anti = argument.mapping("serviceAntiAffinity")
+        preference = argument.mapping("labelPreference")
+        ratio = argument.mapping("requestedToCapacityRatioArguments")
+        if sum(part is not None for part in (anti, preference, ratio)) != 1:
+            raise item.error(
+                "argument",
+                "exactly 1 priority argument is required, serviceAntiAffinity, "
+                "labelPreference or requestedToCapacityRatioArguments",
+            )
+        if anti is not None:
+            return names.SERVICE_ANTI_AFFINITY_PRIORITY, {"label": anti.text("label")}
+        if preference is not None:
+            told = {
+                "label": preference.text("label"),
+                "presence": preference.boolean("presence"),
+            }
+            return names.NODE_LABEL_PRIORITY, told
+        assert ratio is not None
+        check_shape(ratio, "shape", 10)
+        return names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY, {"shape": ratio.values("shape")}
+    for priority, gate in (
+        (names.EVEN_PODS_SPREAD_PRIORITY, EVEN_PODS_SPREAD),
+        (names.RESOURCE_LIMITS_PRIORITY, RESOURCE_LIMITS),
+    ):
+        if name == priority and not gates[gate]:
+            problem = f"Invalid configuration: Priority type not found for {name}"
+            raise item.error("name", f"{problem}: feature gate {gate} is off")
+    if name not in _PRIORITIES:
+        raise item.error("name", f"Invalid configuration: Priority type not found for {name}")
+    return name, None

@@ -1,0 +1,160 @@
+"""Runs and streams when something around them breaks, is slow, or is short of workers."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import OperationalError, connections
+from kombu.exceptions import OperationalError as BrokerDown
+
+from kscope.runs import runner, services, slices, streaming
+from kscope.runs.engine import wiring
+from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
+from kscope.sim.loader import load_files
+from scheduling import tasks
+from tests.web.conftest import CLUSTER, drive
+
+Start = Callable[..., Run]
+
+
+def in_thread(run: Run) -> threading.Thread:
+    """Drive the run beside the test."""
+    thread = threading.Thread(target=drive, args=(run.pk,))
+    thread.start()
+    return thread
+
+
+def test_uploading_the_file_of_a_demo_leaves_the_demo_in_the_gallery(scenario: Scenario) -> None:
+    again = load_files([("small.yaml", CLUSTER.encode())])
+    services.scenario_store(name="small", result=again, is_demo=True, position=3)
+    services.scenario_store(name="small", result=again)
+    scenario.refresh_from_db()
+    assert (scenario.is_demo, scenario.position) == (True, 3)
+
+
+def test_a_database_that_was_away_does_not_fail_the_run(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, commit = start(play=True, speed="max"), slices.slice_commit
+    calls: list[int] = []
+
+    def break_once(**slice_: Any) -> slices.Controls:
+        calls.append(1)
+        if len(calls) == 2:
+            raise OperationalError("deadlock detected")
+        return commit(**slice_)
+
+    monkeypatch.setattr(slices, "slice_commit", break_once)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert run.status == Run.Status.PLAYING
+    Run.objects.update(lease_until=None)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert run.status == Run.Status.FINISHED
+
+
+def test_the_lease_holds_while_a_large_engine_is_built(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = runner.engine_created
+    building = threading.Event()
+
+    def slowly(run: Run) -> Any:
+        building.set()
+        time.sleep(0.4)
+        return build(run)
+
+    monkeypatch.setattr(slices, "LEASE", "50 milliseconds")
+    monkeypatch.setattr(runner, "engine_created", slowly)
+    run = start()
+    owner = in_thread(run)
+    assert building.wait(5)
+    time.sleep(0.2)
+    assert slices.lease_take(run.pk, "another") is None
+    owner.join()
+
+
+def test_a_task_that_finds_nothing_to_do_does_not_linger(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = start()
+    in_thread(run).join()
+    driven: list[int] = []
+    monkeypatch.setattr(tasks, "run_drive", driven.append)
+    tasks.run_simulation(run.pk)
+    assert driven == []
+
+
+def test_a_playing_run_gives_way_to_one_that_waits_for_a_worker(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "TURN_SECONDS", 0.2)
+    first, _waiting = start(play=True, speed="1"), start(play=True, speed="1")
+    asked: list[int] = []
+    monkeypatch.setattr(wiring, "enqueue", asked.append)
+    in_thread(first).join()
+    first.refresh_from_db()
+    assert (asked, first.status, first.lease_until) == ([first.pk], "playing", None)
+
+
+def test_a_refused_command_leaves_a_finished_run_finished(start: Start) -> None:
+    run = start(play=True, speed="max")
+    in_thread(run).join()
+    command = services.command_submit(run=run, body={"verb": "delete", "object": "node/nowhere"})
+    in_thread(run).join()
+    run.refresh_from_db()
+    command.refresh_from_db()
+    assert (command.status, run.status) == ("rejected", "finished")
+
+
+def test_a_run_deleted_while_it_plays_leaves_no_rows(start: Start) -> None:
+    run = start(play=True, speed="100")
+    number, owner = run.pk, in_thread(run)
+    time.sleep(0.5)
+    services.run_delete(run=run)
+    owner.join()
+    assert not RunEvent.objects.filter(run_id=number).exists()
+    assert not Checkpoint.objects.filter(run_id=number).exists()
+
+
+def test_a_run_is_made_although_the_broker_is_down(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_run_id: int) -> None:
+        raise BrokerDown("no broker")
+
+    monkeypatch.setattr(tasks.run_simulation, "delay", refuse)
+    monkeypatch.setattr(wiring, "enqueue", tasks.enqueue)
+    assert start().pk
+
+
+def test_a_stream_that_could_not_load_tries_again(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, instant = start(), streaming._instant
+    in_thread(run).join()
+    calls: list[int] = []
+
+    def break_once(run_id: int) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise OperationalError("server closed the connection")
+        return instant(run_id)
+
+    async def load() -> None:
+        hub = streaming.Hub(run.pk)
+        hub.start()
+        try:
+            await asyncio.wait_for(hub.ready.wait(), 5)
+        finally:
+            await hub.stop()
+            await sync_to_async(connections.close_all)()
+
+    monkeypatch.setattr(streaming, "_instant", break_once)
+    asyncio.run(load())
+    assert len(calls) == 2

@@ -1,0 +1,269 @@
+"""Garbage collection, node lifecycle, disruption budgets, namespaces, ephemeral claims."""
+
+import pytest
+
+from scheduling.engine.cluster import Cluster
+from tests.workloads.builders import Json, World, make, make_node, make_pod, template
+
+NODES = (make_node("n1"), make_node("n2"))
+
+
+# Owners
+
+
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+def test_what_a_deployment_made_goes_with_it(propagation: str) -> None:
+    world = World(*NODES, make("Deployment", replicas=2))
+    world.run(3)
+    world.do("delete", "deployment/default/web", propagation=propagation)
+    world.run(10)
+    for kind in ("Deployment", "ReplicaSet", "Pod"):
+        assert world.store.objects(kind) == []
+
+
+def test_a_foreground_deletion_ends_with_the_owner() -> None:
+    world = World(*NODES, make("Deployment", replicas=1))
+    world.run(3)
+    world.do("delete", "deployment/default/web", propagation="Foreground")
+    assert world.get("Deployment").finalizers == ("foregroundDeletion",)
+    world.run(10)
+    gone = [world.facts(f"{kind}Deleted")[0] for kind in ("Pod", "ReplicaSet", "Deployment")]
+    assert gone == sorted(gone)
+
+
+def test_orphans_stay_and_belong_to_nobody() -> None:
+    world = World(*NODES, make("Deployment", replicas=2))
+    world.run(3)
+    world.do("delete", "deployment/default/web", propagation="Orphan")
+    world.run(10)
+    (left,) = world.store.objects("ReplicaSet")
+    assert left.owner_references == []
+    assert len(world.names()) == 2
+
+
+def test_a_dependent_with_another_living_owner_only_loses_the_reference() -> None:
+    first, second = make("ReplicaSet", "a", replicas=0), make("ReplicaSet", "b", replicas=0)
+    first["metadata"]["uid"], second["metadata"]["uid"] = "ua", "ub"
+    pod = make_pod("shared", "n1", first)
+    other = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "b", "uid": "ub"}
+    pod["metadata"]["ownerReferences"].append(other)
+    pod["metadata"]["labels"] = {"app": "a"}
+    first["spec"]["replicas"] = 1
+    world = World(*NODES, first, second, pod)
+    world.do("delete", "replicaset/default/a")
+    world.run(3)
+    assert [ref["name"] for ref in world.get("Pod", "shared").owner_references] == ["b"]
+
+
+# Nodes
+
+
+def test_pods_of_a_deleted_node_go_forty_seconds_after_the_tick_that_missed_it() -> None:
+    world = World(*NODES, make_pod("p", "n1"))
+    world.run(7)
+    world.do("delete", "node/n1")
+    world.run(100)
+    assert world.facts("PodDeleted") == [60.0]
+    assert world.cluster.next_at is None
+
+
+def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
+    world = World(*NODES, make_pod("p", "n1"))
+    world.do("delete", "node/n1")
+    world.run(30)
+    world.do("create", manifest=make_node("n1"))
+    world.run(100)
+    assert world.names() == ["p"]
+
+
+def test_a_scenario_without_nodes_keeps_its_running_pods() -> None:
+    world = World(make_pod("p", "n1"))
+    world.run(200)
+    assert world.names() == ["p"]
+
+
+def not_ready(status: str = "False") -> Json:
+    return {"conditions": [{"type": "Ready", "status": status}]}
+
+
+def test_an_unready_node_is_tainted_at_once_and_its_pods_evicted_when_they_tolerate_no_more() -> (
+    None
+):
+    patient = make_pod("patient", "n1")
+    hasty = make_pod("hasty", "n1")
+    hasty["spec"] = {
+        **hasty["spec"],
+        "tolerations": [
+            {
+                "key": "node.kubernetes.io/not-ready",
+                "operator": "Exists",
+                "effect": "NoExecute",
+                "tolerationSeconds": 10,
+            }
+        ],
+    }
+    world = World(*NODES, patient, hasty)
+    world.run(7)
+    world.patch("node/n1", status=not_ready())
+    world.run(0.1)
+    effects = [taint["effect"] for taint in world.store.get("Node", "n1").spec["taints"]]
+    assert effects == ["NoSchedule"]
+    world.run(400)
+    assert world.said("taint-controller") == [
+        "TaintManagerEviction: Marking for deletion Pod default/hasty",
+        "TaintManagerEviction: Marking for deletion Pod default/patient",
+    ]
+    assert world.facts("TaintManagerEviction") == [20.001, 310.001]
+
+
+def test_a_node_that_recovers_in_time_keeps_its_pods() -> None:
+    world = World(*NODES, make_pod("p", "n1"))
+    world.patch("node/n1", status=not_ready("Unknown"))
+    world.run(60)
+    keys = {taint["key"] for taint in world.store.get("Node", "n1").spec["taints"]}
+    assert keys == {"node.kubernetes.io/unreachable"}
+    world.patch("node/n1", status=not_ready("True"))
+    world.run(600)
+    assert world.names() == ["p"]
+    assert not world.store.get("Node", "n1").spec.get("taints")
+    assert world.said("taint-controller") == [
+        "TaintManagerEviction: Cancelling deletion of Pod default/p"
+    ]
+
+
+def test_no_pod_is_evicted_when_every_node_is_unready() -> None:
+    world = World(*NODES, make_pod("p", "n1"))
+    for name in ("n1", "n2"):
+        world.patch(f"node/{name}", status=not_ready("Unknown"))
+    world.run(900)
+    assert world.names() == ["p"]
+    assert world.cluster.next_at is None
+
+
+def test_a_cordoned_node_is_tainted_and_an_uncordoned_one_is_not() -> None:
+    world = World(*NODES)
+    world.do("cordon", "node/n1")
+    world.run(1)
+    (taint,) = world.store.get("Node", "n1").spec["taints"]
+    assert (taint["key"], taint["effect"]) == ("node.kubernetes.io/unschedulable", "NoSchedule")
+    world.do("uncordon", "node/n1")
+    world.run(1)
+    assert not world.store.get("Node", "n1").spec.get("taints")
+
+
+def test_pods_bear_an_unready_node_for_five_minutes_unless_they_say_otherwise() -> None:
+    world = World(*NODES, make_pod("p", "n1"))
+    tolerated = world.get("Pod", "p").spec["tolerations"]
+    assert [(each["key"], each["tolerationSeconds"]) for each in tolerated] == [
+        ("node.kubernetes.io/not-ready", 300),
+        ("node.kubernetes.io/unreachable", 300),
+    ]
+
+
+# Budgets
+
+
+def budget(**spec: object) -> Json:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "allowed", "desired"),
+    [
+        ({"minAvailable": 2}, 2, 2),
+        ({"minAvailable": "60%"}, 1, 3),
+        ({"maxUnavailable": 1}, 1, 3),
+        ({"maxUnavailable": "30%"}, 2, 2),
+    ],
+)
+def test_a_budget_says_how_many_pods_may_go(spec: Json, allowed: int, desired: int) -> None:
+    world = World(*NODES, make("Deployment", replicas=4), budget(**spec))
+    world.run(5)
+    status = world.get("PodDisruptionBudget").status
+    assert status["expectedPods"] == status["currentHealthy"] == 4
+    assert (status["disruptionsAllowed"], status["desiredHealthy"]) == (allowed, desired)
+
+
+def test_a_budget_follows_the_pods_on_their_way_out_and_in() -> None:
+    world = World(*NODES, make("ReplicaSet", replicas=2), budget(minAvailable=1))
+    world.run(5)
+    world.do("delete", f"pod/default/{world.names()[0]}")
+    world.run(0.1)
+    assert world.get("PodDisruptionBudget").status["disruptionsAllowed"] == 0
+    world.run(10)
+    assert world.get("PodDisruptionBudget").status["disruptionsAllowed"] == 1
+
+
+# Namespaces and claims
+
+
+def test_a_deleted_namespace_goes_when_all_in_it_is_gone() -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    deployment = make("Deployment", replicas=1)
+    deployment["metadata"]["namespace"] = "team"
+    world = World(*NODES, namespace, deployment)
+    world.run(3)
+    world.do("delete", "namespace/team")
+    assert world.store.get("Namespace", "team").status["phase"] == "Terminating"
+    world.run(4)
+    assert len(world.names()) == 1
+    world.run(30)
+    assert world.names() == []
+    assert world.store.find("Namespace", "team") is None
+
+
+def test_an_ephemeral_volume_has_a_claim_that_goes_with_its_pod() -> None:
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "none",
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    pod = make_pod("p")
+    scratch = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}
+    pod["spec"] = {**pod["spec"], "volumes": [scratch]}
+    world = World(*NODES, pod)
+    world.run(1)
+    claim = world.get("PersistentVolumeClaim", "p-scratch")
+    assert [ref["name"] for ref in claim.owner_references] == ["p"]
+    world.do("delete", "pod/default/p")
+    world.run(1)
+    assert world.store.objects("PersistentVolumeClaim") == []
+
+
+# Runs
+
+
+def test_a_run_with_workloads_goes_on_the_same_after_a_checkpoint() -> None:
+    def world() -> World:
+        sets = make("Deployment", replicas=3), make("StatefulSet", "db", replicas=2)
+        return World(*NODES, *sets, make("DaemonSet", "agent"), make("Job", "once"), seed=3)
+
+    straight, saved = world(), world()
+    straight.run(30)
+    saved.run(0.9)
+    saved.cluster.take()
+    saved.cluster = Cluster.restore(saved.cluster.checkpoint())
+    saved.run(29.1)
+    straight.cluster.take()
+    saved.cluster.take()
+    assert saved.cluster.digest() == straight.cluster.digest()
+
+
+def test_without_workloads_the_controllers_write_nothing() -> None:
+    world = World(*NODES, make_pod("a", "n1"), make_pod("b"))
+    world.run(60)
+    authors = {event.component for event in world.cluster.recorder.pending}
+    assert authors <= {"run", "scenario", "scheduler", "kubelet"}
+
+
+def test_pods_carry_the_template_of_their_set() -> None:
+    world = World(*NODES, make("ReplicaSet", replicas=1, template=template("web", priority=5)))
+    world.run(1)
+    (pod,) = world.pods()
+    assert pod.priority == 5
+    assert pod.metadata["generateName"] == "web-"
