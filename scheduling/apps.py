@@ -16,6 +16,7 @@ class SchedulingConfig(AppConfig):
 
         wiring.create = services.cluster_create
         wiring.restore = services.cluster_restore
+        wiring.prepare = services.cluster_prepare
         wiring.parse_command = services.command_parse
         wiring.enqueue = tasks.enqueue
         wiring.project(models.Node.PREFIX, models.Node)

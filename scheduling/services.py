@@ -7,20 +7,37 @@ import orjson
 from psycopg import Cursor
 
 from kscope.runs.engine import EngineSlice
-from kscope.runs.models import Run
+from kscope.runs.models import Run, RunEvent
 from kscope.sim.scenario import Scenario
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
+from scheduling.extender_client import HttpTransport
 
 
 def cluster_create(run: Run) -> Cluster:
     """The cluster at the beginning of *run*. Raises ApiError for an object that is refused."""
-    return Cluster.create(
+    cluster = Cluster.create(
         Scenario.from_dict(run.scenario.document),
         profile=run.profile,
         seed=run.seed,
         tie_break="name" if run.tie_break == "name" else "random",
     )
+    cluster_prepare(cluster, run.pk)
+    return cluster
+
+
+def cluster_prepare(cluster: Cluster, run_id: int) -> None:
+    """Give the cluster what a checkpoint leaves out: the way to extenders, and their answers.
+
+    What is on the run's record already is answered from there, so that replaying calls nobody.
+    """
+    if not cluster.asks_extenders:
+        return
+    calls = cluster.extender_calls
+    calls.transport = HttpTransport.from_environment()
+    recorded = RunEvent.objects.filter(run_id=run_id, kind="ExtenderCalled", seq__gt=cluster.seq)
+    for data in recorded.order_by("seq").values_list("data", flat=True):
+        calls.remember(data)
 
 
 def cluster_restore(blob: bytes) -> Cluster:

@@ -77,6 +77,8 @@ class Wiring:
 
     create: Callable[[Any], Engine] | None = None
     restore: Callable[[bytes], Engine] | None = None
+    # Gives a restored engine of that run what its checkpoint leaves out.
+    prepare: Callable[[Any, int], None] | None = None
     parse_command: Callable[[dict[str, Any]], Any] = field(default=lambda body: body)
     enqueue: Callable[[int], None] | None = None
     writers: list[SliceWriter] = field(default_factory=list)

@@ -88,6 +88,8 @@ def _restored(checkpoint: Checkpoint) -> tuple[Engine, int]:
     engine = wiring.restore(engine_bytes(checkpoint))
     if engine.digest() != checkpoint.digest:
         raise Diverged(f"{checkpoint} holds another history than it was stored with")
+    if wiring.prepare:
+        wiring.prepare(engine, checkpoint.run_id)
     return engine, checkpoint.commands
 
 

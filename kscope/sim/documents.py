@@ -202,6 +202,8 @@ class _YamlReader:
     def _scalar(self, event: Any) -> None:
         line = event.start_mark.line + 1
         value: Any = event.value
+        if "\0" in value:
+            raise self._error(line, _NUL)
         if event.tag is not None or not event.style:
             value = self._scalar_value(event, line)
         if event.anchor:
@@ -440,7 +442,14 @@ def _show_tag(tag: str) -> str:
 # --- JSON
 
 
+# The API server takes it, PostgreSQL cannot keep it, and no honest manifest has it.
+_NUL = "a text holds the character U+0000"
+
+
 def _json_document(text: bytes, limits: Limits) -> Document:
+    escaped = text.find(b"\\u0000")
+    if escaped >= 0:
+        raise DocumentError(_NUL, document=1, line=text.count(b"\n", 0, escaped) + 1)
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:

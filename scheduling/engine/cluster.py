@@ -156,6 +156,11 @@ class Cluster:
         return [one.scheduler for one in self._replicas]
 
     @property
+    def asks_extenders(self) -> bool:
+        """Whether any scheduler has extenders, whose answers are on the record."""
+        return any(one.asks_extenders for one in self._replicas)
+
+    @property
     def _cycles_ended(self) -> int:
         return sum(one.cycles_ended for one in self._replicas)
 

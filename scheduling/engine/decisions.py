@@ -7,7 +7,7 @@ byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,6 +32,7 @@ from scheduling.engine.algorithm import (
     SchedulingAlgorithm,
 )
 from scheduling.engine.defaulting import with_default_requests
+from scheduling.engine.extenders import Extender
 from scheduling.engine.handle import Handle
 from scheduling.engine.plugins.volume_zone import BETA_ZONE
 from scheduling.engine.pod_info import PodInfo
@@ -52,6 +53,8 @@ class Decisions:
 
     algorithm: SchedulingAlgorithm
     evidence: bool = True
+    # By schedulerName, where there are several profiles.
+    by_name: dict[str, SchedulingAlgorithm] = field(default_factory=dict[str, SchedulingAlgorithm])
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     placed: dict[str, str] = field(default_factory=dict[str, str])
     evicted: list[str] = field(default_factory=list[str])
@@ -60,6 +63,7 @@ class Decisions:
 
     def decide(self, pod: PodInfo) -> None:
         """Schedule *pod*, preempting where that helps."""
+        self.algorithm = self.by_name.get(pod.pod.scheduler_name, self.algorithm)
         gates = pod.pod.scheduling_gates
         if gates and not self.algorithm.profile.is_classic:
             self.placed[pod.key] = ""
@@ -279,18 +283,31 @@ def decide(
     *,
     ties: Stream | None = None,
     evidence: bool = True,
+    others: Iterable[Profile] = (),
+    extenders: Sequence[Extender] = (),
 ) -> dict[str, Any]:
     """All decisions of *profile* on the cluster that *objects* describe.
 
-    Ties go to the smallest node name, or where *ties* draws.
+    *others* take the pods that name them as their scheduler. Ties go to the smallest node name, or where *ties* draws.
     """
     handle = Handle()
     algorithm = SchedulingAlgorithm(
         replace(profile, percentage=100),
         handle,
         ties=ties,
+        extenders=extenders,
     )
-    decisions = Decisions(algorithm, evidence)
+    by_name = {profile.name: algorithm} | {
+        other.name: SchedulingAlgorithm(
+            replace(other, percentage=100),
+            handle,
+            ties=ties,
+            nominated=algorithm.nominated,
+            extenders=extenders,
+        )
+        for other in others
+    }
+    decisions = Decisions(algorithm, evidence, by_name if len(by_name) > 1 else {})
     pending: list[PodInfo] = []
     everything = admitted(objects)
     for obj in everything:

@@ -101,6 +101,11 @@ class SchedulerReplicas:
         return bool(self.leader)
 
     @property
+    def asks_extenders(self) -> bool:
+        """Whether there are any."""
+        return bool(self._setup.extenders)
+
+    @property
     def cycles_ended(self) -> int:
         """Scheduling cycles of all replicas so far."""
         return self._cycles + self.scheduler.cycles_ended

@@ -400,3 +400,17 @@ def test_every_demo_loads_and_survives_its_json_form(path: Path) -> None:
     assert scenario.title
     assert scenario.question.endswith("?")
     assert Scenario.from_dict(json.loads(json.dumps(scenario.to_dict()))) == scenario
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'kind: Node\napiVersion: v1\nmetadata: {name: "a\\0b"}\n',
+        '{"kind": "Node",\n"apiVersion": "v1",\n"metadata": {"name": "a\\u0000b"}}',
+    ],
+)
+def test_a_text_with_the_nul_character_is_refused_with_its_line(text: str) -> None:
+    result = load_files([("nul", text.encode())])
+    assert [(each.line, each.message) for each in result.problems] == [
+        (3, "a text holds the character U+0000")
+    ]

@@ -257,7 +257,7 @@ class CheckServiceAffinity(Plugin):
     def _first_fellow(self, pod: PodInfo) -> Node | None:
         """The node of the first placed pod with all of the pod's labels; None without one."""
         labels = pod.pod.labels
-        for row in self._table.active.tolist():
+        for row in map(int, self._table.active):
             for other in self._table.pods[row].values():
                 if other.pod.namespace == pod.pod.namespace and all(
                     other.pod.labels.get(key) == value for key, value in labels.items()

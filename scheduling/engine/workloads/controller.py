@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from kscope.sim.errors import ApiError, Invalid, NamespaceTerminating, NotFound
+from kscope.sim.errors import ApiError, Invalid, NamespaceTerminating
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import ApiObject, Manifest, Pod, from_manifest
 from kscope.sim.rng import Stream
@@ -107,8 +107,13 @@ class Controller:
         Upstream: pkg/controller/controller_ref_manager.go, ClaimPods().
         """
         claimed: list[Pod] = []
+        # Pods of one template share their labels, and the verdict about them.
+        last: object = None
+        matches = False
         for pod in self._listers.pods_controlled_by(owner):
-            if selector.matches(pod.labels):
+            if pod.labels is not last:
+                last, matches = pod.labels, selector.matches(pod.labels)
+            if matches:
                 claimed.append(pod)
             elif not owner.deletion_timestamp:
                 self._release(owner, pod)
@@ -192,9 +197,12 @@ def lean(status: Manifest, *always: str) -> Manifest:
     return {name: value for name, value in status.items() if value or name in always}
 
 
-def is_gone(store: ObjectStore, obj: ApiObject) -> bool:
-    """Whether *obj*, or what bears its name now, is not there or is another one."""
-    try:
-        return store.get(obj.kind, obj.key).uid != obj.uid
-    except NotFound:
-        return True
+def only_status_changed(old: ApiObject, new: ApiObject) -> bool:
+    """Whether nothing but the status tells two versions apart."""
+    if old.raw.get("spec") is not new.raw.get("spec") and old.spec != new.spec:
+        return False
+    ignored = ("resourceVersion", "managedFields")
+    names = {**old.metadata, **new.metadata}
+    return all(
+        old.metadata.get(name) == new.metadata.get(name) for name in names if name not in ignored
+    )

@@ -18,8 +18,10 @@ def is_active(pod: Pod) -> bool:
 
 def ready_condition(pod: Pod) -> Manifest | None:
     """Condition Ready, or None."""
-    conditions: list[Manifest] = pod.status.get("conditions") or []
-    return next((each for each in conditions if each.get("type") == "Ready"), None)
+    for each in pod.status.get("conditions") or ():
+        if each.get("type") == "Ready":
+            return each
+    return None
 
 
 def is_ready(pod: Pod) -> bool:

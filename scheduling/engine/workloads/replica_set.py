@@ -5,12 +5,13 @@ from typing import ClassVar, Final
 from kscope.sim.errors import ApiError, NamespaceTerminating, NotFound
 from kscope.sim.objects import ApiObject, Manifest, Pod
 from kscope.sim.store import WatchEvent
-from kscope.sim.units import SECOND, timestamp
+from kscope.sim.units import MILLISECOND, SECOND, timestamp
 from scheduling.engine.workloads.controller import (
     Controller,
     Surroundings,
     generation_of,
     lean,
+    only_status_changed,
     replicas_of,
     selector_of,
 )
@@ -28,6 +29,10 @@ from volumes.engine.ports import EventSink
 
 BURST_REPLICAS: Final = 500
 
+# The controller manager's client: 20 writes a second, 30 at once. Upstream: --kube-api-qps, -burst.
+_WRITE_COST: Final = 50 * MILLISECOND
+_WRITE_CREDIT: Final = 30 * _WRITE_COST
+
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 
 _PHASE_RANK: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -42,6 +47,10 @@ class ReplicaSetController(Controller):
     def __init__(self, around: Surroundings, events: EventSink) -> None:
         super().__init__(around, events)
         self._expectations = Expectations(around.loop)
+        # What may still be written, in ns of waiting time, as of when; keys that wait for it.
+        self._credit = _WRITE_CREDIT
+        self._credit_at = around.loop.now
+        self._waiting: dict[str, None] = {}
         self._listers.of("ReplicaSet").on_event(self._on_replica_set)
         self._listers.pods.on_event(self._on_pod)
 
@@ -50,7 +59,8 @@ class ReplicaSetController(Controller):
     def _on_replica_set(self, event: WatchEvent) -> None:
         if event.type == "DELETED":
             self._expectations.forget(event.new.key)
-        self._queue.add(event.new.key)
+        if event.old is None or not only_status_changed(event.old, event.new):
+            self._queue.add(event.new.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
         new, old = event.new, event.old
@@ -62,6 +72,8 @@ class ReplicaSetController(Controller):
         if owner is None:
             if event.type != "DELETED" and controller_of(new) is None:
                 self._wake_adopters(new)
+            return
+        if event.type == "MODIFIED" and not _counts_otherwise(old, new):
             return
         if event.type == "ADDED":
             self._expectations.created(owner.key)
@@ -91,7 +103,7 @@ class ReplicaSetController(Controller):
     def sync(self, key: str) -> None:
         """See Controller. Upstream: syncReplicaSet()."""
         replica_set = self._listers.of("ReplicaSet").get(key)
-        if replica_set is None:
+        if replica_set is None or self._has_to_wait(key):
             return
         due = self._expectations.satisfied(key)
         claimed = self._claim_pods(replica_set, selector_of(replica_set))
@@ -101,6 +113,7 @@ class ReplicaSetController(Controller):
             failure = self._manage(replica_set, pods)
         status = self._status(replica_set, pods, failure)
         if status != {**replica_set.status, "replicas": replica_set.status.get("replicas", 0)}:
+            self._credit -= _WRITE_COST
             self._write_status(replica_set, status)
         if failure is not None:
             raise ApiError(failure[1])
@@ -111,6 +124,22 @@ class ReplicaSetController(Controller):
         ):
             seconds = replica_set.spec.get("minReadySeconds") or 0
             self._queue.add_after(key, seconds * SECOND)
+
+    def _has_to_wait(self, key: str) -> bool:
+        """Whether status writes came so fast that this one has to wait for the client's limit."""
+        now = self._loop.now
+        self._credit = min(_WRITE_CREDIT, self._credit + now - self._credit_at)
+        self._credit_at = now
+        if self._credit >= _WRITE_COST:
+            return False
+        if key not in self._waiting:
+            self._waiting[key] = None
+            self._loop.call_after(_WRITE_COST - self._credit, self._resume, key)
+        return True
+
+    def _resume(self, key: str) -> None:
+        del self._waiting[key]
+        self._queue.add(key)
 
     def _manage(self, replica_set: ApiObject, pods: list[Pod]) -> tuple[str, str] | None:
         """Create what is missing or delete what is too much; returns (reason, why) of a failure.
@@ -168,12 +197,15 @@ class ReplicaSetController(Controller):
         template = part(replica_set.spec, "template")
         wanted = part(template, "metadata", "labels")
         seconds = replica_set.spec.get("minReadySeconds") or 0
+        ready = [pod for pod in pods if is_ready(pod)]
         status: Manifest = {
             **replica_set.status,
             "replicas": len(pods),
             "fullyLabeledReplicas": sum(wanted.items() <= pod.labels.items() for pod in pods),
-            "readyReplicas": sum(is_ready(pod) for pod in pods),
-            "availableReplicas": sum(is_available(pod, seconds, self._loop.now) for pod in pods),
+            "readyReplicas": len(ready),
+            "availableReplicas": sum(is_available(pod, seconds, self._loop.now) for pod in ready)
+            if seconds
+            else len(ready),
             "observedGeneration": generation_of(replica_set),
         }
         conditions: list[Manifest] = [
@@ -266,6 +298,19 @@ class Ranking:
         if not self._log:
             return -at
         return max(1, (self._now - at) // SECOND).bit_length()
+
+
+def _counts_otherwise(old: ApiObject | None, new: ApiObject) -> bool:
+    """Whether the change of a pod is one that its ReplicaSet counts; where it runs is not."""
+    if not isinstance(old, Pod) or not isinstance(new, Pod):
+        return True
+    return (
+        old.phase != new.phase
+        or old.deletion_timestamp != new.deletion_timestamp
+        or old.labels != new.labels
+        or old.owner_references != new.owner_references
+        or is_ready(old) != is_ready(new)
+    )
 
 
 def _deletion_cost(pod: Pod) -> int:

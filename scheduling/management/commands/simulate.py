@@ -3,20 +3,27 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError
 
+from kscope.sim.documents import DocumentError, Limits, read_documents
 from kscope.sim.errors import SimError
 from kscope.sim.loader import LoadResult, load_paths
 from kscope.sim.objects import from_manifest
 from kscope.sim.rng import Stream, Streams
 from kscope.sim.scenario import Scenario, parse_duration
 from scheduling.engine.cluster import Cluster
+from scheduling.engine.configuration import read_setup
 from scheduling.engine.decisions import decide
+from scheduling.engine.extenders import Extender, ExtenderCalls
 from scheduling.engine.profiles import PROFILES
+from scheduling.engine.reading import ConfigurationError
+from scheduling.engine.setup import SchedulerSetup, default_setup
+from scheduling.extender_client import HttpTransport
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _STEPS_PER_SLICE = 20_000
@@ -75,13 +82,19 @@ class Command(BaseCommand):
                 (target / f"{path.stem}.json" if several else target).write_bytes(decided)
 
     def _decide(self, path: Path, options: dict[str, Any]) -> dict[str, Any]:
-        scenario = self._scenario(_load([path]), path.stem)
+        loaded = _load([path])
+        scenario = _configured(self._scenario(loaded, path.stem), options)
+        setup = self._setup(scenario, options, loaded)
+        calls = ExtenderCalls()
+        calls.transport = HttpTransport.from_environment()
         try:
             return decide(
                 [from_manifest(raw) for raw in scenario.objects],
-                PROFILES[options["profile"] or scenario.profile],
+                setup.profiles[0],
                 ties=_ties(scenario, options),
                 evidence=not options["no_evidence"],
+                others=setup.profiles[1:],
+                extenders=[Extender(one, calls) for one in setup.extenders],
             )
         except (SimError, ValueError) as refusal:
             raise _bad(f"{path}: {refusal}") from refusal
@@ -89,7 +102,10 @@ class Command(BaseCommand):
     # -- run -------------------------------------------------------------------------------------
 
     def _run(self, paths: list[Path], options: dict[str, Any]) -> None:
-        scenario = self._scenario(_load(paths), paths[0].stem)
+        loaded = _load(paths)
+        scenario = _configured(self._scenario(loaded, paths[0].stem), options)
+        if scenario.configuration is not None and not scenario.schedulers:
+            self._setup(scenario, options, loaded)
         until = _until(scenario, options)
         try:
             cluster = Cluster.create(
@@ -100,12 +116,31 @@ class Command(BaseCommand):
             )
         except (SimError, ValueError) as refusal:
             raise _bad(str(refusal)) from refusal
+        cluster.extender_calls.transport = HttpTransport.from_environment()
         if options["output"]:
             with Path(options["output"]).open("wb") as out:
                 _play(cluster, until, out, evidence=not options["no_evidence"])
         else:
             _play(cluster, until, sys.stdout.buffer, evidence=not options["no_evidence"])
             sys.stdout.buffer.flush()
+
+    def _setup(
+        self, scenario: Scenario, options: dict[str, Any], loaded: LoadResult
+    ) -> SchedulerSetup:
+        """The scheduler's configuration; what is wrong with it is told with the file it is in."""
+        version = options["profile"] or scenario.profile
+        if scenario.configuration is None:
+            return default_setup(version)
+        try:
+            setup = read_setup(scenario.configuration, version)
+        except ConfigurationError as fault:
+            origin = loaded.configuration_origin
+            given = options["policy"] or options["config"]
+            where = given or (f"{origin.file}, document {origin.document}" if origin else "")
+            raise _bad(f"{where}: {fault}") from fault
+        for warning in setup.warnings:
+            self.stderr.write(f"note: {warning}")
+        return setup
 
     def _scenario(self, result: LoadResult, name: str) -> Scenario:
         for warning in result.warnings:
@@ -147,6 +182,25 @@ def _load(paths: list[Path]) -> LoadResult:
     if not result.ok:
         raise _bad("\n".join(str(problem) for problem in result.problems))
     return result
+
+
+def _configured(scenario: Scenario, options: dict[str, Any]) -> Scenario:
+    """*scenario* with the configuration of --config or --policy, where one is given."""
+    name = options["policy"] or options["config"]
+    if not name:
+        return scenario
+    try:
+        documents = read_documents(name, Path(name).read_bytes(), Limits())
+    except OSError as error:
+        raise _bad(f"{name}: {error.strerror}") from error
+    except DocumentError as error:
+        raise _bad(f"{name}: line {error.line}: {error.why}") from error
+    if len(documents) != 1 or not isinstance(documents[0].value, dict):
+        raise _bad(f"{name}: expected one document, a mapping")
+    told = documents[0].value
+    if options["policy"]:
+        told = {**told, "kind": "Policy"}
+    return replace(scenario, configuration=told, schedulers=())
 
 
 def _until(scenario: Scenario, options: dict[str, Any]) -> int:
