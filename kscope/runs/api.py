@@ -285,6 +285,9 @@ class NewCommand(serializers.Serializer):
     manifest = serializers.JSONField(required=False)
     patch = serializers.JSONField(required=False, help_text="RFC 7386 merge patch")
     grace_seconds = serializers.IntegerField(required=False, min_value=0)
+    propagation = serializers.ChoiceField(
+        ["Background", "Foreground", "Orphan"], required=False, help_text="of a deletion"
+    )
 
 
 class RunCommands(APIView):

@@ -23,7 +23,7 @@ from kscope.runs.models import Checkpoint, Command, Run
 from kscope.runs.nudges import WakeListener, publish_head
 from kscope.runs.replay import engine_at_head, engine_created
 
-SLICE_SECONDS = 0.05  # of computing between two commits
+SLICE_SECONDS = 0.1  # of computing between two commits
 CHUNK = 200  # callbacks between two looks at the wall clock
 TURN_SECONDS = 3.0  # after which a run makes way, if another one waits for a worker
 LINGER_SECONDS = 2.0  # an idle owner waits this long for the next wish

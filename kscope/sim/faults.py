@@ -6,7 +6,7 @@ The store's part is here: writes that are refused, watches that lag.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from kscope.sim.errors import ApiError, Conflict, Invalid
 from kscope.sim.rng import Stream
@@ -52,7 +52,7 @@ def check(fault: Any) -> str:
     """What is wrong with *fault*, or ""."""
     if not isinstance(fault, dict):
         return "a fault is a mapping"
-    given: dict[str, Any] = fault
+    given = cast("dict[str, Any]", fault)
     kinds = [kind for kind in KINDS if kind in given]
     if len(kinds) != 1:
         return f"a fault has exactly one of {', '.join(KINDS)}"

@@ -379,7 +379,7 @@ def _not_simulated(recording: Manifest) -> list[str]:
     fakes = recording.get("fakes")
     for fake, settings in cast("Manifest", fakes or {}).items() if isinstance(fakes, dict) else ():
         for name in cast("Manifest", settings) if isinstance(settings, dict) else ():
-            if name.startswith(("fail_", "immediate_")):
+            if name.startswith("fail_") and name != "fail_nodes":
                 found.append(f"fakes.{fake}.{name} is not simulated")
     return found
 

@@ -291,18 +291,10 @@ class SchedulingAlgorithm:
             return None
         nominated_node = result.pod.pod.nominated_node_name
         if self.profile.refuses_per_node:
-            if search.status.is_success:
-                result.preemption = self._evaluator.preempt(search, self.nominated, nominated_node)
+            if search.status.is_success and self.profile.preempts:
+                result.preemption = self._evict(search, nominated_node)
             return result.preemption
-        if not search.status.is_success:
-            # DynamicResources' PostFilter finds no state of its PreFilter, and that ends it.
-            preemption = Preemption()
-            post_filter = "" if self.profile.is_classic else "not found"
-        else:
-            preemption = self._evaluator.preempt(search, self.nominated, nominated_node)
-            post_filter = ""
-            if preemption.message and not self.profile.is_classic:
-                post_filter = f"no new claims to deallocate, preemption: {preemption.message}"
+        preemption, post_filter = self._post_filter(search, nominated_node)
         result.preemption = preemption
         result.message = fit_error(
             len(self.table),
@@ -310,6 +302,13 @@ class SchedulingAlgorithm:
             pre_filter=search.status.message,
             post_filter=post_filter,
         )
+        return preemption
+
+    def _evict(self, search: Search, nominated_node: str) -> Preemption:
+        """The victims that would make room, and what extenders say to that."""
+        preemption = self._evaluator.preempt(search, self.nominated, nominated_node)
+        if preemption.chosen is not None and self.extenders is not None:
+            self.extenders.preempt(search.state.pod, preemption, self._evaluator)
         return preemption
 
     def _post_filter(self, search: Search, nominated_node: str) -> tuple[Preemption, str]:
@@ -323,13 +322,11 @@ class SchedulingAlgorithm:
         if not self.profile.preempts:
             return Preemption(), ", ".join(said)
         if search.status.is_success:
-            preemption = self._evaluator.preempt(search, self.nominated, nominated_node)
+            preemption = self._evict(search, nominated_node)
         else:
             # No node was looked at, and each counts as beyond help.
             count = len(self.table)
             preemption = Preemption(message=fit_error(count, {NOT_HELPFUL: count}))
-        if preemption.chosen is not None and self.extenders is not None:
-            self.extenders.preempt(search.state.pod, preemption, self._evaluator)
         if preemption.chosen is not None or not preemption.message or self.profile.is_classic:
             return preemption, ""
         return preemption, ", ".join((*said, f"preemption: {preemption.message}"))

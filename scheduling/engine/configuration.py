@@ -17,7 +17,7 @@ from scheduling.engine.plugin_arguments import check_arguments
 from scheduling.engine.policy import parse_policy, provider
 from scheduling.engine.profiles import MODERN, PROFILES, Profile
 from scheduling.engine.reading import ConfigurationError, Fields
-from scheduling.engine.registry import UnknownPlugin, factory_of
+from scheduling.engine.registry import IN_TREE, UnknownPlugin, factory_of
 from scheduling.engine.setup import LeaderElection, SchedulerSetup, default_setup
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -246,7 +246,12 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         name=fields.text("schedulerName") or "default-scheduler",
         percentage=fields.integer("percentageOfNodesToScore", percentage, low=0, high=100),
         filters=_without_built_in(sets.of("filter"), sets.of("preFilter")),
-        scores=tuple((name, sets.weight(name)) for name in _without_built_in(sets.of("score"))),
+        scores=tuple(
+            (name, sets.weight(name))
+            for name in _without_built_in(sets.of("score"))
+            # VolumeBinding scores behind a feature gate only, which is off.
+            if name != names.VOLUME_BINDING
+        ),
         arguments=arguments,
         pre_enqueues=tuple(n for n in sets.of("preEnqueue") if n != names.DYNAMIC_RESOURCES),
         queue_sort=sets.of("queueSort")[0],
@@ -373,6 +378,10 @@ def _points_of(name: str) -> tuple[str, ...]:
     points = _IN_TREE_POINTS.get(name)
     if points is not None:
         return points
+    if name in IN_TREE:
+        # A predicate or priority of v1.16, which this format cannot name.
+        known = ", ".join(_IN_TREE_POINTS)
+        raise UnknownPlugin(f"there is no plugin {name!r} in v1.34; known are {known}")
     factory = factory_of(name)
     return tuple(point for point in _POINTS if hasattr(factory, _METHODS[point]))
 

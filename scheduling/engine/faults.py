@@ -11,7 +11,7 @@ from kscope.sim.rng import Streams
 from kscope.sim.scenario import parse_duration
 from kscope.sim.store import ObjectStore
 from volumes.engine.actors import VolumeActors
-from volumes.engine.kubelet.plugins import Fault
+from volumes.engine.kubelet.plugins import Fault, Faults, SimulatedPlugins
 
 COMPONENT = "fault"
 # As good as for ever: a call that fails with a probability does so to the end of the run.
@@ -28,6 +28,8 @@ class FaultInjector:
         self._recorder = recorder
         self._volumes = volumes
         self._stream = streams.stream("faults")
+        plugins = volumes.kubelets.volumes.plugins
+        self._drivers = plugins.faults if isinstance(plugins, SimulatedPlugins) else Faults()
         self._api = ApiFaults(self._stream, self._refused)
         store.faults = self._api
 
@@ -49,7 +51,7 @@ class FaultInjector:
         else:
             probability = fault.get("probability", 0)
             for name in DRIVER_CALLS[call]:
-                self._volumes.kubelets.volumes.plugins.faults.inject(
+                self._drivers.inject(
                     Fault(
                         call=name,
                         volume=fault.get("volume") or "",

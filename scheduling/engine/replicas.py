@@ -23,6 +23,7 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.rng import Stream
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import SECOND, timestamp
+from kscope.sim.view import Attributes, Changes
 from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.configuration import SchedulerSpec
 from scheduling.engine.extenders import ExtenderCalls
@@ -193,7 +194,7 @@ class SchedulerReplicas:
             "renewTime": now,
             "leaseTransitions": 0,
         }
-        changes = {f"scheduler/{one}": self._shown(one) for one in self.identities}
+        changes: Changes = {f"scheduler/{one}": self._shown(one) for one in self.identities}
         found = around.store.find(LEASE, self._lease_key)
         if found is None:
             metadata = {"name": self._lease_name, "namespace": election.resource_namespace}
@@ -228,10 +229,10 @@ class SchedulerReplicas:
             told,
         )
 
-    def _shown(self, identity: str) -> dict[str, object]:
+    def _shown(self, identity: str) -> Attributes:
         return {"running": identity in self._since, "leading": identity == self.leader}
 
     def _tell(self, fact: str, identity: str, message: str) -> None:
-        changes = {f"scheduler/{identity}": self._shown(identity)}
+        changes: Changes = {f"scheduler/{identity}": self._shown(identity)}
         target = f"scheduler/{identity}"
         self._around.recorder.record(fact, target, "scheduler", message, None, changes)

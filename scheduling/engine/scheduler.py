@@ -6,6 +6,7 @@ eventhandlers.go.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -554,16 +555,14 @@ class Scheduler:
     def _preempt(self, queued: QueuedPodInfo, chosen: Candidate) -> None:
         """Evict the victims and nominate the preemptor. Upstream: prepareCandidate()."""
         pod = queued.pod
-        for victim in chosen.victims:
-            stored = self._store.find("Pod", victim.key)
-            if stored is None or stored.uid != victim.uid:
-                continue
-            grace = stored.grace_period_seconds if isinstance(stored, Pod) else 0
-            self._store.delete(
-                "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
-            )
-            message = f"Preempted by {self._preemptor(pod)} on node {chosen.node}"
-            self._tell_event(victim.pod, "Preempted", "Normal", message)
+        message = f"Preempted by {self._preemptor(pod)} on node {chosen.node}"
+        for place, victim in enumerate(chosen.victims):
+            if place and self._profile.status_wakes:
+                # v1.20 deletes them one after the other, v1.34 all at once.
+                delay = place * self._latencies.draw("api_write")
+                self._loop.call_after(delay, self._evict, victim, message)
+            else:
+                self._evict(victim, message)
         for lower in self.queue.nominator.pods_for_node(chosen.node):
             if lower.priority < queued.pod_info.priority:
                 self.queue.nominator.delete(lower.uid)
@@ -572,6 +571,19 @@ class Scheduler:
         self.algorithm.nominated.add(chosen.row, queued.pod_info)
         if self._profile.is_classic:
             self._set_nominated(pod, chosen.node)
+
+    def _evict(self, victim: PodInfo, message: str) -> None:
+        stored = self._store.find("Pod", victim.key)
+        if not isinstance(stored, Pod) or stored.uid != victim.uid:
+            return
+        grace = stored.grace_period_seconds
+        try:
+            self._store.delete(
+                "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
+            )
+        except ApiError:
+            return  # The preemptor finds it there at its next attempt.
+        self._tell_event(victim.pod, "Preempted", "Normal", message)
 
     def _preemptor(self, pod: Pod) -> str:
         return pod.key if self._profile.status_wakes else f"pod {pod.uid}"
@@ -583,7 +595,8 @@ class Scheduler:
         if stored is not None and stored.uid == pod.uid:
             patch = {"status": {"nominatedNodeName": node}}
             fact = "PodNominated" if node else "NominationCleared"
-            self._store.patch("Pod", pod.key, patch, by=COMPONENT, event=fact)
+            with suppress(ApiError):
+                self._store.patch("Pod", pod.key, patch, by=COMPONENT, event=fact)
 
     def _patch_condition(self, pod: Pod, reason: str, message: str, nominated: str = "") -> None:
         """One write for both: the condition, and the node that the pod may hope for."""
@@ -608,7 +621,9 @@ class Scheduler:
         if hopes:
             status["nominatedNodeName"] = nominated
         fact = "PodNominated" if hopes else "PodConditionUpdated"
-        self._store.patch("Pod", pod.key, {"status": status}, by=COMPONENT, event=fact)
+        # Upstream logs a write that fails, and leaves it at that.
+        with suppress(ApiError):
+            self._store.patch("Pod", pod.key, {"status": status}, by=COMPONENT, event=fact)
 
     def _keep_attempt(self, attempt: Attempt, seq: int) -> None:
         self._attempts.append(

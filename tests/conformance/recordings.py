@@ -208,9 +208,7 @@ def _raw(obj: ApiObject) -> Json:
     return {**obj.raw, "kind": obj.kind}
 
 
-def _changes(
-    writes: Iterable[tuple[float, str, str, Json]], names: Mapping[str, str]
-) -> Facts:
+def _changes(writes: Iterable[tuple[float, str, str, Json]], names: Mapping[str, str]) -> Facts:
     told: dict[str, list[tuple[float, str, Json]]] = {}
     states: dict[str, Json] = {}
     for at, author, watch_type, raw in writes:
@@ -244,9 +242,12 @@ def _tidied(facts: list[tuple[float, str, Json]]) -> list[Any]:
     for place, (at, author, change) in enumerate(facts):
         following = facts[place + 1] if place + 1 < len(facts) else None
         gone_at_once = following is not None and "gone" in following[2]
-        if "deleting" in change and gone_at_once and following is not None:
-            if following[1] == author and (following[0] - at < 0.1 or author == "kubelet"):
-                continue
+        if "deleting" in change and following is not None and gone_at_once:
+            soon = following[0] - at < 0.1 or author == "kubelet"
+        else:
+            soon = False
+        if soon and following is not None and following[1] == author:
+            continue
         if author == "kubelet" and "gone" not in change:
             change = {name: value for name, value in change.items() if name in ("phase",)}
         if change:
@@ -300,7 +301,9 @@ def _meaning(raw: Json) -> Json:
         meaning |= {"finalizers": sorted(metadata.get("finalizers") or [])}
     elif kind in ("DaemonSet", "PodDisruptionBudget"):
         meaning = {"deleting": meaning["deleting"]}
-    return {name: value for name, value in meaning.items() if value not in (None, {}, [], "", False)}
+    return {
+        name: value for name, value in meaning.items() if value not in (None, {}, [], "", False)
+    }
 
 
 _WITH_PHASE = ("PersistentVolume", "PersistentVolumeClaim", "Pod")

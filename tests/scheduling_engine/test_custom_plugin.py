@@ -1,6 +1,7 @@
 """The example of docs/adding-a-plugin.md, as it stands there."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -8,12 +9,15 @@ import pytest
 
 from scheduling.engine import registry
 from scheduling.engine.algorithm import SchedulingAlgorithm
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
 from scheduling.engine.framework import Code, CycleState, Detail, IntArray, Plugin, Status
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import PROFILES
 from scheduling.engine.registry import UnknownPlugin
 from tests.scheduling_engine.builders import make_node, make_pod
+from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 
 class QuietHours(Plugin):
@@ -68,12 +72,12 @@ def test_a_plugin_from_an_entry_point_filters_and_scores(
         arguments={"QuietHours": {"label": "silent"}},
     )
     algorithm = SchedulingAlgorithm(profile, Handle())
-    for node in (
+    for one in (
         make_node("a"),
         make_node("long-name"),
         make_node("longest", labels={"silent": ""}),
     ):
-        algorithm.table.add_node(node)
+        algorithm.table.add_node(one)
     pod = PodInfo(make_pod("p", cpu="1"), profile.resource_rules)
     assert algorithm.schedule(pod, explain=explain).node == "long-name"
     big = PodInfo(make_pod("q", cpu="5"), profile.resource_rules)
@@ -84,3 +88,56 @@ def test_a_plugin_that_nobody_provides_is_told() -> None:
     profile = replace(PROFILES["v1.34"], filters=("NoSuchPlugin",))
     with pytest.raises(UnknownPlugin, match="there is no plugin 'NoSuchPlugin'; known are"):
         SchedulingAlgorithm(profile, Handle())
+
+
+_MODULE = """
+import numpy as np
+from scheduling.engine.framework import Code, Detail, Plugin, Status
+
+
+class Grumpy(Plugin):
+    name = "Grumpy"
+
+    def __init__(self, arguments, handle):
+        self._table = handle.table
+        self._node = arguments["node"]
+
+    def filter(self, state, rows):
+        return np.array([int(self._table.name(row) == self._node) for row in rows], np.int64)
+
+    def explain(self, state, code):
+        return Status(Code.UNRESOLVABLE, ("node(s) were disliked",), self.name)
+
+    def detail(self, state, row, code):
+        return Detail(text="disliked")
+"""
+
+
+def test_an_installed_distribution_is_named_in_a_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "grumpy_plugin.py").write_text(_MODULE)
+    info = tmp_path / "grumpy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: grumpy\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[kscope.plugins]\nGrumpy = grumpy_plugin:Grumpy\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "plugins": {"multiPoint": {"enabled": [{"name": "Grumpy"}]}},
+                "pluginConfig": [{"name": "Grumpy", "args": {"node": "a"}}],
+            }
+        ],
+    }
+    cluster = played(Cluster.create(scene(node("a"), pod("p"), configuration=configuration)), 5)
+    message = cluster.store.get("Pod", "default/p").status["conditions"][0]["message"]
+    assert message.startswith("0/1 nodes are available: 1 node(s) were disliked.")
+    cluster.take()
+    # It hears of every event, and the engine with it in it can be frozen.
+    cluster = Cluster.restore(cluster.checkpoint())
+    assert cluster.apply(Command(verb="create", manifest=node("b"))).applied
+    played(cluster, 30)
+    assert node_of(cluster, "p") == "b"

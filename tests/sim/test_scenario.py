@@ -282,7 +282,7 @@ def test_the_delays_of_a_recordings_stand_ins_become_latencies() -> None:
 
 def test_what_a_run_does_not_do_as_recorded_is_a_warning() -> None:
     result = recording(
-        fakes={"provisioner": {"delay": 1.0, "fail_nodes": ["n1"]}},
+        fakes={"provisioner": {"delay": 1.0, "fail_nodes": ["n1"], "fail_all": 1}},
         steps=[
             {
                 "t": 1,
@@ -294,7 +294,7 @@ def test_what_a_run_does_not_do_as_recorded_is_a_warning() -> None:
         ],
     )
     assert result.ok
-    assert result.warnings == ["fakes.provisioner.fail_nodes is not simulated"]
+    assert result.warnings == ["fakes.provisioner.fail_all is not simulated"]
     assert result.scenario is not None
     assert "Foreground" in [step.get("propagation") for step in result.scenario["steps"]]
 

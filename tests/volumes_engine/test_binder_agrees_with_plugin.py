@@ -118,7 +118,8 @@ def test_both_find_the_same(seed: int) -> None:
         found, reasons = world.binder.find_pod_volumes(world.pod, claims, world.nodes[name])
         assert bool(codes[place]) == bool(reasons), f"seed {seed}, node {name}"
         if not reasons:
-            plan = plans[int(rows[place])]
+            plan = plans.at(int(rows[place]))
+            assert plan is not None
             told = found.to_dict(name)
             assert dict(plan.bind) == told["bind"], f"seed {seed}, node {name}"
             assert sorted(plan.provision) == sorted(told["provision"])

@@ -1,0 +1,225 @@
+"""Stories people got lost in, replayed: volumes in the wrong zone, bindings that fail half-way,
+events that nobody hears, and what becomes of a cluster when something breaks.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kscope.sim.scenario import Scenario, Step
+from kscope.sim.units import MINUTE, SECOND
+from scheduling.engine import names
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from scheduling.engine.profiles import MODERN, PROFILES
+from tests.scenarios.played import Played
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def node(name: str, zone: str, cpu: str = "4") -> dict[str, Any]:
+    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {ZONE: zone, "kubernetes.io/hostname": name}},
+        "status": {"capacity": amounts, "allocatable": amounts},
+    }
+
+
+def pod(name: str, claim: str = "", cpu: str = "100m", **spec: Any) -> dict[str, Any]:
+    mounted = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]}
+    container: dict[str, Any] = {"name": "c", "image": "web:1", "resources": {"requests": {"cpu": cpu}}}
+    if claim:
+        container["volumeMounts"] = [{"name": "v", "mountPath": "/data"}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"containers": [container], **(mounted if claim else {}), **spec},
+    }
+
+
+def claim(name: str, storage_class: str = "disk", size: str = "2Gi") -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "storageClassName": storage_class,
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": size}},
+        },
+    }
+
+
+def volume(name: str, size: str = "5Gi", zone: str = "") -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name, "labels": {ZONE: zone} if zone else {}},
+        "spec": {
+            "storageClassName": "disk",
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": size},
+            "csi": {"driver": "csi.example.com", "volumeHandle": name},
+        },
+    }
+
+
+def storage_class(mode: str, provisioner: str = "kubernetes.io/no-provisioner") -> dict[str, Any]:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "disk"},
+        "provisioner": provisioner,
+        "volumeBindingMode": mode,
+    }
+
+
+def play(*objects: dict[str, Any], steps: tuple[Step, ...] = (), until: int = MINUTE) -> Played:
+    scenario = Scenario(name="golden", objects=objects, steps=steps, until=until)
+    return Played(scenario, tie_break="name")
+
+
+def fault(at: int = 0, **parts: Any) -> Step:
+    return Step(at=at, verb="fault", patch=parts)
+
+
+@pytest.mark.parametrize(
+    ("mode", "checked", "zone"),
+    [
+        ("Immediate", True, "z2"),
+        # The pod goes where the disk cannot be attached, as in clusters without the check.
+        ("Immediate", False, "z1"),
+        # A volume that says where it is by a label alone says so to nobody before it is bound.
+        ("WaitForFirstConsumer", True, "z1"),
+        ("WaitForFirstConsumer", False, "z1"),
+    ],
+)
+def test_a_disk_in_zone_2(
+    monkeypatch: pytest.MonkeyPatch, mode: str, checked: bool, zone: str
+) -> None:
+    if not checked:
+        filters = tuple(name for name in MODERN.filters if name != names.VOLUME_ZONE)
+        assert isinstance(PROFILES, dict)
+        monkeypatch.setitem(PROFILES, "v1.34", replace(MODERN, filters=filters))
+    played = play(
+        node("n1", "z1"),
+        node("n2", "z2"),
+        storage_class(mode),
+        volume("pv", zone="z2"),
+        claim("data"),
+        steps=(Step(at=5 * SECOND, verb="create", manifest=pod("web", "data")),),
+    )
+    assert played.pods()["default/web"] == ("Running", {"z1": "n1", "z2": "n2"}[zone])
+    assert played.claims()["default/data"] == "pv"
+
+
+def test_a_small_claim_takes_a_large_volume_when_there_is_no_other() -> None:
+    played = play(
+        storage_class("Immediate"), volume("pv-120", "120Gi"), volume("pv-1", "1Gi"), claim("data")
+    )
+    assert played.claims() == {"default/data": "pv-120"}
+
+
+def test_a_claim_is_half_bound_while_the_controller_cannot_write_it() -> None:
+    """The volume names the claim, the claim no volume; the next resync mends it."""
+    played = play(
+        storage_class("Immediate"),
+        volume("pv"),
+        claim("data"),
+        node("n1", "z1"),
+        pod("web", "data"),
+        steps=(fault(fail="write", by="pv-controller", kind="PersistentVolumeClaim", times=2),),
+    )
+    then = played.at(5)
+    assert then["volume/pv"]["claim"] == "default/data"
+    assert "volume" not in then["claim/default/data"]
+    assert "unbound immediate" in then["pod/default/web"]["blocker"]["sentence"]
+    assert played.pods()["default/web"] == ("Running", "n1")
+
+
+def test_a_pod_waits_for_a_volume_that_fails_to_be_made_and_gets_it() -> None:
+    played = play(
+        storage_class("WaitForFirstConsumer", "csi.example.com"),
+        claim("data"),
+        node("n1", "z1"),
+        pod("web", "data"),
+        steps=(fault(fail="provision", claim="default/data", times=2),),
+    )
+    failed = [event for event in played.events if event.kind == "ProvisioningFailed"]
+    assert len(failed) == 2
+    assert played.pods()["default/web"] == ("Running", "n1")
+
+
+def test_a_bind_that_times_out_pins_the_claim_to_its_node() -> None:
+    """The node that was chosen stays on the claim: no other will do, though it has room."""
+    played = play(
+        storage_class("WaitForFirstConsumer", "csi.example.com"),
+        claim("data"),
+        node("n1", "z1"),
+        node("n2", "z2"),
+        pod("web", "data"),
+        steps=(fault(absent="csi.example.com"),),
+        until=11 * MINUTE,
+    )
+    messages = [e.message for e in played.events if e.kind == "FailedScheduling"]
+    assert messages
+    assert messages[0].startswith('running PreBind plugin "VolumeBinding": binding volumes: ')
+    assert played.pods()["default/web"][0] == "Pending"
+
+
+def test_a_mount_that_fails_is_tried_again() -> None:
+    objects = (storage_class("Immediate"), volume("pv"), claim("data"), node("n1", "z1"))
+    quick = play(*objects, pod("web", "data"))
+    slow = play(*objects, pod("web", "data"), steps=(fault(fail="mount", volume="pv", times=3),))
+    assert slow.pods() == quick.pods() == {"default/web": ("Running", "n1")}
+    assert any(event.kind == "FailedMount" for event in slow.events)
+
+
+def test_a_watch_that_lags_is_heard_late_and_in_order() -> None:
+    steps = (
+        fault(lag="Pod", delay="10s"),
+        Step(at=SECOND, verb="create", manifest=pod("web")),
+        fault(at=2 * SECOND, lag="Pod", delay=0),
+        Step(at=3 * SECOND, verb="create", manifest=pod("later")),
+    )
+    played = play(node("n1", "z1"), steps=steps)
+    bound = [e for e in played.events if e.kind == "PodBound"]
+    assert [e.object for e in bound] == ["pod/default/web", "pod/default/later"]
+    assert bound[0].at > 11 * SECOND
+
+
+def test_a_volume_that_vanishes_leaves_its_claim_lost() -> None:
+    played = play(
+        storage_class("Immediate"),
+        volume("pv"),
+        claim("data"),
+        steps=(fault(at=20 * SECOND, vanish="PersistentVolume/pv"),),
+    )
+    assert played.end["claim/default/data"]["phase"] == "Lost"
+
+
+def test_a_fault_that_makes_no_sense_is_refused() -> None:
+    cluster = Cluster.create(Scenario(name="empty"))
+    for wrong in ({}, {"fail": "nothing"}, {"fail": "write", "by": "kubelet"}, {"lag": ""}):
+        outcome = cluster.apply(Command(verb="fault", patch=wrong))
+        assert not outcome.applied
+
+
+def test_a_run_with_faults_goes_on_from_a_checkpoint_as_it_would_have() -> None:
+    objects = (storage_class("Immediate"), volume("pv"), claim("data"), node("n1", "z1"))
+    steps = (fault(fail="mount", probability=0.5, times=4), fault(lag="Node", delay="1s"))
+    scenario = Scenario(
+        name="faults", objects=(*objects, pod("web", "data")), steps=steps, until=MINUTE
+    )
+    straight, broken = Cluster.create(scenario), Cluster.create(scenario)
+    broken.advance(2 * SECOND)
+    broken.take()
+    broken = Cluster.restore(broken.checkpoint())
+    for cluster in (straight, broken):
+        cluster.advance(MINUTE)
+        cluster.take()
+    assert straight.digest() == broken.digest()

@@ -1,0 +1,252 @@
+"""KubeSchedulerConfiguration: what it makes of the profiles, and what it refuses."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.loader import load_files
+from kscope.sim.scenario import Scenario
+from kscope.sim.units import SECOND
+from scheduling.engine.algorithm import SchedulingAlgorithm
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.configuration import read_setup
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.profiles import MODERN
+from scheduling.engine.reading import ConfigurationError
+from scheduling.engine.setup import SchedulerSetup
+from tests.scheduling_engine.builders import make_node, make_pod
+from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
+
+
+def _document(*profiles: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    head = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+    }
+    return {**head, **({"profiles": list(profiles)} if profiles else {}), **fields}
+
+
+def _setup(*profiles: dict[str, Any], **fields: Any) -> SchedulerSetup:
+    return read_setup(_document(*profiles, **fields), "v1.34")
+
+
+def _refused(*profiles: dict[str, Any], **fields: Any) -> ConfigurationError:
+    with pytest.raises(ConfigurationError) as caught:
+        _setup(*profiles, **fields)
+    return caught.value
+
+
+def _config(plugin: str, **arguments: Any) -> dict[str, Any]:
+    return {"pluginConfig": [{"name": plugin, "args": arguments}]}
+
+
+def test_an_empty_configuration_is_the_default_profile() -> None:
+    profile = _setup().profiles[0]
+    assert profile.filters == MODERN.filters
+    assert dict(profile.scores) == dict(MODERN.scores)
+    assert profile.post_filters == MODERN.post_filters
+
+
+@pytest.mark.parametrize("version", ["v1beta3", "v1beta2"])
+def test_older_formats_mean_the_same(version: str) -> None:
+    told = _document({"schedulerName": "mine"})
+    told["apiVersion"] = f"kubescheduler.config.k8s.io/{version}"
+    assert read_setup(told, "v1.34").names == ("mine",)
+
+
+def test_scores_are_disabled_and_weighted_at_their_point() -> None:
+    score = {
+        "disabled": [{"name": "ImageLocality"}],
+        "enabled": [{"name": "NodeAffinity", "weight": 7}],
+    }
+    scores = dict(_setup({"plugins": {"score": score}}).profiles[0].scores)
+    assert scores["NodeAffinity"] == 7
+    assert "ImageLocality" not in scores
+    # What is configured at the point goes before what multiPoint brings.
+    assert next(iter(scores)) == "NodeAffinity"
+
+
+def test_multi_point_changes_every_point_of_a_plugin() -> None:
+    plugins = {"multiPoint": {"disabled": [{"name": "TaintToleration"}]}}
+    profile = _setup({"plugins": plugins}).profiles[0]
+    assert "TaintToleration" not in profile.filters
+    assert "TaintToleration" not in dict(profile.scores)
+
+
+def test_a_star_leaves_only_what_is_enabled() -> None:
+    plugins = {"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "ImageLocality"}]}}
+    assert _setup({"plugins": plugins}).profiles[0].scores == (("ImageLocality", 1),)
+
+
+def test_percentage_is_global_unless_a_profile_has_its_own() -> None:
+    setup = _setup(
+        {"schedulerName": "a"},
+        {"schedulerName": "b", "percentageOfNodesToScore": 70},
+        percentageOfNodesToScore=30,
+    )
+    assert [profile.percentage for profile in setup.profiles] == [30, 70]
+
+
+def test_backoffs_and_bind_timeout_are_in_seconds() -> None:
+    setup = _setup(
+        _config("VolumeBinding", bindTimeoutSeconds=30),
+        podInitialBackoffSeconds=3,
+        podMaxBackoffSeconds=20,
+    )
+    assert setup.queue_rules.initial_backoff == 3 * SECOND
+    assert setup.queue_rules.max_backoff == 20 * SECOND
+    assert setup.bind_timeout == 30 * SECOND
+
+
+def _chosen(profile_fields: dict[str, Any], *nodes: Any, **fields: Any) -> str | None:
+    profile = _setup(profile_fields).profiles[0]
+    algorithm = SchedulingAlgorithm(profile, Handle())
+    for one in nodes:
+        algorithm.table.add_node(one)
+    placed = PodInfo(make_pod("there", node="a", cpu="2", memory="4Gi"), profile.resource_rules)
+    algorithm.table.add_pod(0, placed)
+    return algorithm.schedule(PodInfo(make_pod("p", **fields), profile.resource_rules)).node
+
+
+@pytest.mark.parametrize(
+    ("strategy", "winner"),
+    [
+        ({"type": "LeastAllocated"}, "b"),
+        ({"type": "MostAllocated"}, "a"),
+        (
+            {
+                "type": "RequestedToCapacityRatio",
+                "requestedToCapacityRatio": {
+                    "shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
+                },
+            },
+            "a",
+        ),
+    ],
+)
+def test_the_scoring_strategy_decides(strategy: dict[str, Any], winner: str) -> None:
+    fields = _config("NodeResourcesFit", scoringStrategy=strategy)
+    assert _chosen(fields, make_node("a"), make_node("b"), cpu="1", memory="1Gi") == winner
+
+
+def test_added_affinity_is_enforced_on_every_pod() -> None:
+    expression = {"key": "disk", "operator": "In", "values": ["ssd"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    fields = _config("NodeAffinity", addedAffinity=required)
+    ssd = make_node("a", labels={"disk": "ssd"})
+    assert _chosen(fields, ssd, make_node("b"), cpu="1") == "a"
+
+
+def test_profiles_share_one_queue_and_one_cache() -> None:
+    packs = {"schedulerName": "packer"} | _config(
+        "NodeResourcesFit", scoringStrategy={"type": "MostAllocated"}
+    )
+    cluster = Cluster.create(
+        scene(
+            node("a"),
+            node("b"),
+            pod("first", cpu="2"),
+            pod("second", schedulerName="packer"),
+            configuration=_document({"schedulerName": "default-scheduler"}, packs),
+        ),
+        tie_break="name",
+    )
+    played(cluster)
+    assert len(cluster.schedulers) == 1
+    assert node_of(cluster, "first") == "a"
+    assert node_of(cluster, "second") == "a"
+    assert cluster.cache_differences() == []
+
+
+def test_without_default_preemption_nobody_is_evicted() -> None:
+    off = {"plugins": {"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}}}
+    cluster = Cluster.create(
+        scene(
+            node("a", cpu="1"),
+            pod("low", nodeName="a"),
+            pod("high", priority=10),
+            configuration=_document(off),
+        )
+    )
+    played(cluster)
+    assert node_of(cluster, "high") == ""
+    message = cluster.store.get("Pod", "default/high").status["conditions"][0]["message"]
+    assert message.endswith("1 Insufficient cpu. no new claims to deallocate")
+
+
+@pytest.mark.parametrize(
+    ("profile", "path", "value"),
+    [
+        (
+            {"plugins": {"filter": {"enabled": [{"name": "NodeNam"}]}}},
+            "profiles[0].plugins.filter.enabled[0].name",
+            "NodeNam",
+        ),
+        (
+            {"plugins": {"filter": {"enabled": [{"name": "ImageLocality"}]}}},
+            "profiles[0].plugins.filter.enabled[0].name",
+            "ImageLocality",
+        ),
+        ({"plugin": {}}, "profiles[0].plugin", {}),
+        (
+            _config("NodeResourcesFit", scoringStrategy={"type": "Least"}),
+            "profiles[0].pluginConfig[0].args.scoringStrategy.type",
+            "Least",
+        ),
+        (
+            _config("InterPodAffinity", hardPodAffinityWeight=101),
+            "profiles[0].pluginConfig[0].args.hardPodAffinityWeight",
+            101,
+        ),
+        (
+            _config("PodTopologySpread", defaultConstraints=[{"maxSkew": 1}]),
+            "profiles[0].pluginConfig[0].args.defaultingType",
+            None,
+        ),
+        (
+            _config("VolumeBinding", shape=[]),
+            "profiles[0].pluginConfig[0].args.shape",
+            [],
+        ),
+        ({"percentageOfNodesToScore": 101}, "profiles[0].percentageOfNodesToScore", 101),
+    ],
+)
+def test_what_is_wrong_is_told_with_path_and_value(
+    profile: dict[str, Any], path: str, value: Any
+) -> None:
+    fault = _refused(profile)
+    assert (fault.path, fault.value) == (path, value)
+
+
+def test_two_profiles_need_two_names() -> None:
+    assert _refused({}, {}).path == "profiles[1].schedulerName"
+
+
+def test_a_filter_whose_preparation_is_switched_off_is_refused() -> None:
+    fault = _refused({"plugins": {"preFilter": {"disabled": [{"name": "InterPodAffinity"}]}}})
+    assert fault.path == "profiles[0].plugins.preFilter.disabled"
+
+
+def test_a_configuration_is_for_the_version_it_was_written_for() -> None:
+    with pytest.raises(ConfigurationError, match="profile is v1.16"):
+        read_setup(_document(), "v1.16")
+
+
+def test_a_configuration_among_the_files_is_the_scenarios() -> None:
+    text = b"""
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{schedulerName: mine}]
+---
+{apiVersion: v1, kind: Node, metadata: {name: n1}}
+"""
+    loaded = load_files([("all.yaml", text)])
+    scenario = Scenario.from_load(loaded, name="x")
+    assert loaded.kept_aside == []
+    again = Scenario.from_dict(scenario.to_dict())
+    assert again == scenario
+    assert Cluster.create(again).seq > 0
+    assert again.configuration is not None
+    assert again.configuration["profiles"] == [{"schedulerName": "mine"}]

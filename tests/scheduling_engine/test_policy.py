@@ -1,0 +1,221 @@
+"""Policy JSON of v1.16 with its traps, and the optional predicates and priorities."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.objects import from_manifest
+from kscope.sim.units import SECOND
+from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.configuration import read_setup
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.profiles import CLASSIC
+from scheduling.engine.reading import ConfigurationError
+from scheduling.engine.setup import SchedulerSetup
+from tests.scheduling_engine.builders import make_node, make_pod
+
+
+def _setup(**fields: Any) -> SchedulerSetup:
+    return read_setup({"kind": "Policy", "apiVersion": "v1", **fields}, "v1.16")
+
+
+def _algorithm(**fields: Any) -> SchedulingAlgorithm:
+    return SchedulingAlgorithm(_setup(**fields).profiles[0], Handle())
+
+
+def _predicates(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name} for name in names]
+
+
+def _priority(name: str, argument: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    return [{"name": name, "weight": 1} | ({"argument": argument} if argument else {})]
+
+
+def _schedule(algorithm: SchedulingAlgorithm, name: str = "p", **fields: Any) -> ScheduleResult:
+    info = PodInfo(make_pod(name, **fields), algorithm.profile.resource_rules)
+    return algorithm.schedule(info)
+
+
+def _place(algorithm: SchedulingAlgorithm, name: str, on: str, **fields: Any) -> None:
+    info = PodInfo(make_pod(name, node=on, **fields), algorithm.profile.resource_rules)
+    algorithm.table.add_pod(algorithm.table.rows[on], info)
+
+
+def _totals(algorithm: SchedulingAlgorithm, **fields: Any) -> list[int]:
+    scores = _schedule(algorithm, **fields).scores
+    assert scores is not None
+    return scores.total.tolist()
+
+
+def test_lists_that_are_absent_stand_for_the_default_provider() -> None:
+    profile = _setup().profiles[0]
+    assert profile.filters == CLASSIC.filters
+    assert profile.scores == CLASSIC.scores
+
+
+def test_a_list_replaces_the_default_set_but_for_what_is_mandatory() -> None:
+    profile = _setup(predicates=_predicates("PodFitsResources"), priorities=[]).profiles[0]
+    assert profile.filters == (
+        "PodPassesBasicChecks",
+        "CheckNodeUnschedulable",
+        "PodFitsResources",
+        "PodToleratesNodeTaints",
+    )
+    assert profile.scores == (("EqualPriority", 1),)
+
+
+def test_predicates_are_asked_in_upstreams_order_whatever_order_says() -> None:
+    told = [{"name": "HostName", "order": 2}, {"name": "GeneralPredicates", "order": 1}]
+    setup = _setup(predicates=told)
+    filters = setup.profiles[0].filters
+    assert filters.index("GeneralPredicates") < filters.index("HostName")
+    assert 'predicates[0].order: ignored, there is no field "order"' in setup.warnings
+
+
+def test_a_legacy_name_is_accepted_and_never_asked() -> None:
+    setup = _setup(predicates=_predicates("PodFitsPorts", "HostName"))
+    assert "PodFitsPorts" not in setup.profiles[0].filters
+    assert "HostName" in setup.profiles[0].filters
+    assert any("PodFitsPorts is never asked" in warning for warning in setup.warnings)
+
+
+def test_an_extenders_timeout_is_in_nanoseconds_and_its_keys_in_any_case() -> None:
+    told = {"URLPrefix": "http://127.0.0.1:1/x", "FilterVerb": "f", "HTTPTIMEOUT": 100_000_000}
+    extender = _setup(extenders=[told]).extenders[0]
+    assert (extender.url("f"), extender.filter_verb) == ("http://127.0.0.1:1/x/f", "f")
+    assert extender.timeout == SECOND // 10
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"predicates": _predicates("PodFitsEverything")}, "predicates[0].name"),
+        ({"predicates": _predicates("CheckNodeMemoryPressure")}, "predicates[0].name"),
+        ({"priorities": [{"name": "EqualPriority", "weight": 0}]}, "priorities[0].weight"),
+        ({"priorities": _priority("Nothing")}, "priorities[0].name"),
+        ({"hardPodAffinitySymmetricWeight": 101}, "hardPodAffinitySymmetricWeight"),
+        (
+            {"extenders": [{"urlPrefix": "http://x", "httpTimeout": "5s"}]},
+            "extenders[0].httpTimeout",
+        ),
+        (
+            {"extenders": [{"urlPrefix": "http://x", "prioritizeVerb": "p"}]},
+            "extenders[0].weight",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_path(fields: dict[str, Any], path: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        _setup(**fields)
+    assert caught.value.path == path
+
+
+def test_all_predicates_are_asked_when_the_policy_says_so() -> None:
+    for always, message in (
+        (False, "0/1 nodes are available: 1 node(s) were unschedulable."),
+        (
+            True,
+            "0/1 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.",
+        ),
+    ):
+        algorithm = _algorithm(alwaysCheckAllPredicates=always)
+        algorithm.table.add_node(make_node("n", unschedulable=True))
+        assert _schedule(algorithm, cpu="9").message == message
+
+
+def test_without_the_gate_conditions_count() -> None:
+    algorithm = _algorithm(featureGates={"TaintNodesByCondition": False})
+    raw = make_node("n").raw
+    conditions = [{"type": "Ready", "status": "False"}, {"type": "DiskPressure", "status": "True"}]
+    node = from_manifest({**raw, "status": {**raw["status"], "conditions": conditions}})
+    algorithm.table.add_node(node)  # type: ignore[arg-type]
+    assert "1 node(s) were not ready" in _schedule(algorithm).message
+
+
+def test_node_labels_can_be_required_or_forbidden() -> None:
+    argument = {"labelsPresence": {"labels": ["retiring"], "presence": False}}
+    told = [{"name": "CheckNodeLabelPresence", "argument": argument}]
+    algorithm = _algorithm(predicates=told)
+    algorithm.table.add_node(make_node("a", labels={"retiring": "soon"}))
+    algorithm.table.add_node(make_node("b"))
+    assert _schedule(algorithm).node == "b"
+
+
+def test_service_affinity_keeps_a_service_in_the_zone_of_its_first_pod() -> None:
+    argument = {"serviceAffinity": {"labels": ["zone"]}}
+    algorithm = _algorithm(predicates=[{"name": "CheckServiceAffinity", "argument": argument}])
+    for name, zone in (("a1", "a"), ("b1", "b"), ("b2", "b")):
+        algorithm.table.add_node(make_node(name, labels={"zone": zone}))
+    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
+    algorithm.handle.listers.put(from_manifest({**service, "spec": {"selector": {"app": "x"}}}))
+    _place(algorithm, "there", "b1", labels={"app": "x"})
+    result = _schedule(algorithm, labels={"app": "x"})
+    assert algorithm.status_by_node(result.search).keys() == {"a1"}  # type: ignore[arg-type]
+
+
+def test_in_tree_volumes_are_counted_against_the_nodes_limit() -> None:
+    algorithm = _algorithm(predicates=_predicates("MaxCinderVolumeCount"))
+    raw = make_node("n").raw
+    allocatable = {**raw["status"]["allocatable"], "attachable-volumes-cinder": "1"}
+    algorithm.table.add_node(from_manifest({**raw, "status": {"allocatable": allocatable}}))  # type: ignore[arg-type]
+    volumes = [{"name": "d", "cinder": {"volumeID": "one"}}]
+    _place(algorithm, "there", "n", spec={"volumes": volumes})
+    assert _schedule(algorithm, spec={"volumes": volumes}).node == "n"
+    other = [{"name": "d", "cinder": {"volumeID": "two"}}]
+    refused = _schedule(algorithm, spec={"volumes": other})
+    assert refused.message == "0/1 nodes are available: 1 node(s) exceed max volume count."
+
+
+def test_a_priority_of_the_policys_own_name_scores_labels() -> None:
+    told = _priority("Fast", {"labelPreference": {"label": "ssd", "presence": True}})
+    algorithm = _algorithm(priorities=told)
+    algorithm.table.add_node(make_node("a"))
+    algorithm.table.add_node(make_node("b", labels={"ssd": ""}))
+    result = _schedule(algorithm)
+    assert result.node == "b"
+    assert result.scores is not None
+    assert [one.name for one in result.scores.plugins] == ["Fast"]
+
+
+def test_the_capacity_ratio_is_a_mean_of_cpu_and_memory() -> None:
+    shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
+    told = _priority("Ratio", {"requestedToCapacityRatioArguments": {"shape": shape}})
+    algorithm = _algorithm(priorities=told)
+    algorithm.table.add_node(make_node("half", cpu="2", memory="2Gi"))
+    algorithm.table.add_node(make_node("tenth", cpu="10", memory="10Gi"))
+    assert _totals(algorithm, cpu="1", memory="1Gi") == [5, 1]
+
+
+def test_service_anti_affinity_prefers_the_emptier_domain() -> None:
+    algorithm = _algorithm(priorities=_priority("Anti", {"serviceAntiAffinity": {"label": "rack"}}))
+    for name, labels in (("a", {"rack": "1"}), ("b", {"rack": "2"}), ("c", {})):
+        algorithm.table.add_node(make_node(name, labels=labels))
+    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
+    algorithm.handle.listers.put(from_manifest({**service, "spec": {"selector": {"app": "x"}}}))
+    for number, on in enumerate("aab"):
+        _place(algorithm, f"p{number}", on, labels={"app": "x"})
+    # int(10 * (3 - 2) / 3), int(10 * (3 - 1) / 3), and nothing without the label.
+    assert _totals(algorithm, labels={"app": "x"}) == [3, 6, 0]
+
+
+def test_limits_that_fit_are_worth_a_point() -> None:
+    gates = {"ResourceLimitsPriorityFunction": True}
+    algorithm = _algorithm(featureGates=gates, priorities=_priority("ResourceLimitsPriority"))
+    algorithm.table.add_node(make_node("small", cpu="1", memory="1Gi"))
+    algorithm.table.add_node(make_node("big", cpu="8", memory="1Gi"))
+    container = {"name": "m", "resources": {"limits": {"cpu": "4", "memory": "4Gi"}}}
+    assert _totals(algorithm, spec={"containers": [container]}) == [0, 1]
+
+
+def test_the_cluster_autoscaler_fills_nodes_up() -> None:
+    told = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1alpha1",
+        "kind": "KubeSchedulerConfiguration",
+        "algorithmSource": {"provider": "ClusterAutoscalerProvider"},
+        "disablePreemption": True,
+    }
+    profile = read_setup(told, "v1.16").profiles[0]
+    assert ("MostRequestedPriority", 1) in profile.scores
+    assert "LeastRequestedPriority" not in dict(profile.scores)
+    assert not profile.preempts
