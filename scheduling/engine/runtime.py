@@ -305,7 +305,11 @@ class Framework:
 
     def detail(self, state: CycleState, row: int, plugin: int, code: int) -> Detail:
         """The numbers behind one verdict."""
-        return self.plugins.filter[plugin - 1].detail(state, row, code)
+        found = self.plugins.filter[plugin - 1].detail(state, row, code)
+        if found.short is not None and found.short <= 0:
+            # It was refused with the pods that are nominated there on trial; alone it would fit.
+            return Detail(text="room is kept for nominated pods", numbers=found.numbers)
+        return found
 
     # -- scores ----------------------------------------------------------------------------------
 

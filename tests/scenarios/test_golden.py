@@ -30,7 +30,11 @@ def node(name: str, zone: str, cpu: str = "4") -> dict[str, Any]:
 
 def pod(name: str, claim: str = "", cpu: str = "100m", **spec: Any) -> dict[str, Any]:
     mounted = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]}
-    container: dict[str, Any] = {"name": "c", "image": "web:1", "resources": {"requests": {"cpu": cpu}}}
+    container: dict[str, Any] = {
+        "name": "c",
+        "image": "web:1",
+        "resources": {"requests": {"cpu": cpu}},
+    }
     if claim:
         container["volumeMounts"] = [{"name": "v", "mountPath": "/data"}]
     return {
