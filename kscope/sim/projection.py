@@ -5,6 +5,7 @@ from typing import Any
 
 from kscope.sim.objects import (
     ApiObject,
+    Manifest,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -72,8 +73,10 @@ def _pod_requests(pod: Pod) -> dict[str, int]:
 
 
 def _container_requests(container: dict[str, Any]) -> dict[str, int]:
-    resources = container.get("resources") or {}
-    return resource_units({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
+    resources: Manifest = container.get("resources") or {}
+    limits: Manifest = resources.get("limits") or {}
+    requests: Manifest = resources.get("requests") or {}
+    return resource_units({**limits, **requests})
 
 
 def _node_attributes(node: Node) -> Attributes:
@@ -114,26 +117,24 @@ def _volume_attributes(volume: PersistentVolume) -> Attributes:
 
 
 def _affinity_text(volume: PersistentVolume) -> str:
-    required = (volume.spec.get("nodeAffinity") or {}).get("required") or {}
-    terms = [
-        ", ".join(
-            " ".join(
-                part
-                for part in (
-                    str(requirement.get("key", "")).rsplit("/", 1)[-1],
-                    requirement.get("operator", ""),
-                    "/".join(requirement.get("values") or ()),
-                )
-                if part
-            )
-            for requirement in [
-                *(term.get("matchExpressions") or ()),
-                *(term.get("matchFields") or ()),
-            ]
-        )
-        for term in required.get("nodeSelectorTerms") or ()
-    ]
-    return " or ".join(terms)
+    """ "zone In za/zb, disk Exists or …": the terms of the required node affinity, in short."""
+    affinity: Manifest = volume.spec.get("nodeAffinity") or {}
+    required: Manifest = affinity.get("required") or {}
+    terms: list[Manifest] = required.get("nodeSelectorTerms") or []
+    return " or ".join(", ".join(map(_requirement_text, _requirements(term))) for term in terms)
+
+
+def _requirements(term: Manifest) -> list[Manifest]:
+    expressions: list[Manifest] = term.get("matchExpressions") or []
+    fields: list[Manifest] = term.get("matchFields") or []
+    return [*expressions, *fields]
+
+
+def _requirement_text(requirement: Manifest) -> str:
+    key = str(requirement.get("key") or "").rsplit("/", 1)[-1]
+    values: list[str] = requirement.get("values") or []
+    parts = (key, str(requirement.get("operator") or ""), "/".join(values))
+    return " ".join(part for part in parts if part)
 
 
 def _class_attributes(storage_class: StorageClass) -> Attributes:
