@@ -25,9 +25,7 @@ def attributes(obj: ApiObject) -> Attributes:
     if obj.deletion_timestamp:
         shown["deleting"] = _time(obj.deletion_timestamp)
     # 0 is a fact (a priority, a time); "", [], {}, None and False say nothing.
-    return {
-        name: value for name, value in shown.items() if value or (value == 0 and value is not False)
-    }
+    return {name: value for name, value in shown.items() if value or type(value) is int}
 
 
 def _time(text: str) -> int | None:
