@@ -1,7 +1,7 @@
 """Front-end packages for the browser, straight from node_modules.
 
 One map says which file of which package is served under which name. It feeds the static finder
-(so that collectstatic copies nineteen files, not all of node_modules) and the import map.
+(so that collectstatic copies five files, not all of node_modules) and the import map.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,11 +21,6 @@ MODULES = {
     "htm": "htm/dist/htm.mjs",
     "@preact/signals-core": "@preact/signals-core/dist/signals-core.mjs",
     "@preact/signals": "@preact/signals/dist/signals.mjs",
-    "uplot": "uplot/dist/uPlot.esm.js",
-}
-# Files used by address, not imported.
-ASSETS = {
-    "uplot.css": "uplot/dist/uPlot.min.css",
 }
 
 
@@ -36,7 +31,7 @@ def node_modules() -> Path:
 
 def static_names() -> dict[str, str]:
     """Served name (below STATIC_URL) → file in node_modules."""
-    return {PREFIX + file: file for file in (*MODULES.values(), *ASSETS.values())}
+    return {PREFIX + file: file for file in MODULES.values()}
 
 
 def import_map_names() -> dict[str, str]:

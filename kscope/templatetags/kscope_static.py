@@ -6,7 +6,7 @@ from django import template
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
-from kscope.static_finder import ASSETS, PREFIX, import_map_names
+from kscope.static_finder import import_map_names
 
 register = template.Library()
 
@@ -18,9 +18,3 @@ def importmap() -> SafeString:
     # "<" cannot end the script element when it is escaped; names come from our own map anyway.
     text = json.dumps({"imports": imports}, indent=1).replace("<", "\\u003c")
     return mark_safe(f'<script type="importmap">{text}</script>')
-
-
-@register.simple_tag
-def vendor_asset(name: str) -> str:
-    """The address of a stylesheet from node_modules, such as `uplot.css`."""
-    return static(PREFIX + ASSETS[name])
