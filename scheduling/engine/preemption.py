@@ -20,7 +20,7 @@ from scheduling.engine.framework import Code, CycleState, IntArray, Status
 from scheduling.engine.handle import Handle
 from scheduling.engine.messages import fit_error
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.runtime import Framework, Nominated, Search
+from scheduling.engine.runtime import Framework, Nominated, Search, flattened
 from scheduling.engine.victims import DryRuns, VictimColumns, importance, start_time
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -154,16 +154,12 @@ class Evaluator:
         Where room is all that lacks, a node that fits with them fits without them as well; and they
         are too important to be among the victims.
         """
-        waiting = nominated.on_rows(search.state.pod, rows)
-        for row, pods in waiting:
-            for pod in pods:
-                self._table.add_pod(row, pod)
+        on_trial, pods = flattened(nominated.on_rows(search.state.pod, rows))
+        self._table.shift_requests(on_trial, pods, 1)
         try:
             self._as_columns(search, rows, wanted, outcome)
         finally:
-            for row, pods in waiting:
-                for pod in pods:
-                    self._table.remove_pod(row, pod.key)
+            self._table.shift_requests(on_trial, pods, -1)
 
     def _only_lacks_room(self, search: Search, rows: IntArray) -> bool:
         """Whether the columns of victims answer for every row."""
@@ -171,13 +167,7 @@ class Evaluator:
             return False
         if self._listers.has("PodDisruptionBudget"):
             return False
-        asked = [
-            plugin.name
-            for plugin in self._framework.plugins.filter
-            if plugin.name not in search.state.skip_filter
-            and plugin.name not in self._framework.static_names
-        ]
-        return asked == [names.NODE_RESOURCES_FIT]
+        return self._framework.only_room_varies(search.state)
 
     def _as_columns(self, search: Search, rows: IntArray, wanted: int, outcome: Preemption) -> None:
         columns = self._columns

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from scheduling.engine import names
 from scheduling.engine.framework import (
     FITS,
     SUCCESS,
@@ -263,11 +264,40 @@ class Framework:
         They are put there on trial: the pod must fit with and without them. Upstream:
         RunFilterPluginsWithNominatedPods().
         """
-        for row, pods in nominated.on_rows(state.pod, verdicts.rows):
+        waiting = nominated.on_rows(state.pod, verdicts.rows)
+        if len(waiting) > _FEW_NOMINATED and self.only_room_varies(state):
+            self._reconsider_together(state, verdicts, waiting)
+            return
+        for row, pods in waiting:
             place = int(np.flatnonzero(verdicts.rows == row)[0])
             with_them = self.filter_one_with(state, row, pods)
             if with_them[0] != FITS:
                 verdicts.plugin[place], verdicts.code[place] = with_them
+
+    def only_room_varies(self, state: CycleState) -> bool:
+        """Whether pods that come or go change nothing for this one but the room on their node."""
+        asked = [
+            plugin.name
+            for plugin in self.plugins.filter
+            if plugin.name not in state.skip_filter and plugin.name not in self.static_names
+        ]
+        return asked == [names.NODE_RESOURCES_FIT]
+
+    def _reconsider_together(
+        self, state: CycleState, verdicts: Verdicts, waiting: list[tuple[int, list[PodInfo]]]
+    ) -> None:
+        """All rows at once: none of them concerns another where only room varies."""
+        table = self.handle.table
+        rows, pods = flattened(waiting)
+        table.shift_requests(rows, pods, 1)
+        with_them = self.run_filters(state, np.array([row for row, _ in waiting], np.int64))
+        table.shift_requests(rows, pods, -1)
+        place_of = np.zeros(table.capacity, np.int64)
+        place_of[verdicts.rows] = np.arange(len(verdicts.rows))
+        refused = ~with_them.fits
+        places = place_of[with_them.rows[refused]]
+        verdicts.plugin[places] = with_them.plugin[refused]
+        verdicts.code[places] = with_them.code[refused]
 
     def filter_one_with(
         self, state: CycleState, row: int, pods: Sequence[PodInfo]
@@ -332,6 +362,10 @@ class Framework:
         return Scores(rows, scored, total)
 
 
+# Up to this many nodes with nominated pods are looked at one by one.
+_FEW_NOMINATED = 4
+
+
 class Nominated:
     """Pods nominated to nodes, that others have to leave room for."""
 
@@ -361,6 +395,10 @@ class Nominated:
 
     def on_rows(self, pod: PodInfo, rows: IntArray) -> list[tuple[int, list[PodInfo]]]:
         """Rows with nominated pods, other than *pod*, of at least its priority."""
+        if not self._by_node:
+            return []
+        looked_at = np.zeros(self._table.capacity, np.bool_)
+        looked_at[rows] = True
         found: list[tuple[int, list[PodInfo]]] = []
         for node, pods in self._by_node.items():
             waiting = [
@@ -369,9 +407,15 @@ class Nominated:
                 if other.priority >= pod.priority and other.uid != pod.uid
             ]
             row = self._table.rows.get(node, -1)
-            if waiting and row >= 0 and bool((rows == row).any()):
+            if waiting and row >= 0 and looked_at[row]:
                 found.append((row, waiting))
         return found
+
+
+def flattened(waiting: list[tuple[int, list[PodInfo]]]) -> tuple[IntArray, list[PodInfo]]:
+    """Pods on rows as two lists of equal length."""
+    pairs = [(row, pod) for row, pods in waiting for pod in pods]
+    return np.array([row for row, _ in pairs], np.int64), [pod for _, pod in pairs]
 
 
 def no_verdicts() -> Verdicts:
