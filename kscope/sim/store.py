@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from kscope.sim.errors import AlreadyExists, Conflict, NotFound
 from kscope.sim.faults import ApiFaults
 from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, Manifest, entity_id
+from kscope.sim.objects import ApiObject, Manifest
 from kscope.sim.projection import attributes
 from kscope.sim.recorder import Recorder
 from kscope.sim.units import SECOND, timestamp
@@ -310,8 +310,3 @@ def _is_new_generation(old: ApiObject, new: ApiObject) -> bool:
 def _has_grace(obj: ApiObject) -> bool:
     """Whether a kubelet still has to end this pod: its grace period is not used up by the API."""
     return _grace(obj) > 0
-
-
-def object_id(kind: str, name: str, namespace: str = "") -> str:
-    """The entity id of an object that may not exist."""
-    return entity_id(kind, f"{namespace}/{name}" if namespace else name)

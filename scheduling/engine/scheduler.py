@@ -280,7 +280,7 @@ class Scheduler:
         if gone:
             self.cache.remove_pod(PodInfo(old, self._rules))
             if self._neighbours is not None:
-                self._tell_gauges("PodReleased", new.id, f"left {old.node_name}")
+                self._tell("PodReleased", new.id, f"left {old.node_name}")
             self.queue.assigned_pod_deleted(new)
             return
         if new.template is not old.template or new.deletion_timestamp != old.deletion_timestamp:
@@ -722,7 +722,7 @@ class Scheduler:
             # A pod that got its node has left the lanes when it was assumed.
             if place_from != "in_flight" and pod_key in self._known:
                 self._show_pod(pod_key, queue=None, queue_since=None, backoff_until=None)
-                self._flush_changes("PodDequeued", pod_key, event_name)
+                self._tell("PodDequeued", f"pod/{pod_key}", event_name)
             return
         queued = self.queue.in_flight(pod_key) or self.queue.get(pod_key)
         if queued is None:
@@ -743,7 +743,7 @@ class Scheduler:
             message = f"cycle {self.queue.scheduling_cycle}, attempt {queued.attempts}"
             self._tell("AttemptStarted", f"pod/{pod_key}", message)
         else:
-            self._flush_changes(_PLACE_FACTS[place_to], pod_key, event_name)
+            self._tell(_PLACE_FACTS[place_to], f"pod/{pod_key}", event_name)
 
     def pod_added(self, node_name: str, pod: PodInfo) -> None:
         """See the cache's observer."""
@@ -804,12 +804,6 @@ class Scheduler:
             ):
                 changes[node] = shown
         return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
-
-    def _tell_gauges(self, fact: str, entity: str, message: str) -> None:
-        self._tell(fact, entity, message)
-
-    def _flush_changes(self, fact: str, pod_key: str, message: str) -> None:
-        self._tell(fact, f"pod/{pod_key}", message)
 
     def _tell_event(self, pod: Pod, reason: str, kind: str, message: str) -> int:
         data: dict[str, Any] = {"event": True, "type": kind}
