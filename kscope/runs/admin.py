@@ -24,8 +24,6 @@ from kscope.runs.models import (
     Scenario,
 )
 
-SECONDS_TO_WAIT = 5.0
-
 
 def seconds(nanoseconds: int | None) -> str:
     """Virtual time as the pages write it."""
@@ -282,7 +280,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             messages.info(request, "Nothing was changed.")
             return
         command = services.command_submit(run=instance.run, body=body)
-        command = services.command_wait(command=command, seconds=SECONDS_TO_WAIT)
+        command = services.command_wait(command=command)
         if command.status == Command.Status.APPLIED:
             messages.success(
                 request,

@@ -27,7 +27,6 @@ from kscope.runs.models import Command, OtherObject, Run, Scenario
 from kscope.runs.uploads import upload_take
 
 MOST_EVENTS = 1_000
-COMMAND_SECONDS = 5.0
 
 
 def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | None:
@@ -308,7 +307,7 @@ class RunCommands(APIView):
         wanted = NewCommand(data=request.data)
         wanted.is_valid(raise_exception=True)
         command = services.command_submit(run=found_run(run_id), body=dict(wanted.validated_data))
-        command = services.command_wait(command=command, seconds=COMMAND_SECONDS)
+        command = services.command_wait(command=command)
         status = {"applied": 200, "rejected": 409, "pending": 202}[command.status]
         return Response(_command_dict(command), status=status)
 

@@ -19,6 +19,8 @@ from kscope.sim.loader import LoadResult
 PROFILES = ("v1.34", "v1.20", "v1.16", "v1.11")
 TIE_BREAKS = ("random", "name")
 _SAFE_SEED = 2**53
+# How long a page or a request waits for what became of its command.
+ANSWER_SECONDS = 5.0
 
 
 def scenario_store(
@@ -163,7 +165,7 @@ def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
     return command
 
 
-def command_wait(*, command: Command, seconds: float) -> Command:
+def command_wait(*, command: Command, seconds: float = ANSWER_SECONDS) -> Command:
     """The command once the engine has answered, or as it is when the time is up."""
     deadline = time.monotonic() + seconds
     while command.status == Command.Status.PENDING and time.monotonic() < deadline:
