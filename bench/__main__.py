@@ -17,7 +17,7 @@ BENCHES = {
     "engine": ("bench.engine", "Scheduling, every node examined (given: kube-scheduler 1.34.1)"),
     "growth": ("bench.growth", "Growth with nodes and with placed pods, and memory"),
     "openb": ("bench.openb", "The OpenB trace, decided pod by pod"),
-    "volumes": ("bench.volumes", "Matching and binding volumes"),
+    "volumes": ("bench.volumes", "Volumes: matched, bound, provisioned, mounted"),
     "pipeline": ("bench.pipeline", "From the engine over committed rows to the stream"),
     "stream": ("bench.stream", "Fan-out to many browsers"),
     "board": ("bench.board", "What a browser waits for when it opens a large run"),

@@ -1,17 +1,21 @@
 """How long a browser waits for the first state of a run of 5,000 nodes and 10,000 pods.
 
 Page and WebSocket snapshot, one after the other as a browser does it. Baseline: folding the run's
-events from the first one instead of starting at a checkpoint.
+events from the first one instead of starting at a checkpoint. Then in a real Chromium, if there is
+one: from the first state to what is drawn of it, and how many frames it draws while the run plays
+at full speed. Baseline: the same board before the run plays.
 """
 
 import asyncio
+import shutil
 import time
+from typing import Any
 from urllib.request import urlopen
 
 import orjson
 from websockets.asyncio.client import connect
 
-from bench.servers import origin_of, servers, store_run
+from bench.servers import Servers, origin_of, servers, store_run
 from bench.table import Row, median
 from kscope.sim.generate import synthetic
 from kscope.sim.view import State, fold
@@ -21,13 +25,10 @@ def bench(full: bool = False) -> list[Row]:
     """The first opening in a web process, and later ones."""
     with servers() as stack:
         from kscope.runs.models import RunEvent
-        from kscope.runs.runner import Driver
-        from kscope.runs.slices import lease_take
+        from kscope.runs.runner import run_drive
 
         run = store_run(synthetic(5_000, 10_000))
-        epoch = lease_take(run.pk, "bench")
-        assert epoch is not None
-        Driver(run.pk, epoch)  # commits the beginning
+        run_drive(run.pk)  # it is paused: only its beginning is committed
         if not stack.port:
             stack.start_web()
         urlopen(f"http://127.0.0.1:{stack.port}/healthz").read()
@@ -39,6 +40,7 @@ def bench(full: bool = False) -> list[Row]:
         for changes in events.values_list("changes", flat=True).iterator():
             fold(state, changes or {})
         folded = time.perf_counter() - began
+        drawn = _drawn(stack, run)
     first, *later = openings
     return [
         Row(
@@ -60,7 +62,73 @@ def bench(full: bool = False) -> list[Row]:
             aim=1,
             at_least=False,
         ),
+        *drawn,
     ]
+
+
+# Runs in the page before its own scripts.
+_WATCH = """
+window.seen = {frames: 0};
+const Socket = WebSocket;
+window.WebSocket = class extends Socket {
+  constructor(...given) {
+    super(...given);
+    this.addEventListener("message", () => { seen.state ??= performance.now(); });
+  }
+};
+new MutationObserver((_, observer) => {
+  if (!document.querySelector("main.board:not(.waiting)")) return;
+  observer.disconnect();
+  requestAnimationFrame(() => requestAnimationFrame(() => { seen.drawn = performance.now(); }));
+}).observe(document, {childList: true, subtree: true});
+const count = () => { seen.frames += 1; requestAnimationFrame(count); };
+requestAnimationFrame(count);
+"""
+_SECONDS = 5
+_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
+
+
+def _drawn(stack: Servers, run: Any) -> list[Row]:
+    """What the browser itself makes of it; nothing without a Chromium."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        return []
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=list(_FLAGS))
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.add_init_script(_WATCH)
+        page.goto(f"http://127.0.0.1:{stack.port}/runs/{run.pk}/")
+        page.wait_for_function("seen.drawn")
+        took = page.evaluate("seen.drawn - seen.state") / 1_000
+        page.wait_for_timeout(1_000)
+        still = _frames(page)
+        page.get_by_role("button", name="Play", exact=True).click()
+        stack.start_python("drive", "-m", "bench.drive", str(run.pk))
+        page.wait_for_function("Number(document.querySelector('#seq').value) > 16_000")
+        playing = _frames(page)
+        browser.close()
+    return [
+        Row(name="Chromium: first state to drawn", figure=took, unit="s", aim=1, at_least=False),
+        Row(
+            name="Chromium: drawing while it plays",
+            figure=playing,
+            unit="frames/s",
+            baseline=still,
+            against="before it plays",
+            aim=30,
+        ),
+    ]
+
+
+def _frames(page: Any) -> float:
+    """Animation frames per second, for some seconds from now."""
+    before, began = page.evaluate("[seen.frames, performance.now()]")
+    page.wait_for_timeout(_SECONDS * 1_000)
+    after, ended = page.evaluate("[seen.frames, performance.now()]")
+    return float((after - before) / (ended - began) * 1_000)
 
 
 async def _open(host: str, run_id: int) -> tuple[float, int]:

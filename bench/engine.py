@@ -5,9 +5,10 @@ control plane at zero. Every node is examined. Events are recorded in memory; en
 them (`Cluster.take`) is timed apart.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from bench.shapes import SHAPES, Manifest, Shape, claim, node, scenario
 from bench.table import Row, median, seconds
@@ -26,6 +27,18 @@ class Recomputing(SchedulingAlgorithm):
     def schedule(self, pod: Any, order: Any = None, *, explain: bool = True) -> ScheduleResult:
         """As the base class, never from what it kept."""
         return super().schedule(pod, order, explain=True)
+
+
+class Explaining(Recomputing):
+    """Keeps of every attempt each node's verdict and each plugin's raw and normalised score."""
+
+    kept: ClassVar[list[ScheduleResult]] = []
+
+    def schedule(self, pod: Any, order: Any = None, *, explain: bool = True) -> ScheduleResult:
+        """As the base class."""
+        result = super().schedule(pod, order, explain=True)
+        self.kept.append(result)
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +128,24 @@ def measure(
     return [place(cluster, shape, f"{name}-{turn}", count) for turn in range(turns)]
 
 
+_NUMBERS = re.compile(r"[\d,]+")
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
 def bench(full: bool = False, only: Callable[[Shape], bool] = lambda _shape: True) -> list[Row]:
-    """One row per shape."""
+    """Two rows per shape: without explanations, and with every node's verdict and score kept."""
     rows: list[Row] = []
     for shape in filter(only, SHAPES):
         cluster = prepared(shape)
         fast = measure(cluster, shape, "fast", budget_s=60 if full else 4, most=shape.pods)
-        cluster.scheduler.algorithm.__class__ = Recomputing
         few = shape.pods // 10
+        cluster.scheduler.algorithm.__class__ = Explaining
+        told = measure(cluster, shape, "told", budget_s=20 if full else 2, most=few)
+        Explaining.kept.clear()
+        cluster.scheduler.algorithm.__class__ = Recomputing
         slow = measure(cluster, shape, "slow", budget_s=30 if full else 2, most=few)
         encoded = median(each.pods / (each.engine_s + each.take_s) for each in fast)
         rows.append(
@@ -139,4 +162,14 @@ def bench(full: bool = False, only: Callable[[Shape], bool] = lambda _shape: Tru
                 f"median of {len(fast)} rounds of {fast[0].pods} pods",
             )
         )
+        if any(shape.real):
+            rows.append(
+                Row(
+                    name="  explanation of every attempt kept",
+                    figure=median(each.rate for each in told),
+                    unit="pods/s",
+                    given=" / ".join(filter(None, shape.real)),
+                    aim=max(map(_number, _NUMBERS.findall(" ".join(shape.real)))),
+                )
+            )
     return rows

@@ -14,14 +14,13 @@ from pathlib import Path
 from bench.shapes import SHAPES, pod
 from bench.table import Row, median
 
-SIZES = ((1_000, 0), (5_000, 0), (5_000, 1_000), (5_000, 10_000))
-FULL = ((1_000, 0), (5_000, 0), (5_000, 1_000), (5_000, 10_000), (5_000, 50_000))
+SIZES = ((1_000, 0), (5_000, 0), (5_000, 1_000), (5_000, 10_000), (5_000, 50_000))
 PODS = 500
 
 
 def bench(full: bool = False) -> list[Row]:
     """Microseconds per pod by size, and the memory of the largest."""
-    found = {size: _in_a_process(*size) for size in (FULL if full else SIZES)}
+    found = {size: _in_a_process(*size) for size in SIZES}
     small = found[1_000, 0]
     rows = [
         Row(
@@ -58,7 +57,7 @@ def bench(full: bool = False) -> list[Row]:
             against="1,000 nodes, nothing placed",
             aim=1_024,
             at_least=False,
-            note="the largest the process ever was" + ("" if full else "; --full places 50,000"),
+            note="the largest the process ever was",
         )
     )
     return rows

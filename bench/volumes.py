@@ -1,23 +1,64 @@
-"""Matching one claim among 10,000 volumes, and binding 10,000 claims by the PV controller."""
+"""Volumes: matching, binding by the PV controller, provisioning, and what the kubelets have mounted.
 
+Times are CPU times, and garbage is collected as seldom as the worker does it (kscope/runs/runner.py).
+"""
+
+import gc
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from random import Random
-from typing import cast
+from typing import Any, cast
 
-from bench.shapes import claim, scenario, volume
-from bench.table import Row, median, seconds
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, from_manifest
-from kscope.sim.units import MINUTE
+from bench.shapes import Manifest, claim, node, pod, scenario, volume
+from bench.table import Row, median
+from kscope.sim.latency import DEFAULT_LATENCIES, Latency
+from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, Pod, from_manifest
+from kscope.sim.units import HOUR, MINUTE, SECOND
 from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
 from volumes.engine.matching import VolumeIndex, find_matching_volume
 
 VOLUMES = 10_000
 ASKED = 2_000
 SCANNED = 20
+PROVISIONED = 3_000
+
+NODES = 5_000
+PODS_ON_NODE = 2
+CHANGED = 200
+# Upstream's kubelet runs its populator and its reconciler every 100 ms.
+LOOPS_AN_HOUR = 2 * 10 * 3600
+
+NO_LATENCY: Mapping[str, Latency] = {name: Latency("fixed", 0) for name in DEFAULT_LATENCIES}
 
 
 def bench(full: bool = False) -> list[Row]:
-    """Matching cost per claim, and claims bound per second."""
-    return [_matching(), _binding(VOLUMES if full else 3_000)]
+    """Matching, binding, provisioning, kubelets. Everything is in full size already."""
+    with seldom_collected():
+        rows = [_matching(), _binding(), _provisioning()]
+    return [*rows, *_kubelets()]
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Collect garbage no more often than the worker does."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 50, 50)
+    yield
+    gc.set_threshold(*before)
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """CPU time of one call, garbage of others collected first: others use the machine, too."""
+    gc.collect()
+    began = time.process_time()
+    work()
+    return time.process_time() - began
 
 
 def _matching() -> Row:
@@ -29,7 +70,7 @@ def _matching() -> Row:
     ]
     claims = [
         cast("PersistentVolumeClaim", from_manifest(claim(f"c-{i}", chance.randint(1, 500), "")))
-        for i in range(ASKED)
+        for i in range(4 * ASKED)
     ]
     index = VolumeIndex(volumes)
     for each in claims[:5]:
@@ -37,11 +78,10 @@ def _matching() -> Row:
         looked_for = find_matching_volume(each, volumes)
         # Among volumes of one size the index takes the smaller name, the loop the earlier one.
         assert _size(found) == _size(looked_for)
-    found_s = median(
-        seconds(lambda: [index.find_best_match_for_claim(c, delay_binding=False) for c in claims])
-        for _ in range(3)
-    )
-    scanned_s = seconds(lambda: [find_matching_volume(c, volumes) for c in claims[:SCANNED]])
+    # What a claim asks for is read once, so every round has claims of its own.
+    rounds = [claims[turn * ASKED : (turn + 1) * ASKED] for turn in (1, 2, 3)]
+    found_s = median(cpu_seconds(_Search(index, asking).run) for asking in rounds)
+    scanned_s = cpu_seconds(lambda: [find_matching_volume(c, volumes) for c in claims[:SCANNED]])
     return Row(
         name=f"matching a claim among {VOLUMES:,} volumes",
         figure=found_s / ASKED * 1e6,
@@ -53,35 +93,71 @@ def _matching() -> Row:
     )
 
 
+class _Search:
+    """The search for the best match of each of some claims."""
+
+    def __init__(self, index: VolumeIndex, claims: Sequence[PersistentVolumeClaim]) -> None:
+        self._index, self._claims = index, claims
+
+    def run(self) -> None:
+        """Search for all."""
+        for each in self._claims:
+            self._index.find_best_match_for_claim(each, delay_binding=False)
+
+
 def _size(found: PersistentVolume | None) -> int:
     return found.capacity_bytes if found else 0
 
 
-def _available(name: str, gibibytes: int) -> dict[str, object]:
+def _available(name: str, gibibytes: int) -> Manifest:
     return {**volume(name, gibibytes), "status": {"phase": "Available"}}
 
 
-def _binding(count: int) -> Row:
+def _binding() -> Row:
     """From the first watch event to the last claim bound, every write of the binding included."""
-    took = {size: _bind_all(size) for size in (count // 10, count)}
-    return Row(
-        name=f"PV controller, {count:,} claims on {count:,} volumes",
-        figure=count / took[count],
-        unit="claims/s",
-        baseline=count // 10 / took[count // 10],
-        against=f"the same with {count // 10:,}",
-        aim=5_000,
-        note="events recorded in memory, not encoded",
+    return _claims_a_second(
+        f"PV controller, {VOLUMES:,} claims on {VOLUMES:,} volumes", VOLUMES, _static, aim=5_000
     )
 
 
-def _bind_all(count: int) -> float:
+def _provisioning() -> Row:
+    """Claims of a CSI class, bound at once: annotation, provisioner, volume, binding."""
+    return _claims_a_second(f"provisioning, {PROVISIONED:,} claims", PROVISIONED, _dynamic)
+
+
+def _claims_a_second(
+    name: str, count: int, objects: Callable[[int], list[Manifest]], aim: float | None = None
+) -> Row:
+    few = count // 10
+    slow, fast = few / _bind_all(objects(few)), count / _bind_all(objects(count))
+    return Row(
+        name=name,
+        figure=fast,
+        unit="claims/s",
+        baseline=slow,
+        against=f"the same with {few:,}",
+        aim=aim,
+        note="no latency; events recorded in memory, not encoded",
+    )
+
+
+def _static(count: int) -> list[Manifest]:
     chance = Random(2)
     sizes = [chance.randint(1, 500) for _ in range(count)]
     objects = [volume(f"pv-{i}", size) for i, size in enumerate(sizes)]
-    objects += [claim(f"claim-{i}", size, "") for i, size in enumerate(sizes)]
-    cluster = Cluster.create(scenario("claims", objects))
-    took = seconds(lambda: cluster.advance(MINUTE))
+    return objects + [claim(f"claim-{i}", size, "") for i, size in enumerate(sizes)]
+
+
+def _dynamic(count: int) -> list[Manifest]:
+    made = {"provisioner": "csi.example.com", "volumeBindingMode": "Immediate"}
+    kind = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass"}
+    storage_class = {**kind, "metadata": {"name": "disk"}, **made}
+    return [storage_class, *(claim(f"claim-{i}", 1 + i % 9, "disk") for i in range(count))]
+
+
+def _bind_all(objects: list[Manifest]) -> float:
+    cluster = Cluster.create(scenario("claims", objects, latencies=NO_LATENCY))
+    took = cpu_seconds(lambda: cluster.advance(MINUTE))
     waiting = [c.key for c in cluster.store.objects("PersistentVolumeClaim") if not _is_bound(c)]
     assert not waiting, f"{len(waiting)} claims wait, the first is {waiting[0]}"
     return took
@@ -89,3 +165,196 @@ def _bind_all(count: int) -> float:
 
 def _is_bound(obj: object) -> bool:
     return isinstance(obj, PersistentVolumeClaim) and obj.phase == "Bound"
+
+
+# Kubelets
+
+
+def _kubelets() -> list[Row]:
+    """Each size in a process of its own, so that memory is its own too."""
+    few, many = _in_a_process(NODES // 10), _in_a_process(NODES)
+    mounts = many["mounts"]
+    tenth = f"{NODES // 10:,} nodes"
+    return [
+        Row(
+            name=f"kubelets, {mounts:,.0f} volumes on {NODES:,} nodes: a mount",
+            figure=many["mount_us"],
+            unit="µs",
+            baseline=few["mount_us"],
+            against=tenth,
+            note=f"from the pods' creation until all run, {many['mount_s']:.0f} s in all; of the "
+            f"{PODS_ON_NODE * len(_SOURCES)} volumes of a node {PODS_ON_NODE} are attached",
+        ),
+        Row(
+            name="  in a quiet hour",
+            figure=many["quiet"],
+            unit="callbacks",
+            baseline=NODES * LOOPS_AN_HOUR,
+            against="upstream's 100 ms loops",
+            aim=0,
+            at_least=False,
+        ),
+        Row(
+            name="  a pod more, with a volume of each kind",
+            figure=many["add_us"],
+            unit="µs",
+            baseline=few["add_us"],
+            against=tenth,
+        ),
+        Row(
+            name="  a pod less, all its volumes unmounted",
+            figure=many["remove_us"],
+            unit="µs",
+            baseline=few["remove_us"],
+            against=tenth,
+        ),
+        Row(
+            name="  memory of a mounted volume",
+            figure=(many["mib"] - many["empty_mib"]) / mounts * 1024,
+            unit="KiB",
+            baseline=(few["mib"] - few["empty_mib"]) / few["mounts"] * 1024,
+            against=tenth,
+            note=f"pods, claims and volumes included; {many['mib']:,.0f} MiB were the most in all, "
+            "with every event still in memory",
+        ),
+    ]
+
+
+def _in_a_process(nodes: int) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.volumes", str(nodes)],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).resolve().parent.parent,
+        check=True,
+    )
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
+
+
+# What a pod mounts: a disk that is attached to its node, and what lies on the node itself.
+_SOURCES: tuple[tuple[str, Manifest], ...] = (
+    ("disk", {}),
+    ("scratch", {"emptyDir": {}}),
+    ("cache", {"emptyDir": {"medium": "Memory"}}),
+    ("settings", {"configMap": {"name": "settings"}}),
+    ("token", {"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}),
+)
+
+
+def _pod_with_volumes(name: str, node_name: str) -> Manifest:
+    disk = {"persistentVolumeClaim": {"claimName": name}}
+    volumes = [{"name": each, **(source or disk)} for each, source in _SOURCES]
+    made = pod(name, node=node_name, volumes=volumes)
+    mounts = [{"name": each, "mountPath": f"/{each}"} for each, _ in _SOURCES]
+    made["spec"]["containers"][0]["volumeMounts"] = mounts
+    return made
+
+
+def _bound_disk(name: str) -> Iterator[Manifest]:
+    """A volume and the claim of that name, bound to each other."""
+    disk = volume(f"pv-{name}", csi={"driver": "csi.example.com", "volumeHandle": name})
+    ref = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name}
+    disk["spec"]["claimRef"] = {**ref, "uid": f"uid-{name}"}
+    yield {**disk, "status": {"phase": "Bound"}}
+    asking = claim(name, storage_class="")
+    asking["metadata"]["uid"] = f"uid-{name}"
+    asking["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    asking["spec"]["volumeName"] = f"pv-{name}"
+    status = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "10Gi"}}
+    yield {**asking, "status": {"phase": "Bound", **status}}
+
+
+class _Machines:
+    """A cluster whose pods are put on their nodes by hand, every latency at zero."""
+
+    def __init__(self, nodes: int) -> None:
+        self.nodes = nodes
+        self.pods = [f"pod-{index}" for index in range(nodes * PODS_ON_NODE)]
+        self.more = [f"more-{index}" for index in range(CHANGED)]
+        objects: list[Manifest] = [node(index) for index in range(nodes)]
+        for name in (*self.pods, *self.more):
+            objects.extend(_bound_disk(name))
+        self.cluster = Cluster.create(
+            scenario("kubelets", objects, latencies=NO_LATENCY), tie_break="name"
+        )
+        self.rest(MINUTE)
+
+    def rest(self, duration: int) -> None:
+        """Let *duration* pass."""
+        self.cluster.advance(self.cluster.now + duration)
+
+    def take(self) -> None:
+        """Let go of the events."""
+        self.cluster.take()
+        gc.collect()
+
+    def add(self, names: Sequence[str]) -> float:
+        """Create pods, spread over the nodes; the seconds until all of them run."""
+        for place, name in enumerate(names):
+            self._do(verb="create", manifest=_pod_with_volumes(name, f"node-{place % self.nodes}"))
+        took = cpu_seconds(lambda: self.rest(10 * SECOND))
+        for name in names:
+            found = self.cluster.store.get("Pod", f"default/{name}")
+            assert isinstance(found, Pod)
+            assert found.phase == "Running", found.raw.get("status")
+        return took
+
+    def remove(self, names: Sequence[str]) -> float:
+        """Delete pods; the seconds until they are gone and nothing of theirs is mounted."""
+        for name in names:
+            self._do(verb="delete", object=f"pod/default/{name}", grace_seconds=1)
+        took = cpu_seconds(lambda: self.rest(10 * SECOND))
+        for name in names:
+            assert self.cluster.store.find("Pod", f"default/{name}") is None, name
+        return took
+
+    @property
+    def mounted(self) -> int:
+        """How many mounts there are."""
+        managers = self.cluster.volumes.kubelets.volumes.nodes.values()
+        return sum(len(manager.actual.get_mounted_volumes()) for manager in managers)
+
+    def _do(self, **command: Any) -> None:
+        outcome = self.cluster.apply(Command(**command))
+        assert outcome.applied, outcome.reason
+
+
+def _most_mib() -> float:
+    """The most memory that this process has had since it began; its parent's does not count."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    raise AssertionError("the kernel does not tell VmHWM")
+
+
+def _measure(nodes: int) -> dict[str, float]:
+    empty_mib = _most_mib()
+    machines = _Machines(nodes)
+    cluster = machines.cluster
+    with seldom_collected():
+        machines.take()
+        mount_s = machines.add(machines.pods)
+        mounts = machines.mounted
+        assert mounts == len(machines.pods) * len(_SOURCES), mounts
+        mib = _most_mib()
+        machines.take()
+        steps = cluster.steps
+        machines.rest(HOUR)
+        quiet = cluster.steps - steps
+        add_s = machines.add(machines.more)
+        remove_s = machines.remove(machines.more)
+    assert machines.mounted == mounts
+    return {
+        "mounts": mounts,
+        "mount_s": mount_s,
+        "mount_us": mount_s / mounts * 1e6,
+        "quiet": quiet,
+        "add_us": add_s / CHANGED * 1e6,
+        "remove_us": remove_s / CHANGED * 1e6,
+        "mib": mib,
+        "empty_mib": empty_mib,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(int(sys.argv[1]))))

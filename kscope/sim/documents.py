@@ -121,6 +121,14 @@ def show_path(path: Path) -> str:
     return text
 
 
+def read_path(text: str) -> Path:
+    """What show_path wrote, as a path; the parts of an unusual name are not told apart."""
+    return tuple(
+        int(part[1:-1]) if part.startswith("[") else part
+        for part in re.findall(r"\[[0-9]+\]|[^.\[\]]+", text)
+    )
+
+
 # --- YAML
 
 

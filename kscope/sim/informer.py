@@ -1,8 +1,9 @@
 """An informer: one component's own, possibly stale, copy of the objects of a kind."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar, cast
 
+from kscope.sim.loop import is_method_of
 from kscope.sim.objects import ApiObject
 from kscope.sim.store import ObjectStore, Watcher, WatchEvent
 
@@ -12,11 +13,13 @@ Obj = TypeVar("Obj", bound=ApiObject)
 class Informer(Generic[Obj]):
     """A cache fed by a watch. Handlers run after the cache has taken the event."""
 
-    __slots__ = ("_handlers", "_objects")
+    __slots__ = ("_handlers", "_objects", "_thorough")
 
     def __init__(self, store: ObjectStore, kind: str, latency: int = 0) -> None:
         self._objects: dict[str, Obj] = {}
         self._handlers: list[Watcher] = []
+        # Those that hear of plain changes, too.
+        self._thorough: list[Watcher] = []
         store.watch(kind, self.observe, latency)
 
     def observe(self, event: WatchEvent) -> None:
@@ -25,12 +28,23 @@ class Informer(Generic[Obj]):
             self._objects.pop(event.new.key, None)
         else:
             self._objects[event.new.key] = cast("Obj", event.new)
-        for handler in self._handlers:
+        for handler in self._thorough if event.plain else self._handlers:
             handler(event)
 
-    def on_event(self, handler: Watcher) -> None:
-        """Call *handler*, a bound method, with every event from now on."""
+    def on_event(self, handler: Watcher, *, plain: bool = True) -> None:
+        """Call *handler*, a bound method, with every event from now on.
+
+        Without *plain* it is spared what concerns neither owners nor storage: that a lone pod
+        without volumes got its node, or runs. That is most of what happens in a large cluster.
+        """
         self._handlers.append(handler)
+        if plain:
+            self._thorough.append(handler)
+
+    def forget(self, owners: Sequence[object]) -> None:
+        """Call no handler any more that is a method of one of *owners*."""
+        for handlers in (self._handlers, self._thorough):
+            handlers[:] = [one for one in handlers if not is_method_of(one, owners)]
 
     def get(self, key: str) -> Obj | None:
         """The cached object, or None."""

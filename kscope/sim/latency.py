@@ -11,8 +11,17 @@ from kscope.sim.units import MILLISECOND, SECOND
 DEFAULT_LATENCIES: Mapping[str, int] = {
     # The control plane.
     "watch": 1 * MILLISECOND,
+    # How much later the scheduler's caches of claims and volumes hear of a change than its queue.
+    "assume_cache": 0,
+    # How long after hearing of a claim the PV controller gets round to it.
+    "claim_sync": 0,
+    # By how much the PV controller's volume worker is ahead of its claim worker where both write a
+    # volume's phase; above 0 it wins, and the claim waits for the next resync.
+    "bind_race": 0,
     "schedule": 2 * MILLISECOND,
     "bind": 5 * MILLISECOND,
+    # From hearing of a node until the node controller has written its taints and labels.
+    "node_taint": 8 * MILLISECOND,
     "api_write": 2 * MILLISECOND,
     # Storage.
     "provision": 1 * SECOND,
@@ -29,6 +38,8 @@ DEFAULT_LATENCIES: Mapping[str, int] = {
     "image_pull": 500 * MILLISECOND,
     "container_start": 300 * MILLISECOND,
     "stop": 1 * SECOND,
+    # How long a pod with restartPolicy Never runs that does not say so itself; 0 is for ever.
+    "run": 0,
     "node_status": 200 * MILLISECOND,
 }
 

@@ -6,10 +6,10 @@ file, document, line and field, and nothing comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import Any, cast
+from typing import Any, Literal, Protocol, cast
 
 from kscope.sim.documents import (
     Document,
@@ -18,6 +18,7 @@ from kscope.sim.documents import (
     Path,
     find_lines,
     read_documents,
+    read_path,
     show_path,
     too_large,
 )
@@ -86,6 +87,54 @@ class LoadedObject:
     origin: Origin
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupFault:
+    """What would keep a run from being set up, at a path like profiles[0].plugins.
+
+    The path begins in the scheduler's configuration, in the `spec` of the scenario, or in the
+    object at *place*.
+    """
+
+    part: Literal["configuration", "spec", "object"]
+    path: str
+    value: Any
+    message: str
+    place: int = 0
+
+
+@dataclass(slots=True)
+class SetupReport:
+    """What a SetupCheck found; `profile` is the one that the configuration needs, if any."""
+
+    faults: list[SetupFault] = field(default_factory=list[SetupFault])
+    warnings: list[str] = field(default_factory=list[str])
+    profile: str = ""
+
+
+class SetupCheck(Protocol):
+    """Whoever knows what a scheduler can be told: the engine, which this room does not import."""
+
+    def __call__(
+        self,
+        scenario: Mapping[str, Any],
+        configuration: Manifest | None,
+        objects: Sequence[Manifest] = (),
+        /,
+    ) -> SetupReport:
+        """Look at a scenario's header, its scheduler's configuration, and what it begins with."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A document whose lines may be asked for once everything is read."""
+
+    file: str
+    document: int
+    data: bytes
+    path: Path
+
+
 @dataclass(slots=True)
 class LoadResult:
     """What the files hold. With problems, everything else is empty."""
@@ -119,12 +168,14 @@ class LoadResult:
         return dict(sorted(counts.items()))
 
 
-def load_paths(paths: Iterable[FilePath], limits: Limits | None = None) -> LoadResult:
+def load_paths(
+    paths: Iterable[FilePath], limits: Limits | None = None, *, check: SetupCheck | None = None
+) -> LoadResult:
     """Read and check files on disk; one over the limit is refused by its size, unread.
 
     Raises OSError for a file that cannot be read.
     """
-    loader, limits = _Loader(), limits or Limits()
+    loader, limits = _Loader(check), limits or Limits()
     for path in paths:
         with path.open("rb") as file:
             # One byte over the limit tells enough, also of what has no size (a pipe).
@@ -136,18 +187,26 @@ def load_paths(paths: Iterable[FilePath], limits: Limits | None = None) -> LoadR
     return loader.finish()
 
 
-def load_files(files: Iterable[tuple[str, bytes]], limits: Limits | None = None) -> LoadResult:
+def load_files(
+    files: Iterable[tuple[str, bytes]],
+    limits: Limits | None = None,
+    *,
+    check: SetupCheck | None = None,
+) -> LoadResult:
     """Read and check files of (name, content)."""
-    loader = _Loader()
+    loader = _Loader(check)
     for name, data in files:
         loader.read(name, data, limits or Limits())
     return loader.finish()
 
 
 class _Loader:
-    def __init__(self) -> None:
+    def __init__(self, check: SetupCheck | None = None) -> None:
         self._result = LoadResult()
         self._seen: dict[tuple[str, str, str], Origin] = {}
+        self._check_setup = check
+        # Where the scheduler's configuration and the scenario's spec stand.
+        self._places: dict[str, _Place] = {}
 
     def read(self, name: str, data: bytes, limits: Limits) -> None:
         try:
@@ -161,14 +220,29 @@ class _Loader:
             self.refuse(name, "the file is empty")
         for document in documents:
             report = Report()
+            before = self._result.scenario, self._result.configuration
             self._document(name, document, report)
             self._note(name, data, document, report)
+            if self._result.configuration is not before[1]:
+                self._places["configuration"] = _Place(name, document.index, data, ())
+            if self._result.scenario is not before[0]:
+                self._places["spec"] = _Place(name, document.index, data, ("spec",))
 
     def refuse(self, name: str, message: str) -> None:
         self._result.problems.append(Problem(file=name, message=message))
 
     def finish(self) -> LoadResult:
         result = self._result
+        if not result.problems and self._check_setup is not None:
+            report = self._check_setup(
+                result.scenario or {}, result.configuration, result.manifests
+            )
+            found = report.faults[:_MAX_PROBLEMS]
+            result.problems += [self._setup_problem(fault) for fault in found]
+            result.warnings += report.warnings
+            profile = report.profile
+        else:
+            profile = ""
         if result.problems:
             return LoadResult(problems=result.problems)
         if not result.objects and result.scenario is None:
@@ -179,7 +253,31 @@ class _Loader:
             return LoadResult(problems=[Problem(file=files, message=message)])
         for kind, count in result.aside_counts.items():
             result.warnings.append(f"{count} {kind} kept aside: it takes no part in scheduling")
+        if profile:
+            result.scenario = {**(result.scenario or {}), "profile": profile}
         return result
+
+    def _setup_problem(self, fault: SetupFault) -> Problem:
+        if fault.part == "object":
+            origin = self._result.objects[fault.place].origin
+            return Problem(
+                file=origin.file,
+                document=origin.document,
+                line=origin.line,
+                field=fault.path,
+                value=shown(fault.value),
+                message=fault.message,
+            )
+        place = self._places[fault.part]
+        path = (*place.path, *read_path(fault.path))
+        return Problem(
+            file=place.file,
+            document=place.document,
+            line=find_lines(place.data, place.document, {path})[path],
+            field=show_path(path),
+            value="" if fault.value is None else shown(fault.value),
+            message=fault.message,
+        )
 
     def _note(self, name: str, data: bytes, document: Document, report: Report) -> None:
         found = report.problems[:_MAX_PROBLEMS]

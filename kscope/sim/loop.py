@@ -1,6 +1,6 @@
 """The event loop: callbacks in order of virtual time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -58,8 +58,26 @@ class EventLoop:
         return timer
 
     def call_after(self, delay: int, callback: Callback, *args: Any) -> Timer:
-        """Run *callback* once, *delay* nanoseconds from now."""
-        return self.call_at(self.now + delay, callback, *args)
+        """Run *callback* once, *delay* nanoseconds from now. Raises ValueError below zero."""
+        if delay < 0:
+            raise ValueError(f"delay is {delay}; time only moves forward")
+        at = self.now + delay
+        timer = Timer(at, callback, args, self.cause)
+        self._sequence += 1
+        heappush(self._pending, (at, self._sequence, timer))
+        return timer
+
+    def pending_arguments(self, callback: Callback) -> Iterator[tuple[Any, ...]]:
+        """With what *callback* is going to be called, in no order that may matter."""
+        for _, _, timer in self._pending:
+            if timer.callback == callback:
+                yield timer.args
+
+    def cancel_of(self, owners: Sequence[object]) -> None:
+        """Forget every callback that is a method of one of *owners*: their process has died."""
+        for _, _, timer in self._pending:
+            if is_method_of(timer.callback, owners):
+                timer.cancel()
 
     @property
     def next_at(self) -> int | None:
@@ -87,9 +105,30 @@ class EventLoop:
 
     def run(self, until: int) -> None:
         """Run everything due up to and including *until*, then rest at *until*."""
-        while (at := self.next_at) is not None and at <= until:
-            self.run_next()
+        self.run_due(until)
         self.rest_at(until)
+
+    def run_due(self, until: int, last_step: int | None = None) -> bool:
+        """Run what is due up to and including *until*; False when *last_step* was reached first."""
+        pending = self._pending
+        limit = _NEVER if last_step is None else last_step
+        while pending:
+            at, _, timer = pending[0]
+            callback = timer.callback
+            if callback is None:
+                heappop(pending)
+                continue
+            if at > until:
+                break
+            if self.steps >= limit:
+                return False
+            heappop(pending)
+            self.now = at
+            self.cause = timer.cause
+            self.steps += 1
+            timer.callback = None
+            callback(*timer.args)
+        return True
 
     def rest_at(self, at: int) -> None:
         """Move time to *at* without running anything.
@@ -101,3 +140,12 @@ class EventLoop:
             raise ValueError(f"cannot rest at {at}: a callback is due at {due}")
         self.now = max(self.now, at)
         self.cause = 0
+
+
+_NEVER = 1 << 62
+
+
+def is_method_of(callback: object, owners: Sequence[object]) -> bool:
+    """Whether *callback* is a bound method of one of *owners*."""
+    bound_to = getattr(callback, "__self__", None)
+    return bound_to is not None and any(bound_to is owner for owner in owners)

@@ -5,14 +5,14 @@ made by `patched`; subtrees that the patch does not touch are shared. What is re
 once and kept on the object.
 """
 
-from collections.abc import Mapping
-from functools import cached_property
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from kscope.sim import quantity
 from kscope.sim.view import merge
 
 Manifest = dict[str, Any]
+T = TypeVar("T")
 
 EMPTY: Mapping[str, Any] = {}
 
@@ -50,6 +50,28 @@ def entity_id(kind: str, key: str) -> str:
     return f"{_ID_PREFIX.get(kind) or kind.lower()}/{key}"
 
 
+class derived(Generic[T]):
+    """A property that is worked out when first read and kept: a manifest never changes.
+
+    As functools.cached_property, without its lock, which costs more than most of these properties.
+    """
+
+    def __init__(self, read: Callable[[Any], T]) -> None:
+        self._read = read
+        self._name = read.__name__
+        self.__doc__ = read.__doc__
+
+    @overload
+    def __get__(self, obj: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, obj: object, owner: type) -> T: ...
+    def __get__(self, obj: object | None, owner: type) -> Self | T:
+        if obj is None:
+            return self
+        value = obj.__dict__[self._name] = self._read(obj)
+        return value
+
+
 class ApiObject:
     """One object of the API, of whatever kind. Immutable by convention.
 
@@ -79,42 +101,42 @@ class ApiObject:
         """The manifest's metadata."""
         return self.raw["metadata"]
 
-    @property
+    @derived
     def spec(self) -> Mapping[str, Any]:
         """The manifest's spec; empty when absent."""
         return self.raw.get("spec") or EMPTY
 
-    @property
+    @derived
     def status(self) -> Mapping[str, Any]:
         """The manifest's status; empty when absent."""
         return self.raw.get("status") or EMPTY
 
-    @property
+    @derived
     def uid(self) -> str:
         """metadata.uid, or "" before the store has given one."""
         return self.raw["metadata"].get("uid") or ""
 
-    @property
+    @derived
     def resource_version(self) -> str:
         """metadata.resourceVersion, or "" before the first write."""
         return self.raw["metadata"].get("resourceVersion") or ""
 
-    @property
+    @derived
     def labels(self) -> Mapping[str, str]:
         """metadata.labels."""
         return self.raw["metadata"].get("labels") or EMPTY
 
-    @property
+    @derived
     def annotations(self) -> Mapping[str, str]:
         """metadata.annotations."""
         return self.raw["metadata"].get("annotations") or EMPTY
 
-    @property
+    @derived
     def finalizers(self) -> tuple[str, ...]:
         """metadata.finalizers."""
         return tuple(self.raw["metadata"].get("finalizers") or ())
 
-    @property
+    @derived
     def deletion_timestamp(self) -> str:
         """metadata.deletionTimestamp, or ""."""
         return self.raw["metadata"].get("deletionTimestamp") or ""
@@ -124,18 +146,41 @@ class ApiObject:
         """metadata.creationTimestamp, or ""."""
         return self.raw["metadata"].get("creationTimestamp") or ""
 
-    @property
+    @derived
     def owner_references(self) -> list[Manifest]:
         """metadata.ownerReferences."""
         return self.raw["metadata"].get("ownerReferences") or []
+
+    @derived
+    def controller(self) -> Manifest | None:
+        """The reference to the one owner that controls it, or None."""
+        for ref in self.owner_references:
+            if ref.get("controller"):
+                return ref
+        return None
 
     def patched(self, patch: Manifest) -> Self:
         """A new object: this one with an RFC 7386 merge patch applied."""
         return self._successor(merge(self.raw, patch))
 
+    def revised(self, patch: Manifest, revision: str) -> Self:
+        """As `patched`, with a new resourceVersion and the uid that it has."""
+        new = self.patched(patch)
+        # The merge has made a new top level, which nobody else has seen yet.
+        new.raw["metadata"] = {
+            **new.raw["metadata"],
+            "uid": self.uid,
+            "resourceVersion": revision,
+        }
+        return new
+
     def with_metadata(self, **fields: Any) -> Self:
         """A new object: this one with some fields of its metadata replaced."""
         return self._successor({**self.raw, "metadata": {**self.raw["metadata"], **fields}})
+
+    def replaced(self, **parts: Any) -> Self:
+        """A new object: this one with some of its top-level parts replaced, but no pod's spec."""
+        return self._successor({**self.raw, **parts})
 
     def _successor(self, raw: Manifest) -> Self:
         """The next version of this object: what names it is taken over, not parsed again."""
@@ -146,14 +191,27 @@ class ApiObject:
         return new
 
 
+class Template(dict[str, Any]):
+    """What was derived from a pod's spec: the same object for all versions with that spec.
+
+    Pickled it is still the same one, but empty: what it held is worked out again when asked for.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Template, ())
+
+
 class Pod(ApiObject):
     """A pod. `template` carries what is derived from its spec from version to version."""
 
     KIND = "Pod"
 
-    def __init__(self, raw: Manifest, template: dict[str, Any] | None = None) -> None:
+    def __init__(self, raw: Manifest, template: Template | None = None) -> None:
         super().__init__(raw)
-        self.template: dict[str, Any] = {} if template is None else template
+        self.template = Template() if template is None else template
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.raw, self.template))
 
     def patched(self, patch: Manifest) -> Self:
         """As ApiObject.patched; `template` survives when spec (but for the node) and labels do."""
@@ -163,7 +221,7 @@ class Pod(ApiObject):
         if (spec and not spec.keys() <= {"nodeName"}) or (
             metadata and metadata.keys() & {"labels", "annotations"}
         ):
-            new.template = {}
+            new.template = Template()
         return new
 
     def _successor(self, raw: Manifest) -> Self:
@@ -171,17 +229,17 @@ class Pod(ApiObject):
         new.template = self.template
         return new
 
-    @property
+    @derived
     def node_name(self) -> str:
         """spec.nodeName, or "" while the pod has no node."""
         return self.spec.get("nodeName") or ""
 
-    @property
+    @derived
     def phase(self) -> str:
         """status.phase; Pending when absent."""
         return self.status.get("phase") or "Pending"
 
-    @property
+    @derived
     def is_terminated(self) -> bool:
         """Whether all its containers have ended for good (Succeeded or Failed)."""
         return self.phase in ("Succeeded", "Failed")
@@ -191,12 +249,12 @@ class Pod(ApiObject):
         """status.nominatedNodeName, or ""."""
         return self.status.get("nominatedNodeName") or ""
 
-    @property
+    @derived
     def scheduler_name(self) -> str:
         """spec.schedulerName; default-scheduler when absent."""
         return self.spec.get("schedulerName") or "default-scheduler"
 
-    @property
+    @derived
     def priority(self) -> int:
         """spec.priority; 0 when admission has given none."""
         return self.spec.get("priority") or 0
@@ -206,12 +264,12 @@ class Pod(ApiObject):
         """spec.containers."""
         return self.spec.get("containers") or []
 
-    @property
+    @derived
     def volumes(self) -> list[Manifest]:
         """spec.volumes."""
         return self.spec.get("volumes") or []
 
-    @property
+    @derived
     def claim_names(self) -> tuple[str, ...]:
         """Names, in its own namespace, of the claims it uses, ephemeral ones included."""
         names = self.template.get("claim_names")
@@ -229,6 +287,19 @@ class Pod(ApiObject):
         """spec.terminationGracePeriodSeconds; 30 when absent."""
         grace = self.spec.get("terminationGracePeriodSeconds")
         return 30 if grace is None else grace
+
+
+def is_plain(old: ApiObject, pod: Pod) -> bool:
+    """Whether a pod that nobody owns, with the same labels and no volumes, went on with its life."""
+    return (
+        isinstance(old, Pod)
+        and pod.template is old.template
+        and not pod.volumes
+        and not pod.owner_references
+        and not old.owner_references
+        and not pod.deletion_timestamp
+        and not pod.is_terminated
+    )
 
 
 def _claim_names(pod: Pod) -> list[str]:
@@ -266,7 +337,7 @@ class Node(ApiObject):
         """status.allocatable, as written; the capacity where the kubelet gave none."""
         return self.status.get("allocatable") or self.capacity
 
-    @cached_property
+    @derived
     def allocatable_units(self) -> dict[str, int]:
         """Allocatable as integers: cpu in milli, everything else in base units."""
         return resource_units(self.allocatable)
@@ -303,34 +374,34 @@ class PersistentVolume(ApiObject):
 
     KIND = "PersistentVolume"
 
-    @cached_property
+    @derived
     def capacity_bytes(self) -> int:
         """spec.capacity.storage in bytes."""
         return quantity.value((self.spec.get("capacity") or EMPTY).get("storage", 0))
 
-    @property
+    @derived
     def access_modes(self) -> tuple[str, ...]:
         """spec.accessModes, in order."""
         return tuple(self.spec.get("accessModes") or ())
 
-    @property
+    @derived
     def storage_class_name(self) -> str:
         """The class: the old annotation wins over the field, as upstream; "" for none."""
         beta = self.annotations.get("volume.beta.kubernetes.io/storage-class")
         return beta if beta is not None else self.spec.get("storageClassName") or ""
 
-    @property
+    @derived
     def claim_ref(self) -> Manifest | None:
         """spec.claimRef."""
         return self.spec.get("claimRef")
 
-    @property
+    @derived
     def claim_key(self) -> str:
         """The "ns/name" of the claim that spec.claimRef names, or ""."""
         ref = self.claim_ref
         return f"{ref.get('namespace', '')}/{ref.get('name', '')}" if ref else ""
 
-    @property
+    @derived
     def phase(self) -> str:
         """status.phase; Pending when absent."""
         return self.status.get("phase") or "Pending"
@@ -346,34 +417,34 @@ class PersistentVolumeClaim(ApiObject):
 
     KIND = "PersistentVolumeClaim"
 
-    @cached_property
+    @derived
     def request_bytes(self) -> int:
         """spec.resources.requests.storage in bytes."""
         resources = self.spec.get("resources") or EMPTY
         return quantity.value((resources.get("requests") or EMPTY).get("storage", 0))
 
-    @property
+    @derived
     def access_modes(self) -> tuple[str, ...]:
         """spec.accessModes, in order."""
         return tuple(self.spec.get("accessModes") or ())
 
-    @property
+    @derived
     def storage_class_name(self) -> str | None:
         """The class: the old annotation wins; None when unset (which is not the same as "")."""
         beta = self.annotations.get("volume.beta.kubernetes.io/storage-class")
         return beta if beta is not None else self.spec.get("storageClassName")
 
-    @property
+    @derived
     def volume_name(self) -> str:
         """spec.volumeName, or ""."""
         return self.spec.get("volumeName") or ""
 
-    @property
+    @derived
     def phase(self) -> str:
         """status.phase; Pending when absent."""
         return self.status.get("phase") or "Pending"
 
-    @property
+    @derived
     def is_bind_completed(self) -> bool:
         """Whether the PV controller has finished the binding (the annotation's presence counts)."""
         return "pv.kubernetes.io/bind-completed" in self.annotations

@@ -14,7 +14,7 @@ from kscope.sim.objects import (
     resource_units,
 )
 from kscope.sim.units import nanoseconds_of
-from kscope.sim.view import Attributes
+from kscope.sim.view import Attributes, diff
 
 
 def attributes(obj: ApiObject) -> Attributes:
@@ -26,6 +26,45 @@ def attributes(obj: ApiObject) -> Attributes:
         shown["deleting"] = _time(obj.deletion_timestamp)
     # 0 is a fact (a priority, a time); "", [], {}, None and False say nothing.
     return {name: value for name, value in shown.items() if value or type(value) is int}
+
+
+def advanced(
+    shown: Attributes | None, old: ApiObject | None, new: ApiObject
+) -> tuple[Attributes, Attributes]:
+    """The attributes of *new*, and the patch that makes them of *shown*, those of *old*.
+
+    Most writes change a status and what binds the object; only these are looked at then.
+    """
+    changing = None if shown is None or old is None else _changes_of(old, new)
+    if shown is None or changing is None:
+        shows = attributes(new)
+        return shows, diff(shown or {}, shows)
+    patch: Attributes = {}
+    shows = shown
+    for name, value in changing.items():
+        before = shown.get(name)
+        if before == value or not (value or before):
+            continue
+        if not patch:
+            shows = dict(shown)
+        if value:
+            shows[name] = patch[name] = value
+        else:
+            patch[name] = None
+            del shows[name]
+    return shows, patch
+
+
+def _changes_of(old: ApiObject, new: ApiObject) -> Attributes | None:
+    """What may differ between two versions in a row; None when that is anything."""
+    changing = _CHANGING.get(new.kind)
+    if changing is None:
+        return None
+    before, after = old.metadata, new.metadata
+    for name in ("deletionTimestamp", "creationTimestamp"):
+        if before.get(name) != after.get(name):
+            return None
+    return changing(old, new)
 
 
 def _time(text: str) -> int | None:
@@ -47,12 +86,23 @@ def pod_attributes(pod: Pod) -> Attributes:
             "gates": list(pod.scheduling_gates),
             "owner": next((ref.get("name", "") for ref in pod.owner_references), ""),
         }
+    return {**fixed, **_pod_progress(pod)}
+
+
+def _pod_changes(old: Pod, new: Pod) -> Attributes | None:
+    if new.template is not old.template or "view" not in new.template:
+        return None
+    return _pod_progress(new)
+
+
+def _pod_progress(pod: Pod) -> Attributes:
+    """What of a pod may change while its template stays."""
+    status = pod.status
     return {
-        **fixed,
-        "phase": pod.phase,
+        "phase": status.get("phase") or "Pending",
         "node": pod.node_name,
-        "nominated": pod.nominated_node_name,
-        "reason": pod.status.get("reason"),
+        "nominated": status.get("nominatedNodeName") or "",
+        "reason": status.get("reason"),
     }
 
 
@@ -91,10 +141,28 @@ def _node_attributes(node: Node) -> Attributes:
 
 def _claim_attributes(claim: PersistentVolumeClaim) -> Attributes:
     return {
-        "phase": claim.phase,
         "class": claim.storage_class_name,
         "request": claim.request_bytes,
         "modes": list(claim.access_modes),
+        **_claim_progress(claim),
+    }
+
+
+def _claim_changes(old: PersistentVolumeClaim, new: PersistentVolumeClaim) -> Attributes | None:
+    if old.storage_class_name != new.storage_class_name:
+        return None
+    before, after = old.spec, new.spec
+    if before is not after and (
+        before.get("resources") != after.get("resources") or old.access_modes != new.access_modes
+    ):
+        return None
+    return _claim_progress(new)
+
+
+def _claim_progress(claim: PersistentVolumeClaim) -> Attributes:
+    """What of a claim may change while what it asks for stays."""
+    return {
+        "phase": claim.phase,
         "volume": claim.volume_name,
         "selected_node": claim.selected_node,
         "completed": claim.is_bind_completed,
@@ -103,14 +171,36 @@ def _claim_attributes(claim: PersistentVolumeClaim) -> Attributes:
 
 def _volume_attributes(volume: PersistentVolume) -> Attributes:
     return {
-        "phase": volume.phase,
         "class": volume.storage_class_name,
         "capacity": volume.capacity_bytes,
         "modes": list(volume.access_modes),
-        "claim": volume.claim_key,
-        "bound_by_controller": "pv.kubernetes.io/bound-by-controller" in volume.annotations,
         "affinity": _affinity_text(volume),
         "reclaim": volume.reclaim_policy,
+        **_volume_progress(volume),
+    }
+
+
+def _volume_changes(old: PersistentVolume, new: PersistentVolume) -> Attributes | None:
+    if old.storage_class_name != new.storage_class_name:
+        return None
+    before, after = old.spec, new.spec
+    if before is not after and any(
+        before.get(name) is not after.get(name) and before.get(name) != after.get(name)
+        for name in _VOLUME_OFFER
+    ):
+        return None
+    return _volume_progress(new)
+
+
+_VOLUME_OFFER = ("capacity", "accessModes", "nodeAffinity", "persistentVolumeReclaimPolicy")
+
+
+def _volume_progress(volume: PersistentVolume) -> Attributes:
+    """What of a volume may change while what it offers stays."""
+    return {
+        "phase": volume.phase,
+        "claim": volume.claim_key,
+        "bound_by_controller": "pv.kubernetes.io/bound-by-controller" in volume.annotations,
     }
 
 
@@ -150,4 +240,11 @@ _PROJECTIONS: dict[str, Callable[[Any], Attributes]] = {
     "PersistentVolume": _volume_attributes,
     "PersistentVolumeClaim": _claim_attributes,
     "StorageClass": _class_attributes,
+}
+
+# What may differ when no more than the progress of such an object is told; None for anything.
+_CHANGING: dict[str, Callable[[Any, Any], Attributes | None]] = {
+    "Pod": _pod_changes,
+    "PersistentVolume": _volume_changes,
+    "PersistentVolumeClaim": _claim_changes,
 }

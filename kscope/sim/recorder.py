@@ -1,7 +1,8 @@
 """The recorder: every step of a run as a numbered event, and the digest of them all."""
 
 import hashlib
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
 
 import orjson
 
@@ -45,6 +46,9 @@ class EventRow(NamedTuple):
     changes: str | None
 
 
+# As Event(…), without the detour that NamedTuple's own constructor takes.
+_new: Callable[..., Any] = cast("Any", tuple).__new__
+
 GENESIS = b"\0" * 32
 
 
@@ -60,7 +64,7 @@ def chain(digest: bytes, row: EventRow) -> bytes:
 
 def event_row(event: Event) -> EventRow:
     """*event* with its JSON columns encoded."""
-    return EventRow(*event[:7], encode(event.data), encode(event.changes))
+    return _new(EventRow, (*event[:7], encode(event.data), encode(event.changes)))
 
 
 class Recorder:
@@ -90,10 +94,9 @@ class Recorder:
         """
         loop = self._loop
         self.seq = seq = self.seq + 1
+        cause = loop.cause or None
         self._pending.append(
-            Event(
-                seq, loop.now, kind, object, component, loop.cause or None, message, data, changes
-            )
+            _new(Event, (seq, loop.now, kind, object, component, cause, message, data, changes))
         )
         loop.cause = seq
         return seq

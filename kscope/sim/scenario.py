@@ -5,16 +5,16 @@ The file format is described in docs/scenario-format.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, cast
 
 from kscope.sim.documents import Path
+from kscope.sim.durations import parse_duration
 from kscope.sim.faults import check as check_fault
 from kscope.sim.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.objects import NAMESPACED, entity_id
-from kscope.sim.units import SECOND
+from kscope.sim.units import MILLISECOND, SECOND
 from kscope.sim.validation import Report, shown
 
 Manifest = dict[str, Any]
@@ -35,6 +35,7 @@ STEP_VERBS = (
     "fault",
     "stop_scheduler",
     "start_scheduler",
+    "replace",
 )
 # Those that speak of a node, which may then be named without "node/".
 _NODE_VERBS = STEP_VERBS[5:11]
@@ -54,17 +55,6 @@ _SPEC_FIELDS = (
     "schedulers",
 )
 DEFAULT_UNTIL = 600 * SECOND
-
-_UNITS = {
-    "h": 3600 * SECOND,
-    "m": 60 * SECOND,
-    "s": SECOND,
-    "ms": SECOND // 1000,
-    "us": 1000,
-    "ns": 1,
-}
-_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:h|ms|m|s|us|ns))+", re.ASCII)
-_DURATION_PART = re.compile(r"([0-9]+)(?:\.([0-9]+))?(h|ms|m|s|us|ns)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,19 +148,6 @@ class Scenario:
         return cls(**parts)
 
 
-def parse_duration(value: Any) -> int:
-    """ "1m30s", "500ms" or a number of seconds, as ns. Raises ValueError."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 10**9:
-        return round(value * SECOND)
-    if not isinstance(value, str) or not _DURATION.fullmatch(value):
-        raise ValueError(f"{shown(value)} is not a duration like 500ms, 5s or 1m30s")
-    total = 0
-    for whole, part, unit in _DURATION_PART.findall(value):
-        total += int(whole) * _UNITS[unit]
-        total += int(part or 0) * _UNITS[unit] // 10 ** len(part)
-    return total
-
-
 def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     """The JSON form (objects left out) of a `kind: Scenario` document."""
     metadata = _mapping(raw.get("metadata"), (*path, "metadata"), report)
@@ -247,6 +224,15 @@ def _fakes(raw: Any, report: Report) -> dict[str, Any]:
         delay = _mapping(fakes.get(fake), path, report).get(field_name)
         if delay is not None:
             delays[latency] = _read_latency(delay, (*path, field_name), report)
+    at_once = Latency("fixed", 0).to_dict()
+    if "provisioner" not in fakes:
+        # Then only plugins of the controller's own make and delete volumes: directories, at once.
+        delays |= {"provision": at_once, "delete_volume": at_once}
+    # The stand-in kubelet mounts nothing. It lets a pod run after one second, and succeed, if it is
+    # not restarted, after two more; so does the pod of a recycler.
+    delays |= dict.fromkeys(("mount_device", "mount", "unmount", "unmount_device"), at_once)
+    delays["image_pull"] = Latency("fixed", 700 * MILLISECOND).to_dict()
+    delays["run"] = delays["recycle"] = Latency("fixed", 2 * SECOND).to_dict()
     return {name: delay for name, delay in delays.items() if delay}
 
 
@@ -254,21 +240,33 @@ def _recorded_faults(raw: Manifest) -> list[dict[str, str]]:
     """What a recording's stand-ins got wrong, and the sidecars that it did not have."""
     fakes: Any = raw.get("fakes")
     provisioner: Any = cast("Manifest", fakes).get("provisioner") if fakes else None
-    if not isinstance(provisioner, dict):
-        initial: Any = raw.get("initial")
-        classes = [
-            cast("Manifest", each)
-            for each in cast("list[Any]", initial if isinstance(initial, list) else [])
-            if isinstance(each, dict) and cast("Manifest", each).get("kind") == "StorageClass"
-        ]
-        drivers = dict.fromkeys(str(each.get("provisioner")) for each in classes)
-        return [{"absent": driver} for driver in drivers]
-    known = cast("Manifest", provisioner)
-    faults = [{"no_resizer": str(known.get("driver"))}]
+    known = cast("Manifest", provisioner) if isinstance(provisioner, dict) else {}
+    served = known.get("driver")
+    classes = [each for each in _recorded_objects(raw) if each.get("kind") == "StorageClass"]
+    drivers = dict.fromkeys(str(each.get("provisioner")) for each in classes)
+    faults = [{"absent": driver} for driver in drivers if driver != served]
+    if served is None:
+        return faults
+    faults += [{"no_resizer": str(served)}, {"anywhere": str(served)}]
     faults += [{"full": str(node)} for node in known.get("fail_nodes") or ()]
     zones = cast("dict[str, str]", known.get("immediate_zone") or {})
     faults += [{"place": f"default/{claim}", "zone": zone} for claim, zone in zones.items()]
     return faults
+
+
+def _recorded_objects(raw: Manifest) -> list[Manifest]:
+    """What is created at first and by the steps."""
+    lists: list[Any] = [raw.get("initial")]
+    steps: Any = raw.get("steps")
+    for step in cast("list[Any]", steps if isinstance(steps, list) else []):
+        if isinstance(step, dict):
+            lists.append(cast("Manifest", step).get("objects"))
+    return [
+        cast("Manifest", each)
+        for found in lists
+        for each in cast("list[Any]", found if isinstance(found, list) else [])
+        if isinstance(each, dict)
+    ]
 
 
 def _faults(raw: Any, path: Path, report: Report) -> list[dict[str, Any]]:
@@ -277,9 +275,28 @@ def _faults(raw: Any, path: Path, report: Report) -> list[dict[str, Any]]:
     for index, item in enumerate(_list(raw, path, report)):
         where = (*path, index)
         fault = _mapping(item, where, report)
-        rest = {name: value for name, value in fault.items() if name != "at"}
-        steps.extend(_step({"at": fault.get("at", 0), "fault": rest}, where, report))
+        if fault or isinstance(item, dict):
+            rest = {name: value for name, value in fault.items() if name != "at"}
+            at = _time(fault.get("at", 0), where, report)
+            steps.append({"at": at, "verb": "fault", "patch": _fault(rest, where, report)})
     return steps
+
+
+def _fault(body: Any, path: Path, report: Report) -> Any:
+    """*body*, after what is wrong with it has been reported at the field in question."""
+    wrong = check_fault(body)
+    if wrong is not None:
+        report.add((*path, wrong.field) if wrong.field else path, wrong.value, wrong.why)
+    return body
+
+
+def _time(value: Any, path: Path, report: Report) -> int:
+    """When a step or a fault comes, ns; reported, and 0, when that cannot be read."""
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        report.add((*path, "at"), value, str(error))
+        return 0
 
 
 def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
@@ -312,25 +329,18 @@ def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]
 
 def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
     step = _mapping(item, path, report)
-    at = 0
-    try:
-        at = parse_duration(step.get("at"))
-    except ValueError as error:
-        report.add((*path, "at"), step.get("at"), str(error))
+    at = _time(step.get("at"), path, report)
     verbs = [verb for verb in STEP_VERBS if verb in step]
     if len(verbs) != 1:
         report.add(path, item, f"a step needs exactly one of {', '.join(STEP_VERBS)}")
         return []
     verb = verbs[0]
     body, where = step[verb], (*path, verb)
-    if verb in ("create", "apply"):
+    if verb in ("create", "apply", "replace"):
         manifests = cast("list[Any]", body) if isinstance(body, list) else [body]
         return [{"at": at, "verb": verb, "manifest": manifest} for manifest in manifests]
     if verb == "fault":
-        wrong = check_fault(body)
-        if wrong:
-            report.add(where, body, wrong)
-        return [{"at": at, "verb": verb, "patch": body}]
+        return [{"at": at, "verb": verb, "patch": _fault(body, where, report)}]
     found: dict[str, Any] = {"at": at, "verb": verb, "object": _object(verb, body, where, report)}
     parts = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
     if verb == "patch":

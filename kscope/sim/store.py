@@ -5,17 +5,18 @@ and delivered to the watches, each after its own latency. Components meet only h
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+from kscope.sim.answers import Answers
 from kscope.sim.errors import AlreadyExists, Conflict, NotFound
-from kscope.sim.faults import ApiFaults
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, Manifest
-from kscope.sim.projection import attributes
+from kscope.sim.faults import ApiFaults, Cut
+from kscope.sim.loop import EventLoop, is_method_of
+from kscope.sim.objects import ApiObject, Manifest, Pod, is_plain
+from kscope.sim.projection import advanced
 from kscope.sim.recorder import Recorder
 from kscope.sim.units import SECOND, timestamp
-from kscope.sim.view import Attributes, Changes, diff, merge
+from kscope.sim.view import Attributes, Changes, merge
 
 WatchType = Literal["ADDED", "MODIFIED", "DELETED"]
 
@@ -38,6 +39,13 @@ class WatchEvent(NamedTuple):
     type: WatchType
     old: ApiObject | None
     new: ApiObject
+    # A pod that nobody owns, with the same labels and no volumes, went on with its life.
+    plain: bool = False
+
+    @property
+    def final_state_unknown(self) -> bool:
+        """A deletion that no watch saw: `new` is what was known last, and may be out of date."""
+        return self.type == "DELETED" and self.old is self.new
 
 
 Watcher = Callable[[WatchEvent], None]
@@ -62,6 +70,12 @@ class ObjectStore:
         self.touched: dict[str, Manifest | None] = {}
         self.faults: ApiFaults | None = None
         self._latest: dict[tuple[str, int], int] = {}
+        # Slow writes: who waits for answers, which callback's writes take until when, and when
+        # what was written of an object is there for all to see.
+        self._answers: dict[str, Answers] = {}
+        self._callback = (-1, "")
+        self._answered = 0
+        self._seen_at: dict[str, int] = {}
 
     # Reading
 
@@ -74,7 +88,8 @@ class ObjectStore:
 
     def find(self, kind: str, key: str) -> ApiObject | None:
         """The object, or None."""
-        return self._objects.get(kind, {}).get(key)
+        of_kind = self._objects.get(kind)
+        return None if of_kind is None else of_kind.get(key)
 
     def objects(self, kind: str) -> list[ApiObject]:
         """Every object of *kind*, in the order of their creation."""
@@ -152,18 +167,26 @@ class ObjectStore:
                 "modified; please apply your changes to the latest version and try again"
             )
         stored = obj.with_metadata(uid=old.uid, resourceVersion=self._next_revision())
-        if stored.deletion_timestamp and not _is_held(stored) and not _has_grace(stored):
-            return self._remove(stored, by, event, message, data, changes)
-        if obj.kind in _GENERATED and _is_new_generation(old, stored):
-            stored = stored.with_metadata(generation=1 + (old.metadata.get("generation") or 0))
-        self._objects[obj.kind][obj.key] = stored
-        fact = event or _fact(obj, "Updated")
-        self._written(stored, old, "MODIFIED", by, fact, message, data, changes)
-        return stored
+        return self._replace(old, stored, by, event, message, data, changes)
 
-    def patch(self, kind: str, key: str, patch: Manifest, *, by: str, **told: Any) -> ApiObject:
+    def patch(
+        self,
+        kind: str,
+        key: str,
+        patch: Manifest,
+        *,
+        by: str,
+        event: str = "",
+        message: str = "",
+        data: dict[str, Any] | None = None,
+        changes: Changes | None = None,
+    ) -> ApiObject:
         """Apply a merge patch to the newest version: never a Conflict. Raises NotFound."""
-        return self.update(self.get(kind, key).patched(patch), by=by, **told)
+        old = self.get(kind, key)
+        if self.faults is not None:
+            self.faults.write(kind, old.id, by)
+        stored = old.revised(patch, self._next_revision())
+        return self._replace(old, stored, by, event, message, data, changes)
 
     def delete(
         self,
@@ -199,6 +222,45 @@ class ObjectStore:
         self._written(stored, old, "MODIFIED", by, fact, message, data, changes)
         return stored
 
+    # Slow writes
+
+    def answers(self, author: str) -> Answers:
+        """Until when *author* waits. Whoever asks makes its writes one after the other."""
+        return self._answers.setdefault(author, Answers())
+
+    def hang_up(self, author: str) -> None:
+        """*author* has died; whoever writes in its name from now on waits for nothing of before."""
+        self._answers.pop(author, None)
+
+    def answered_at(self, author: str) -> int:
+        """When what *author* has written in the current callback is answered; now if nothing."""
+        if self._callback == (self._loop.steps, author):
+            return max(self._answered, self._loop.now)
+        return self._loop.now
+
+    def _due(self, obj: ApiObject, by: str) -> int:
+        """When a write made now is answered, and there for all to see.
+
+        The order of writes is that in which they are made. A slow one takes its time to be told, to
+        the watches and on the record; later writes of the same object are not told before it, and
+        the author's own next write waits for its answer.
+        """
+        now = self._loop.now
+        if self.faults is None or not self.faults.slows:
+            return now
+        waits = self._answers.get(by)
+        start = max(self.answered_at(by), now if waits is None else waits.until)
+        at = start + self.faults.slowness(obj.kind, by)
+        at = max(at, self._seen_at.get(obj.id, 0))
+        self._callback, self._answered = (self._loop.steps, by), at
+        if waits is not None:
+            waits.until = at
+        if at > now:
+            self._seen_at[obj.id] = at
+        else:
+            self._seen_at.pop(obj.id, None)
+        return at
+
     # Watching
 
     def watch(self, kind: str, watcher: Watcher, latency: int = 0) -> None:
@@ -211,7 +273,72 @@ class ObjectStore:
             self._loop.cause = self._told.get(obj.id, 0)
             self._loop.call_after(latency, watcher, WatchEvent("ADDED", None, obj))
 
+    def unwatch(self, owners: Sequence[object]) -> None:
+        """End every watch whose watcher is a method of one of *owners*, deliveries under way too."""
+        lists = [each for of_kind in self._watchers.values() for each in of_kind.values()]
+        # What is under way when watches are cut has lists of its own.
+        lists += [arguments[0] for arguments in self._loop.pending_arguments(self._call)]
+        for watchers in lists:
+            watchers[:] = [one for one in watchers if not is_method_of(one, owners)]
+
+    def watchers_of(
+        self, kind: str, owners: Sequence[object] | None = None
+    ) -> dict[int, list[Watcher]]:
+        """Who watches *kind*, by latency; with *owners* only those that are methods of theirs."""
+        return {
+            latency: [one for one in watchers if owners is None or is_method_of(one, owners)]
+            for latency, watchers in self._watchers.get(kind, {}).items()
+        }
+
+    def relist(self, cut: Cut) -> None:
+        """Tell broken watches what a new list tells: no more than how things are now.
+
+        What was written several times is told once, what came and went not at all, and what has
+        gone with the last state that was known. Upstream: client-go, DeltaFIFO.Replace() and
+        DeletedFinalStateUnknown.
+        """
+        events = self._news(cut)
+        for latency, deaf in cut.watchers.items():
+            there = self._watchers.get(cut.kind, {}).get(latency, [])
+            watchers = [one for one in deaf if one in there]
+            for event in events:
+                self._loop.call_at(self._delivery(cut.kind, latency), self._call, watchers, event)
+
+    def _news(self, cut: Cut) -> list[WatchEvent]:
+        found: list[WatchEvent] = []
+        gone: list[WatchEvent] = []
+        for key, old in cut.known.items():
+            new = self.find(cut.kind, key)
+            if old is not None and (new is None or new.uid != old.uid):
+                # Another object of its name is first seen without it here; informers make one
+                # update of both, which their handlers then take apart.
+                (gone if new is None else found).append(WatchEvent("DELETED", old, old))
+                old = None
+            if new is not None:
+                found.append(WatchEvent("MODIFIED" if old else "ADDED", old, new))
+        return [*found, *gone]
+
     # Inside
+
+    def _replace(
+        self,
+        old: ApiObject,
+        stored: ApiObject,
+        by: str,
+        event: str,
+        message: str,
+        data: dict[str, Any] | None,
+        changes: Changes | None,
+    ) -> ApiObject:
+        if stored.deletion_timestamp and not _is_held(stored) and not _has_grace(stored):
+            return self._remove(stored, by, event, message, data, changes)
+        kind = stored.kind
+        if kind in _GENERATED and _is_new_generation(old, stored):
+            stored = stored.with_metadata(generation=1 + (old.metadata.get("generation") or 0))
+        self._objects[kind][stored.key] = stored
+        fact = event or _fact(stored, "Updated")
+        self._written(stored, old, "MODIFIED", by, fact, message, data, changes)
+        return stored
 
     def _remove(
         self,
@@ -223,11 +350,29 @@ class ObjectStore:
         changes: Changes | None,
     ) -> ApiObject:
         old = self._objects[gone.kind].pop(gone.key)
+        told = old, gone, by, event or _fact(gone, "Deleted"), message, data, changes
+        at = self._due(gone, by)
+        if at > self._loop.now:
+            self._loop.call_at(at, self._tell_removed, *told)
+        else:
+            self._tell_removed(*told)
+        return gone
+
+    def _tell_removed(
+        self,
+        old: ApiObject,
+        gone: ApiObject,
+        by: str,
+        fact: str,
+        message: str,
+        data: dict[str, Any] | None,
+        changes: Changes | None,
+    ) -> None:
         self._shown.pop(gone.id, None)
         self._told.pop(gone.id, None)
         self.touched[gone.id] = None
         self._recorder.record(
-            event or _fact(gone, "Deleted"),
+            fact,
             gone.id,
             by,
             message,
@@ -235,7 +380,6 @@ class ObjectStore:
             {**(changes or {}), gone.id: None},
         )
         self._deliver(gone.kind, WatchEvent("DELETED", old, gone))
-        return gone
 
     def _written(
         self,
@@ -248,34 +392,57 @@ class ObjectStore:
         data: dict[str, Any] | None,
         changes: Changes | None,
     ) -> None:
-        shows = attributes(new)
-        patch = diff(self._shown.get(new.id, {}), shows)
-        self._shown[new.id] = shows
-        self.touched[new.id] = new.raw
-        told: Changes = {new.id: patch} if patch or old is None else {}
-        for entity, change in (changes or {}).items():
-            told[entity] = merge(told.get(entity), change)
-        seq = self._recorder.record(fact, new.id, by, message, data, told or None)
-        self._told[new.id] = seq
-        self._deliver(new.kind, WatchEvent(watch_type, old, new))
+        at = self._loop.now if self.faults is None else self._due(new, by)
+        if at > self._loop.now:
+            told = new, old, watch_type, by, fact, message, data, changes
+            self._loop.call_at(at, self._tell_written, *told)
+        else:
+            self._tell_written(new, old, watch_type, by, fact, message, data, changes)
+
+    def _tell_written(
+        self,
+        new: ApiObject,
+        old: ApiObject | None,
+        watch_type: WatchType,
+        by: str,
+        fact: str,
+        message: str,
+        data: dict[str, Any] | None,
+        changes: Changes | None,
+    ) -> None:
+        entity = new.id
+        shown = self._shown.get(entity)
+        shows, patch = advanced(shown, old, new)
+        self._shown[entity] = shows
+        self.touched[entity] = new.raw
+        told: Changes = {entity: patch} if patch or old is None else {}
+        if changes:
+            for other, change in changes.items():
+                told[other] = merge(told.get(other), change)
+        self._told[entity] = self._recorder.record(fact, entity, by, message, data, told or None)
+        plain = isinstance(new, Pod) and old is not None and is_plain(old, new)
+        self._deliver(new.kind, WatchEvent(watch_type, old, new, plain))
 
     def _deliver(self, kind: str, event: WatchEvent) -> None:
+        loop, prompt = self._loop, self.faults is None
         for latency, watchers in self._watchers.get(kind, {}).items():
-            self._loop.call_at(self._delivery(kind, latency), self._call, watchers, event)
+            at = loop.now + latency if prompt else self._delivery(kind, latency)
+            if self.faults is not None and self.faults.cuts:
+                watchers = self.faults.hearing(latency, watchers, event.new, event.old)
+            loop.call_at(at, self._call, watchers, event)
 
     def _delivery(self, kind: str, latency: int) -> int:
         """When a watch hears of a write made now; a watch that lagged keeps its order."""
         at = self._loop.now + latency
-        if self.faults is None:
-            return at
-        at += self.faults.delay(kind)
+        if self.faults is not None:
+            at += self.faults.delay(kind)
         at = self._latest[kind, latency] = max(at, self._latest.get((kind, latency), 0))
         return at
 
     def _call(self, watchers: list[Watcher], event: WatchEvent) -> None:
-        cause = self._loop.cause
+        loop, cause = self._loop, self._loop.cause
         for watcher in watchers:
-            self._loop.cause = cause
+            loop.cause = cause
             watcher(event)
 
     def _next_revision(self) -> str:

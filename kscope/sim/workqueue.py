@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
+from kscope.sim.answers import Answers
 from kscope.sim.loop import EventLoop
 from kscope.sim.units import MILLISECOND, SECOND
 
@@ -12,16 +13,33 @@ class WorkQueue:
 
     Follows client-go's rate-limited queue (util/workqueue): `add_rate_limited` waits 5 ms doubling
     to 1000 s per key until `forget`. *sync* is a bound method that takes a key; *interval* is how
-    long one sync keeps the worker busy.
+    long one sync keeps the worker busy. With *answers* no key is worked off while the worker still
+    waits for the API server's answers to what it wrote before.
     """
 
-    __slots__ = ("_draining", "_failures", "_interval", "_keys", "_loop", "_queued", "_sync")
+    __slots__ = (
+        "_answers",
+        "_draining",
+        "_failures",
+        "_interval",
+        "_keys",
+        "_loop",
+        "_queued",
+        "_sync",
+    )
 
     BASE_DELAY = 5 * MILLISECOND
     MAX_DELAY = 1000 * SECOND
 
-    def __init__(self, loop: EventLoop, sync: Callable[[str], None], interval: int = 0) -> None:
+    def __init__(
+        self,
+        loop: EventLoop,
+        sync: Callable[[str], None],
+        interval: int = 0,
+        answers: Answers | None = None,
+    ) -> None:
         self._loop = loop
+        self._answers = answers
         self._sync = sync
         self._interval = interval
         self._keys: deque[tuple[str, int]] = deque()
@@ -57,6 +75,9 @@ class WorkQueue:
         self._failures.pop(key, None)
 
     def _work(self) -> None:
+        if self._answers is not None and self._answers.until > self._loop.now:
+            self._loop.call_at(self._answers.until, self._work)
+            return
         key, cause = self._keys.popleft()
         del self._queued[key]
         self._loop.cause = cause

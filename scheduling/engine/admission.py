@@ -28,6 +28,9 @@ SYSTEM_PRIORITIES = {
 }
 
 
+# Upstream: pkg/apis/apps/v1/conversion.go, apps.DeprecatedTemplateGeneration.
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
 # How long a pod puts up with a node that is not ready, unless it says otherwise.
 _TOLERATED_FOR = 300
 _EXECUTES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -41,10 +44,12 @@ class Admission:
     """Admits objects to a store, reading classes from that same store.
 
     With *default_tolerations* pods bear a node that is not ready for five minutes; while
-    `taints_new_nodes` is set, nodes arrive with the taint that they are not ready.
+    `taints_new_nodes` is set, nodes arrive with the taint that they are not ready. Until
+    `watches_namespaces` is set, objects may be in a namespace that is being deleted: what a cluster
+    holds at first came there before.
     """
 
-    __slots__ = ("_default_tolerations", "_store", "taints_new_nodes")
+    __slots__ = ("_default_tolerations", "_store", "taints_new_nodes", "watches_namespaces")
 
     def __init__(
         self,
@@ -56,6 +61,7 @@ class Admission:
         self._store = store
         self._default_tolerations = default_tolerations
         self.taints_new_nodes = taints_new_nodes
+        self.watches_namespaces = False
 
     def admit(self, obj: ApiObject) -> ApiObject:
         """*obj* as it would be stored.
@@ -63,18 +69,31 @@ class Admission:
         Raises Invalid when the API server would refuse it, NamespaceTerminating when its namespace
         is being deleted.
         """
-        self._refuse_in_terminating_namespace(obj)
+        if self.watches_namespaces:
+            self._refuse_in_terminating_namespace(obj)
         if isinstance(obj, Pod):
             return self._admit_pod(obj)
         if isinstance(obj, PersistentVolumeClaim):
             return protected(self._admit_claim(obj))
         if isinstance(obj, Node) and self.taints_new_nodes:
             return _not_ready(obj)
+        if obj.kind == "DaemonSet":
+            return _with_template_generation(obj, max(1, template_generation(obj)))
         if obj.kind == "Namespace" and not obj.spec.get("finalizers"):
             return obj.patched(
                 {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
             )
         return protected(obj)
+
+    def amend(self, old: ApiObject, new: ApiObject) -> ApiObject:
+        """*new* as it would be stored in place of *old*: what users may not set is as it was.
+
+        Upstream: pkg/registry/apps/daemonset/strategy.go, PrepareForUpdate().
+        """
+        if old.kind != "DaemonSet":
+            return new
+        changed = old.spec.get("template") != new.spec.get("template")
+        return _with_template_generation(new, template_generation(old) + changed)
 
     def _refuse_in_terminating_namespace(self, obj: ApiObject) -> None:
         """Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle."""
@@ -144,6 +163,16 @@ class Admission:
                 chosen = min(c.name for c in defaults if c.creation_timestamp == newest)
                 claim = claim.patched({"spec": {"storageClassName": chosen}})
         return claim if "phase" in claim.status else claim.patched({"status": {"phase": "Pending"}})
+
+
+def template_generation(daemon_set: ApiObject) -> int:
+    """How often the template was set; apps/v1 keeps it in an annotation. 0 when it is not said."""
+    text = daemon_set.annotations.get(TEMPLATE_GENERATION) or ""
+    return int(text) if text.isdecimal() else 0
+
+
+def _with_template_generation(daemon_set: ApiObject, number: int) -> ApiObject:
+    return daemon_set.patched({"metadata": {"annotations": {TEMPLATE_GENERATION: str(number)}}})
 
 
 def _priority_value(priority_class: ApiObject) -> int:

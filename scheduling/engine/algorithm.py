@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from scheduling.engine.framework import SUCCESS, Code, IntArray, Status
 from scheduling.engine.handle import Handle
 from scheduling.engine.messages import NO_NODES, aggregate, fit_error
 from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.post_filters import PostFilters
 from scheduling.engine.preemption import NOT_HELPFUL, Evaluator, Preemption
 from scheduling.engine.profiles import Profile
 from scheduling.engine.runtime import Nominated, Scores, Search, no_verdicts
@@ -85,6 +87,8 @@ class SchedulingAlgorithm:
         self.nominated = Nominated(handle.table) if nominated is None else nominated
         self.extenders = ExtenderRounds(extenders, self.framework, profile) if extenders else None
         self._ties = ties
+        plugins = self.framework.plugins.by_name.values()
+        self._may_fail = profile.is_classic or any(plugin.may_fail for plugin in plugins)
         self._fast = FastPath(self.framework, self.table)
         self._evaluator = Evaluator(self.framework, handle, profile.preemption, ties)
 
@@ -126,7 +130,7 @@ class SchedulingAlgorithm:
         if not search.status.is_success:
             return self._rejected(search)
         self._sample(search, len(rows))
-        if self.profile.is_classic:
+        if self._may_fail:
             error = self._error(search)
             if error is not None:
                 return error
@@ -157,6 +161,8 @@ class SchedulingAlgorithm:
         """The decision by what is kept per template, or None where the full path is needed."""
         if self.profile.is_classic and pod.pod.claim_names:
             return None  # A predicate's error fails the attempt, wherever it happens.
+        if self._may_fail and not self.profile.is_classic:
+            return None
         if len(self.nominated) and self.nominated.on_rows(pod, rows):
             return None
         state = self.framework.new_state(pod)
@@ -210,7 +216,10 @@ class SchedulingAlgorithm:
         status = search.status
         pod = search.state.pod
         if status.code is Code.ERROR:
-            return ScheduleResult(pod, ERROR, message=status.message, search=search)
+            where = (
+                "" if self.profile.is_classic else f'running PreFilter plugin "{status.plugin}": '
+            )
+            return ScheduleResult(pod, ERROR, message=where + status.message, search=search)
         if self.profile.refuses_per_node:
             count = len(self.table)
             message = fit_error(count, dict.fromkeys(status.reasons, count))
@@ -219,8 +228,14 @@ class SchedulingAlgorithm:
         return ScheduleResult(pod, UNSCHEDULABLE, message=message, search=search)
 
     def _error(self, search: Search) -> ScheduleResult | None:
-        """An attempt in which some plugin failed on some node fails as a whole (v1.16)."""
+        """An attempt in which some plugin failed on some node fails as a whole."""
         kinds = self._kinds(search)
+        if not self.profile.is_classic:
+            failed = next((one for one, _ in kinds if one.code is Code.ERROR), None)
+            if failed is None:
+                return None
+            message = f'running "{failed.plugin}" filter plugin: {failed.message}'
+            return ScheduleResult(search.state.pod, ERROR, message=message, search=search)
         errors = [
             status.message
             for status, count in kinds
@@ -269,6 +284,12 @@ class SchedulingAlgorithm:
             if plugin
         }
 
+    def _refused(self, search: Search) -> dict[str, Status]:
+        """The status of every node; a refusal at PreFilter is each one's."""
+        if search.status.is_success:
+            return self.status_by_node(search)
+        return dict.fromkeys(self.table.rows, search.status)
+
     def reasons(self, search: Search) -> dict[str, int]:
         """How many nodes gave each reason."""
         reasons: dict[str, int] = {}
@@ -291,7 +312,9 @@ class SchedulingAlgorithm:
             return None
         nominated_node = result.pod.pod.nominated_node_name
         if self.profile.refuses_per_node:
-            if search.status.is_success and self.profile.preempts:
+            if self.profile.custom_post_filters:
+                result.preemption, _ = self._post_filter(search, nominated_node)
+            elif search.status.is_success and self.profile.preempts:
                 result.preemption = self._evict(search, nominated_node)
             return result.preemption
         preemption, post_filter = self._post_filter(search, nominated_node)
@@ -314,6 +337,11 @@ class SchedulingAlgorithm:
     def _post_filter(self, search: Search, nominated_node: str) -> tuple[Preemption, str]:
         """What the profile's post-filters come to, and what they say for themselves."""
         asked = self.profile.post_filters
+        if self.profile.custom_post_filters:
+            evict = partial(self._evict, search, nominated_node)
+            return PostFilters(self.profile, self.framework).run(
+                search, self._refused(search), evict
+            )
         dynamic = names.DYNAMIC_RESOURCES in asked
         if not search.status.is_success and (dynamic or self.profile.is_classic):
             # DynamicResources' PostFilter finds no state of its PreFilter, and that ends it.

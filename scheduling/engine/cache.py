@@ -325,6 +325,11 @@ class SchedulerCache:
             self._tell(state.info, "expire", "")
         return [state.info for state in expired]
 
+    @property
+    def may_expire(self) -> bool:
+        """Whether any assumed pod has a deadline."""
+        return bool(self._deadlines)
+
     def next_expiry(self) -> int | None:
         """The tick at which cleanup_assumed_pods() next has something to do; None for never."""
         deadline = next(iter(self._deadlines.values()), None)
@@ -587,6 +592,12 @@ class SchedulerCache:
 
 def _alike(old: PodInfo, new: PodInfo) -> bool:
     """Does the newer version count and match exactly as the old one?"""
+    if old.pod.template is new.pod.template and old.resources is new.resources:
+        # The same spec but for the node, and the same labels.
+        return (
+            old.node_name == new.node_name
+            and old.pod.deletion_timestamp == new.pod.deletion_timestamp
+        )
     return (
         old.node_name == new.node_name
         and (old.resources is new.resources or old.resources == new.resources)

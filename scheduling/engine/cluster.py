@@ -6,7 +6,6 @@ pure function of (scenario, profile, seed, commands at their positions).
 
 import hashlib
 import pickle
-import zlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -43,7 +42,7 @@ TieBreak = Literal["random", "name"]
 
 
 # How far a run goes on after the last command, if its scenario does not last longer.
-AFTER_COMMAND = 5 * MINUTE
+AFTER_COMMAND = 10 * MINUTE
 
 
 class StaleCheckpoint(SimError):
@@ -85,6 +84,7 @@ class Cluster:
         self._load(scenario)
         # What is there at the beginning has long been introduced; only later nodes are new.
         self.admission.taints_new_nodes = workload_rules.taints_new_nodes
+        self.admission.watches_namespaces = True
         self.volumes = VolumeActors(
             loop=self.loop,
             store=self.store,
@@ -92,13 +92,14 @@ class Cluster:
             latencies=self.latencies,
             profile=profile,
         )
+        injector = FaultInjector(self.store, self.recorder, self.streams, self.volumes)
         self._executor = CommandExecutor(
             self.loop,
             self.store,
             self.recorder,
             self.admission,
             self.volumes.kubelets,
-            FaultInjector(self.store, self.recorder, self.streams, self.volumes),
+            injector,
         )
         self.workloads = WorkloadActors(
             loop=self.loop,
@@ -108,6 +109,7 @@ class Cluster:
             admission=self.admission,
             rules=workload_rules,
             watch_latency=self.latencies.draw("watch"),
+            latencies=self.latencies,
         )
         around = Surroundings(
             loop=self.loop,
@@ -125,6 +127,7 @@ class Cluster:
             for place, spec in enumerate(specs)
         ]
         self._executor.schedulers = self._replicas
+        injector.schedulers, injector.workloads = self._replicas, self.workloads
 
     @classmethod
     def create(
@@ -154,6 +157,11 @@ class Cluster:
     def schedulers(self) -> list[Scheduler]:
         """All schedulers, in the order of the scenario."""
         return [one.scheduler for one in self._replicas]
+
+    @property
+    def replicas(self) -> list[SchedulerReplicas]:
+        """The processes behind the schedulers, in the order of the scenario."""
+        return self._replicas
 
     @property
     def asks_extenders(self) -> bool:
@@ -201,6 +209,10 @@ class Cluster:
         whether *stop* halted it.
         """
         loop, last = self.loop, None if max_steps is None else self.loop.steps + max_steps
+        if stop is None:
+            if loop.run_due(until, last):
+                loop.rest_at(until)
+            return False
         seq, cycles = self.recorder.seq, self._cycles_ended
         while (at := loop.next_at) is not None and at <= until:
             if last is not None and loop.steps >= last:
@@ -312,14 +324,13 @@ class Cluster:
         """
         if self.recorder.pending:
             raise ValueError(f"{len(self.recorder.pending)} events have not been taken")
-        blob = pickle.dumps((fingerprint(), self), protocol=pickle.HIGHEST_PROTOCOL)
-        return zlib.compress(blob, 1)
+        return pickle.dumps((fingerprint(), self), protocol=pickle.HIGHEST_PROTOCOL)
 
     @staticmethod
     def restore(blob: bytes) -> "Cluster":
         """The engine of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
         try:
-            written_by, cluster = pickle.loads(zlib.decompress(blob))
+            written_by, cluster = pickle.loads(blob)
         except (AttributeError, ImportError, TypeError, KeyError) as broken:
             raise StaleCheckpoint(str(broken)) from broken
         if written_by != fingerprint():

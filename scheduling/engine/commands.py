@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from kscope.sim.errors import ApiError, Invalid, NotFound, TooManyRequests
+from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
 from kscope.sim.faults import invalid
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import (
@@ -34,8 +34,9 @@ VERBS = STEP_VERBS
 class Command:
     """What a user asks for: a verb on the object called `object` ("node/n1"), or a manifest.
 
-    `create` and `apply` take a manifest, `patch` an RFC 7386 merge patch; `delete` and `evict` of a
-    pod and `delete_pods` and `evict_pods` of a node an optional grace period. An eviction is
+    `create`, `apply` and `replace` take a manifest, `patch` an RFC 7386 merge patch; `replace`
+    deletes the object at once and creates it anew, as `kubectl replace --force` does. `delete` and
+    `evict` of a pod and `delete_pods` and `evict_pods` of a node take a grace period. An eviction is
     refused where a disruption budget forbids it; `evict_pods` leaves the pods of DaemonSets alone,
     as a drain does. `delete` also takes what becomes of dependents, `propagation`: Background (the
     default), Foreground or Orphan. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need
@@ -56,7 +57,7 @@ class Command:
         if known.get("verb") not in VERBS:
             raise Invalid(f"verb is {data.get('verb')!r}; it must be one of {', '.join(VERBS)}")
         command = cls(**known)
-        if command.verb in ("create", "apply"):
+        if command.verb in ("create", "apply", "replace"):
             if command.manifest is None:
                 raise Invalid(f"{command.verb} needs a manifest")
         elif command.verb == "fault":
@@ -171,7 +172,17 @@ class CommandExecutor:
         if "status" in old.raw and "status" not in wanted.raw:
             new = new.patched({"status": old.raw["status"]})
         self._refuse_changes(old, new)
-        self._store.update(new, by=by)
+        self._store.update(self._admission.amend(old, new), by=by)
+
+    def _replace(self, command: Command, by: str) -> None:
+        wanted = self._admission.admit(_parsed(command.manifest))
+        old = self._store.find(wanted.kind, wanted.key)
+        if old is not None and old.finalizers:
+            held = ", ".join(old.finalizers)
+            raise Conflict(f"{old.id} cannot be replaced while {held} holds it")
+        if old is not None:
+            self._delete_one(old, 0, by)
+        self._store.create(wanted, by=by)
 
     def _patch(self, command: Command, by: str) -> None:
         old = self._find(command.object)
@@ -181,7 +192,7 @@ class CommandExecutor:
             raise Invalid("metadata.name, metadata.namespace and metadata.uid cannot be changed")
         new = old.patched(patch)
         self._refuse_changes(old, new)
-        self._store.update(new, by=by)
+        self._store.update(self._admission.amend(old, new), by=by)
 
     def _refuse_changes(self, old: ApiObject, new: ApiObject) -> None:
         if isinstance(old, Pod):
@@ -216,7 +227,7 @@ class CommandExecutor:
         pod = self._find(command.object)
         if not isinstance(pod, Pod):
             raise Invalid(f"{command.object} is no pod")
-        evict(self._store, pod, by, self._loop.now)
+        evict(self._store, pod, self._loop.now)
         self._delete_one(pod, command.grace_seconds, by)
 
     def _delete_pods(self, command: Command, by: str) -> None:
@@ -229,7 +240,7 @@ class CommandExecutor:
             if any(owner.get("kind") == "DaemonSet" for owner in pod.owner_references):
                 continue
             try:
-                evict(self._store, pod, by, self._loop.now)
+                evict(self._store, pod, self._loop.now)
             except TooManyRequests as refusal:
                 refused.append(f"{pod.key}: {refusal}")
                 continue
@@ -248,6 +259,8 @@ class CommandExecutor:
 
     def _start_kubelet(self, command: Command, by: str) -> None:
         node = self._node(command)
+        if self._kubelets.is_off(node.name):
+            raise Invalid(f"{node.id} has no power")
         self._recorder.record("KubeletStarted", node.id, by, "", None)
         self._kubelets.start_kubelet(node.name)
 

@@ -6,18 +6,30 @@ Upstream: pkg/scheduler/apis/config (defaults, validation) and framework/runtime
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
+from kscope.sim.loader import SetupFault, SetupReport
+from kscope.sim.objects import Manifest
 from kscope.sim.units import SECOND
 from scheduling.engine import names
 from scheduling.engine.extenders import read_extenders
+from scheduling.engine.first_objects import refused_objects
+from scheduling.engine.handle import Handle
 from scheduling.engine.plugin_arguments import check_arguments
+from scheduling.engine.plugin_sets import (
+    BUILT_IN,
+    CATALOGUES,
+    SCORES_1_20,
+    Catalogue,
+    PluginSets,
+    plugin_sets,
+)
 from scheduling.engine.policy import parse_policy, provider
-from scheduling.engine.profiles import MODERN, PROFILES, Profile
+from scheduling.engine.profiles import PROFILES, V1_16, V1_20, V1_34, Profile
 from scheduling.engine.reading import ConfigurationError, Fields
-from scheduling.engine.registry import IN_TREE, UnknownPlugin, factory_of
+from scheduling.engine.registry import factory_of
 from scheduling.engine.setup import LeaderElection, SchedulerSetup, default_setup
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -26,77 +38,6 @@ POLICY = "Policy"
 _MODERN_VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2")
 _CLASSIC_VERSION = "v1alpha1"
 
-_POINTS = (
-    "preEnqueue",
-    "queueSort",
-    "preFilter",
-    "filter",
-    "postFilter",
-    "preScore",
-    "score",
-    "reserve",
-    "permit",
-    "preBind",
-    "bind",
-    "postBind",
-)
-_MULTI_POINT = "multiPoint"
-# What a plugin class has at each point.
-_METHODS = {
-    "preEnqueue": "pre_enqueue",
-    "queueSort": "sort_key",
-    "preFilter": "pre_filter",
-    "filter": "filter",
-    "postFilter": "post_filter",
-    "preScore": "pre_score",
-    "score": "score",
-    "reserve": "reserve",
-    "permit": "permit",
-    "preBind": "pre_bind",
-    "bind": "bind",
-    "postBind": "post_bind",
-}
-# In-tree plugins, in the order of the default multiPoint, with their weights and points.
-_DEFAULTS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
-    (names.SCHEDULING_GATES, 0, ("preEnqueue",)),
-    (names.PRIORITY_SORT, 0, ("queueSort",)),
-    (names.NODE_UNSCHEDULABLE, 0, ("filter",)),
-    (names.NODE_NAME, 0, ("filter",)),
-    (names.TAINT_TOLERATION, 3, ("filter", "preScore", "score")),
-    (names.NODE_AFFINITY, 2, ("preFilter", "filter", "preScore", "score")),
-    (names.NODE_PORTS, 0, ("preFilter", "filter")),
-    (names.NODE_RESOURCES_FIT, 1, ("preFilter", "filter", "preScore", "score")),
-    (names.VOLUME_RESTRICTIONS, 0, ("preFilter", "filter")),
-    (names.NODE_VOLUME_LIMITS, 0, ("preFilter", "filter")),
-    (
-        names.VOLUME_BINDING,
-        0,
-        ("preFilter", "filter", "reserve", "preBind", "preScore", "score"),
-    ),
-    (names.VOLUME_ZONE, 0, ("preFilter", "filter")),
-    (names.POD_TOPOLOGY_SPREAD, 2, ("preFilter", "filter", "preScore", "score")),
-    (names.INTER_POD_AFFINITY, 2, ("preFilter", "filter", "preScore", "score")),
-    (
-        names.DYNAMIC_RESOURCES,
-        0,
-        ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "preBind"),
-    ),
-    (names.DEFAULT_PREEMPTION, 0, ("postFilter",)),
-    (names.NODE_RESOURCES_BALANCED_ALLOCATION, 1, ("preScore", "score")),
-    (names.IMAGE_LOCALITY, 1, ("score",)),
-    (names.DEFAULT_BINDER, 0, ("bind",)),
-)
-_IN_TREE_POINTS = {name: points for name, _, points in _DEFAULTS}
-# Of these the engine has no class: what they do is the scheduler's own business here.
-_BUILT_IN = frozenset(
-    (
-        names.SCHEDULING_GATES,
-        names.PRIORITY_SORT,
-        names.DYNAMIC_RESOURCES,
-        names.DEFAULT_PREEMPTION,
-        names.DEFAULT_BINDER,
-    )
-)
 _TOP_FIELDS = (
     "kind",
     "apiVersion",
@@ -157,7 +98,7 @@ def read_setup(document: Any, version: str) -> SchedulerSetup:
     if format_version == _CLASSIC_VERSION:
         _only_for(fields, version, "v1.16", "v1.11")
         return _parse_classic(fields.only(*_CLASSIC_FIELDS), version)
-    _only_for(fields, version, "v1.34")
+    _only_for(fields, version, *(("v1.34", "v1.20") if format_version == "v1beta1" else ("v1.34",)))
     return _parse_modern(fields.only(*_TOP_FIELDS), version)
 
 
@@ -219,9 +160,11 @@ class _Parsed:
 
 
 def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
-    fields.only("schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig")
-    sets = _plugin_sets(fields.mapping("plugins"))
-    arguments = _plugin_config(fields)
+    share = () if version == V1_20 else ("percentageOfNodesToScore",)
+    fields.only("schedulerName", *share, "plugins", "pluginConfig")
+    catalogue = CATALOGUES[version]
+    sets = plugin_sets(fields.mapping("plugins"), catalogue)
+    arguments = _plugin_config(fields, catalogue)
     for point in ("queueSort", "bind"):
         if not sets.of(point):
             problem = f"at least one {point} plugin is needed"
@@ -232,33 +175,36 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         raise ConfigurationError(fields.at("plugins.queueSort"), found, problem)
     for before, after in (("preFilter", "filter"), ("preScore", "score")):
         for name in sets.of(after):
-            if before in sets.points_of(name) and name not in sets.of(before):
+            if before in catalogue.points_of(name) and name not in sets.of(before):
                 path = fields.at(f"plugins.{before}.disabled")
                 raise ConfigurationError(
                     path, name, f"{name} takes part at {after}, which needs its {before}"
                 )
+    for name in sets.of("preScore"):
+        if name not in catalogue.in_tree and name not in sets.of("score"):
+            problem = f"{name} takes part at preScore, but has no score to prepare"
+            raise ConfigurationError(fields.at("plugins.preScore"), name, problem)
     binding = arguments.get(names.VOLUME_BINDING) or {}
     told = binding.get("bindTimeoutSeconds")
     evictions: Mapping[str, Any] = arguments.get(names.DEFAULT_PREEMPTION) or {}
-    defaults = MODERN.preemption
+    base = PROFILES[version]
+    defaults = base.preemption
+    scores, arguments = _scores(fields, sets, arguments, base)
     profile = replace(
-        PROFILES[version],
+        base,
         name=fields.text("schedulerName") or "default-scheduler",
         percentage=fields.integer("percentageOfNodesToScore", percentage, low=0, high=100),
         filters=_without_built_in(sets.of("filter"), sets.of("preFilter")),
-        scores=tuple(
-            (name, sets.weight(name))
-            for name in _without_built_in(sets.of("score"))
-            # VolumeBinding scores behind a feature gate only, which is off.
-            if name != names.VOLUME_BINDING
-        ),
+        scores=scores,
         arguments=arguments,
         pre_enqueues=tuple(n for n in sets.of("preEnqueue") if n != names.DYNAMIC_RESOURCES),
         queue_sort=sets.of("queueSort")[0],
         post_filters=sets.of("postFilter"),
-        others=_without_built_in(
-            *(sets.of(p) for p in ("reserve", "permit", "preBind", "postBind"))
-        ),
+        reserves=sets.of("reserve"),
+        permits=sets.of("permit"),
+        pre_binds=sets.of("preBind"),
+        binds=sets.of("bind"),
+        post_binds=sets.of("postBind"),
         preemption=replace(
             defaults,
             candidate_percentage=evictions.get(
@@ -270,127 +216,44 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
     return _Parsed(profile, (600 if told is None else told) * SECOND)
 
 
+def _scores(
+    fields: Fields, sets: PluginSets, arguments: dict[str, dict[str, Any]], base: Profile
+) -> tuple[tuple[tuple[str, int], ...], dict[str, dict[str, Any]]]:
+    """The scores with their weights, and the arguments of all plugins, by the engine's names."""
+    scores: dict[str, int] = {}
+    for name in _without_built_in(sets.of("score")):
+        # VolumeBinding scores behind a feature gate only, which is off.
+        if name == names.VOLUME_BINDING:
+            continue
+        known = SCORES_1_20.get(name) if base.refuses_per_node else None
+        if known is None:
+            scores[name] = sets.weight(name)
+            continue
+        if known.plugin in scores:
+            problem = f"{name} cannot be enabled beside another strategy for the same resources"
+            raise ConfigurationError(fields.at("plugins.score.enabled"), name, problem)
+        scores[known.plugin] = sets.weight(name) * known.scale
+        if known.strategy:
+            told: dict[str, Any] = {"type": known.strategy, **arguments.pop(name, {})}
+            own = arguments.get(known.plugin, {})
+            arguments[known.plugin] = {**own, "scoringStrategy": told}
+    merged = {name: dict(one) for name, one in base.arguments.items()}
+    for name, one in arguments.items():
+        merged[name] = {**merged.get(name, {}), **one}
+    return tuple(scores.items()), merged
+
+
 def _without_built_in(*lists: Iterable[str]) -> tuple[str, ...]:
     """The plugins that have a class, in order, each once."""
     merged = dict.fromkeys(name for one in lists for name in one)
-    return tuple(name for name in merged if name not in _BUILT_IN)
+    return tuple(name for name in merged if name not in BUILT_IN)
 
 
-@dataclass(slots=True)
-class _PluginSets:
-    """The plugins that take part at each extension point, in order."""
-
-    points: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    weights: dict[str, int] = field(default_factory=dict[str, int])
-
-    def of(self, point: str) -> tuple[str, ...]:
-        return self.points.get(point, ())
-
-    def weight(self, name: str) -> int:
-        return self.weights.get(name) or 1
-
-    def points_of(self, name: str) -> tuple[str, ...]:
-        return _points_of(name)
-
-
-@dataclass(slots=True)
-class _Choice:
-    """What one extension point enables (name → weight) and disables."""
-
-    enabled: dict[str, int] = field(default_factory=dict[str, int])
-    disabled: frozenset[str] = frozenset()
-
-
-def _plugin_sets(fields: Fields | None) -> _PluginSets:
-    """Upstream: mergePlugins() with the defaults, then expandMultiPointPlugins()."""
-    choices = {point: _Choice() for point in (_MULTI_POINT, *_POINTS)}
-    if fields is not None:
-        fields.only(_MULTI_POINT, *_POINTS)
-        for point in choices:
-            chosen = fields.mapping(point)
-            if chosen is not None:
-                choices[point] = _choice(chosen.only("enabled", "disabled"), point)
-    multi = _merged(choices[_MULTI_POINT])
-    sets = _PluginSets()
-    for point in _POINTS:
-        choice = choices[point]
-        # First what is enabled here and by multiPoint, then multiPoint's others, then the rest.
-        implementing = [name for name in multi if point in _points_of(name)]
-        both = [name for name in choice.enabled if name in implementing]
-        inherited = (
-            []
-            if "*" in choice.disabled
-            else [
-                name
-                for name in implementing
-                if name not in choice.disabled and name not in choice.enabled
-            ]
-        )
-        if "*" in choice.disabled:
-            both = []
-        rest = [name for name in choice.enabled if name not in both]
-        sets.points[point] = (*both, *inherited, *rest)
-    for name in sets.of("score"):
-        sets.weights[name] = choices["score"].enabled.get(name, multi.get(name, 0)) or 1
-    return sets
-
-
-def _merged(custom: _Choice) -> dict[str, int]:
-    """The default multiPoint with what is enabled and disabled laid over it."""
-    merged: dict[str, int] = {}
-    if "*" not in custom.disabled:
-        for name, weight, _ in _DEFAULTS:
-            if name not in custom.disabled:
-                merged[name] = custom.enabled.get(name, weight)
-    for name, weight in custom.enabled.items():
-        merged.setdefault(name, weight)
-    return merged
-
-
-def _choice(fields: Fields, point: str) -> _Choice:
-    choice = _Choice()
-    disabled: list[str] = []
-    for item in fields.items("disabled"):
-        name = item.only("name", "weight").text("name")
-        # Upstream does not mind the name of a plugin that it does not have here.
-        disabled.append(name)
-    for item in fields.items("enabled"):
-        name = item.only("name", "weight").text("name")
-        _check_plugin(item, name, "" if point == _MULTI_POINT else point)
-        if name in choice.enabled:
-            raise item.error("name", f'plugin "{name}" already registered')
-        choice.enabled[name] = item.integer("weight", 0, low=0, high=(1 << 31) - 1)
-    choice.disabled = frozenset(disabled)
-    return choice
-
-
-def _check_plugin(item: Fields, name: str, point: str) -> None:
-    try:
-        points = _points_of(name)
-    except UnknownPlugin as unknown:
-        raise item.error("name", str(unknown)) from unknown
-    if point and point not in points:
-        raise item.error("name", f'plugin "{name}" does not extend {point} plugin')
-
-
-def _points_of(name: str) -> tuple[str, ...]:
-    """The extension points that plugin *name* takes part at. Raises UnknownPlugin."""
-    points = _IN_TREE_POINTS.get(name)
-    if points is not None:
-        return points
-    if name in IN_TREE:
-        # A predicate or priority of v1.16, which this format cannot name.
-        known = ", ".join(_IN_TREE_POINTS)
-        raise UnknownPlugin(f"there is no plugin {name!r} in v1.34; known are {known}")
-    factory = factory_of(name)
-    return tuple(point for point in _POINTS if hasattr(factory, _METHODS[point]))
-
-
-def _plugin_config(fields: Fields) -> dict[str, dict[str, Any]]:
+def _plugin_config(fields: Fields, catalogue: Catalogue) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for item in fields.items("pluginConfig"):
         name = item.only("name", "args").text("name")
-        _check_plugin(item, name, "")
+        catalogue.check(item, name, "")
         if name in found:
             raise item.error("name", f'repeated config for plugin "{name}"')
         arguments = item.mapping("args")
@@ -485,6 +348,60 @@ def _leader_election(fields: Fields) -> LeaderElection:
 
 
 # -- a scenario's schedulers -----------------------------------------------------------------------
+
+
+def check_setup(
+    scenario: Mapping[str, Any], configuration: Any, objects: Sequence[Manifest] = ()
+) -> SetupReport:
+    """What is wrong with a scenario's schedulers and initial objects; see loader.SetupCheck.
+
+    A scenario that does not name its profile gets the one that its configuration is for.
+    """
+    report = SetupReport(faults=refused_objects(objects))
+    told = str(scenario.get("profile") or "")
+    entries = scenario.get("schedulers") or ()
+    version = told or _profile_of(configuration) or V1_34
+    part = "spec" if entries else "configuration"
+    try:
+        specs = read_schedulers(entries, configuration, version)
+        for spec in specs:
+            report.warnings += spec.setup.warnings
+            for profile in spec.setup.profiles:
+                _try_plugins(profile)
+    except ConfigurationError as fault:
+        found = SetupFault(part=part, path=fault.path, value=fault.value, message=fault.problem)
+        report.faults.append(found)
+        return report
+    if entries and configuration is not None:
+        report.warnings.append(
+            "the scheduler configuration among the files is not used: "
+            "the scenario says how its schedulers are configured"
+        )
+    if version not in (told, V1_34):
+        report.profile = version
+        report.warnings.append(f"runs under profile {version}, which its configuration is for")
+    return report
+
+
+def _profile_of(configuration: Any) -> str:
+    """The profile that a configuration of the time of Policies needs, or ""."""
+    if not isinstance(configuration, dict):
+        return ""
+    document = cast("dict[str, Any]", configuration)
+    classic = document.get("kind") == POLICY or document.get("apiVersion") == (
+        f"{GROUP}/{_CLASSIC_VERSION}"
+    )
+    return V1_16 if classic else ""
+
+
+def _try_plugins(profile: Profile) -> None:
+    """Raise ConfigurationError where a plugin of somebody else's does not take its arguments."""
+    for name in profile.custom_plugins:
+        try:
+            factory_of(name)(profile.arguments.get(name) or {}, Handle())
+        except (KeyError, TypeError, ValueError) as refusal:
+            problem = f"plugin {name} does not take its arguments: {refusal!r}"
+            raise ConfigurationError("", None, problem) from refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,9 @@ from kscope.sim.selectors import LabelSelector
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import timestamp
 
+AUTHOR = "apiserver"
+
+_NOT_COUNTED = "The disruption budget {} is still being processed by the server."
 _TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget."
 _SEVERAL = (
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
@@ -17,8 +20,8 @@ _SEVERAL = (
 )
 
 
-def evict(store: ObjectStore, pod: Pod, by: str, now: int) -> None:
-    """Take *pod* off its budget's allowance at *now*; its deletion is the caller's.
+def evict(store: ObjectStore, pod: Pod, now: int) -> None:
+    """Take *pod* off its budget's allowance at *now*, as the API server; its deletion is the caller's.
 
     Raises TooManyRequests when the budget has none left, and ApiError when several budgets select
     the pod.
@@ -33,11 +36,14 @@ def evict(store: ObjectStore, pod: Pod, by: str, now: int) -> None:
         raise ApiError(_SEVERAL)
     (budget,) = budgets
     # Upstream: checkAndDecrement(). Without a status nobody has counted the pods yet.
+    if (budget.status.get("observedGeneration") or 0) < (budget.metadata.get("generation") or 0):
+        raise TooManyRequests(_NOT_COUNTED.format(budget.name))
     allowed: int = budget.status.get("disruptionsAllowed") or 0
     if allowed <= 0:
         raise TooManyRequests(_TOO_MANY)
     noted = {"disruptionsAllowed": allowed - 1, "disruptedPods": {pod.name: timestamp(now)}}
-    store.patch(budget.kind, budget.key, {"status": noted}, by=by, event="PodDisruptionBudgetUsed")
+    patch = {"status": noted}
+    store.patch(budget.kind, budget.key, patch, by=AUTHOR, event="PodDisruptionBudgetUsed")
 
 
 def _selects(budget: ApiObject, pod: Pod) -> bool:

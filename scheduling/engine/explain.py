@@ -13,10 +13,16 @@ import numpy as np
 
 from kscope.sim.objects import resource_units
 from scheduling.engine import names
-from scheduling.engine.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.algorithm import (
+    SCHEDULED,
+    UNSCHEDULABLE,
+    ScheduleResult,
+    SchedulingAlgorithm,
+)
 from scheduling.engine.framework import Detail
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.post_filters import RECORD, record_of
 from scheduling.engine.preemption import Preemption
 from scheduling.engine.runtime import Search
 
@@ -64,7 +70,8 @@ def summary(decision: ScheduleResult) -> Evidence:
 def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
     """The plugins that kept the pod off some node; they decide which events may bring it back."""
     search = decision.search
-    if search is None or decision.result == SCHEDULED:
+    # An error is nobody's refusal: the pod comes back by itself.
+    if search is None or decision.result != UNSCHEDULABLE:
         return ()
     if not search.status.is_success:
         return (search.status.plugin,) if search.status.plugin else search.narrowed_by
@@ -103,6 +110,8 @@ def evidence(
             "code": search.status.code.value,
             "reasons": list(search.status.reasons),
         }
+    if RECORD in search.state.data:
+        told["extension_points"] = dict(record_of(search.state))
     told["verdicts"] = _verdicts(search, algorithm)
     looked_at = {table.name(row) for row in search.verdicts.rows.tolist()}
     told["not_evaluated"] = [name for name in told["nodes"] if name not in looked_at]
@@ -344,7 +353,13 @@ def _ask_for_less(
     pod: PodInfo, algorithm: SchedulingAlgorithm, search: Search, refusal: Refusal
 ) -> Evidence | None:
     """Lower one container's request by what is short, and see whether that really fits."""
-    short = [(n, e) for n, e in refusal.detail.numbers.items() if n != "pods" and "short" in e]
+    # Some details hold plain values too: the label that was found, or None.
+    entries = [
+        (name, cast("dict[str, int]", entry))
+        for name, entry in refusal.detail.numbers.items()
+        if isinstance(entry, dict)
+    ]
+    short = [(name, entry) for name, entry in entries if name != "pods" and "short" in entry]
     if len(short) != 1 or len(refusal.detail.numbers) != 1:
         return None
     name, entry = short[0]

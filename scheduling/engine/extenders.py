@@ -28,6 +28,9 @@ EXTENDER = "Extender"
 MAX_EXTENDER_PRIORITY = 10
 DEFAULT_TIMEOUT = 5 * SECOND
 
+# As a byte, and as JSON escapes it.
+_NUL = ("\0", "\\u0000")
+
 _FIELDS = (
     "urlPrefix",
     "filterVerb",
@@ -149,9 +152,13 @@ class ExtenderCalls:
         if self.transport is None:
             return Answer(error=f"Post {url}: no extender may be called from here")
         try:
-            return Answer(body=self.transport.post(url, orjson.dumps(body), timeout).decode())
+            text = self.transport.post(url, orjson.dumps(body), timeout).decode()
         except (ExtenderError, UnicodeDecodeError) as error:
             return Answer(error=str(error))
+        if any(nul in text for nul in _NUL):
+            # The record could not keep what is made of it.
+            return Answer(error=f"extender at URL {url} answered with a text that has U+0000 in it")
+        return Answer(body=_trimmed(text))
 
 
 @dataclass(slots=True)
@@ -194,7 +201,10 @@ class Extender:
         )
         if answer.get("error"):
             raise ExtenderError(str(answer["error"]))
-        left = self._names_in(answer)
+        try:
+            left = self._names_in(answer)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise self._misshapen("nodes", error) from error
         known = frozenset(names)
         for name in left:
             if name not in known:
@@ -259,15 +269,19 @@ class Extender:
             self._calls.post(self.settings, self.settings.preempt_verb, pod, body)
         )
         told: dict[str, Preempted] = {}
-        found: Mapping[str, Any] = answer.get("nodenametometavictims") or {}
-        for node, entry in found.items():
+        try:
+            found: Mapping[str, Any] = answer.get("nodenametometavictims") or {}
+            for node, entry in found.items():
+                parts = _folded(entry)
+                uids = [str(_folded(each).get("uid", "")) for each in parts.get("pods") or ()]
+                told[node] = Preempted(uids, int(parts.get("numpdbviolations") or 0))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise self._misshapen("victims", error) from error
+        for node in told:
             if node not in victims:
                 raise ExtenderError(
                     f'extender "{self.name}" names node "{node}", which is no candidate'
                 )
-            parts = _folded(entry)
-            uids = [str(_folded(each).get("uid", "")) for each in parts.get("pods") or ()]
-            told[node] = Preempted(uids, int(parts.get("numpdbviolations") or 0))
         return told
 
     def bind(self, pod: PodInfo, node: str) -> None:
@@ -293,10 +307,31 @@ class Extender:
             listed = {"metadata": {}, "items": [node.raw for node in nodes]}
         return {"Pod": pod.pod.raw, "Nodes": listed, "NodeNames": names}
 
+    def _misshapen(self, what: str, error: Exception) -> ExtenderError:
+        return ExtenderError(f"extender {self.name}: its {what} are not as expected: {error!r}")
+
     def _mapping(self, answer: Any) -> Manifest:
         if not isinstance(answer, dict):
             raise ExtenderError(f"extender {self.name}: expected a mapping as answer")
         return _folded(answer)
+
+
+def _trimmed(text: str) -> str:
+    """*text* with the name alone of each node: nothing else is read, and all of it is recorded."""
+    try:
+        answer = orjson.loads(text)
+        if not isinstance(answer, dict):
+            return text
+        trimmed = cast("Manifest", answer)
+        for key, value in trimmed.items():
+            items: Any = _folded(value).get("items") if key.lower() == "nodes" else None
+            if items:
+                names = [{"metadata": {"name": node["metadata"]["name"]}} for node in items]
+                trimmed = {**trimmed, key: {"items": names}}
+    except (KeyError, TypeError, ValueError):
+        # Whoever reads it tells what is wrong with it.
+        return text
+    return orjson.dumps(trimmed).decode()
 
 
 def _folded(value: Any) -> Manifest:

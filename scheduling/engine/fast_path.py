@@ -243,6 +243,9 @@ class FastPath:
         self._framework = framework
         self._table = table
         self._caches = Caches(framework)
+        # The order of the last sample, and the same twice in a row: a sample may begin anywhere.
+        self._order: IntArray | None = None
+        self._twice: IntArray = np.zeros(0, np.int64)
         plugins = framework.plugins
         self._global_filters = [plugin for plugin in plugins.filter if not plugin.is_local]
         self._global_pre_filters = [
@@ -291,7 +294,11 @@ class FastPath:
         simple = not filters and not kept.varying and not self._has_global_scores(state)
         if simple and kept.feasible <= wanted and len(order) == len(self._table):
             masked = kept.masked
-            return FastChoice(np.flatnonzero(masked == masked.max()), kept.feasible, len(order))
+            return FastChoice((masked == masked.max()).nonzero()[0], kept.feasible, len(order))
+        if simple and wanted < len(order):
+            sampled = self._sample(kept, order, start, wanted)
+            if sampled is not None:
+                return sampled
         feasible, evaluated = self._search(state, kept, filters, order, start, wanted)
         if len(feasible) == 0:
             return None
@@ -305,10 +312,27 @@ class FastPath:
 
     def _has_global_scores(self, state: CycleState) -> bool:
         """Whether any global score might differ; asked cheaply, answered for sure later."""
-        return any(
-            score.may_skip is None or not score.may_skip.has_nothing_to_score(state)
-            for score in self._global_scores
-        )
+        for score in self._global_scores:
+            if score.may_skip is None or not score.may_skip.has_nothing_to_score(state):
+                return True
+        return False
+
+    def _sample(self, kept: Kept, order: IntArray, start: int, wanted: int) -> FastChoice | None:
+        """The best of the first *wanted* feasible rows, if all looked at are feasible; else None.
+
+        Upstream stops when it meets one more than it wants, which it then leaves aside.
+        """
+        if self._order is not order:
+            self._order, self._twice = order, np.concatenate((order, order))
+        start %= len(order)
+        rows = self._twice[start : start + wanted + 1]
+        totals = kept.masked.take(rows)
+        if totals.min() < 0:
+            return None
+        totals = totals[:-1]
+        tied = rows[:-1][totals == totals.max()]
+        tied.sort()
+        return FastChoice(tied, wanted, wanted)
 
     def _search(
         self,

@@ -65,6 +65,10 @@ class Status:
         """All reasons in one line."""
         return ", ".join(self.reasons)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As evidence."""
+        return {"plugin": self.plugin, "code": self.code.value, "reasons": list(self.reasons)}
+
 
 SUCCESS = Status()
 SKIP = Status(Code.SKIP)
@@ -134,6 +138,9 @@ class Plugin:
     is_static: ClassVar[bool] = False
     # Takes part only for pods that have volumes.
     needs_volumes: ClassVar[bool] = False
+    # Some code of its filter stands for an error, which ends the attempt whatever other nodes say.
+    # Every node is then looked at in every cycle.
+    may_fail: ClassVar[bool] = False
 
 
 @runtime_checkable
@@ -225,18 +232,85 @@ class PreEnqueuePlugin(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostFilterResult:
+    """What a PostFilter plugin came to: with a node, the pod is nominated to it.
+
+    The *victims* there are evicted for it. Upstream: framework.PostFilterResult.
+    """
+
+    status: Status
+    node: str = ""
+    victims: tuple[PodInfo, ...] = ()
+
+
+@runtime_checkable
+class PostFilterPlugin(Protocol):
+    """Tries to make room for a pod that fits nowhere."""
+
+    name: ClassVar[str]
+
+    def post_filter(self, state: CycleState, statuses: Mapping[str, Status]) -> PostFilterResult:
+        """SUCCESS and UNRESOLVABLE end the round; *statuses* are those of the refused nodes."""
+        ...
+
+
 @runtime_checkable
 class ReservePlugin(Protocol):
     """Takes and gives back what a placement uses besides the node."""
 
     name: ClassVar[str]
 
-    def reserve(self, state: CycleState, row: int) -> Status:
-        """Assume the pod's needs at *row*."""
+    def reserve(self, state: CycleState, node: str) -> Status:
+        """Assume what the pod needs on *node*."""
         ...
 
-    def unreserve(self, state: CycleState, row: int) -> None:
+    def unreserve(self, state: CycleState, node: str) -> None:
         """Undo reserve; must work when reserve was never called."""
+        ...
+
+
+@runtime_checkable
+class PermitPlugin(Protocol):
+    """Lets the pod go on to its node, or not, or not yet."""
+
+    name: ClassVar[str]
+
+    def permit(self, state: CycleState, node: str) -> tuple[Status, int]:
+        """SUCCESS, a refusal, or WAIT with the longest time to wait in ns (at most 15 minutes)."""
+        ...
+
+
+@runtime_checkable
+class PreBindPlugin(Protocol):
+    """Does what has to be done before the pod is bound."""
+
+    name: ClassVar[str]
+
+    def pre_bind(self, state: CycleState, node: str) -> Status:
+        """Anything but SUCCESS sends the pod round again."""
+        ...
+
+
+@runtime_checkable
+class BindPlugin(Protocol):
+    """Binds the pod."""
+
+    name: ClassVar[str]
+
+    def bind(self, state: CycleState, node: str) -> Status:
+        """SUCCESS binds the pod: its node is then written. SKIP leaves it to the next plugin."""
+        ...
+
+
+@runtime_checkable
+class PostBindPlugin(Protocol):
+    """Hears of a pod that was bound."""
+
+    name: ClassVar[str]
+
+    def post_bind(self, state: CycleState, node: str) -> None:
+        """The pod is bound to *node*."""
         ...
 
 

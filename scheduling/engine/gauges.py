@@ -6,9 +6,9 @@ from kscope.sim.view import Changes
 from scheduling.engine.pod_info import PodInfo, Resources
 
 
-def amounts(resources: Resources) -> list[tuple[str, int]]:
-    """The resources asked for by name; cpu and memory always, the others when not zero."""
-    named = [("cpu", resources.milli_cpu), ("memory", resources.memory), *resources.scalars]
+def others(resources: Resources) -> list[tuple[str, int]]:
+    """The resources asked for beside cpu and memory, by name."""
+    named = [*resources.scalars]
     if resources.ephemeral_storage:
         named.append(("ephemeral-storage", resources.ephemeral_storage))
     return named
@@ -47,6 +47,8 @@ class NodeGauges:
     def changes(self) -> Changes:
         """What changed since the last call, as a patch on the view state."""
         told: Changes = {}
+        if not self._stale:
+            return told
         for node in self._stale:
             patch: dict[str, Any] = {"requested": dict(self._requested.get(node, {}))}
             assumed = self._assumed.get(node)
@@ -63,16 +65,34 @@ class NodeGauges:
         """What is counted on *node*."""
         return dict(self._requested.get(node, {}))
 
+    def shown(self) -> list[str]:
+        """The nodes of which something is shown."""
+        return [*self._requested]
+
+    def take_over(self, shown: list[str]) -> None:
+        """Tell of these nodes anew, though nothing may be counted on them: others showed them."""
+        for node in shown:
+            self._count_nothing(node)
+
     def forget_node(self, node: str) -> None:
         """The node has left the cluster; nothing is shown of it any more."""
         for sums in (self._requested, self._assumed, self._shown_assumed, self._stale):
             sums.pop(node, None)
 
+    def _count_nothing(self, node: str) -> None:
+        self._requested.setdefault(node, {"cpu": 0, "memory": 0, "pods": 0})
+        self._shown_assumed[node] = True
+        self._stale[node] = None
+
     def _count(self, sums: dict[str, dict[str, int]], node: str, pod: PodInfo, sign: int) -> None:
         of_node = sums.get(node)
         if of_node is None:
             of_node = sums[node] = {"cpu": 0, "memory": 0, "pods": 0}
-        for name, amount in amounts(pod.resources.requested):
-            of_node[name] = of_node.get(name, 0) + sign * amount
+        resources = pod.resources.requested
+        of_node["cpu"] += sign * resources.milli_cpu
+        of_node["memory"] += sign * resources.memory
         of_node["pods"] += sign
+        if resources.scalars or resources.ephemeral_storage:
+            for name, amount in others(resources):
+                of_node[name] = of_node.get(name, 0) + sign * amount
         self._stale[node] = None

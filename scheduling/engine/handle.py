@@ -10,6 +10,7 @@ from scheduling.engine.framework import Plugin
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_template import TemplateRegistry
+from scheduling.engine.waiting_pods import WaitingPods
 
 Arguments = Mapping[str, Any]
 
@@ -21,6 +22,8 @@ class Handle:
     table: NodeTable = field(default_factory=NodeTable)
     listers: Listers = field(default_factory=Listers)
     templates: TemplateRegistry = field(default_factory=TemplateRegistry)
+    # Those that Permit plugins keep waiting.
+    waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     # Where the next search begins, for all profiles. Upstream: nextStartNodeIndex.
     next_start: int = 0
 

@@ -18,6 +18,7 @@ from volumes.engine.matching import VolumeIndex
 
 _LOG_LIMIT = 65_536
 _NO_LABELS: Mapping[str, str] = {}
+_ATTACHMENT = "VolumeAttachment"
 
 
 class Listers:
@@ -32,6 +33,8 @@ class Listers:
         self._objects: dict[str, dict[str, ApiObject]] = {}
         self.generation: dict[str, int] = {}
         self.volumes = VolumeIndex()
+        # VolumeAttachments by node and name.
+        self._attachments: dict[str, dict[str, ApiObject]] = {}
         # The names of volumes that changed, in order; see volumes_changed_since.
         self._volume_log: list[str] = []
         self._volume_log_start = 0
@@ -42,15 +45,21 @@ class Listers:
         if isinstance(obj, PersistentVolume):
             self.volumes.put(obj)
             self._log_volume(obj.name)
+        elif obj.kind == _ATTACHMENT:
+            # Its node never changes.
+            self._attachments.setdefault(_node_of(obj), {})[obj.key] = obj
         self.generation[obj.kind] = self.generation.get(obj.kind, 0) + 1
 
     def remove(self, kind: str, key: str) -> None:
         """Forget an object; unknown keys are ignored."""
-        if self._objects.get(kind, {}).pop(key, None) is not None:
+        gone = self._objects.get(kind, {}).pop(key, None)
+        if gone is not None:
             self.generation[kind] = self.generation.get(kind, 0) + 1
             if kind == PersistentVolume.KIND:
                 self.volumes.remove(key)
                 self._log_volume(key)
+            elif kind == _ATTACHMENT:
+                self._attachments[_node_of(gone)].pop(key, None)
 
     @property
     def volume_log_end(self) -> int:
@@ -102,7 +111,19 @@ class Listers:
         obj = self.get("StorageClass", name)
         return obj if isinstance(obj, StorageClass) else None
 
+    def attachments_at(self, node: str) -> Iterator[ApiObject]:
+        """Every VolumeAttachment of a node."""
+        return iter(self._attachments.get(node, {}).values())
+
+    def attachment_count(self, node: str) -> int:
+        """How many VolumeAttachments a node has."""
+        return len(self._attachments.get(node, ()))
+
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         """The labels of a namespace; none when it is unknown."""
         obj = self.get("Namespace", name)
         return _NO_LABELS if obj is None else obj.labels
+
+
+def _node_of(attachment: ApiObject) -> str:
+    return str(attachment.spec.get("nodeName") or "")

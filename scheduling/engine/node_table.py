@@ -161,7 +161,7 @@ class NodeTable:
         self.log_start = 0
         # Bumped whenever something static (labels, taints, names) about any node changes.
         self.static_generation = 0
-        self.active: IntArray = np.zeros(0, np.int64)
+        self._active: IntArray | None = None
         self._active_order: dict[int, None] = {}
         self._free: list[int] = list(range(self._capacity - 1, -1, -1))
         self._topologies: dict[str, TopologyColumn] = {}
@@ -306,6 +306,13 @@ class NodeTable:
         return bool(self._terms[kind])
 
     @property
+    def active(self) -> IntArray:
+        """The rows of the nodes, in the order in which they came."""
+        if self._active is None:
+            self._active = np.fromiter(self._active_order, np.int64, len(self._active_order))
+        return self._active
+
+    @property
     def name_rank(self) -> IntArray:
         """For each row the rank of its node's name in string order."""
         if self._name_rank is None:
@@ -341,7 +348,7 @@ class NodeTable:
         row = self._free.pop()
         self.rows[node.name] = row
         self._active_order[row] = None
-        self.active = np.fromiter(self._active_order, np.int64, len(self._active_order))
+        self._active = None
         self._name_rank = None
         self.nodes[row] = node
         self._read_labels(row, node)
@@ -376,7 +383,7 @@ class NodeTable:
         self._forget_images(row)
         del self.rows[name]
         del self._active_order[row]
-        self.active = np.fromiter(self._active_order, np.int64, len(self._active_order))
+        self._active = None
         self.nodes[row] = None
         self._name_rank = None
         for column in self._topologies.values():

@@ -51,6 +51,11 @@ class ResourceRules:
     init_containers_occupy: bool
     overhead: bool
 
+    @property
+    def memo(self) -> str:
+        """Under which name a pod's template keeps what these rules made of it."""
+        return self.version
+
 
 RESOURCE_RULES: Mapping[str, ResourceRules] = {
     # PodOverhead is an alpha gate, off; calculateResource() looks at spec.containers only.
@@ -281,7 +286,7 @@ def _parsed(
     pod: Pod, rules: ResourceRules
 ) -> tuple[PodResources, tuple[HostPort, ...], PodAffinity]:
     """Everything derived from the spec, kept on the pod for its later versions."""
-    name = f"pod_info {rules.version}"
+    name = rules.memo
     known = pod.template.get(name)
     # What a resize made of the requests stands in the status, which the template outlives.
     resized = rules.modern and _resized(pod.raw) is not None
@@ -410,7 +415,7 @@ def _resized(pod: Manifest) -> list[tuple[Any, ...]] | None:
     Upstream: PodResourcesOptions.UseStatusResources, in force since InPlacePodVerticalScaling.
     """
     status: Manifest | None = pod.get("status")
-    if not status:
+    if not status or not ("containerStatuses" in status or "initContainerStatuses" in status):
         return None
     statuses = (*_items(status, "containerStatuses"), *_items(status, "initContainerStatuses"))
     resized: list[tuple[Any, ...]] = [

@@ -14,11 +14,13 @@ from typing import Any
 from scheduling.engine import names
 from scheduling.engine.extenders import ExtenderSettings, read_extenders
 from scheduling.engine.plugin_arguments import check_shape
-from scheduling.engine.profiles import PROFILES, Profile
+from scheduling.engine.profiles import PROFILES, V1_11, Profile
 from scheduling.engine.reading import Fields
 from scheduling.engine.setup import SchedulerSetup
 
 TAINT_NODES_BY_CONDITION = "TaintNodesByCondition"
+# Alpha in v1.11, and gone with it.
+DYNAMIC_PROVISIONING = "DynamicProvisioningScheduling"
 EVEN_PODS_SPREAD = "EvenPodsSpread"
 RESOURCE_LIMITS = "ResourceLimitsPriorityFunction"
 
@@ -98,7 +100,7 @@ _POLICY_FIELDS = (
 
 def provider(version: str, name: str, gates: Any = None) -> SchedulerSetup:
     """DefaultProvider or ClusterAutoscalerProvider. Raises KeyError for any other."""
-    profile = _default_profile(version, _read_gates(gates))
+    profile = _default_profile(version, _read_gates(gates, version))
     if name == "ClusterAutoscalerProvider":
         scores = tuple(
             (names.MOST_REQUESTED_PRIORITY if one == names.LEAST_REQUESTED_PRIORITY else one, w)
@@ -113,7 +115,7 @@ def provider(version: str, name: str, gates: Any = None) -> SchedulerSetup:
 def parse_policy(document: Any, version: str, path: str = "") -> SchedulerSetup:
     """The setup of a Policy under *version*. Raises ConfigurationError."""
     fields = Fields(document, path)
-    gates = _read_gates(fields.get("featureGates"))
+    gates = _read_gates(fields.get("featureGates"), version)
     profile = _default_profile(version, gates)
     warnings = [
         f'{fields.at(name)}: ignored, a Policy has no field "{name}"'
@@ -143,10 +145,11 @@ def parse_policy(document: Any, version: str, path: str = "") -> SchedulerSetup:
     return SchedulerSetup(profiles=(profile,), extenders=extenders, warnings=tuple(warnings))
 
 
-def _read_gates(value: Any) -> dict[str, bool]:
+def _read_gates(value: Any, version: str) -> dict[str, bool]:
     """The feature gates; kscope's stand-in for the --feature-gates flag."""
-    fields = Fields(value or {}, "featureGates").only(*_GATES)
-    return {name: fields.boolean(name, default=default) for name, default in _GATES.items()}
+    gates = {**_GATES, DYNAMIC_PROVISIONING: False} if version == V1_11 else _GATES
+    fields = Fields(value or {}, "featureGates").only(*gates)
+    return {name: fields.boolean(name, default=default) for name, default in gates.items()}
 
 
 def _default_profile(version: str, gates: Mapping[str, bool]) -> Profile:
@@ -161,7 +164,10 @@ def _default_profile(version: str, gates: Mapping[str, bool]) -> Profile:
         scores.append((names.EVEN_PODS_SPREAD_PRIORITY, 1))
     if gates[RESOURCE_LIMITS]:
         scores.append((names.RESOURCE_LIMITS_PRIORITY, 1))
-    return replace(profile, filters=_ordered(filters), scores=tuple(scores))
+    arguments = dict(profile.arguments)
+    if gates.get(DYNAMIC_PROVISIONING):
+        arguments[names.CHECK_VOLUME_BINDING] = {"in_rounds": True}
+    return replace(profile, filters=_ordered(filters), scores=tuple(scores), arguments=arguments)
 
 
 def _ordered(filters: list[str]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from scheduling.engine.plugins.all_predicates import AllPredicates
 from scheduling.engine.plugins.scheduling_gates import SchedulingGates
 from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
 from scheduling.engine.preemption import PreemptionRules
-from scheduling.engine.registry import factory_of
+from scheduling.engine.registry import IN_TREE, factory_of
 from scheduling.engine.runtime import Framework, PluginSet
 from scheduling.engine.wording import WORDING_1_20, Wording
 
@@ -30,6 +30,16 @@ V1_16 = "v1.16"
 V1_11 = "v1.11"
 
 
+# What these do outside of filters and scores is the scheduler's own business, not a class's.
+_OWN_BUSINESS = frozenset(
+    (
+        names.PRIORITY_SORT,
+        names.DYNAMIC_RESOURCES,
+        names.DEFAULT_PREEMPTION,
+        names.VOLUME_BINDING,
+        names.DEFAULT_BINDER,
+    )
+)
 # What the in-tree post-filters say for themselves; see SchedulingAlgorithm.preempt().
 _MODERN_POST_FILTERS = (names.DYNAMIC_RESOURCES, names.DEFAULT_PREEMPTION)
 
@@ -38,8 +48,8 @@ _MODERN_POST_FILTERS = (names.DYNAMIC_RESOURCES, names.DEFAULT_PREEMPTION)
 class Profile:
     """One set of plugins; pods choose it by its name, the schedulerName.
 
-    `filters` are in the order in which they are asked, `scores` maps plugins to weights, `others`
-    names plugins that take part at reserve, permit, preBind or postBind only. `kinds` says which
+    `filters` are in the order in which they are asked, `scores` maps plugins to weights;
+    `post_filters` to `post_binds` name the plugins at these points, in order. `kinds` says which
     plugin stands behind a name that a Policy made up. `percentage` is percentageOfNodesToScore;
     0 means adaptive. `checks_all` asks every filter about every node (alwaysCheckAllPredicates).
     """
@@ -63,9 +73,15 @@ class Profile:
     pre_enqueues: tuple[str, ...] = (names.SCHEDULING_GATES,)
     queue_sort: str = names.PRIORITY_SORT
     post_filters: tuple[str, ...] = _MODERN_POST_FILTERS
-    others: tuple[str, ...] = ()
+    reserves: tuple[str, ...] = (names.VOLUME_BINDING,)
+    permits: tuple[str, ...] = ()
+    pre_binds: tuple[str, ...] = (names.VOLUME_BINDING,)
+    binds: tuple[str, ...] = (names.DEFAULT_BINDER,)
+    post_binds: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     checks_all: bool = False
+    # v1.11: a worker binds the volumes and sends the pod round again until all are bound.
+    binds_in_rounds: bool = False
 
     @property
     def resource_rules(self) -> ResourceRules:
@@ -73,9 +89,42 @@ class Profile:
         return RESOURCE_RULES[self.version]
 
     @property
+    def counts_attachments(self) -> bool:
+        """Whether NodeVolumeLimits looks at VolumeAttachments, too (since v1.33)."""
+        return not (self.is_classic or self.refuses_per_node)
+
+    @property
     def preempts(self) -> bool:
         """Whether room is made by evictions."""
         return names.DEFAULT_PREEMPTION in self.post_filters
+
+    @property
+    def custom_plugins(self) -> tuple[str, ...]:
+        """All plugins of somebody else's, each once."""
+        asked = (*self.filters, *dict(self.scores), *self._enqueuing, *self._later)
+        known = (*IN_TREE, *self.kinds, names.SCHEDULING_GATES)
+        return tuple(name for name in dict.fromkeys(asked) if name not in known)
+
+    @property
+    def _later(self) -> tuple[str, ...]:
+        """The plugins with a class of their own that are asked beside filters and scores."""
+        return (*self.custom_post_filters, *_custom((self.queue_sort,)), *self.custom_placing)
+
+    @property
+    def custom_post_filters(self) -> tuple[str, ...]:
+        """The post-filters that are not the scheduler's own."""
+        return _custom(self.post_filters)
+
+    @property
+    def custom_queue_sort(self) -> str:
+        """The plugin that orders the active queue, or "" where it is ordered by priority."""
+        return next(iter(_custom((self.queue_sort,))), "")
+
+    @property
+    def custom_placing(self) -> tuple[str, ...]:
+        """The plugins from Reserve to PostBind that are not the scheduler's own, each once."""
+        points = (self.reserves, self.permits, self.pre_binds, self.binds, self.post_binds)
+        return tuple(dict.fromkeys(name for one in points for name in _custom(one)))
 
     def build(self, handle: Handle) -> Framework:
         """The plugins, ready to run.
@@ -85,7 +134,7 @@ class Profile:
         """
         plugins = PluginSet()
         weights = dict(self.scores)
-        for name in dict.fromkeys((*self.filters, *weights, *self._enqueuing, *self.others)):
+        for name in dict.fromkeys((*self.filters, *weights, *self._enqueuing, *self._later)):
             plugin = plugins.by_name[name] = self._make(name, handle)
             if name in self.filters:
                 if isinstance(plugin, PreFilterPlugin):
@@ -122,6 +171,10 @@ class Profile:
             # The class's name is that of its kind; this one goes by the name in the Policy.
             setattr(plugin, "name", name)  # noqa: B010
         return plugin
+
+
+def _custom(plugins: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in plugins if name not in _OWN_BUSINESS)
 
 
 MODERN = Profile(
@@ -170,7 +223,9 @@ FRAMEWORK_1_20 = replace(
     ),
     arguments={
         names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": True},
-        names.VOLUME_BINDING: {"knows_lost_claims": False},
+        names.POD_TOPOLOGY_SPREAD: {"rounds": False, "defaults_need_all_labels": True},
+        names.VOLUME_BINDING: {"knows_lost_claims": False, "translates": False},
+        names.NODE_VOLUME_LIMITS: {"is_modern": False},
     },
     preemption=PreemptionRules(limits_candidates=False, sorts_victims=False),
     pre_enqueues=(),
@@ -220,9 +275,14 @@ CLASSIC = Profile(
     post_filters=(names.DEFAULT_PREEMPTION,),
 )
 
-# v1.11 asks in the same order; that its volumes are bound by a worker that sends the pod round
-# again is the scheduler's affair.
-OLDEST = replace(CLASSIC, version=V1_11)
+# v1.11 asks in the same order. Its volumes are bound in rounds, and nothing is provisioned for a
+# chosen node while the feature gate DynamicProvisioningScheduling is off, as it is by default.
+OLDEST = replace(
+    CLASSIC,
+    version=V1_11,
+    binds_in_rounds=True,
+    arguments={names.CHECK_VOLUME_BINDING: {"in_rounds": True, "provisions": False}},
+)
 
 PROFILES: Mapping[str, Profile] = {
     V1_34: MODERN,

@@ -14,8 +14,10 @@ Upstream: client-go/tools/leaderelection, cmd/kube-scheduler/app/server.go Run()
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
+from kscope.sim.errors import ApiError
 from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop, Timer
 from kscope.sim.objects import from_manifest
@@ -25,9 +27,12 @@ from kscope.sim.store import ObjectStore
 from kscope.sim.units import SECOND, timestamp
 from kscope.sim.view import Attributes, Changes
 from scheduling.engine.attempt import SchedulingAttempt
+from scheduling.engine.bind_queue import RoundsScheduler
 from scheduling.engine.configuration import SchedulerSpec
 from scheduling.engine.extenders import ExtenderCalls
+from scheduling.engine.extension_points import PluggedScheduler, is_plugged
 from scheduling.engine.scheduler import Scheduler
+from scheduling.engine.setup import SchedulerSetup
 
 LEASE = "Lease"
 
@@ -61,7 +66,7 @@ class SchedulerReplicas:
         self.identities = [name] if single else [f"{name}-{n}" for n in range(spec.replicas)]
         self._since: dict[str, int] = dict.fromkeys(self.identities, around.loop.now)
         self._acquired = 0
-        self._renewed = 0
+        self._renewed: int = 0
         self._attempts: list[SchedulingAttempt] = []
         self._cycles = 0
         self._taking_over: Timer | None = None
@@ -89,10 +94,18 @@ class SchedulerReplicas:
         self._since[identity] = self._around.loop.now
         self._tell("SchedulerStarted", identity, "started")
         if len(self.identities) == 1:
-            self.scheduler = self._lead(identity)
+            self._replace(identity)
         else:
             self._plan_take_over()
         return ""
+
+    def restart(self, identity: str) -> str:
+        """Kill a replica and start it at once; returns "" or why that cannot be.
+
+        Its queue and its cache are lost. Alone, it lists the cluster anew; of several, the one that
+        led is a standby now, and the Lease has to run out first.
+        """
+        return self.stop(identity) or self.start(identity)
 
     # -- looking ---------------------------------------------------------------------------------
 
@@ -120,11 +133,16 @@ class SchedulerReplicas:
 
     def _lead(self, identity: str) -> Scheduler:
         around = self._around
+        before = self.leader, self._acquired, self._renewed
         self.leader = identity
         self._acquired = self._renewed = around.loop.now
         if len(self.identities) > 1:
-            self._write_lease(identity)
-        return Scheduler(
+            try:
+                self._write_lease(identity)
+            except ApiError:
+                self.leader, self._acquired, self._renewed = before
+                raise
+        return _class_for(self._setup)(
             loop=around.loop,
             store=around.store,
             recorder=around.recorder,
@@ -139,12 +157,18 @@ class SchedulerReplicas:
         around, election = self._around, self._setup.leader_election
         self._attempts += self.scheduler.take_attempts()
         self.scheduler.stop()
+        around.store.unwatch([self.scheduler])
+        around.loop.cancel_of([self.scheduler])
         held = around.loop.now - self._acquired
         self._renewed = self._acquired + held // election.retry_period * election.retry_period
         self.leader = ""
         if len(self.identities) > 1:
             patch = {"spec": {"renewTime": timestamp(self._renewed)}}
-            around.store.patch(LEASE, self._lease_key, patch, by="scheduler", event="LeaseRenewed")
+            # It was renewed when it was; this only writes it down.
+            with suppress(ApiError):
+                around.store.patch(
+                    LEASE, self._lease_key, patch, by="scheduler", event="LeaseRenewed"
+                )
 
     def _plan_take_over(self) -> None:
         """Find the standby that will be the first to see that the Lease has run out."""
@@ -167,10 +191,20 @@ class SchedulerReplicas:
     def _take_over(self, identity: str) -> None:
         self._around.loop.cause = 0
         self._taking_over = None
-        self._cycles += self.scheduler.cycles_ended
-        keep = self.scheduler.keep_evidence
+        try:
+            self._replace(identity)
+        except ApiError:
+            # Upstream: leaderelection.go, acquire() tries again after the retry period.
+            period = self._setup.leader_election.retry_period
+            self._taking_over = self._around.loop.call_after(period, self._take_over, identity)
+
+    def _replace(self, identity: str) -> None:
+        """Let *identity* lead in place of the one that died. Raises ApiError: it does not then."""
+        before = self.scheduler
         self.scheduler = self._lead(identity)
-        self.scheduler.keep_evidence = keep
+        self._cycles += before.cycles_ended
+        self.scheduler.keep_evidence = before.keep_evidence
+        self.scheduler.gauges.take_over(before.gauges.shown())
 
     @property
     def _lease_key(self) -> str:
@@ -236,3 +270,10 @@ class SchedulerReplicas:
         changes: Changes = {f"scheduler/{identity}": self._shown(identity)}
         target = f"scheduler/{identity}"
         self._around.recorder.record(fact, target, "scheduler", message, None, changes)
+
+
+def _class_for(setup: SchedulerSetup) -> type[Scheduler]:
+    """The plain scheduler, unless its version or its plugins make it another."""
+    if setup.profiles[0].binds_in_rounds:
+        return RoundsScheduler
+    return PluggedScheduler if is_plugged(setup.profiles) else Scheduler

@@ -418,10 +418,12 @@ def flattened(waiting: list[tuple[int, list[PodInfo]]]) -> tuple[IntArray, list[
     return np.array([row for row, _ in pairs], np.int64), [pod for _, pod in pairs]
 
 
+_NO_ROWS: IntArray = np.zeros(0, np.int64)
+
+
 def no_verdicts() -> Verdicts:
     """Nothing was looked at, or nothing kept."""
-    empty = np.zeros(0, np.int64)
-    return Verdicts(empty, empty, empty)
+    return Verdicts(_NO_ROWS, _NO_ROWS, _NO_ROWS)
 
 
 def _nothing_left(narrowed: list[str]) -> Status:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from kscope.sim.errors import ApiError, NotFound, SimError
+from kscope.sim.errors import ApiError, Conflict, NotFound, SimError
 from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop, Timer
 from kscope.sim.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
@@ -21,6 +21,7 @@ from kscope.sim.rng import Stream
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import timestamp
 from kscope.sim.view import Attributes, Changes, State, merge
+from scheduling.engine import names
 from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.cache import CACHE_RULES, SchedulerCache
@@ -34,8 +35,15 @@ from scheduling.engine.listers import Listers
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import Candidate
 from scheduling.engine.queue import events as cluster_events
+from scheduling.engine.queue.active import QueueSort
 from scheduling.engine.queue.events import WILD_CARD, Action, ClusterEvent
-from scheduling.engine.queue.hints import IN_TREE_HINTS, HintWorld, QueueingHints, Registration
+from scheduling.engine.queue.hints import (
+    IN_TREE_HINTS,
+    EnqueueExtensions,
+    HintWorld,
+    QueueingHints,
+    Registration,
+)
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.scheduling_queue import QueueProfile, SchedulingQueue
 from scheduling.engine.runtime import Nominated
@@ -61,7 +69,17 @@ _PLACE_FACTS: dict[Place, str] = {
 class Binding:
     """A pod between assume and the end of its binding cycle."""
 
-    __slots__ = ("cycle", "forgotten", "info", "node", "queued", "scheduler", "volumes", "waiting")
+    __slots__ = (
+        "binder",
+        "cycle",
+        "forgotten",
+        "info",
+        "node",
+        "queued",
+        "scheduler",
+        "volumes",
+        "waiting",
+    )
 
     def __init__(
         self, scheduler: "Scheduler", queued: QueuedPodInfo, info: PodInfo, node: str, cycle: int
@@ -73,7 +91,13 @@ class Binding:
         self.cycle = cycle
         self.volumes: PodVolumes | None = None
         self.waiting: PodBinding | None = None
+        self.binder = names.DEFAULT_BINDER
         self.forgotten = False
+
+    @property
+    def assumed(self) -> Pod:
+        """The pod as the cache has it: on its node."""
+        return self.info.pod.patched({"spec": {"nodeName": self.node}})
 
     def volumes_done(self, error: str | None) -> None:
         """The binder has bound the pod's volumes, or has given up."""
@@ -87,6 +111,7 @@ class Attempt:
     queued: QueuedPodInfo
     decision: ScheduleResult
     cycle: int
+    began: int
     evidence: dict[str, Any] | None = None
     blocker: dict[str, Any] | None = None
 
@@ -133,7 +158,7 @@ class Scheduler:
         self._rules = profile.resource_rules
         self._profile = profile
         self._known: dict[str, Pod] = {}
-        self._series: dict[str, tuple[str, int]] = {}
+        self._series: dict[str, tuple[str, int, str]] = {}
         self._bindings: dict[str, Binding] = {}
         self._attempts: list[SchedulingAttempt] = []
         self._changes: Changes = {}
@@ -162,27 +187,48 @@ class Scheduler:
             replace(setup.queue_rules, status_counts=profile.status_wakes),
             loop,
             profiles={name: self._queue_profile(one) for name, one in self._algorithms.items()},
+            sort=self._queue_sort(),
             listener=self,
             started_at=loop.now,
         )
-        self.volume_work = VolumeWork(loop, store, self.handle, self._known, profile.version)
+        self.volume_work = VolumeWork(
+            loop, store, self.handle, self._known, profile.version, latencies
+        )
         if setup.bind_timeout is not None:
             self.volume_work.timeout = setup.bind_timeout
         delay = latencies.draw("watch")
-        for kind in _WATCHED_KINDS:
+        attachments = ("VolumeAttachment",) if profile.counts_attachments else ()
+        for kind in (*attachments, *_WATCHED_KINDS):
             store.watch(kind, self._observe, delay)
+
+    def _queue_sort(self) -> QueueSort | None:
+        """What orders activeQ instead of PrioritySort; see PluggedScheduler."""
+        return None
 
     def _queue_profile(self, algorithm: SchedulingAlgorithm) -> QueueProfile:
         plugins = algorithm.framework.plugins
         registrations: dict[str, Iterable[Registration]] = dict(IN_TREE_HINTS)
         # Whoever does not say what it waits for hears of everything. Upstream: buildQueueingHintMap.
-        for name in (*plugins.by_name, EXTENDER):
-            if name not in registrations:
-                registrations[name] = (Registration(ClusterEvent(WILD_CARD, Action.ALL)),)
+        everything = (Registration(ClusterEvent(WILD_CARD, Action.ALL)),)
+        for name, plugin in plugins.by_name.items():
+            if isinstance(plugin, EnqueueExtensions):
+                registrations[name] = plugin.events_to_register()
+            else:
+                registrations.setdefault(name, everything)
+        registrations[EXTENDER] = everything
         return QueueProfile(
             pre_enqueue=tuple(plugins.pre_enqueue),
             hints=QueueingHints(registrations, ListedWorld(self.handle.listers)),
         )
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The schedulerNames that it answers to."""
+        return self._names
+
+    def algorithm_for(self, scheduler_name: str) -> SchedulingAlgorithm | None:
+        """The algorithm that pods of this schedulerName get; None when they are somebody else's."""
+        return self._algorithms.get(scheduler_name)
 
     def _algorithm_of(self, pod: Pod) -> SchedulingAlgorithm:
         return self._algorithms[pod.scheduler_name]
@@ -225,7 +271,9 @@ class Scheduler:
             self._assigned_changed(old, new, gone)
         elif gone:
             if old is not None and self._is_mine(old):
-                self._unassigned_gone(old)
+                self._unassigned_gone(old, new)
+                if event.final_state_unknown:
+                    self._clean_up(old)
         elif new.node_name:
             self._assigned(old, new)
         elif self._is_mine(new):
@@ -242,22 +290,36 @@ class Scheduler:
 
     def _unassigned(self, old: Pod | None, new: Pod) -> None:
         if old is None:
+            binding = self._bindings.get(new.key)
+            if binding is not None:
+                # The cache knows pods by name: the namesake makes room for the new pod.
+                self._forget(binding)
             self.queue.add(PodInfo(new, self._rules))
         elif self.cache.is_assumed(new.key):
             return  # It has its place; the rest of its life is the binding cycle's.
         else:
             self.queue.update(old, new)
 
-    def _unassigned_gone(self, old: Pod) -> None:
-        self._series.pop(old.uid, None)
-        if self._profile.status_wakes and self.queue.get(old.key) is not None:
+    def _unassigned_gone(self, old: Pod, new: Pod) -> None:
+        waits = self.queue.get(old.key) is not None or old.key in self._bindings
+        if self._profile.status_wakes and waits:
             # Its deletion is an update first, which brings it back to be skipped.
             message = f"skip schedule deleting pod: {old.key}"
-            self._tell_event(old, "FailedScheduling", "Warning", message)
+            self._tell_event(new, "FailedScheduling", "Warning", message)
+        self._series.pop(old.uid, None)
         self.queue.delete(old)
-        binding = self._bindings.get(old.key)
-        if binding is not None:
+        # What is being bound goes on, until the binding finds that there is no pod any more.
+
+    def _clean_up(self, gone: Pod) -> None:
+        """It may have got its node unseen, and then nothing will come to confirm it.
+
+        Upstream: eventhandlers.go, DeletedFinalStateUnknown (since 1.22); before, the assumption
+        runs out.
+        """
+        binding = self._bindings.get(gone.key)
+        if binding is not None and CACHE_RULES[self._profile.version].removes_assumed:
             self._forget(binding)
+            self.queue.assigned_pod_deleted(binding.info.pod)
 
     def _assigned(self, old: Pod | None, new: Pod) -> None:
         """The pod has a node: ours comes back confirmed, or somebody else put it there."""
@@ -335,6 +397,7 @@ class Scheduler:
             self._busy = False
             return
         if self._is_gone(queued):
+            self._tell_skipped(queued)
             self.queue.done(queued.pod_info.uid)
             self._end_cycle()
             return
@@ -352,7 +415,7 @@ class Scheduler:
         decision = algorithm.schedule(queued.pod_info, self._snapshot_order(), explain=eager)
         if decision.result == UNSCHEDULABLE:
             algorithm.preempt(decision)
-        attempt = Attempt(queued, decision, self.queue.scheduling_cycle)
+        attempt = Attempt(queued, decision, self.queue.scheduling_cycle, self._loop.now)
         if eager:
             attempt.evidence = evidence(decision, algorithm, queued.attempts, attempt.cycle)
         if decision.node is None:
@@ -380,6 +443,13 @@ class Scheduler:
             or self.cache.is_assumed(queued.key)
         )
 
+    def _tell_skipped(self, queued: QueuedPodInfo) -> None:
+        """Upstream: skipPodSchedule(), for a pod that finalizers hold."""
+        known = self._known.get(queued.key)
+        if known is not None and known.uid == queued.pod_info.uid and known.deletion_timestamp:
+            message = f"skip schedule deleting pod: {known.key}"
+            self._tell_event(known, "FailedScheduling", "Warning", message)
+
     def _conclude(self, attempt: Attempt) -> None:
         """The end of the scheduling cycle: the pod has a node, or it has reasons."""
         queued, node = attempt.queued, attempt.decision.node
@@ -404,30 +474,35 @@ class Scheduler:
         info = queued.pod_info.assigned_to(node)
         binding = Binding(self, queued, info, node, cycle)
         try:
-            binding.volumes = self.volume_work.assume(info, node, self._plan(decision))
+            if queued.pod.claim_names:
+                binding.volumes = self.volume_work.assume(info, node, self._plan(decision))
         except SimError as moved_on:
             self._handle_error(queued, cycle, str(moved_on))
             return
+        self._keep_attempt(attempt, self._take_place(binding, decision))
+        self._start_binding(binding)
+
+    def _take_place(self, binding: Binding, decision: ScheduleResult) -> int:
+        """Count the pod on its node from now on; the seq of the event that says so."""
+        info, node = binding.info, binding.node
         self.cache.assume_pod(info)
         self.gauges.assumed(node, info)
-        self._bindings[queued.key] = binding
+        self._bindings[info.key] = binding
         self._show_pod(
-            queued.key, queue=None, queue_since=None, cache="assumed", assumed=node, blocker=None
+            info.key, queue=None, queue_since=None, cache="assumed", assumed=node, blocker=None
         )
-        seq = self._tell(
+        self.queue.nominator.delete(info.uid)
+        self.algorithm.nominated.remove(info.key)
+        return self._tell(
             "PodAssumed",
             info.pod.id,
             f"to {node}, {decision.feasible} of {decision.evaluated} nodes fit",
             summary(decision),
         )
-        self._keep_attempt(attempt, seq)
-        self.queue.nominator.delete(info.uid)
-        self.algorithm.nominated.remove(queued.key)
-        self._start_binding(binding)
 
     def _plan(self, decision: ScheduleResult) -> PodVolumePlan:
         planner = self._algorithm_of(decision.pod.pod).framework.volume_binding
-        if planner is None or decision.search is None or not decision.pod.pod.claim_names:
+        if planner is None or decision.search is None:
             return PodVolumePlan()
         return planner.plan(decision.search.state, decision.row)
 
@@ -464,14 +539,17 @@ class Scheduler:
             return
         pod = binding.info.pod
         self._series.pop(pod.uid, None)
-        self.cache.finish_binding(binding.info)
         scheduled = {"type": "PodScheduled", "status": "True"}
         scheduled["lastTransitionTime"] = timestamp(self._loop.now)
         try:
             self._bind_by_extender(binding)
-            stored = self._store.get("Pod", pod.key)
-            if stored.uid != pod.uid:
+            stored = self._store.find("Pod", pod.key)
+            if stored is None:
                 raise NotFound(f'pods "{pod.name}" not found')
+            if stored.uid != pod.uid:
+                raise Conflict(_uid_conflict(pod, stored))
+            if stored.deletion_timestamp:
+                raise Conflict(_deleted(pod))
             self._store.patch(
                 "Pod",
                 pod.key,
@@ -484,10 +562,29 @@ class Scheduler:
                 message=f"Successfully assigned {pod.key} to {binding.node}",
                 data={"event": True, "type": "Normal", "reason": "Scheduled"},
             )
-        except (ApiError, ExtenderError) as refusal:
-            self._fail_binding(binding, f"binding rejected: {refusal}")
+            self._finish_binding(binding)
+        except ExtenderError as refusal:
+            self._fail_binding(binding, self._bind_prefix + str(refusal))
+        except ApiError as refusal:
+            who = "" if self._profile.is_classic else f'running Bind plugin "{binding.binder}": '
+            self._fail_binding(binding, f"{self._bind_prefix}{who}{refusal}")
 
-    def _bind_by_extender(self, binding: Binding) -> None:
+    def _finish_binding(self, binding: Binding) -> None:
+        """The write is answered: only now may the assumption run out."""
+        answered = self._store.answered_at(COMPONENT)
+        if answered > self._loop.now:
+            self._loop.call_at(answered, self.cache.finish_binding, binding.info)
+        else:
+            self.cache.finish_binding(binding.info)
+
+    @property
+    def _bind_prefix(self) -> str:
+        """What the versions put before the reason why a pod was not bound."""
+        if self._profile.is_classic:
+            return "Binding rejected: "
+        return "binding rejected: " if self._profile.refuses_per_node else ""
+
+    def _bind_by_extender(self, binding: Binding) -> bool:
         """Ask the extender that binds, if there is one: what it writes is then written for it.
 
         Upstream: extendersBinding().
@@ -501,16 +598,24 @@ class Scheduler:
                     if not settings.ignorable:
                         raise
                     continue
-                return
+                return True
+        return False
 
     def _fail_binding(self, binding: Binding, error: str) -> None:
         """Unreserve, forget, and send the pod round again. Upstream: handleBindingCycleError()."""
         self._forget(binding)
         pod = binding.info.pod
-        if pod.key in self._known:
+        known = self._known.get(pod.key)
+        if known is not None and known.uid == pod.uid:
             self._handle_error(binding.queued, binding.cycle, error)
+        else:
+            # Nobody goes round again, but it is told all the same.
+            self._tell_event(pod, "FailedScheduling", "Warning", error)
+            self._series.pop(pod.uid, None)
         if not self._profile.status_wakes:
-            self.queue.move_all_to_active_or_backoff(cluster_events.ASSIGNED_POD_DELETE, pod, None)
+            self.queue.move_all_to_active_or_backoff(
+                cluster_events.ASSIGNED_POD_DELETE, binding.assumed, None
+            )
         self._wake()
 
     def _forget(self, binding: Binding) -> None:
@@ -542,15 +647,17 @@ class Scheduler:
         self._show_pod(pod.key, blocker=attempt.blocker)
         seq = self._tell_event(pod, "FailedScheduling", "Warning", decision.message)
         self._keep_attempt(attempt, seq)
-        self.queue.add_unschedulable_if_not_present(queued, cycle)
+        self.queue.add_unschedulable_if_not_present(queued, cycle, began=attempt.began)
         reason = "Unschedulable" if decision.result == UNSCHEDULABLE else "SchedulerError"
         self._patch_condition(pod, reason, decision.message, nominated)
 
-    def _handle_error(self, queued: QueuedPodInfo, cycle: int, message: str) -> None:
+    def _handle_error(
+        self, queued: QueuedPodInfo, cycle: int, message: str, reason: str = "SchedulerError"
+    ) -> None:
         """The cycle itself failed: the pod comes back after its backoff."""
         self._tell_event(queued.pod, "FailedScheduling", "Warning", message)
         self.queue.add_unschedulable_if_not_present(queued, cycle)
-        self._patch_condition(queued.pod, "SchedulerError", message)
+        self._patch_condition(queued.pod, reason, message)
 
     def _preempt(self, queued: QueuedPodInfo, chosen: Candidate) -> None:
         """Evict the victims and nominate the preemptor. Upstream: prepareCandidate()."""
@@ -668,6 +775,8 @@ class Scheduler:
     # Periodic flushes: run at the tick at which they have something to do
 
     def _set_flush_timers(self) -> None:
+        if self.queue.is_calm and self._expiry_timer is None and not self.cache.may_expire:
+            return
         self._backoff_timer = self._reset(
             self._backoff_timer, self.queue.next_backoff_expiry(), self._flush_backoff
         )
@@ -677,6 +786,7 @@ class Scheduler:
         self._expiry_timer = self._reset(
             self._expiry_timer, self.cache.next_expiry(), self._expire_assumed
         )
+        self.queue.is_calm = self._backoff_timer is None and self._leftover_timer is None
 
     def _expire_assumed(self) -> None:
         """Assumptions that nobody confirmed in time are given up (v1.16, v1.20)."""
@@ -743,7 +853,9 @@ class Scheduler:
             message = f"cycle {self.queue.scheduling_cycle}, attempt {queued.attempts}"
             self._tell("AttemptStarted", f"pod/{pod_key}", message)
         else:
-            self._tell(_PLACE_FACTS[place_to], f"pod/{pod_key}", event_name)
+            keeper = queued.gating_plugin if place_to == "gated" else ""
+            data = {"plugin": keeper} if keeper not in ("", names.SCHEDULING_GATES) else None
+            self._tell(_PLACE_FACTS[place_to], f"pod/{pod_key}", event_name, data)
 
     def pod_added(self, node_name: str, pod: PodInfo) -> None:
         """See the cache's observer."""
@@ -796,33 +908,37 @@ class Scheduler:
         self, fact: str, entity: str, message: str = "", data: dict[str, Any] | None = None
     ) -> int:
         changes, self._changes = self._changes, {}
-        for node, shown in self.gauges.changes().items():
-            # A node that is gone, though no watch has told so yet, is not brought back either.
-            if (
-                self._neighbours is not None
-                and self._store.find("Node", node.removeprefix("node/")) is not None
-            ):
-                changes[node] = shown
+        told = self.gauges.changes()
+        if told and self._neighbours is not None:
+            for node, shown in told.items():
+                # A node that is gone, though no watch has told so yet, is not brought back either.
+                if self._store.find("Node", node[5:]) is not None:
+                    changes[node] = shown
         return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
 
     def _tell_event(self, pod: Pod, reason: str, kind: str, message: str) -> int:
         data: dict[str, Any] = {"event": True, "type": kind}
         if reason == "FailedScheduling" and not self._profile.is_classic:
-            count = self._count_in_series(pod)
+            count, note = self._count_in_series(pod, message)
             if count:
                 data["series"] = count
+            if note != message:
+                data["note"] = note
         return self._tell(reason, pod.id, message, data)
 
-    def _count_in_series(self, pod: Pod) -> int:
-        """How often this Event came before for the same version of the pod.
+    def _count_in_series(self, pod: Pod, message: str) -> tuple[int, str]:
+        """How often this Event came before for the same version of the pod, and what it then said.
 
         The first is an Event of its own, the second makes a series of it, the others are written
-        every half hour. Upstream: client-go tools/events/event_broadcaster.go, recordToSink().
+        every half hour; the text stays that of the first. Upstream: client-go tools/events/event_broadcaster.go, recordToSink().
         """
-        version, count = self._series.get(pod.uid, ("", -1))
-        count = count + 1 if version == pod.resource_version else 0
-        self._series[pod.uid] = (pod.resource_version, count)
-        return count
+        version, count, note = self._series.get(pod.uid, ("", -1, ""))
+        if version == pod.resource_version:
+            count += 1
+        else:
+            count, note = 0, message
+        self._series[pod.uid] = pod.resource_version, count, note
+        return count, note
 
 
 # What of the other kinds may help a waiting pod. Upstream: eventhandlers.go addAllEventHandlers().
@@ -835,6 +951,7 @@ _CHANGES: dict[tuple[str, str], ClusterEvent] = {
     ("StorageClass", "MODIFIED"): cluster_events.STORAGE_CLASS_UPDATE,
     ("CSINode", "ADDED"): cluster_events.CSI_NODE_ADD,
     ("CSINode", "MODIFIED"): cluster_events.CSI_NODE_UPDATE,
+    ("VolumeAttachment", "DELETED"): cluster_events.VOLUME_ATTACHMENT_DELETE,
     ("Service", "ADDED"): cluster_events.SERVICE_ADD,
     ("Service", "MODIFIED"): cluster_events.SERVICE_UPDATE,
     ("Service", "DELETED"): cluster_events.SERVICE_DELETE,
@@ -857,6 +974,24 @@ _WATCHED_KINDS = (
     "Node",
     "Pod",
 )
+
+
+def _deleted(pod: Pod) -> str:
+    """Upstream: pkg/registry/core/pod/storage/storage.go, setPodHostAndAnnotations()."""
+    return (
+        f'Operation cannot be fulfilled on pods/binding "{pod.name}": pod {pod.name} is being '
+        "deleted, cannot be assigned to a host"
+    )
+
+
+def _uid_conflict(assumed: Pod, stored: ApiObject) -> str:
+    """Another pod of its name is there. Upstream: registry/core/pod/storage, BindingREST."""
+    return (
+        f'Operation cannot be fulfilled on pods "{assumed.name}": StorageError: invalid object, '
+        f"Code: 4, Key: /registry/pods/{assumed.key}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {assumed.uid}, "
+        f"UID in object meta: {stored.uid}"
+    )
 
 
 def _condition(pod: ApiObject) -> dict[str, Any] | None:

@@ -7,15 +7,16 @@ answers are those of VolumeIndex.find_for_node().
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kscope.sim.selectors import NodeSelector
 from scheduling.engine.framework import BoolArray, IntArray
 from scheduling.engine.listers import Listers
-from scheduling.engine.node_table import NodeTable
+from scheduling.engine.node_table import NodeMatcher, NodeTable
 from volumes.engine.matching import Offer, Wanted, is_considered, is_plain_match
 
 NONE = -1
@@ -23,6 +24,25 @@ NONE = -1
 _MAX_LADDERS = 64
 # Volumes × rows of all ladders, a byte each; beyond this they are not worth their memory.
 _MAX_CELLS = 128_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _ByLabels:
+    """A node selector that is not told the node's name."""
+
+    selector: NodeSelector
+
+    def matches(self, node_labels: Mapping[str, str], node_name: str) -> bool:
+        """See NodeMatcher."""
+        return self.selector.matches(node_labels, "")
+
+
+def by_labels(affinity: NodeSelector) -> NodeMatcher:
+    """A volume's affinity as it is asked: of labels alone, so that matchFields match no node.
+
+    Upstream: component-helpers CheckNodeAffinity().
+    """
+    return _ByLabels(affinity) if any(term.fields for term in affinity.terms) else affinity
 
 
 @dataclass(slots=True)
@@ -55,7 +75,7 @@ class Ladders:
             wanted.modes,
             wanted.size,
             wanted.selector,
-            wanted.claim.spec.get("volumeAttributesClassName") or "",
+            wanted.attributes_class,
         )
         generation = (self.table.static_generation, self.table.capacity)
         ladder = self.known.get(key)
@@ -76,7 +96,7 @@ class Ladders:
         reach = np.ones((len(offers), self.table.capacity), np.bool_)
         for place, offer in enumerate(offers):
             if offer.affinity is not None:
-                reach[place] = self.table.matching(offer.affinity)
+                reach[place] = self.table.matching(by_labels(offer.affinity))
         names = [offer.name for offer in offers]
         ladder = Ladder(
             generation=generation,

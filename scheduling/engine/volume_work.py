@@ -6,6 +6,7 @@ in a row are not promised the same volume; the assume caches know what the API s
 
 from collections.abc import Callable, Iterable
 
+from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import (
     ApiObject,
@@ -21,10 +22,11 @@ from scheduling.engine.pod_info import PodInfo
 from volumes.engine import binder
 from volumes.engine.assume_cache import ClaimAssumeCache, VolumeAssumeCache
 from volumes.engine.binder import Binding, PodBinding, PodVolumes, VolumeBinder
+from volumes.engine.migration import ALL_MIGRATED, NO_MIGRATION
 from volumes.engine.ports import StoreVolumeApi
 
 _RULES = {
-    "v1.11": binder.V1_16,
+    "v1.11": binder.V1_11,
     "v1.16": binder.V1_16,
     "v1.20": binder.V1_20,
     "v1.34": binder.V1_34,
@@ -75,12 +77,17 @@ class VolumeWork:
         handle: Handle,
         pods: dict[str, Pod],
         version: str,
+        latencies: Latencies,
     ) -> None:
         self._loop = loop
+        self._latencies = latencies
+        self._heard_until = 0
         self._listers = handle.listers
         # How long a binding waits for its volumes, in ns. Upstream: bindTimeoutSeconds.
         self.timeout = binder.DEFAULT_BIND_TIMEOUT
         self._volumes = VolumeAssumeCache()
+        # The plugins look at the very same volumes.
+        self._listers.volumes = self._volumes.index
         self._claims = ClaimAssumeCache()
         self.binder = VolumeBinder(
             self._volumes,
@@ -88,10 +95,24 @@ class VolumeWork:
             SchedulerLookups(handle, pods),
             StoreVolumeApi(store, "scheduler"),
             rules=_RULES[version],
+            migration=ALL_MIGRATED if version == "v1.34" else NO_MIGRATION,
         )
 
     def observe(self, event: WatchEvent) -> None:
-        """Take a watch event of a volume or a claim into the caches and the listers."""
+        """Take a watch event of a volume or a claim into the caches and the listers.
+
+        Upstream the caches and the queue hear of it in threads of their own: with a latency of the
+        caches the event can wake a pod that is then tried with what was known before.
+        """
+        self._heard_until = max(
+            self._loop.now + self._latencies.draw("assume_cache"), self._heard_until
+        )
+        if self._heard_until > self._loop.now:
+            self._loop.call_at(self._heard_until, self._take, event)
+        else:
+            self._take(event)
+
+    def _take(self, event: WatchEvent) -> None:
         cache = self._volumes if isinstance(event.new, PersistentVolume) else self._claims
         cache.observe(event)
         self._show(event.new.kind, event.new.key)
@@ -101,19 +122,40 @@ class VolumeWork:
 
         Raises SimError when a cache has moved on since; nothing is assumed then.
         """
-        volumes = PodVolumes(
-            static_bindings=[
-                Binding(self._volumes.get(volume), self._claims.get(claim))
-                for claim, volume in plan.bind.items()
-            ],
-            dynamic_provisions=[self._claims.get(claim) for claim in plan.provision],
-        )
+        volumes = self._planned(plan)
         if not volumes.has_work:
             return None
         if self.binder.assume_pod_volumes(info.pod, node, volumes):
             return None
         self._show_all(volumes)
         return volumes
+
+    def assume_round(self, info: PodInfo, node: str, plan: Plan) -> PodVolumes | None:
+        """The same where binding goes in rounds (v1.11); None when all the claims are bound.
+
+        Else what has to be written; nothing, while the PV controller still has to answer.
+        """
+        volumes = self._planned(plan)
+        if self.binder.assume_pod_volumes(info.pod, node, volumes):
+            return None
+        self._show_all(volumes)
+        return volumes
+
+    def bind_round(self, info: PodInfo, volumes: PodVolumes) -> None:
+        """Write the assumptions and wait for nothing. Raises SimError; see bind_api_update()."""
+        try:
+            self.binder.bind_api_update(info.pod, volumes)
+        finally:
+            self._show_all(volumes)
+
+    def _planned(self, plan: Plan) -> PodVolumes:
+        return PodVolumes(
+            static_bindings=[
+                Binding(self._volumes.get(volume), self._claims.get(claim))
+                for claim, volume in plan.bind.items()
+            ],
+            dynamic_provisions=[self._claims.get(claim) for claim in plan.provision],
+        )
 
     def revert(self, volumes: PodVolumes) -> None:
         """Take the assumptions off the caches again."""

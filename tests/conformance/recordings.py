@@ -9,30 +9,42 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from kscope.sim.latency import Latency
 from kscope.sim.loader import load_files
-from kscope.sim.objects import ApiObject
-from kscope.sim.recorder import Event
 from kscope.sim.scenario import Scenario, Step
-from kscope.sim.store import WatchEvent
 from kscope.sim.units import MILLISECOND, SECOND
 from kscope.sim.view import diff
-from scheduling.engine.cluster import Cluster
 from tests.conformance.vectors import VECTORS, Json
+from tests.workloads.recorded import KINDS, History, histories
 
 FOLDER = VECTORS / "control-plane-1.20"
-# The recordings' PV controller started this long before the first step, and their scheduler a
-# little earlier: the phases of the resync and of the queue's tickers.
+# The recordings' controllers started this long before the first step: the phase of their periods.
 ORIGIN = 4_120 * MILLISECOND
-TICKERS = ORIGIN - 4_600 * MILLISECOND
-# And the initial objects were created this long before it, one after the other.
+# The initial objects were created this long before it, one after the other.
 SET_UP = ORIGIN - 2_060 * MILLISECOND
 # The stand-in for the kubelet says a second late that a volume is no longer in use.
 LATENCIES = {"node_status": Latency("fixed", 1_200 * MILLISECOND)}
+# So much earlier or later something may come here, in seconds; the stand-ins for attachers and
+# kubelets say a second late what the real ones say at once.
+TOLERANCE = 0.4
+TOLERANCE_OF_STAND_INS = 1.6
 
-Facts = dict[str, list[Any]]
+
+class Told(NamedTuple):
+    """A fact, and when it came about: seconds after the first step."""
+
+    at: float
+    fact: Any
+
+
+# Per pod and plugin the score of each node, of the last attempt that scored any.
+Scores = dict[str, dict[str, dict[str, int]]]
+# When, by whom, the type of the watch event, and the object.
+Write = tuple[float, str, str, Json]
+# Per object its facts in order; objects with made-up names share one entry, a history for each.
+Facts = dict[str, list[list[Told]]]
 
 
 class Recording:
@@ -66,10 +78,10 @@ class Recording:
             until=round(self.timeline["end"] * SECOND) + ORIGIN,
         )
 
-    def changes(self) -> Facts:
-        """What was written, per object."""
+    def writes(self) -> list[Write]:
+        """Every write but those of Events."""
         authors = {each["rv"]: each["by"] for each in self.timeline["order"] if "by" in each}
-        writes = [
+        return [
             (
                 line["t"],
                 authors.get(line["rv"], ""),
@@ -79,103 +91,125 @@ class Recording:
             for line in self.lines
             if line["kind"] != "Event"
         ]
-        return _changes(writes, self._names())
+
+    def changes(self) -> Facts:
+        """What was written, per object."""
+        return changes_told(self.writes(), self._names())
+
+    def attempts(self) -> Facts:
+        """The attempts at scheduling that found no node, with why."""
+        failed = [
+            (each["t"], each["pod"], each["message"])
+            for each in self.timeline.get("schedulingAttempts") or ()
+            if each["what"] == "unschedulable"
+        ]
+        return attempts_told(failed, self._names())
+
+    def scores(self) -> Scores:
+        """The weighted scores of the scheduler's log, where there is one."""
+        log = FOLDER / self.name / "scheduler.log"
+        told: Scores = {}
+        for line in log.read_text().splitlines() if log.exists() else ():
+            found = _SCORED.search(line)
+            if found is not None:
+                plugin, pod, nodes = found.groups()
+                scores = {name: int(score) for name, score in _NODE_SCORE.findall(nodes)}
+                told.setdefault(pod, {})[plugin] = scores
+        return told
+
+    def statuses(self) -> dict[str, History]:
+        """The values that the fields of workloads took."""
+        return statuses_told(self.writes())
 
     def events(self) -> Facts:
         """The Kubernetes Events, per object; one that was only counted up is there again."""
         told: dict[str, list[tuple[float, str]]] = {}
         for each in self.timeline["order"]:
-            if "event" in each and each["t"] > _START:
+            if "event" in each and each["t"] > START:
                 kind, reason, where = each["event"].split(" ", 2)
                 about, message = where.split(": ", 1)
                 if each["source"].startswith("csi.example.com"):
-                    about += _BY_PROVISIONER
+                    about += BY_PROVISIONER
                 told.setdefault(about, []).append((each["t"], f"{kind} {reason}: {message}"))
-        return _events(told, self._names())
+        return events_told(told, self._names())
+
+    @property
+    def tolerance(self) -> float:
+        """How many seconds earlier or later something may come about."""
+        attacher = any(line["kind"] == "VolumeAttachment" for line in self.lines)
+        return TOLERANCE_OF_STAND_INS if attacher else TOLERANCE
+
+    def nodes_taken(self) -> dict[str, list[str]]:
+        """The nodes of the pods in the order in which these were created; "" without one.
+
+        Of a pod that was never bound it is the node that was selected for its claims.
+        """
+        nodes: dict[str, str] = {}
+        groups: dict[str, list[str]] = {}
+        selected = self._selected_nodes()
+        for line in self.lines:
+            if line["kind"] != "Pod":
+                continue
+            metadata, spec = line["object"]["metadata"], line["object"]["spec"]
+            uid = metadata["uid"]
+            if uid not in nodes:
+                groups.setdefault(pod_group(line["object"]), []).append(uid)
+            claims = [
+                f"{metadata['namespace']}/{each['persistentVolumeClaim']['claimName']}"
+                for each in spec.get("volumes") or ()
+                if "persistentVolumeClaim" in each
+            ]
+            chosen = [selected[claim] for claim in claims if claim in selected]
+            nodes[uid] = spec.get("nodeName") or (chosen or [""])[0]
+        return {group: [nodes[uid] for uid in uids] for group, uids in groups.items()}
+
+    def stalled_binds(self) -> dict[str, list[bool]]:
+        """Per claim that names its volume: whether, once the volume was its own, it had to wait.
+
+        The claim worker lost against the volume worker wherever it took longer than a second.
+        """
+        claims: dict[str, Json] = {}
+        reserved: dict[str, str] = {}
+        began: dict[str, list[float]] = {}
+        ended: dict[str, list[float]] = {}
+        for line in self.lines:
+            raw, spec = line["object"], line["object"].get("spec") or {}
+            if line["kind"] == "PersistentVolumeClaim":
+                key = f"{raw['metadata']['namespace']}/{raw['metadata']['name']}"
+                before = (claims.get(key, {}).get("status") or {}).get("phase")
+                claims[key] = raw
+                if raw["status"].get("phase") == "Bound" != before:
+                    ended.setdefault(key, []).append(line["t"])
+            elif line["kind"] == "PersistentVolume":
+                ref, name = spec.get("claimRef") or {}, raw["metadata"]["name"]
+                key = f"{ref.get('namespace')}/{ref.get('name')}" if ref.get("uid") else ""
+                news = key != reserved.get(name, "") and key in claims
+                reserved[name] = key
+                if news and claims[key]["spec"].get("volumeName"):
+                    began.setdefault(key, []).append(line["t"])
+        return {
+            key: [not any(at <= end <= at + 1 for end in ended.get(key, [])) for at in starts]
+            for key, starts in began.items()
+        }
+
+    def _selected_nodes(self) -> dict[str, str]:
+        selected: dict[str, str] = {}
+        for line in self.lines:
+            metadata = line["object"]["metadata"]
+            node = (metadata.get("annotations") or {}).get("volume.kubernetes.io/selected-node")
+            if line["kind"] == "PersistentVolumeClaim" and node:
+                selected.setdefault(f"{metadata['namespace']}/{metadata['name']}", node)
+        return selected
 
     def _names(self) -> dict[str, str]:
-        return _made_up_names({**each["object"], "kind": each["kind"]} for each in self.lines)
-
-
-class Rerun:
-    """The same scenario, run here."""
-
-    def __init__(self, recording: Recording, seed: int | None = None) -> None:
-        self.recording = recording
-        tie_break = "name" if seed is None else "random"
-        self.cluster = Cluster.create(
-            recording.shifted(), profile="v1.20", seed=seed or 0, tie_break=tie_break
-        )
-        queue = self.cluster.scheduler.queue
-        queue._started_at = TICKERS
-        if not recording.server_side_apply:
-            queue._rules = replace(queue._rules, status_counts=False)
-        self.writes: list[tuple[float, str, str, Json]] = []
-        self.recorded: list[Event] = []
-        store, deliver = self.cluster.store, self.cluster.store._deliver
-
-        def delivered(kind: str, event: WatchEvent) -> None:
-            author = self.cluster.recorder.pending[-1].component
-            now = (self.cluster.now - ORIGIN) / SECOND
-            self.writes.append((now, author, event.type, _raw(event.new)))
-            deliver(kind, event)
-
-        store._deliver = delivered
-
-    def run(self) -> None:
-        """To the end of the recording."""
-        self.cluster.advance(self.cluster.horizon, max_steps=_MANY_STEPS)
-        assert self.cluster.now == self.cluster.horizon, "the run does not become quiet"
-        self.recorded = self.cluster.take().events
-
-    def changes(self) -> Facts:
-        """What was written, per object."""
-        return _changes(self.writes, self._names())
-
-    def events(self) -> Facts:
-        """The Kubernetes Events, per object."""
-        told: dict[str, list[tuple[float, str]]] = {}
-        for event in self.recorded:
-            data = event.data or {}
-            at = (event.at - ORIGIN) / SECOND
-            if not data.get("event") or at < _START or data.get("series", 0) > 1:
-                continue
-            if event.component == "kubelet":
-                continue
-            reason = data.get("reason") or event.kind
-            text = f"{data['type']} {reason}: {event.message}"
-            prefix, _, key = event.object.partition("/")
-            about = f"{_KINDS.get(prefix, prefix)}/{key}"
-            if event.component == "external-provisioner":
-                about += _BY_PROVISIONER
-            told.setdefault(about, []).append((at, text))
-        return _events(told, self._names())
-
-    def _names(self) -> dict[str, str]:
-        return _made_up_names(raw for _, _, _, raw in self.writes)
+        return made_up_names({**each["object"], "kind": each["kind"]} for each in self.lines)
 
 
 # Components that do not wait for each other: their Events come in any order.
-_BY_PROVISIONER = " by the provisioner"
-
-# More than any of the recordings takes by far.
-_MANY_STEPS = 60_000
+BY_PROVISIONER = " by the provisioner"
 
 # What comes before the first step is set-up.
-_START = -0.5
-
-_KINDS = {
-    "pod": "Pod",
-    "node": "Node",
-    "claim": "PersistentVolumeClaim",
-    "volume": "PersistentVolume",
-    "deployment": "Deployment",
-    "replicaset": "ReplicaSet",
-    "statefulset": "StatefulSet",
-    "daemonset": "DaemonSet",
-    "job": "Job",
-    "poddisruptionbudget": "PodDisruptionBudget",
-}
+START = -0.5
 
 # The recordings' names of the components, by those here.
 _AUTHORS = {
@@ -192,32 +226,38 @@ _AUTHORS = {
     "fake-csi-attacher": "csi-attacher",
 }
 
-# The recording in which a namespace is deleted: whose delete of its content comes first differs,
-# and the claim's is ascribed to the protection controller, which never deletes.
-_DELETED_NAMESPACE = "team"
+# In a namespace that is being deleted: whose delete of its content comes first differs, and the
+# claim's is ascribed to the protection controller, which never deletes.
 _DELETERS = {
     "generic-garbage-collector": "namespace-controller",
     "pvc-protection-controller": "namespace-controller",
 }
 
+# Who takes the last finalizer off a volume: protection and the stand-in for the attacher do not
+# wait for each other.
+_LAST_HOLDERS = {"csi-attacher": "pv-protection-controller"}
+
+# What the scheduler's log says of a plugin: the pod, and each node with its score.
+_SCORED = re.compile(r"Plugin (\w+) scores on (\S+) => \[(.*)\]")
+_NODE_SCORE = re.compile(r"\{(\S+) (-?\d+)\}")
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_LEFT_OUT = frozenset({"Namespace", "ControllerRevision", "Event", "CSINode", "Lease"})
+_LEFT_OUT = frozenset({"Event", "Lease"})
 
 
-def _raw(obj: ApiObject) -> Json:
-    return {**obj.raw, "kind": obj.kind}
-
-
-def _changes(writes: Iterable[tuple[float, str, str, Json]], names: Mapping[str, str]) -> Facts:
+def changes_told(writes: Iterable[Write], names: Mapping[str, str]) -> Facts:
     told: dict[str, list[tuple[float, str, Json]]] = {}
     states: dict[str, Json] = {}
+    terminating: set[str] = set()
     for at, author, watch_type, raw in writes:
         if raw["kind"] in _LEFT_OUT:
             continue
         entity = _entity(raw)
+        before = states.get(entity, {})
         state = {"gone": True} if watch_type == "DELETED" else _meaning(raw)
-        change = diff(states.get(entity, {}), state)
-        deleted = change == {"deleting": True}
+        if raw["kind"] == "PersistentVolume" and raw["metadata"].get("deletionTimestamp"):
+            state |= {"finalizers": before["finalizers"]} if "finalizers" in before else {}
+        change = diff(before, state)
+        deleted = "deleting" in change
         if watch_type == "DELETED":
             change = {"gone": True}
             states.pop(entity, None)
@@ -225,11 +265,29 @@ def _changes(writes: Iterable[tuple[float, str, str, Json]], names: Mapping[str,
             states[entity] = state
         author = author.rpartition("/")[2]
         author = _AUTHORS.get(author, author)
-        if raw["metadata"].get("namespace") == _DELETED_NAMESPACE:
+        if raw["kind"] == "PersistentVolume" and "gone" in change:
+            author = _LAST_HOLDERS.get(author, author)
+        if raw["kind"] == "Namespace" and raw["metadata"].get("deletionTimestamp"):
+            terminating.add(raw["metadata"]["name"])
+        if raw["metadata"].get("namespace") in terminating:
             author = _DELETERS.get(author, author) if "gone" in change or deleted else author
-        if at > _START and change and not _is_stand_ins(author, raw):
+        if at > START and change and not _is_stand_ins(author, raw):
             told.setdefault(entity, []).append((at, author, change))
     return _grouped({entity: _tidied(facts) for entity, facts in told.items()}, names)
+
+
+def statuses_told(writes: Iterable[Write]) -> dict[str, History]:
+    """The values that the fields of workloads took from the first step on."""
+    before: dict[str, Json] = {}
+    later: list[tuple[str, str, str, Json]] = []
+    for at, author, watch_type, raw in writes:
+        if raw["kind"] in KINDS and at < START:
+            before[_entity(raw)] = raw
+        elif raw["kind"] in KINDS:
+            author = author.rpartition("/")[2]
+            later.append((watch_type, raw["kind"], _AUTHORS.get(author, author), raw))
+    first = [("ADDED", raw["kind"], "", raw) for raw in before.values()]
+    return histories([*first, *later])
 
 
 def _is_stand_ins(author: str, raw: Json) -> bool:
@@ -237,12 +295,12 @@ def _is_stand_ins(author: str, raw: Json) -> bool:
     return author == "kubelet" and raw["kind"] == "Node"
 
 
-def _tidied(facts: list[tuple[float, str, Json]]) -> list[Any]:
-    kept: list[Any] = []
+def _tidied(facts: list[tuple[float, str, Json]]) -> list[Told]:
+    kept: list[Told] = []
     for place, (at, author, change) in enumerate(facts):
         following = facts[place + 1] if place + 1 < len(facts) else None
         gone_at_once = following is not None and "gone" in following[2]
-        if "deleting" in change and following is not None and gone_at_once:
+        if change.keys() & {"deleting", "grace"} and following is not None and gone_at_once:
             soon = following[0] - at < 0.1 or author == "kubelet"
         else:
             soon = False
@@ -251,7 +309,7 @@ def _tidied(facts: list[tuple[float, str, Json]]) -> list[Any]:
         if author == "kubelet" and "gone" not in change:
             change = {name: value for name, value in change.items() if name in ("phase",)}
         if change:
-            kept.append([author, change])
+            kept.append(Told(at, [author, change]))
     return kept
 
 
@@ -263,7 +321,7 @@ def _meaning(raw: Json) -> Json:
         "annotations": {
             name: value
             for name, value in (metadata.get("annotations") or {}).items()
-            if name not in _CLERICAL
+            if name not in _CLERICAL and not name.startswith("kscope.dev/")
         },
         "finalizers": sorted(metadata.get("finalizers") or []),
         "deleting": bool(metadata.get("deletionTimestamp")),
@@ -279,12 +337,23 @@ def _meaning(raw: Json) -> Json:
             "modes": status.get("accessModes"),
             "class": spec.get("storageClassName"),
             "conditions": _conditions(status, ()),
+            "owners": _owners(metadata),
+            "labels": _labels(metadata),
+            "offered": spec.get("capacity"),
+            "asked": (spec.get("resources") or {}).get("requests"),
+            "allowed modes": spec.get("accessModes"),
+            "reclaim": spec.get("persistentVolumeReclaimPolicy"),
+            "affinity": spec.get("nodeAffinity"),
         }
     elif kind == "Pod":
         meaning |= {
             "node": spec.get("nodeName"),
             "nominated": status.get("nominatedNodeName"),
             "scheduled": _conditions(status, ("PodScheduled",)),
+            "owners": _owners(metadata),
+            "labels": _labels(metadata),
+            "grace": metadata.get("deletionGracePeriodSeconds"),
+            "priority": spec.get("priority"),
         }
     elif kind == "Node":
         taints = sorted(f"{t['key']}:{t['effect']}" for t in spec.get("taints") or [])
@@ -292,6 +361,7 @@ def _meaning(raw: Json) -> Json:
             "taints": taints,
             "unschedulable": bool(spec.get("unschedulable")),
             "attached": sorted(each["name"] for each in status.get("volumesAttached") or []),
+            "labels": _labels(metadata),
         }
         del meaning["annotations"]
     elif kind == "VolumeAttachment":
@@ -299,12 +369,29 @@ def _meaning(raw: Json) -> Json:
     elif kind in ("Deployment", "ReplicaSet", "StatefulSet"):
         meaning = {"replicas": spec.get("replicas"), "deleting": meaning["deleting"]}
         meaning |= {"finalizers": sorted(metadata.get("finalizers") or [])}
+        meaning |= {"owners": _owners(metadata)}
     elif kind in ("DaemonSet", "PodDisruptionBudget"):
         meaning = {"deleting": meaning["deleting"]}
     return {
         name: value for name, value in meaning.items() if value not in (None, {}, [], "", False)
     }
 
+
+def _owners(metadata: Json) -> list[Any]:
+    return [
+        [ref["kind"], ref["name"], ref.get("controller"), ref.get("blockOwnerDeletion")]
+        for ref in metadata.get("ownerReferences") or ()
+    ]
+
+
+def _labels(metadata: Json) -> Json:
+    """The labels; a hash of a template, which the API's defaults go into, only as that it is there."""
+    labels: Json = metadata.get("labels") or {}
+    return {name: "<hash>" if name.endswith("-hash") else text for name, text in labels.items()}
+
+
+# What comes within that many seconds comes at once.
+_AT_ONCE = 0.1
 
 _WITH_PHASE = ("PersistentVolume", "PersistentVolumeClaim", "Pod")
 _CLERICAL = frozenset(
@@ -335,13 +422,26 @@ def _entity(raw: Json) -> str:
     return f"{raw['kind']}/{key}"
 
 
-def _made_up_names(objects: Iterable[Json]) -> dict[str, str]:
+def pod_group(raw: Json) -> str:
+    """The pod's owner, or the pod itself where its name is not made up."""
+    metadata = raw["metadata"]
+    name = metadata["name"]
+    for ref in metadata.get("ownerReferences") or ():
+        if ref["kind"] == "ReplicaSet":
+            name = ref["name"].rpartition("-")[0]
+        elif ref["kind"] != "StatefulSet":
+            name = ref["name"]
+    return f"{metadata['namespace']}/{name}"
+
+
+def made_up_names(objects: Iterable[Json]) -> dict[str, str]:
     """Names with a hash or random letters in them, and how both sides are made to call them."""
     named: dict[str, str] = {}
     for raw in objects:
         metadata = raw["metadata"]
         for ref in metadata.get("ownerReferences") or []:
-            if ref["kind"] in ("ReplicaSet", "DaemonSet", "Job", "Deployment"):
+            # Pods of a StatefulSet have an ordinal in their names.
+            if ref["kind"] != "StatefulSet" or raw["kind"] == "ControllerRevision":
                 owner = named.get(ref["name"], ref["name"])
                 named[metadata["name"]] = f"{owner}-<r>"
         if not metadata.get("ownerReferences") and metadata.get("generateName"):
@@ -349,21 +449,32 @@ def _made_up_names(objects: Iterable[Json]) -> dict[str, str]:
     return named
 
 
-def _events(told: Mapping[str, list[tuple[float, str]]], names: Mapping[str, str]) -> Facts:
+def events_told(told: Mapping[str, list[tuple[float, str]]], names: Mapping[str, str]) -> Facts:
     """How often ExternalProvisioning comes varies in the recordings themselves: once is enough."""
-    kept: Facts = {}
+    kept: dict[str, list[Told]] = {}
     for entity, events in told.items():
-        texts: list[str] = []
-        for _, text in events:
-            again = "ExternalProvisioning" in text and text in texts
-            if not again and "RegisteredNode" not in text:
-                texts.append(text)
+        texts: list[Told] = []
+        before = -_AT_ONCE
+        for at, text in events:
+            again = "ExternalProvisioning" in text and at - before < _AT_ONCE
+            if "ExternalProvisioning" in text:
+                before = at
+            if not again:
+                texts.append(Told(at, text))
         if texts:
             kept[entity] = texts
     return _grouped(kept, names)
 
 
-def _grouped(facts: Facts, names: Mapping[str, str]) -> Facts:
+def attempts_told(failed: Iterable[tuple[float, str, str]], names: Mapping[str, str]) -> Facts:
+    """The failed attempts, per pod, each with why."""
+    told: dict[str, list[Told]] = {}
+    for at, pod, message in failed:
+        told.setdefault(f"Pod/{pod}", []).append(Told(at, message))
+    return _grouped(told, names)
+
+
+def _grouped(facts: Mapping[str, list[Told]], names: Mapping[str, str]) -> Facts:
     """Objects with made-up names are told apart by what happened to them only."""
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     pattern = re.compile(rf"(?<![0-9a-z])(?:{known})(?![0-9a-z])") if known else None
@@ -372,11 +483,39 @@ def _grouped(facts: Facts, names: Mapping[str, str]) -> Facts:
         text = re.sub(r"\^vol-[^\"]+", "^<handle>", _UID.sub("<uid>", text))
         return text if pattern is None else pattern.sub(lambda found: names[found[0]], text)
 
-    grouped: dict[str, list[list[Any]]] = {}
+    grouped: Facts = {}
     for entity, told in facts.items():
         if told:
-            grouped.setdefault(plain(entity), []).append(json.loads(plain(json.dumps(told))))
-    return {
-        entity: sorted(lists, key=json.dumps) if len(lists) > 1 else lists[0]
-        for entity, lists in sorted(grouped.items())
-    }
+            history = [Told(at, json.loads(plain(json.dumps(fact)))) for at, fact in told]
+            grouped.setdefault(plain(entity), []).append(history)
+    return {entity: sorted(each, key=_order) for entity, each in sorted(grouped.items())}
+
+
+def _order(history: list[Told]) -> tuple[str, float]:
+    return json.dumps([fact for _, fact in history]), history[0].at
+
+
+def differences(
+    ours: Facts, theirs: Facts, tolerance: float = TOLERANCE_OF_STAND_INS
+) -> dict[str, tuple[Any, Any]]:
+    """What was (recorded, done here), for each object where the two are not the same.
+
+    Times are told only where the facts are the same and came at other times.
+    """
+    found: dict[str, tuple[Any, Any]] = {}
+    for entity in sorted({*ours, *theirs}):
+        there, here = theirs.get(entity, []), ours.get(entity, [])
+        if _facts(there) != _facts(here):
+            found[entity] = _facts(there), _facts(here)
+        elif any(_lag(one, other) > tolerance for one, other in zip(there, here, strict=True)):
+            found[entity] = there, here
+    return found
+
+
+def _facts(histories: list[list[Told]]) -> Any:
+    told = [[fact for _, fact in history] for history in histories]
+    return told[0] if len(told) == 1 else told
+
+
+def _lag(there: list[Told], here: list[Told]) -> float:
+    return max(abs(one.at - other.at) for one, other in zip(there, here, strict=True))

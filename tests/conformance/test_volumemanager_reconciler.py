@@ -85,7 +85,7 @@ class Driver(FakePlugin):
         self.calls: list[str] = []
         self.attempts: dict[str, int] = {}
 
-    def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None) -> Answer:
+    def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None, node: str = "") -> Answer:
         assert spec is not None
         if call == "NodeExpand":
             if spec.name == "fail-expansion-in-use":

@@ -50,7 +50,7 @@ class FakePlugin:
     def is_expandable(self, spec: VolumeSpec) -> bool:
         return True
 
-    def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None) -> Answer:
+    def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None, node: str = "") -> Answer:
         raise AssertionError(f"{call} is not expected here")
 
 

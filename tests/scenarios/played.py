@@ -24,7 +24,9 @@ class Played:
         cluster.advance(scenario.until)
         self.scenario = scenario
         self.cluster = cluster
-        self.events: list[Event] = cluster.take().events
+        taken = cluster.take()
+        self.events: list[Event] = taken.events
+        self.attempts = taken.attempts
         self.end = cluster.view()
 
     def at(self, seconds: float) -> State:
@@ -58,6 +60,14 @@ class Played:
         """ "second kind object" of every event of these kinds, in order."""
         return [
             f"{event.at / SECOND:.0f} {event.kind} {event.object}"
+            for event in self.events
+            if event.kind in kinds
+        ]
+
+    def told(self, *kinds: str) -> list[tuple[str, str, str, str]]:
+        """(component, kind, object, message) of every event of these kinds, in order."""
+        return [
+            (event.component, event.kind, event.object, event.message)
             for event in self.events
             if event.kind in kinds
         ]

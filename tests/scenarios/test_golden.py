@@ -3,7 +3,6 @@ events that nobody hears, and what becomes of a cluster when something breaks.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -13,82 +12,7 @@ from scheduling.engine import names
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
 from scheduling.engine.profiles import MODERN, PROFILES
-from tests.scenarios.played import Played
-
-ZONE = "topology.kubernetes.io/zone"
-
-
-def node(name: str, zone: str, cpu: str = "4") -> dict[str, Any]:
-    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {ZONE: zone, "kubernetes.io/hostname": name}},
-        "status": {"capacity": amounts, "allocatable": amounts},
-    }
-
-
-def pod(name: str, claim: str = "", cpu: str = "100m", **spec: Any) -> dict[str, Any]:
-    mounted = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]}
-    container: dict[str, Any] = {
-        "name": "c",
-        "image": "web:1",
-        "resources": {"requests": {"cpu": cpu}},
-    }
-    if claim:
-        container["volumeMounts"] = [{"name": "v", "mountPath": "/data"}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"containers": [container], **(mounted if claim else {}), **spec},
-    }
-
-
-def claim(name: str, storage_class: str = "disk", size: str = "2Gi") -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "storageClassName": storage_class,
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": size}},
-        },
-    }
-
-
-def volume(name: str, size: str = "5Gi", zone: str = "") -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name, "labels": {ZONE: zone} if zone else {}},
-        "spec": {
-            "storageClassName": "disk",
-            "accessModes": ["ReadWriteOnce"],
-            "capacity": {"storage": size},
-            "csi": {"driver": "csi.example.com", "volumeHandle": name},
-        },
-    }
-
-
-def storage_class(mode: str, provisioner: str = "kubernetes.io/no-provisioner") -> dict[str, Any]:
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "disk"},
-        "provisioner": provisioner,
-        "volumeBindingMode": mode,
-    }
-
-
-def play(*objects: dict[str, Any], steps: tuple[Step, ...] = (), until: int = MINUTE) -> Played:
-    scenario = Scenario(name="golden", objects=objects, steps=steps, until=until)
-    return Played(scenario, tie_break="name")
-
-
-def fault(at: int = 0, **parts: Any) -> Step:
-    return Step(at=at, verb="fault", patch=parts)
+from tests.scenarios.cases import claim, fault, node, play, pod, storage_class, volume
 
 
 @pytest.mark.parametrize(
@@ -208,7 +132,7 @@ def test_a_volume_that_vanishes_leaves_its_claim_lost() -> None:
 
 def test_a_fault_that_makes_no_sense_is_refused() -> None:
     cluster = Cluster.create(Scenario(name="empty"))
-    for wrong in ({}, {"fail": "nothing"}, {"fail": "write", "by": "kubelet"}, {"lag": ""}):
+    for wrong in ({}, {"fail": "nothing"}, {"fail": "write", "by": "nobody"}, {"lag": ""}):
         outcome = cluster.apply(Command(verb="fault", patch=wrong))
         assert not outcome.applied
 

@@ -11,7 +11,17 @@ from scheduling.engine import registry
 from scheduling.engine.algorithm import SchedulingAlgorithm
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
-from scheduling.engine.framework import Code, CycleState, Detail, IntArray, Plugin, Status
+from scheduling.engine.explain import rejecting_plugins
+from scheduling.engine.framework import (
+    PRE_FILTER_OK,
+    Code,
+    CycleState,
+    Detail,
+    IntArray,
+    Plugin,
+    PreFilterResult,
+    Status,
+)
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import PROFILES
@@ -141,3 +151,53 @@ def test_an_installed_distribution_is_named_in_a_configuration(
     assert cluster.apply(Command(verb="create", manifest=node("b"))).applied
     played(cluster, 30)
     assert node_of(cluster, "p") == "b"
+
+
+class Moody(QuietHours):
+    """Fails where a node is quiet, or before any node is looked at."""
+
+    name: ClassVar[str] = "Moody"
+    may_fail: ClassVar[bool] = True
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """An error for pods called p."""
+        if state.pod.pod.name == "p":
+            return PreFilterResult(status=Status(Code.ERROR, ("not this one",), self.name))
+        return PRE_FILTER_OK
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """No refusal, but a failure."""
+        return Status(Code.ERROR, ("it was too quiet",), self.name)
+
+
+@pytest.mark.parametrize("explain", [True, False])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("p", 'running PreFilter plugin "Moody": not this one'),
+        ("q", 'running "Moody" filter plugin: it was too quiet'),
+    ],
+)
+def test_a_plugin_that_fails_fails_the_attempt(
+    name: str, message: str, explain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(*, group: str) -> list[type[_MoodyEntry]]:
+        return [_MoodyEntry]
+
+    monkeypatch.setattr(registry, "entry_points", found)
+    base = PROFILES["v1.34"]
+    algorithm = SchedulingAlgorithm(replace(base, filters=(*base.filters, "Moody")), Handle())
+    for one in (make_node("a"), make_node("b", labels={"quiet": ""})):
+        algorithm.table.add_node(one)
+    pod = PodInfo(make_pod(name, cpu="1"), base.resource_rules)
+    result = algorithm.schedule(pod, explain=explain)
+    assert (result.result, result.node, result.message) == ("error", None, message)
+    assert rejecting_plugins(result) == ()
+
+
+class _MoodyEntry:
+    name = Moody.name
+
+    @staticmethod
+    def load() -> type[Moody]:
+        return Moody

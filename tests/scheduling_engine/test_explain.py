@@ -45,6 +45,15 @@ def test_a_fix_that_is_offered_really_fits() -> None:
     assert algorithm.schedule(mended).node == "near"
 
 
+def test_a_missing_label_beside_a_shortage_is_no_obstacle_to_telling() -> None:
+    """v1.16 tells both in one predicate; the label that was found is None then."""
+    algorithm = SchedulingAlgorithm(PROFILES["v1.16"], Handle())
+    algorithm.table.add_node(make_node("n", cpu="1"))
+    told = blocker(_schedule(algorithm, cpu="2", spec={"nodeSelector": {"a": "b"}}), algorithm, 1)
+    assert told is not None
+    assert told["fixes"] == []
+
+
 def test_no_fix_is_offered_where_something_else_is_in_the_way_too() -> None:
     taints = [{"key": "k", "effect": "NoSchedule"}]
     algorithm = _cluster(make_node("n", cpu="1", taints=taints))

@@ -81,3 +81,25 @@ def test_unknown_priority_class_is_told(tmp_path: Path) -> None:
     source = _write(tmp_path, "one.yaml", NODE, named)
     with pytest.raises(CommandError, match="no PriorityClass with name nope was found"):
         _simulate(source, "--mode", "decisions")
+
+
+def test_why_a_pod_waits_is_said_at_the_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    large = POD.replace("500m", "3").replace("name: web", "name: large")
+    source = _write(tmp_path, "one.yaml", NODE, large)
+    _simulate(source, "--until", "10s", "--why", "large")
+    told = capsys.readouterr().out
+    assert told.startswith("default/large (unschedulable): Does not fit n1, the only node: cpu 1 ")
+    assert "1. Ask for 2 cpu instead of 3: it is bound to n1 at 10.008 s. (tried in a fork)" in told
+    _simulate(source, "--until", "10s", "--why", "default/large", "--json")
+    assert json.loads(capsys.readouterr().out)["check"]["short"] == 1000
+    with pytest.raises(CommandError, match="at 10 s there is no pod default/nobody") as refused:
+        _simulate(source, "--until", "10s", "--why", "nobody")
+    assert refused.value.returncode == 2
+
+
+def test_why_needs_a_run(tmp_path: Path) -> None:
+    source = _write(tmp_path, "one.yaml", NODE, POD)
+    with pytest.raises(CommandError, match="--why looks at a run"):
+        _simulate(source, "--mode", "decisions", "--why", "web")

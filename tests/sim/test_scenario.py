@@ -270,14 +270,50 @@ def test_the_delays_of_a_recordings_stand_ins_become_latencies() -> None:
         }
     )
     latencies = Scenario.from_load(result, name="x").latencies
-    assert {name: one.low // SECOND for name, one in latencies.items()} == {
+    assert {name: one.low / SECOND for name, one in latencies.items()} == {
         "provision": 1,
         "delete_volume": 2,
         "attach": 3,
         "detach": 4,
         "stop": 5,
+        # What the stand-in for the kubelet always takes.
+        "mount_device": 0,
+        "mount": 0,
+        "unmount": 0,
+        "unmount_device": 0,
+        "image_pull": 0.7,
+        "run": 2,
+        "recycle": 2,
     }
     assert result.warnings == []
+
+
+def test_without_a_provisioner_to_stand_in_volumes_are_made_at_once() -> None:
+    latencies = Scenario.from_load(recording(fakes=None), name="x").latencies
+    assert latencies["provision"].low == latencies["delete_volume"].low == 0
+
+
+def test_a_recording_has_no_driver_but_the_one_that_stands_in() -> None:
+    classes = [
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": driver},
+            "provisioner": driver,
+        }
+        for driver in ("csi.example.com", "ghost.example.com")
+    ]
+    result = recording(
+        fakes={"provisioner": {"driver": "csi.example.com"}},
+        steps=[{"t": 1, "op": "create", "objects": classes}],
+    )
+    scenario = Scenario.from_load(result, name="x")
+    faults = [step.patch for step in scenario.steps if step.verb == "fault"]
+    assert faults == [
+        {"absent": "ghost.example.com"},
+        {"no_resizer": "csi.example.com"},
+        {"anywhere": "csi.example.com"},
+    ]
 
 
 def test_what_a_run_does_not_do_as_recorded_is_a_warning() -> None:

@@ -14,6 +14,7 @@ from tests.volumes_engine.storage import (
 )
 from volumes.engine.external_provisioner import DriverFaults
 from volumes.engine.phases import SELECTED_NODE
+from volumes.engine.provisioner import NodeZones
 from volumes.engine.writer import V1_20
 
 ZONE = "topology.kubernetes.io/zone"
@@ -90,6 +91,48 @@ def test_immediate_volumes_go_to_a_zone_that_the_driver_has() -> None:
         reachable_from(ZONE, "zone-1"),
         reachable_from(ZONE, "zone-2"),
     )
+
+
+@pytest.mark.parametrize("how", ["node", "csi node", "class"])
+def test_where_immediate_volumes_go_follows_what_changes(how: str) -> None:
+    storage = Storage()
+    two_zones(storage, "Immediate")
+    storage.run(3)
+    allowed = {"key": ZONE, "values": ["zone-3"]}
+    if how == "class":
+        terms = {"allowedTopologies": [{"matchLabelExpressions": [allowed]}]}
+        storage.store.patch("StorageClass", "csi", terms, by="user")
+        storage.create(make_node("node-3", "zone-3"), make_csi_node("node-3", DRIVER, ZONE))
+    elif how == "node":
+        for name in ("node-1", "node-2"):
+            moved = {"metadata": {"labels": {ZONE: "zone-3"}}}
+            storage.store.patch("Node", name, moved, by="user")
+    else:
+        for name in ("node-1", "node-2"):
+            storage.store.patch("CSINode", name, {"spec": {"drivers": None}}, by="user")
+    storage.run(1)
+    for number in range(4):
+        storage.create(make_claim(f"later-{number}", "3Gi", storageClassName="csi"))
+    storage.run(5)
+    for number in range(4):
+        volume = storage.volume(storage.claim(f"later-{number}").volume_name)
+        expected = None if how == "csi node" else reachable_from(ZONE, "zone-3")
+        assert volume.spec.get("nodeAffinity") == expected
+
+
+def test_the_zones_of_an_in_tree_plugin_follow_the_nodes() -> None:
+    storage = Storage()
+    zones = NodeZones(storage.listers.node_informer)
+    storage.create(make_node("node-1", "zone-1"))
+    storage.run(1)
+    only = [{"matchLabelExpressions": [{"key": ZONE, "values": ["zone-2"]}]}]
+    assert (zones.pick("c", []), zones.pick("c", only)) == ((ZONE, "zone-1"), (ZONE, ""))
+    storage.store.patch("Node", "node-1", {"metadata": {"labels": {ZONE: "zone-2"}}}, by="user")
+    storage.run(1)
+    assert (zones.pick("c", []), zones.pick("c", only)) == ((ZONE, "zone-2"), (ZONE, "zone-2"))
+    storage.store.delete("Node", "node-1", by="user")
+    storage.run(1)
+    assert zones.pick("c", []) == (ZONE, "")
 
 
 def test_a_released_volume_is_deleted_by_its_driver() -> None:

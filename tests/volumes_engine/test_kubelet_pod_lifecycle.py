@@ -158,6 +158,14 @@ def test_a_pod_deleted_by_force_frees_its_node_at_once(machine: Machine) -> None
     assert machine.pod("next").phase == "Running"
 
 
+def test_a_kubelet_started_anew_does_not_go_on_with_what_it_had_begun(machine: Machine) -> None:
+    machine.add_pod("web")
+    machine.run(0.5)
+    machine.kubelets.start_kubelet("node-1")
+    machine.run(5)
+    assert machine.kinds().count("PodRunning") == 1
+
+
 def test_a_stopped_kubelet_starts_nothing_until_it_is_back(machine: Machine) -> None:
     machine.kubelets.stop_kubelet("node-1")
     machine.add_pod("web")

@@ -37,6 +37,21 @@ def test_a_claim_stays_until_the_last_scheduled_pod_is_gone() -> None:
     assert storage.volume("v").phase == "Released"
 
 
+def test_a_claim_stays_for_a_pod_that_was_not_heard_of_yet() -> None:
+    storage = Storage()
+    storage.create(make_claim("c"), make_pod("other", "d", node="n"))
+    storage.run(1)
+    storage.store.delete("PersistentVolumeClaim", "default/c", by="user")
+    storage.run(0.0005)
+    storage.create(make_pod("p", "c", node="n"))
+    storage.run(0.5)
+    assert storage.claim("c").deletion_timestamp
+    storage.store.delete("Pod", "default/p", by="user")
+    storage.run(0.5)
+    with pytest.raises(NotFound):
+        storage.claim("c")
+
+
 def test_a_bound_volume_is_terminating_until_its_claim_goes() -> None:
     storage = Storage()
     storage.create(make_volume("v"), make_claim("c"))

@@ -149,6 +149,21 @@ def check_quiet(storage: Storage, seed: int) -> None:
         assert storage.loop.next_at is None, f"seed {seed}"
 
 
+@pytest.mark.parametrize("seed", range(24))
+def test_the_resync_overlooks_nothing_though_it_does_not_look_at_everything(seed: int) -> None:
+    storage, _ = storage_of(seed)
+    controller, chance = storage.controller, random.Random(seed)
+    storage.create(make_class("csi", "csi.example.com"), make_class("in-tree", "csi.example.com"))
+    for _ in range(60):
+        random_step(storage, chance)
+        storage.run(chance.choice([0, 0.001, 0.5, 3, 16]))
+        claims, volumes = controller.unsettled()
+        every = storage.listers.claims()
+        assert claims == [one.key for one in every if not controller.is_claim_settled(one)]
+        each = storage.listers.volumes()
+        assert volumes == [one.key for one in each if not controller.is_volume_settled(one)]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_seed_gives_the_same_history_also_across_a_checkpoint(seed: int) -> None:
     digests: list[str] = []

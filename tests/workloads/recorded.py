@@ -75,6 +75,9 @@ COUNTS = (
 )
 
 
+CONDITIONS = ("Available", "Progressing")
+
+
 class Names:
     """Names with letters drawn or hashed, as the how-many-eth of their parent they are."""
 
@@ -163,15 +166,19 @@ def differences(recorded: dict[str, History], simulated: dict[str, History]) -> 
         real, ours = recorded.get(key, {}), simulated.get(key, {})
         for name in sorted({**real, **ours}):
             there, here = real.get(name, []), ours.get(name, [])
-            if here != there and not (name in COUNTS and _is_merged(here, there)):
+            merged = name in (*COUNTS, *CONDITIONS) and _is_merged(here, there)
+            if here != there and not merged:
                 found.append(f"{key} {name}: recorded {there}, simulated {here}")
     return found
 
 
 def _is_merged(here: list[Any], there: list[Any]) -> bool:
-    """Whether *here* only lacks counts on the way from one write to the next."""
-    rest = iter(there)
-    return all(each in rest for each in here) and here[-1:] == there[-1:] and len(here) > 1
+    """Whether one only lacks what the other says on the way from one write to the next."""
+    if not here or not there or here[-1] != there[-1]:
+        return False
+    few, many = sorted((here, there), key=len)
+    rest = iter(many)
+    return all(each in rest for each in few)
 
 
 class Recording:

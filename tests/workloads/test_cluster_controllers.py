@@ -199,6 +199,30 @@ def test_a_budget_follows_the_pods_on_their_way_out_and_in() -> None:
     assert world.get("PodDisruptionBudget").status["disruptionsAllowed"] == 1
 
 
+def test_a_budget_without_pods_says_so_every_half_minute_until_it_is_too_much() -> None:
+    world = World(*NODES, budget(minAvailable=1), profile="v1.20")
+    world.run(95)
+    assert [round(at) for at in world.facts("NoPods")] == [0, 0, 30, 60, 90]
+    world.run(1500)
+    assert len(world.facts("NoPods")) == 25 + 1595 // 300
+
+
+def test_a_budget_without_pods_is_left_alone_since_informers_do_not_resync() -> None:
+    world = World(*NODES, budget(minAvailable=1), profile="v1.34")
+    world.run(600)
+    assert [round(at) for at in world.facts("NoPods")] == [0, 0]
+
+
+def test_a_budget_is_not_looked_at_because_a_set_was_scaled() -> None:
+    world = World(*NODES, make("Deployment", replicas=0), budget(minAvailable=1), profile="v1.34")
+    world.run(5)
+    before = len(world.facts("NoPods"))
+    world.patch("deployment/default/web", spec={"paused": True, "replicas": 0})
+    world.do("create", manifest=make("ReplicaSet", "other", replicas=0))
+    world.run(5)
+    assert len(world.facts("NoPods")) == before
+
+
 # Namespaces and claims
 
 

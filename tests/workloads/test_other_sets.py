@@ -1,5 +1,7 @@
 """ReplicaSets, StatefulSets, DaemonSets and Jobs."""
 
+import pytest
+
 from tests.workloads.builders import World, make, make_node, make_pod, template
 
 NODES = (make_node("n1"), make_node("n2"))
@@ -143,7 +145,44 @@ def test_the_pod_of_an_ordinal_comes_back_under_its_name_with_its_claim() -> Non
     assert claims[0].owner_references == []
 
 
+def test_a_claim_of_a_stateful_set_is_known_before_the_pod_that_uses_it() -> None:
+    wanted = {"metadata": {"name": "data"}, "spec": {"storageClassName": "late"}}
+    storage_class = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "late"},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    world = World(
+        *NODES, storage_class, make("StatefulSet", replicas=1, volumeClaimTemplates=[wanted])
+    )
+    world.run(1)
+    (claimed,), (created,) = world.facts("ClaimCreated"), world.facts("PodCreated")
+    assert created - claimed == pytest.approx(0.002)
+    assert world.said("pv-controller") == [
+        "WaitForFirstConsumer: waiting for first consumer to be created before binding"
+    ]
+
+
 # DaemonSets
+
+
+def test_a_daemon_set_counts_its_templates_and_marks_its_pods() -> None:
+    world = World(*NODES, make("DaemonSet"))
+    world.run(5)
+    world.patch("daemonset/default/web", spec={"updateStrategy": {"type": "OnDelete"}})
+    changed = {"template": {"metadata": {"annotations": {"v": "2"}}}}
+    world.patch("daemonset/default/web", spec=changed)
+    world.do("delete", f"pod/default/{world.names()[0]}")
+    world.run(10)
+    counted = world.get("DaemonSet").annotations["deprecated.daemonset.template.generation"]
+    assert counted == "2"
+    marks = [pod.labels["pod-template-generation"] for pod in world.pods()]
+    assert sorted(marks) == ["1", "2"]
+    revisions = world.store.objects("ControllerRevision")
+    told = [each.annotations["deprecated.daemonset.template.generation"] for each in revisions]
+    assert told == ["1", "2"]
 
 
 def test_a_daemon_runs_on_cordoned_nodes_but_not_on_those_it_does_not_tolerate() -> None:
@@ -220,6 +259,20 @@ def test_a_job_that_keeps_failing_waits_longer_and_longer_and_gives_up() -> None
     assert condition["type"] == "Failed"
     assert condition["reason"] == "BackoffLimitExceeded"
     assert condition["message"] == "Job has reached the specified backoff limit"
+
+
+def test_until_1_20_a_failed_pod_is_replaced_at_once_and_the_next_one_seen_later() -> None:
+    made = make("Job", backoffLimit=3)
+    made["spec"]["template"]["metadata"]["annotations"] = running_for(3, code=1)
+    world = World(*NODES, made, profile="v1.20")
+    world.run(300)
+    created = world.facts("PodCreated")
+    waits = [round(b - a, 1) for a, b in zip(created, created[1:], strict=False)]
+    # The first after its 3.8 s, the others at looks 10 s and 20 s apart.
+    assert waits == [3.8, 10, 20]
+    assert world.get("Job").status["failed"] == 4
+    # Its last failure was seen at the look after that, 40 s later.
+    assert world.facts("BackoffLimitExceeded") == [pytest.approx(created[-1] + 40, abs=0.1)]
 
 
 def test_a_job_past_its_deadline_fails_and_its_pods_go() -> None:

@@ -1,5 +1,9 @@
 """The storage half of a cluster, put together: the PV controller and the kubelets."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kscope.sim import process
 from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import ApiObject
@@ -7,8 +11,8 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import SECOND
 from volumes.engine import writer
+from volumes.engine.attach_detach import ATTACHER, AttachDetachController, CsiAttacher
 from volumes.engine.attach_detach import COMPONENT as ATTACH_DETACH
-from volumes.engine.attach_detach import AttachDetachController, CsiAttacher
 from volumes.engine.expansion import CONTROLLER as EXPAND_CONTROLLER
 from volumes.engine.expansion import RESIZER, ExpandController, ExternalResizers
 from volumes.engine.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
@@ -43,18 +47,39 @@ _RESYNC = 15 * SECOND
 
 
 class RecordedEvents:
-    """An EventSink: Kubernetes Events of one component go on the record under their reason."""
+    """An EventSink: Kubernetes Events of one component go on the record under their reason.
 
-    __slots__ = ("_component", "_recorder")
+    An Event that follows a slow write comes once that is answered; *author* is who writes, where
+    that is not the component's name.
+    """
 
-    def __init__(self, recorder: Recorder, component: str) -> None:
+    __slots__ = ("_author", "_component", "_loop", "_recorder", "_store")
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        component: str,
+        loop: EventLoop,
+        store: ObjectStore,
+        author: str = "",
+    ) -> None:
         self._recorder = recorder
         self._component = component
+        self._loop = loop
+        self._store = store
+        self._author = author or component
 
     def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
         """See EventSink."""
+        at = self._store.answered_at(self._author)
+        if at > self._loop.now:
+            self._loop.call_at(at, self._record, obj.id, type, reason, message)
+        else:
+            self._record(obj.id, type, reason, message)
+
+    def _record(self, target: str, type: str, reason: str, message: str) -> None:
         data = {"event": True, "type": type}
-        self._recorder.record(reason, obj.id, self._component, message, data)
+        self._recorder.record(reason, target, self._component, message, data)
 
 
 class VolumeActors:
@@ -70,44 +95,20 @@ class VolumeActors:
         profile: str,
         faults: DriverFaults | None = None,
     ) -> None:
-        watch = latencies.draw("watch")
+        self._loop = loop
+        self._store = store
+        self._recorder = recorder
+        self._latencies = latencies
+        self._profile = profile
+        self.driver_faults = faults or DriverFaults()
+        self._watch = watch = latencies.draw("watch")
         listers = InformerListers(store, watch)
-        self.pv_controller = PersistentVolumeController(
-            loop,
-            StoreVolumeApi(store, PV_CONTROLLER),
-            listers,
-            SpamFilter(loop, RecordedEvents(recorder, PV_CONTROLLER)),
-            plugins=PluginRegistry(_in_tree_plugins(profile, store, listers, latencies)),
-            migration=ALL_MIGRATED if profile == "v1.34" else NO_MIGRATION,
-            rules=_RULES[profile],
-            answer_delay=latencies.draw("api_write"),
-        )
-        listers.volume_informer.on_event(self.pv_controller.on_volume_event)
-        listers.claim_informer.on_event(self.pv_controller.on_claim_event)
-        # Its caches are filled once the informers have heard of everything, before its workers begin;
-        # else a claim would be Lost whose volume is only next in the queue.
-        loop.call_after(watch, self.pv_controller.start, _RESYNC - watch)
-        self.provisioners = ExternalProvisioners(
-            loop,
-            store,
-            listers,
-            RecordedEvents(recorder, EXTERNAL_PROVISIONER),
-            latencies,
-            faults=faults,
-            watch_latency=watch,
-        )
-        self.expand_controller = ExpandController(
-            loop, listers, RecordedEvents(recorder, EXPAND_CONTROLLER)
-        )
-        self.resizers = ExternalResizers(
-            loop,
-            store,
-            listers,
-            RecordedEvents(recorder, RESIZER),
-            RecordedEvents(recorder, KUBELET),
-            latencies,
-            faults.absent if faults else (),
-        )
+        # Through what each hears of the cluster; all the same until one is restarted.
+        self._listers_of = dict.fromkeys(_ATTRIBUTES, listers)
+        self.pv_controller = self._new_pv_controller(listers)
+        self.provisioners = self._new_provisioners(listers)
+        self.expand_controller = self._new_expand_controller(listers)
+        self.resizers = self._new_resizers(listers, self.driver_faults.absent)
         self.claim_protection = ClaimProtection(loop, store, listers)
         self.volume_protection = VolumeProtection(loop, store, listers)
         self.kubelets = Kubelets(
@@ -115,29 +116,148 @@ class VolumeActors:
             store,
             recorder,
             latencies,
-            events=RecordedEvents(recorder, KUBELET),
+            events=self._events(KUBELET),
             watch_latency=watch,
         )
-        plugins = self.kubelets.volumes.plugins
-        self.attach_detach = AttachDetachController(
+        self.kubelets.volumes.reconstructs_all = profile == "v1.34"
+        self.attach_detach = self._new_attach_detach()
+        self.csi_attacher = self._new_csi_attacher()
+
+    # Restarts
+
+    def has(self, author: str) -> bool:
+        """Whether there is a component that writes as *author* and can be restarted."""
+        return author in _ATTRIBUTES
+
+    def restart(self, authors: Sequence[str]) -> None:
+        """Let the components that write as *authors* start anew, in one process of their own."""
+        listers = InformerListers(self._store, self._watch)
+        for author in authors:
+            attribute, before = _ATTRIBUTES[author], self._listers_of[author]
+            old: Any = getattr(self, attribute)
+            process.end(old, self._loop, self._store, before)
+            self._store.hang_up(author)
+            setattr(self, attribute, self._renewed(old, listers))
+            self._listers_of[author] = listers
+            if not any(before is one for one in self._listers_of.values()):
+                process.end_listers(before, self._loop, self._store)
+
+    def _renewed(self, old: Any, listers: InformerListers) -> Any:
+        """A component as it is after a start; what is wrong with its driver stays so."""
+        if isinstance(old, PersistentVolumeController):
+            return self._new_pv_controller(listers)
+        if isinstance(old, ExternalProvisioners):
+            provisioners = self._new_provisioners(listers)
+            provisioners.retries = old.retries
+            return provisioners
+        if isinstance(old, ExpandController):
+            return self._new_expand_controller(listers)
+        if isinstance(old, ExternalResizers):
+            return self._new_resizers(listers, old.absent)
+        if isinstance(old, AttachDetachController):
+            old.stop()
+            return self._new_attach_detach()
+        if isinstance(old, CsiAttacher):
+            return self._new_csi_attacher()
+        assert isinstance(old, ClaimProtection | VolumeProtection)
+        return type(old)(self._loop, self._store, listers)
+
+    # The components
+
+    def _events(self, component: str) -> RecordedEvents:
+        return RecordedEvents(self._recorder, component, self._loop, self._store)
+
+    def _new_pv_controller(self, listers: InformerListers) -> PersistentVolumeController:
+        loop, profile = self._loop, self._profile
+        controller = PersistentVolumeController(
             loop,
-            store,
-            recorder,
-            plugins,
-            events=RecordedEvents(recorder, ATTACH_DETACH),
-            watch_latency=watch,
+            StoreVolumeApi(self._store, PV_CONTROLLER),
+            listers,
+            SpamFilter(loop, self._events(PV_CONTROLLER)),
+            plugins=PluginRegistry(
+                _in_tree_plugins(profile, self._store, listers, self._latencies, self.driver_faults)
+            ),
+            migration=ALL_MIGRATED if profile == "v1.34" else NO_MIGRATION,
+            rules=_RULES[profile],
+            answer_delay=self._latencies.draw("api_write"),
+            answers=self._store.answers(PV_CONTROLLER),
         )
-        self.csi_attacher = CsiAttacher(loop, store, plugins, watch_latency=watch)
+        controller.delays = self._latencies
+        listers.volume_informer.on_event(controller.on_volume_event)
+        listers.claim_informer.on_event(controller.on_claim_event)
+        # Its caches are filled once the informers have heard of everything, before its workers begin;
+        # else a claim would be Lost whose volume is only next in the queue.
+        loop.call_after(self._watch, controller.start, _RESYNC - self._watch)
+        return controller
+
+    def _new_provisioners(self, listers: InformerListers) -> ExternalProvisioners:
+        return ExternalProvisioners(
+            self._loop,
+            self._store,
+            listers,
+            self._events(EXTERNAL_PROVISIONER),
+            self._latencies,
+            faults=self.driver_faults,
+            watch_latency=self._watch,
+        )
+
+    def _new_expand_controller(self, listers: InformerListers) -> ExpandController:
+        events = self._events(EXPAND_CONTROLLER)
+        return ExpandController(self._loop, listers, events)
+
+    def _new_resizers(self, listers: InformerListers, absent: tuple[str, ...]) -> ExternalResizers:
+        return ExternalResizers(
+            self._loop,
+            self._store,
+            listers,
+            self._events(RESIZER),
+            self._events(KUBELET),
+            self._latencies,
+            absent,
+        )
+
+    def _new_attach_detach(self) -> AttachDetachController:
+        return AttachDetachController(
+            self._loop,
+            self._store,
+            self._recorder,
+            self.kubelets.volumes.plugins,
+            events=self._events(ATTACH_DETACH),
+            watch_latency=self._watch,
+            # Upstream since 1.21: processVolumeAttachments().
+            recovers_attachments=self._profile == "v1.34",
+        )
+
+    def _new_csi_attacher(self) -> CsiAttacher:
+        plugins = self.kubelets.volumes.plugins
+        return CsiAttacher(self._loop, self._store, plugins, watch_latency=self._watch)
+
+
+_ATTRIBUTES: Final[Mapping[str, str]] = {
+    PV_CONTROLLER: "pv_controller",
+    ATTACH_DETACH: "attach_detach",
+    EXPAND_CONTROLLER: "expand_controller",
+    ClaimProtection.AUTHOR: "claim_protection",
+    VolumeProtection.AUTHOR: "volume_protection",
+    EXTERNAL_PROVISIONER: "provisioners",
+    RESIZER: "resizers",
+    ATTACHER: "csi_attacher",
+}
 
 
 def _in_tree_plugins(
-    profile: str, store: ObjectStore, listers: InformerListers, latencies: Latencies
+    profile: str,
+    store: ObjectStore,
+    listers: InformerListers,
+    latencies: Latencies,
+    faults: DriverFaults,
 ) -> list[VolumePlugin]:
     """The controller's own plugins. Those of the clouds have gone to CSI by v1.34."""
-    plugins: list[VolumePlugin] = [HostPathPlugin(latencies, PodRecyclers(store))]
+    plugins: list[VolumePlugin] = [HostPathPlugin(latencies, PodRecyclers(store), faults)]
     if profile != "v1.34":
         zones = NodeZones(listers.node_informer)
         plugins += [
-            CloudDiskPlugin(name, known.source, zones, latencies) for name, known in IN_TREE.items()
+            CloudDiskPlugin(name, known.source, zones, latencies, faults)
+            for name, known in IN_TREE.items()
         ]
     return plugins

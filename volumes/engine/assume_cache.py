@@ -54,9 +54,9 @@ class AssumeCache(Generic[Obj]):
         latest = self._latest.get(obj.key)
         if latest is not None:
             try:
-                if self._version(obj) <= self._version(latest):
+                if int(obj.resource_version) <= int(latest.resource_version):
                     return
-            except AssumeError:
+            except ValueError:
                 return
         self._api[obj.key] = obj
         self._set_latest(obj)
@@ -151,7 +151,7 @@ class VolumeAssumeCache(AssumeCache[PersistentVolume]):
         return found
 
     def _set_latest(self, obj: PersistentVolume) -> None:
-        super()._set_latest(obj)
+        self._latest[obj.key] = obj
         self.index.put(obj)
         self.generation += 1
 

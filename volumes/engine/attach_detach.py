@@ -13,10 +13,11 @@ statusupdater), pkg/volume/csi/csi_attacher.go.
 
 import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, cast
+from typing import Any, ClassVar, Final, Protocol, cast
 
-from kscope.sim.errors import AlreadyExists, NotFound
+from kscope.sim.errors import AlreadyExists, ApiError, NotFound
 from kscope.sim.loop import EventLoop, Timer
 from kscope.sim.objects import (
     ApiObject,
@@ -40,6 +41,7 @@ from volumes.engine.kubelet.operations.pending import (
 from volumes.engine.kubelet.plugins import CSI
 from volumes.engine.kubelet.spec import (
     Answer,
+    VolumeError,
     VolumePlugin,
     VolumePlugins,
     VolumeSpec,
@@ -87,6 +89,8 @@ class VolumeToAttach:
     name: str
     node: str
     spec: VolumeSpec
+    # Volumes of a node come in the order in which they were first wanted.
+    place: int = 0
     pods: dict[str, Pod] = field(default_factory=dict[str, Pod])
     multi_attach_error_reported: bool = False
 
@@ -116,35 +120,34 @@ class NodeAttachment:
 class DesiredStateOfWorld:
     """Which volumes should be attached to which nodes. Upstream: cache/desired_state_of_world.go."""
 
-    __slots__ = ("_nodes", "_volumes")
+    __slots__ = ("_added", "_nodes", "_pods", "_volumes")
 
     def __init__(self) -> None:
         self._nodes: dict[str, dict[str, VolumeToAttach]] = {}
         self._volumes: dict[str, dict[str, VolumeToAttach]] = {}
+        self._pods: dict[str, dict[str, VolumeToAttach]] = {}
+        self._added = 0
 
     def add_pod(self, pod: Pod, name: str, spec: VolumeSpec, node: str) -> None:
         """Want the volume on *node* for *pod*."""
         volumes = self._nodes.setdefault(node, {})
         volume = volumes.get(name)
         if volume is None:
-            volume = volumes[name] = VolumeToAttach(name, node, spec)
+            self._added += 1
+            volume = volumes[name] = VolumeToAttach(name, node, spec, self._added)
             self._volumes.setdefault(name, {})[node] = volume
         volume.pods[pod.uid] = pod
+        self._pods.setdefault(pod.uid, {})[name] = volume
 
     def delete_pod(self, uid: str, node: str) -> list[str]:
         """Stop wanting anything for the pod; the names of the volumes that it wanted."""
-        volumes = self._nodes.get(node, {})
-        found = [name for name, volume in volumes.items() if uid in volume.pods]
-        for name in found:
-            del volumes[name].pods[uid]
-            if not volumes[name].pods:
-                del volumes[name]
-                del self._volumes[name][node]
-                if not self._volumes[name]:
-                    del self._volumes[name]
-        if not volumes:
-            self._nodes.pop(node, None)
-        return found
+        found = sorted(self._pods.pop(uid, {}).values(), key=_place_of)
+        for volume in found:
+            del volume.pods[uid]
+            if not volume.pods:
+                _discard(self._nodes, node, volume.name)
+                _discard(self._volumes, volume.name, node)
+        return [volume.name for volume in found]
 
     def volume_exists(self, name: str, node: str) -> bool:
         """Whether a pod of *node* needs the volume."""
@@ -158,6 +161,17 @@ class DesiredStateOfWorld:
         """The pods that need the volume on one of *nodes*."""
         found = [self._nodes.get(node, {}).get(name) for node in nodes]
         return [pod for volume in found if volume is not None for pod in volume.pods.values()]
+
+
+def _place_of(volume: VolumeToAttach) -> int:
+    return volume.place
+
+
+def _discard(table: dict[str, dict[str, Any]], outer: str, inner: str) -> None:
+    held = table.get(outer, {})
+    held.pop(inner, None)
+    if not held:
+        table.pop(outer, None)
 
 
 class ActualStateOfWorld:
@@ -195,11 +209,8 @@ class ActualStateOfWorld:
         found = self.find(name, node)
         if found is not None:
             found.forget_detach_request()
-        for table, outer, inner in ((self._volumes, name, node), (self._nodes, node, name)):
-            held = table.get(outer, {})
-            held.pop(inner, None)
-            if not held:
-                table.pop(outer, None)
+        _discard(self._volumes, name, node)
+        _discard(self._nodes, node, name)
         self.remove_volume_from_report_as_attached(name, node)
 
     def find(self, name: str, node: str) -> NodeAttachment | None:
@@ -297,6 +308,8 @@ class AttachDetachController:
     Its loop of 100 ms runs only when there is something to do.
     """
 
+    PARTS: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
         self,
         loop: EventLoop,
@@ -307,7 +320,9 @@ class AttachDetachController:
         events: EventSink | None = None,
         watch_latency: int = 0,
         max_wait_for_unmount: int = MAX_WAIT_FOR_UNMOUNT,
+        recovers_attachments: bool = True,
     ) -> None:
+        """*recovers_attachments*: at its start it minds every VolumeAttachment it finds (1.21)."""
         self._loop = loop
         self._store = store
         self._recorder = recorder
@@ -320,9 +335,12 @@ class AttachDetachController:
         self._attaching: dict[str, AttachOperation] = {}
         self._detaching: dict[str, DetachOperation] = {}
         self._users: dict[str, dict[str, Pod]] = {}
+        # Pods whose volumes were all there when they were last looked at.
+        self._settled: dict[str, None] = {}
         self._dirty: dict[str, None] = {}
         self._timer: Timer | None = None
-        self._populate_actual_state()
+        self._stopped = False
+        self._populate_actual_state(recovers_attachments)
         store.watch("Node", self.observe_node, watch_latency)
         store.watch("PersistentVolume", self.observe_volume, watch_latency)
         store.watch("PersistentVolumeClaim", self.observe_claim, watch_latency)
@@ -338,7 +356,8 @@ class AttachDetachController:
             return
         if event.type == "DELETED" or self._is_done_with_volumes(pod):
             for name in pod.claim_names:
-                self._users.get(f"{pod.namespace}/{name}", {}).pop(pod.uid, None)
+                _discard(self._users, f"{pod.namespace}/{name}", pod.uid)
+            self._settled.pop(pod.uid, None)
             for name in self.desired.delete_pod(pod.uid, pod.node_name):
                 self._wake(name)
             return
@@ -348,15 +367,18 @@ class AttachDetachController:
 
     def observe_claim(self, event: WatchEvent) -> None:
         """A claim was written: pods that use it may now have a volume."""
-        claim = cast("PersistentVolumeClaim", event.new)
-        if event.type != "DELETED" and claim.status.get("phase") == "Bound":
-            self._add_users(claim.key)
+        claim, old = event.new, event.old
+        if claim.key not in self._users or event.type == "DELETED":
+            return
+        if claim.status.get("phase") == "Bound":
+            was_bound = old is not None and old.status.get("phase") == "Bound"
+            self._add_users(claim.key, was_bound and old is not None and old.spec is claim.spec)
 
     def observe_volume(self, event: WatchEvent) -> None:
         """A volume was written: pods that use its claim may now have it."""
-        volume = cast("PersistentVolume", event.new)
-        if event.type != "DELETED" and volume.claim_ref:
-            self._add_users(volume.claim_key)
+        volume, old = cast("PersistentVolume", event.new), event.old
+        if event.type != "DELETED" and volume.claim_key in self._users:
+            self._add_users(volume.claim_key, old is not None and old.spec is volume.spec)
 
     def observe_node(self, event: WatchEvent) -> None:
         """The node's status says which volumes it has mounted. A deleted node says its last."""
@@ -364,7 +386,7 @@ class AttachDetachController:
         attached = self.actual.attached_to_node(node.name)
         if not attached:
             return
-        in_use: list[str] = node.status.get("volumesInUse") or []
+        in_use: dict[str, None] = dict.fromkeys(node.status.get("volumesInUse") or ())
         for attachment in attached:
             mounted = attachment.name in in_use
             if attachment.mounted_by_node and not mounted:
@@ -376,12 +398,15 @@ class AttachDetachController:
         name, status = event.new.name, event.new.status
         attach = self._attaching.get(name)
         if attach is not None:
-            if status.get("attached"):
+            # Upstream: csi_attacher.go, verifyAttachmentStatus(); what is going is no attachment.
+            if event.type == "DELETED":
+                self._attach_failed(name, attach, "volume attachment has been deleted")
+            elif event.new.deletion_timestamp:
+                self._attach_failed(name, attach, "volume attachment is being deleted")
+            elif status.get("attached"):
                 self._attached(name, attach, Answer())
             elif status.get("attachError"):
                 self._attach_failed(name, attach, status["attachError"].get("message", ""))
-            elif event.type == "DELETED":
-                self._attach_failed(name, attach, "volume attachment is being deleted")
         detach = self._detaching.get(name)
         if detach is not None and event.type == "DELETED":
             self._detached(name, detach, Answer())
@@ -395,23 +420,33 @@ class AttachDetachController:
         keeps = node is not None and node.annotations.get(KEEP_TERMINATED_ANNOTATION) == "true"
         return not keeps
 
-    def _add_users(self, claim: str) -> None:
-        for pod in [*self._users.get(claim, {}).values()]:
-            self._add_pod(pod)
+    def _add_users(self, claim: str, is_same: bool) -> None:
+        """Look again at the pods of a claim; if it *is_same* only at those that miss a volume."""
+        for uid, pod in [*self._users[claim].items()]:
+            if not (is_same and uid in self._settled):
+                self._add_pod(pod)
 
     def _add_pod(self, pod: Pod) -> None:
-        node = self._store.find("Node", pod.node_name)
+        uid, node_name = pod.uid, pod.node_name
+        self._settled.pop(uid, None)
+        node = self._store.find("Node", node_name)
         if node is None or not is_controller_managed(node):
             return
+        missing = False
         for pod_volume in pod.volumes:
             spec = self._spec_of(pod, pod_volume)
-            plugin = None if spec is None else self._plugins.find_by_spec(spec)
-            if spec is None or plugin is None or not plugin.is_attachable(spec):
+            if spec is None:
+                missing = True
+                continue
+            plugin = self._plugins.find_by_spec(spec)
+            if plugin is None or not plugin.is_attachable(spec):
                 continue
             name = unique_volume_name(plugin, spec)
-            if not self.desired.volume_exists(name, pod.node_name):
+            if not self.desired.volume_exists(name, node_name):
                 self._wake(name)
-            self.desired.add_pod(pod, name, spec, pod.node_name)
+            self.desired.add_pod(pod, name, spec, node_name)
+        if not missing:
+            self._settled[uid] = None
 
     def _spec_of(self, pod: Pod, pod_volume: Manifest) -> VolumeSpec | None:
         """Upstream: util.CreateVolumeSpec; what is not bound yet is added when it is."""
@@ -433,8 +468,12 @@ class AttachDetachController:
     # The loop. Upstream: reconciler.reconcile.
 
     def _wake(self, volume: str) -> None:
-        """Have the next pass look at *volume*; passes fall on multiples of the period."""
+        """Have the next pass look at *volume*."""
         self._dirty[volume] = None
+        self._arm()
+
+    def _arm(self) -> None:
+        """Let there be a next pass; passes fall on multiples of the period."""
         if self._timer is None:
             at = next_tick(self._loop.now, RECONCILER_LOOP_PERIOD)
             self._timer = self._loop.call_at(at, self._reconcile)
@@ -474,7 +513,10 @@ class AttachDetachController:
             return
         # The node learns that it must not mount the volume before it loses it.
         self.actual.remove_volume_from_report_as_attached(attachment.name, attachment.node)
-        self._update_node_statuses()
+        if not self._update_node_statuses():
+            # The node may not have heard of it: not yet.
+            self._wake(attachment.name)
+            return
         if timeout and attachment.mounted_by_node:
             self._recorder.record(
                 "VolumeDetachForced",
@@ -530,32 +572,42 @@ class AttachDetachController:
                     why = f"{why} and {elsewhere} pod(s) in different namespaces"
             self._emit(pod, WARNING, FAILED_ATTACH, "Multi-Attach error", volume.spec.name, why)
 
-    def _update_node_statuses(self) -> None:
+    def _update_node_statuses(self) -> bool:
+        """Write what was announced; False when a write failed, which the next pass tries again."""
         # Upstream: statusupdater.UpdateNodeStatuses; a node that is gone is passed over.
+        failed: list[str] = []
         for name in sorted(self.actual.needs_update):
             node = self._store.find("Node", name)
             report = self.actual.report(name)
             if node is not None and report != (node.status.get("volumesAttached") or []):
-                self._store.patch(
-                    "Node",
-                    name,
-                    {"status": {"volumesAttached": report or None}},
-                    by=COMPONENT,
-                    event="NodeVolumesAttachedReported",
-                    message=f"{len(report)} volumes are attached",
-                )
-        self.actual.needs_update.clear()
+                try:
+                    self._store.patch(
+                        "Node",
+                        name,
+                        {"status": {"volumesAttached": report or None}},
+                        by=COMPONENT,
+                        event="NodeVolumesAttachedReported",
+                        message=f"{len(report)} volumes are attached",
+                    )
+                except ApiError:
+                    failed.append(name)
+        self.actual.needs_update = dict.fromkeys(failed)
+        if failed:
+            self._arm()
+        return not failed
 
     # Attaching
 
     def run_attach(self, operation: AttachOperation) -> None:
         """See Controller."""
+        if self._stopped:
+            return
         volume = operation.volume
         plugin = self._plugins.find_by_spec(volume.spec)
         assert plugin is not None
         if plugin.name != CSI:
             pod = next(iter(volume.pods.values()), None)
-            answer = plugin.call("Attach", volume.spec, pod)
+            answer = plugin.call("Attach", volume.spec, pod, volume.node)
             self._loop.call_after(answer.latency, self._attached, "", operation, answer)
             return
         csi = volume.spec.source["csi"]
@@ -563,7 +615,10 @@ class AttachDetachController:
         self._attaching[name] = operation
         existing = self._store.find("VolumeAttachment", name)
         if existing is None:
-            self._create_attachment(name, volume, csi["driver"])
+            try:
+                self._create_attachment(name, volume, csi["driver"])
+            except ApiError as refusal:
+                self._attach_failed(name, operation, str(refusal))
         else:
             self.observe_attachment(WatchEvent("MODIFIED", None, existing))
 
@@ -619,13 +674,15 @@ class AttachDetachController:
 
     def run_detach(self, operation: DetachOperation) -> None:
         """See Controller."""
+        if self._stopped:
+            return
         attachment = operation.attachment
         if operation.verify and self._is_in_use(attachment):
             self._detach_failed("", operation)
             return
         plugin = self._plugins.find_by_spec(attachment.spec)
         if plugin is not None and plugin.name != CSI:
-            answer = plugin.call("Detach", attachment.spec, None)
+            answer = plugin.call("Detach", attachment.spec, None, attachment.node)
             self._loop.call_after(answer.latency, self._detached, "", operation, answer)
             return
         name = self._attachment_of(attachment)
@@ -640,6 +697,8 @@ class AttachDetachController:
             )
         except NotFound:
             self._detached(name, operation, Answer())
+        except ApiError as refusal:
+            self._detach_failed(name, operation, str(refusal))
 
     def _is_in_use(self, attachment: NodeAttachment) -> bool:
         # Upstream: verifyVolumeIsSafeToDetach; a node that is gone uses nothing.
@@ -670,6 +729,7 @@ class AttachDetachController:
         found = operation.attachment
         # It is still there, and may be mounted again.
         self.actual.add_volume_to_report_as_attached(found.name, found.node)
+        self._arm()
         entry = self._pending.complete(operation, error)
         assert entry is not None
         self._wake_at(entry.backoff.at + entry.backoff.delay + 1, found.name)
@@ -681,7 +741,11 @@ class AttachDetachController:
 
     # What is there when the controller starts. Upstream: populateActualStateOfWorld.
 
-    def _populate_actual_state(self) -> None:
+    def stop(self) -> None:
+        """The process dies; operations that are about to begin do not."""
+        self._stopped = True
+
+    def _populate_actual_state(self, recovers_attachments: bool) -> None:
         volumes = self._specs_by_unique_name()
         for found in self._store.objects("Node"):
             for attached in cast("list[Manifest]", found.status.get("volumesAttached") or ()):
@@ -689,9 +753,29 @@ class AttachDetachController:
                 if spec is not None:
                     path = attached.get("devicePath", "")
                     self.actual.mark_volume_as_attached(attached["name"], found.name, spec, path)
+        if recovers_attachments:
+            self._process_volume_attachments()
         for attachment in self.actual.attached_volumes():
             # The first pass comes after the pods have been heard of.
             self._wake_at(self._loop.now + RECONCILER_LOOP_PERIOD, attachment.name)
+
+    def _process_volume_attachments(self) -> None:
+        """What no node reports may yet be attached: an attach or a detach was under way."""
+        for found in self._store.objects("VolumeAttachment"):
+            name, node = (
+                found.spec["source"].get("persistentVolumeName", ""),
+                found.spec["nodeName"],
+            )
+            volume = self._store.find("PersistentVolume", name)
+            if volume is None:
+                continue
+            spec = VolumeSpec(persistent_volume=volume.raw)
+            plugin = self._plugins.find_by_spec(spec)
+            if plugin is None:
+                continue
+            unique = unique_volume_name(plugin, spec)
+            if self.actual.find(unique, node) is None:
+                self.actual.mark_volume_as_uncertain(unique, node, spec)
 
     def _specs_by_unique_name(self) -> dict[str, VolumeSpec]:
         specs: dict[str, VolumeSpec] = {}
@@ -720,6 +804,8 @@ class CsiAttacher:
     Upstream: kubernetes-csi/external-attacher, pkg/controller/csi_handler.go.
     """
 
+    PARTS: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
         self,
         loop: EventLoop,
@@ -733,16 +819,22 @@ class CsiAttacher:
         self._plugin: VolumePlugin | None = plugins.find_by_name(CSI)
         self._busy: dict[str, None] = {}
         self._failures: dict[str, int] = {}
+        # Names of the attachments of each volume.
+        self._by_volume: dict[str, dict[str, None]] = {}
+        for found in store.objects("VolumeAttachment"):
+            self._by_volume.setdefault(_volume_of(found), {})[found.name] = None
         store.watch("VolumeAttachment", self.observe, watch_latency)
         store.watch("PersistentVolume", self.observe_volume, watch_latency)
 
     def observe(self, event: WatchEvent) -> None:
         """Take a watch event of a VolumeAttachment."""
-        name = event.new.name
+        name, volume = event.new.name, _volume_of(event.new)
         if event.type == "DELETED":
             self._failures.pop(name, None)
-            self._release(event.new.spec["source"].get("persistentVolumeName", ""))
+            _discard(self._by_volume, volume, name)
+            self._release(volume)
         else:
+            self._by_volume.setdefault(volume, {})[name] = None
             self._sync(name)
 
     def observe_volume(self, event: WatchEvent) -> None:
@@ -760,19 +852,62 @@ class CsiAttacher:
         if deleting and not found.finalizers:
             return
         self._busy[name] = None
+        try:
+            if not deleting:
+                self._hold(found)
+        except ApiError:
+            self._retry(name)
+            return
         answer = self._call("Detach" if deleting else "Attach", found)
         done = self._detached if deleting else self._attached
         self._loop.call_after(answer.latency, done, name, answer)
+
+    def _hold(self, attachment: ApiObject) -> None:
+        """Let neither go before what is begun now is undone. Upstream: csiAttach()."""
+        finalizer = _finalizer(attachment.spec["attacher"])
+        volume = self._volume(attachment)
+        if volume is not None and finalizer not in volume.finalizers:
+            held = {"metadata": {"finalizers": [*volume.finalizers, finalizer]}}
+            self._store.patch("PersistentVolume", volume.key, held, by=ATTACHER)
+        if finalizer not in attachment.finalizers:
+            node = attachment.spec["nodeName"]
+            metadata = {"finalizers": [finalizer], "annotations": {NODE_ID_ANNOTATION: node}}
+            self._store.patch(
+                "VolumeAttachment", attachment.key, {"metadata": metadata}, by=ATTACHER
+            )
 
     def _call(self, call: str, attachment: ApiObject) -> Answer:
         volume = self._volume(attachment)
         if self._plugin is None or volume is None:
             return Answer()
-        return self._plugin.call(call, VolumeSpec(persistent_volume=volume.raw), None)
+        refusal = self._refusal(attachment, volume) if call == "Attach" else None
+        if refusal is not None:
+            return refusal
+        return self._plugin.call(
+            call, VolumeSpec(persistent_volume=volume.raw), None, attachment.spec["nodeName"]
+        )
+
+    def _refusal(self, attachment: ApiObject, volume: ApiObject) -> Answer | None:
+        """What a driver says that has the volume published to another node.
+
+        CSI specification: ControllerPublishVolume, "Volume published to another node".
+        """
+        spec = VolumeSpec(persistent_volume=volume.raw)
+        if not is_multi_attach_forbidden(spec):
+            return None
+        for key in self._by_volume.get(volume.name, ()):
+            other = self._store.find("VolumeAttachment", key)
+            if other is None or key == attachment.key:
+                continue
+            if other.spec["source"] == attachment.spec["source"] and other.status.get("attached"):
+                handle, node = spec.source["csi"]["volumeHandle"], other.spec["nodeName"]
+                text = f"volume {handle} is published to another node {node}"
+                text = f"rpc error: code = FailedPrecondition desc = {text}"
+                return Answer(error=VolumeError(text))
+        return None
 
     def _volume(self, attachment: ApiObject) -> ApiObject | None:
-        name = attachment.spec["source"].get("persistentVolumeName", "")
-        return self._store.find("PersistentVolume", name)
+        return self._store.find("PersistentVolume", _volume_of(attachment))
 
     def _attached(self, name: str, answer: Answer) -> None:
         del self._busy[name]
@@ -782,26 +917,27 @@ class CsiAttacher:
         if found.deletion_timestamp:
             self._sync(name)
             return
+        volume = self._volume(found)
+        if answer.error is None and volume is not None:
+            # Another attach may have been quicker.
+            answer = self._refusal(found, volume) or answer
         if answer.error is not None:
             self._failed(name, "attachError", answer.error.text)
             return
-        finalizer = _finalizer(found.spec["attacher"])
-        volume = self._volume(found)
-        if volume is not None and finalizer not in volume.finalizers:
-            held = {"metadata": {"finalizers": [*volume.finalizers, finalizer]}}
-            self._store.patch("PersistentVolume", volume.key, held, by=ATTACHER)
         node = found.spec["nodeName"]
-        metadata = {"finalizers": [finalizer], "annotations": {NODE_ID_ANNOTATION: node}}
-        self._store.patch("VolumeAttachment", name, {"metadata": metadata}, by=ATTACHER)
-        self._store.patch(
-            "VolumeAttachment",
-            name,
-            {"status": {"attached": True, "attachError": None}},
-            by=ATTACHER,
-            event="VolumeAttachmentAttached",
-            message=f"{found.spec['source'].get('persistentVolumeName', '')} to {node}",
-        )
-        self._failures.pop(name, None)
+        try:
+            self._store.patch(
+                "VolumeAttachment",
+                name,
+                {"status": {"attached": True, "attachError": None}},
+                by=ATTACHER,
+                event="VolumeAttachmentAttached",
+                message=f"{found.spec['source'].get('persistentVolumeName', '')} to {node}",
+            )
+        except ApiError:
+            self._retry(name)
+        else:
+            self._failures.pop(name, None)
 
     def _detached(self, name: str, answer: Answer) -> None:
         del self._busy[name]
@@ -812,14 +948,21 @@ class CsiAttacher:
             self._failed(name, "detachError", answer.error.text)
             return
         status = {"status": {"attached": False, "detachError": None}}
-        self._store.patch("VolumeAttachment", name, status, by=ATTACHER)
-        self._store.patch("VolumeAttachment", name, {"metadata": {"finalizers": None}}, by=ATTACHER)
+        let_go = {"metadata": {"finalizers": None}}
+        try:
+            self._store.patch("VolumeAttachment", name, status, by=ATTACHER)
+            self._store.patch("VolumeAttachment", name, let_go, by=ATTACHER)
+        except ApiError:
+            self._retry(name)
 
     def _failed(self, name: str, where: str, error: str) -> None:
+        status = {"status": {where: {"message": error}}}
+        with suppress(ApiError):
+            self._store.patch("VolumeAttachment", name, status, by=ATTACHER)
+        self._retry(name)
+
+    def _retry(self, name: str) -> None:
         failures = self._failures[name] = self._failures.get(name, 0) + 1
-        self._store.patch(
-            "VolumeAttachment", name, {"status": {where: {"message": error}}}, by=ATTACHER
-        )
         delay = min(_ATTACHER_RETRY << (failures - 1), _ATTACHER_MAX_RETRY)
         self._busy[name] = None
         self._loop.call_after(delay, self._try_again, name)
@@ -833,13 +976,20 @@ class CsiAttacher:
         volume = self._store.find("PersistentVolume", volume_name)
         if volume is None or not volume.deletion_timestamp:
             return
-        for attachment in self._store.objects("VolumeAttachment"):
-            if attachment.spec["source"].get("persistentVolumeName") == volume_name:
+        for key in self._by_volume.get(volume_name, ()):
+            if self._store.find("VolumeAttachment", key) is not None:
                 return
         kept = [f for f in volume.finalizers if not f.startswith("external-attacher/")]
         if len(kept) != len(volume.finalizers):
             patch = {"metadata": {"finalizers": kept or None}}
-            self._store.patch("PersistentVolume", volume_name, patch, by=ATTACHER)
+            try:
+                self._store.patch("PersistentVolume", volume_name, patch, by=ATTACHER)
+            except ApiError:
+                self._loop.call_after(_ATTACHER_RETRY, self._release, volume_name)
+
+
+def _volume_of(attachment: ApiObject) -> str:
+    return attachment.spec["source"].get("persistentVolumeName", "")
 
 
 def _finalizer(driver: str) -> str:

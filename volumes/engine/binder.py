@@ -11,7 +11,7 @@ pkg/controller/volume/scheduling/scheduler_binder.go).
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from kscope.sim import quantity
@@ -28,7 +28,7 @@ from kscope.sim.objects import (
 from kscope.sim.selectors import LabelSelector, NodeSelector
 from kscope.sim.units import SECOND
 from volumes.engine.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.matching import Offer, explain_candidates
+from volumes.engine.matching import explain_candidates, offer_of
 from volumes.engine.migration import (
     NO_MIGRATION,
     Migration,
@@ -72,6 +72,8 @@ class BinderRules:
     error_prefix: str = "binding volumes: "
     timed_out: str = "context deadline exceeded"
     provisioning_failed: str = 'provisioning failed for PVC "{name}"'
+    # v1.11 leaves out of a decision what the volumes say already.
+    only_changes: bool = False
 
 
 V1_16: Final = BinderRules(
@@ -82,6 +84,7 @@ V1_16: Final = BinderRules(
     timed_out="timed out waiting for the condition",
     provisioning_failed='selectedNode annotation value "{has}" not set to scheduled node "{node}"',
 )
+V1_11: Final = replace(V1_16, only_changes=True)
 V1_20: Final = BinderRules(
     node_conflict="node(s) had volume node affinity conflict",
     volume_not_found="pvc(s) bound to non-existent pv(s)",
@@ -290,9 +293,7 @@ class VolumeBinder:
 
     def effective_affinity(self, volume: PersistentVolume, node_name: str) -> NodeSelector | None:
         """The node affinity that counts on a node, where the volume may be served by CSI."""
-        offer = self.volumes.index.offer(volume.name)
-        if offer is None or offer.volume is not volume:
-            offer = Offer(volume)
+        offer = offer_of(volume)
         plugin = in_tree_plugin_of(volume)
         if plugin is None or not self.migration.is_enabled(plugin):
             return offer.affinity
@@ -411,6 +412,8 @@ class VolumeBinder:
                 bound = bind_volume_to_claim(binding.volume, binding.claim)
                 if bound is not binding.volume:
                     self.volumes.assume(bound)
+                elif self.rules.only_changes:
+                    continue
                 bindings.append(Binding(bound, binding.claim))
             for claim in volumes.dynamic_provisions or ():
                 patch = {"metadata": {"annotations": {SELECTED_NODE: node_name}}}

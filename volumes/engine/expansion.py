@@ -9,7 +9,7 @@ Upstream: pkg/controller/volume/expand/expand_controller.go, kubernetes-csi/exte
 pkg/controller/controller.go, and the kubelet's NodeExpandVolume.
 """
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from kscope.sim import quantity
 from kscope.sim.errors import ApiError
@@ -33,6 +33,8 @@ FILE_SYSTEM_RESIZE_PENDING: Final = "FileSystemResizePending"
 class ExpandController:
     """Watches for claims that have grown. Drivers outside do the work, and it says so."""
 
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
+
     def __init__(self, loop: EventLoop, listers: InformerListers, events: EventSink) -> None:
         self._listers = listers
         self._events = events
@@ -43,7 +45,7 @@ class ExpandController:
         claim, old = event.new, event.old
         if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
             return
-        if claim.phase != CLAIM_BOUND or claim.request_bytes <= capacity_of(claim):
+        if claim.phase != CLAIM_BOUND or not wants_more(claim):
             return
         if isinstance(old, PersistentVolumeClaim) and not (
             claim.request_bytes > old.request_bytes or capacity_of(claim) > capacity_of(old)
@@ -70,6 +72,8 @@ class ExpandController:
 class ExternalResizers:
     """The resizers of all CSI drivers, and the kubelets' part of an expansion."""
 
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
+
     def __init__(
         self,
         loop: EventLoop,
@@ -91,13 +95,13 @@ class ExternalResizers:
         self._busy: dict[str, None] = {}
         self._queue = WorkQueue(loop, self.sync)
         listers.claim_informer.on_event(self._on_claim)
-        listers.pod_informer.on_event(self._on_pod)
+        listers.pod_informer.on_event(self._on_pod, plain=False)
 
     def _on_claim(self, event: WatchEvent) -> None:
         claim = event.new
         if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
             return
-        if claim.phase == CLAIM_BOUND and claim.request_bytes > capacity_of(claim):
+        if claim.phase == CLAIM_BOUND and wants_more(claim):
             self._queue.add(claim.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
@@ -124,6 +128,9 @@ class ExternalResizers:
             if pod is not None:
                 self._busy[claim.id] = None
                 self._loop.call_after(self._delays.draw("expand"), self._grow_file_system, claim)
+        elif self._serves(claim, volume) and RESIZING in _conditions(claim):
+            # It has grown, but that could not be written down.
+            self._tell_grown(claim)
 
     def _serves(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
         """Whether a driver is there and the class allows it. The API server refuses it otherwise."""
@@ -161,6 +168,11 @@ class ExternalResizers:
         except ApiError:
             self._queue.add_rate_limited(claim.key)
             return
+        self._tell_grown(claim)
+
+    def _tell_grown(self, claim: PersistentVolumeClaim) -> None:
+        """Write what is left to do, if anything is."""
+        size = _requested(claim)
         if (claim.spec.get("volumeMode") or "Filesystem") != "Filesystem":
             status: Manifest = {"capacity": {"storage": size}, "conditions": None}
             if self._write_claim(claim.key, status, RESIZER, "ClaimExpanded", f"has {size}"):
@@ -196,12 +208,20 @@ class ExternalResizers:
                 "PersistentVolumeClaim", key, patch, by=by, event=fact, message=message
             )
         except ApiError:
+            self._queue.add_rate_limited(key)
             return False
+        self._queue.forget(key)
         return True
 
     def _condition(self, name: str) -> dict[str, Any]:
         now = timestamp(self._loop.now)
         return {"type": name, "status": "True", "lastTransitionTime": now}
+
+
+def wants_more(claim: PersistentVolumeClaim) -> bool:
+    """Whether the claim asks for more than it has. Most have just what they ask for."""
+    has = (claim.status.get("capacity") or EMPTY).get("storage", 0)
+    return _requested(claim) != has and claim.request_bytes > quantity.value(has)
 
 
 def capacity_of(claim: PersistentVolumeClaim) -> int:

@@ -10,9 +10,10 @@ kubernetes-csi/external-provisioner pkg/controller/{controller,topology}.go.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from kscope.sim.errors import AlreadyExists, ApiError, SimError
+from kscope.sim.faults import Strikes
 from kscope.sim.informer import Informer
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import (
@@ -24,6 +25,7 @@ from kscope.sim.objects import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from kscope.sim.rng import Stream
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import SECOND
 from kscope.sim.workqueue import WorkQueue
@@ -55,8 +57,26 @@ AUTHOR: Final = "external-provisioner"
 # Upstream: the rate limiter of the claim and volume queues, --retry-interval-start and -max.
 RETRY_START: Final = 1 * SECOND
 RETRY_MAX: Final = 300 * SECOND
+PROVISIONING_FAILED: Final = "rpc error: code = Internal desc = provisioning failed"
 
 Segment = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class ProvisionFault:
+    """Lets provisioning fail; "" stands for any claim or node."""
+
+    claim: str
+    node: str
+    strikes: Strikes
+    text: str
+    stream: Stream
+
+    def meets(self, claim: PersistentVolumeClaim, node: str) -> bool:
+        """Whether it strikes this time."""
+        if self.claim not in ("", claim.key) or self.node not in ("", node):
+            return False
+        return self.strikes.strikes(self.stream)
 
 
 @dataclass(slots=True)
@@ -64,13 +84,17 @@ class DriverFaults:
     """What a driver gets wrong, per scenario.
 
     `absent` drivers never answer. On `full_nodes` nothing can be made. `failures` says how many
-    more times a claim's provisioning fails before it works.
+    more times a claim's provisioning fails before it works. `zones` says where an immediate claim's
+    volume is made; those of the drivers `anywhere` can be reached from everywhere otherwise.
+    `waiting` are the faults that were injected.
     """
 
     absent: tuple[str, ...] = ()
     full_nodes: tuple[str, ...] = ()
     failures: dict[str, int] = field(default_factory=dict[str, int])
     zones: dict[str, str] = field(default_factory=dict[str, str])
+    anywhere: tuple[str, ...] = ()
+    waiting: list[ProvisionFault] = field(default_factory=list[ProvisionFault])
 
     def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
         """Why provisioning for *claim* on *node* fails this time, or None."""
@@ -79,12 +103,18 @@ class DriverFaults:
         left = self.failures.get(claim.key, 0)
         if left > 0:
             self.failures[claim.key] = left - 1
-            return "rpc error: code = Internal desc = provisioning failed"
+            return PROVISIONING_FAILED
+        for fault in self.waiting:
+            if fault.meets(claim, node):
+                self.waiting = [each for each in self.waiting if not each.strikes.is_over]
+                return fault.text
         return None
 
 
 class ExternalProvisioners:
     """Every external provisioner of the cluster: one actor that answers for all their drivers."""
+
+    PARTS: ClassVar[tuple[str, ...]] = ("_claims", "_volumes", "_csi_nodes")
 
     def __init__(
         self,
@@ -103,13 +133,26 @@ class ExternalProvisioners:
         self._events = events
         self._delays = delays
         self.faults = faults or DriverFaults()
+        # Whether what has failed is tried again without anything having changed.
+        self.retries = True
         self._csi_nodes: Informer[ApiObject] = Informer(store, "CSINode", watch_latency)
         self._busy: dict[str, None] = {}
         self._failures: dict[str, int] = {}
+        # Driver and class → the class, and the segments that it allows; until some node changes.
+        self._known: dict[tuple[str, str], tuple[StorageClass, list[Segment]]] = {}
         self._claims = WorkQueue(loop, self._sync_claim)
         self._volumes = WorkQueue(loop, self._sync_volume)
         listers.claim_informer.on_event(self._on_claim)
         listers.volume_informer.on_event(self._on_volume)
+        listers.node_informer.on_event(self._on_node)
+        self._csi_nodes.on_event(self._on_csi_node)
+
+    def _on_node(self, event: WatchEvent) -> None:
+        if event.type != "MODIFIED" or event.old is None or event.old.labels != event.new.labels:
+            self._known.clear()
+
+    def _on_csi_node(self, event: WatchEvent) -> None:
+        self._known.clear()
 
     def _on_claim(self, event: WatchEvent) -> None:
         claim = event.new
@@ -219,6 +262,8 @@ class ExternalProvisioners:
             self._retry(self._claims, claim)
 
     def _retry(self, queue: WorkQueue, obj: ApiObject) -> None:
+        if not self.retries:
+            return
         failed = self._failures.get(obj.id, 0)
         self._failures[obj.id] = failed + 1
         queue.add_after(obj.key, min(RETRY_START << min(failed, 30), RETRY_MAX))
@@ -268,9 +313,9 @@ class ExternalProvisioners:
             segment = _segment(node.labels, keys)
             return _affinity(segment)
         segments = self._segments(driver, storage_class)
-        if not segments:
-            return None
         asked = self.faults.zones.get(claim.key)
+        if not segments or (asked is None and driver in self.faults.anywhere):
+            return None
         for segment in segments:
             if asked is not None and asked in dict(segment).values():
                 return _affinity(segment)
@@ -286,6 +331,13 @@ class ExternalProvisioners:
 
     def _segments(self, driver: str, storage_class: StorageClass) -> list[Segment]:
         """The driver's topology segments over all nodes, sorted, that the class allows."""
+        known = self._known.get((driver, storage_class.name))
+        if known is None or known[0] is not storage_class:
+            known = storage_class, self._found_segments(driver, storage_class)
+            self._known[driver, storage_class.name] = known
+        return known[1]
+
+    def _found_segments(self, driver: str, storage_class: StorageClass) -> list[Segment]:
         found: dict[Segment, None] = {}
         for node in self._listers.node_informer:
             keys = self._topology_keys(driver, node.name)

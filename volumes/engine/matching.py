@@ -13,6 +13,7 @@ volumes to the order of a Go map, the smaller name wins here.
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kscope.sim import quantity
@@ -75,68 +76,98 @@ class CandidateVerdict:
 
 
 class Wanted:
-    """What a claim asks of a volume, read once."""
+    """What a claim asks of a volume. `wanted_of` reads it once for all who ask."""
 
-    __slots__ = ("bytes", "claim", "key", "mode", "modes", "selector", "size", "storage_class")
+    __slots__ = (
+        "attributes_class",
+        "bytes",
+        "canonical_modes",
+        "key",
+        "mode",
+        "modes",
+        "selector",
+        "size",
+        "storage_class",
+        "uid",
+    )
 
     def __init__(self, claim: PersistentVolumeClaim) -> None:
-        self.claim = claim
         self.key = claim.key
+        self.uid = claim.uid
         requests = (claim.spec.get("resources") or EMPTY).get("requests") or EMPTY
         self.size = quantity.parse(requests.get("storage", 0)).nanos
         self.bytes = claim.request_bytes
         self.storage_class = claim_class(claim)
         self.mode = volume_mode(claim)
         self.modes: Modes = claim.access_modes
+        self.canonical_modes = canonical_modes(self.modes)
+        # Since VolumeAttributesClass; absent on both sides before. An empty name counts as none.
+        self.attributes_class: str = claim.spec.get("volumeAttributesClassName") or ""
         selector = claim.spec.get("selector")
         self.selector = None if selector is None else LabelSelector.parse(selector)
 
 
 class Offer:
-    """What a volume offers, read once. `size` is exact, in nano-units."""
+    """What a volume offers. `offer_of` reads it once for all who ask. `size` is exact, in nano-units."""
 
     __slots__ = (
         "affinity",
         "affinity_source",
+        "attributes_class",
         "available",
         "capacity_source",
         "claim_key",
         "claim_uid",
         "deleting",
+        "is_free",
+        "labels",
         "mode",
         "modes",
         "modes_source",
         "name",
+        "phase",
+        "place",
+        "rank",
         "size",
+        "spec",
         "storage_class",
-        "volume",
     )
 
     def __init__(self, volume: PersistentVolume, before: "Offer | None" = None) -> None:
-        spec = volume.spec
-        self.volume = volume
+        # It does not refer to the volume, which keeps it: a circle would wait for the collector.
         self.name = volume.name
-        self.modes: Modes
-        self.capacity_source: Mapping[str, Any] | None
-        self.modes_source: list[str] | None
-        self.capacity_source = spec.get("capacity")
-        self.modes_source = spec.get("accessModes")
+        self.labels = volume.labels
+        self.spec = volume.spec
+        if before is not None and before.spec is self.spec:
+            self._read_spec_as(before)
+        else:
+            self._read_spec(self.spec, before)
+            self.claim_key = None if volume.claim_ref is None else volume.claim_key
+        self.storage_class = volume.storage_class_name
+        self.phase = volume.phase
+        self.available = self.phase == VOLUME_AVAILABLE
+        self.deleting = bool(volume.deletion_timestamp)
+        # Whether any claim at all may take it.
+        self.is_free = self.available and self.claim_key is None and not self.deleting
+        # What decides, size and access modes apart, in which lists it stands; and where in them.
+        self.place = self.claim_key, self.is_free, self.storage_class, self.mode
+        self.rank = self.size, self.name
+
+    def _read_spec(self, spec: Mapping[str, Any], before: "Offer | None") -> None:
         # An update seldom touches these; patched objects share what they do not touch.
+        self.capacity_source: Mapping[str, Any] | None = spec.get("capacity")
         if before is not None and before.capacity_source is self.capacity_source:
             self.size = before.size
         else:
             self.size = quantity.parse((self.capacity_source or EMPTY).get("storage", 0)).nanos
+        self.modes_source: list[str] | None = spec.get("accessModes")
         if before is not None and before.modes_source is self.modes_source:
-            self.modes = before.modes
+            self.modes: Modes = before.modes
         else:
-            self.modes = canonical_modes(volume.access_modes)
-        self.storage_class = volume.storage_class_name
-        self.mode = volume_mode(volume)
-        self.available = volume.phase == VOLUME_AVAILABLE
-        self.deleting = bool(volume.deletion_timestamp)
-        ref = volume.claim_ref
-        self.claim_key: str | None = None if ref is None else volume.claim_key
-        self.claim_uid: str = "" if ref is None else ref.get("uid") or ""
+            self.modes = canonical_modes(self.modes_source or ())
+        self.mode: str = spec.get("volumeMode") or "Filesystem"
+        self.attributes_class: str = spec.get("volumeAttributesClassName") or ""
+        self.claim_uid: str = (spec.get("claimRef") or EMPTY).get("uid") or ""
         source = (spec.get("nodeAffinity") or EMPTY).get("required")
         self.affinity_source = source
         if before is not None and before.affinity_source is source:
@@ -144,23 +175,49 @@ class Offer:
         else:
             self.affinity = None if source is None else NodeSelector.parse(source)
 
-    @property
-    def is_free(self) -> bool:
-        """Whether any claim at all may take it."""
-        return self.available and self.claim_key is None and not self.deleting
+    def _read_spec_as(self, before: "Offer") -> None:
+        self.capacity_source, self.size = before.capacity_source, before.size
+        self.modes_source, self.modes = before.modes_source, before.modes
+        self.mode, self.attributes_class = before.mode, before.attributes_class
+        self.claim_key, self.claim_uid = before.claim_key, before.claim_uid
+        self.affinity_source, self.affinity = before.affinity_source, before.affinity
 
     @property
-    def place(self) -> tuple[str | None, bool, str, str]:
-        """What decides, size and access modes apart, in which lists it stands."""
-        return self.claim_key, self.is_free, self.storage_class, self.mode
+    def capacity_bytes(self) -> int:
+        """spec.capacity.storage in bytes."""
+        return quantity.value((self.capacity_source or EMPTY).get("storage", 0))
 
-    def names(self, claim: PersistentVolumeClaim) -> bool:
-        """Whether it is bound or pre-bound to *claim*. Upstream: IsVolumeBoundToClaim()."""
-        return self.claim_key == claim.key and self.claim_uid in ("", claim.uid)
+    def names(self, wanted: Wanted) -> bool:
+        """Whether it is bound or pre-bound to the claim. Upstream: IsVolumeBoundToClaim()."""
+        return self.claim_key == wanted.key and self.claim_uid in ("", wanted.uid)
+
+
+def offer_of(volume: PersistentVolume, before: Offer | None = None) -> Offer:
+    """What *volume* offers, kept on it: several components put the same volume in their indexes.
+
+    *before* is the offer of an earlier version, if one is at hand.
+    """
+    kept: Offer | None = volume.__dict__.get("offer")
+    if kept is None:
+        kept = volume.__dict__["offer"] = Offer(volume, before)
+    return kept
+
+
+def wanted_of(claim: PersistentVolumeClaim) -> Wanted:
+    """What *claim* asks for, kept on it: it is asked for node by node."""
+    kept: Wanted | None = claim.__dict__.get("wanted")
+    if kept is None:
+        kept = claim.__dict__["wanted"] = Wanted(claim)
+    return kept
 
 
 def canonical_modes(modes: Iterable[str]) -> Modes:
     """*modes* without duplicates, in upstream's order. Upstream: GetAccessModesAsString()."""
+    return _in_order(tuple(modes))
+
+
+@lru_cache(maxsize=1024)
+def _in_order(modes: Modes) -> Modes:
     return tuple(sorted(dict.fromkeys(modes), key=_mode_rank))
 
 
@@ -187,14 +244,14 @@ def check_node_affinity(volume: PersistentVolume, node_labels: Mapping[str, str]
 def _size_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     if offer.size >= wanted.size:
         return None
-    has, asks = offer.volume.capacity_bytes, wanted.bytes
+    has, asks = offer.capacity_bytes, wanted.bytes
     short = asks - has
     text = f"{quantity.format_bytes(has)} is {quantity.format_bytes(short)} too small"
     return Fault("size", text, {"capacity": has, "request": asks, "short": short})
 
 
 def _claimed_fault(wanted: Wanted, offer: Offer) -> Fault | None:
-    if offer.claim_key is None or offer.names(wanted.claim):
+    if offer.claim_key is None or offer.names(wanted):
         return None
     if offer.claim_key == wanted.key:
         text = f"reserved for an earlier claim {offer.claim_key} (uid {offer.claim_uid})"
@@ -217,12 +274,11 @@ def _deleting_fault(offer: Offer) -> Fault | None:
 def _phase_fault(offer: Offer) -> Fault | None:
     if offer.available:
         return None
-    phase = offer.volume.phase
-    return Fault("phase", f"phase is {phase}, not Available", {"phase": phase})
+    return Fault("phase", f"phase is {offer.phase}, not Available", {"phase": offer.phase})
 
 
 def _selector_fault(wanted: Wanted, offer: Offer) -> Fault | None:
-    selector, labels = wanted.selector, offer.volume.labels
+    selector, labels = wanted.selector, offer.labels
     if selector is None or selector.matches(labels):
         return None
     broken = next((r for r in selector.requirements if not r.matches(labels)), None)
@@ -257,9 +313,7 @@ def _access_fault(wanted: Wanted, offer: Offer) -> Fault | None:
 
 
 def _attributes_fault(wanted: Wanted, offer: Offer) -> Fault | None:
-    # Since VolumeAttributesClass; absent on both sides before. An empty name counts as none.
-    asks = wanted.claim.spec.get("volumeAttributesClassName") or ""
-    has = offer.volume.spec.get("volumeAttributesClassName") or ""
+    asks, has = wanted.attributes_class, offer.attributes_class
     if asks == has:
         return None
     text = f"volumeAttributesClass is {has or 'none'}, the claim asks for {asks or 'none'}"
@@ -271,7 +325,7 @@ def is_considered(wanted: Wanted, offer: Offer, *, protect: bool = True) -> bool
     return (
         offer.size >= wanted.size
         and offer.mode == wanted.mode
-        and (offer.claim_key is None or offer.names(wanted.claim))
+        and (offer.claim_key is None or offer.names(wanted))
         and not (protect and offer.deleting)
     )
 
@@ -280,9 +334,9 @@ def is_plain_match(wanted: Wanted, offer: Offer, node: Node | None) -> bool:
     """The further rules for a volume that is nobody's yet, all of `is_considered` being met."""
     if not offer.available or offer.storage_class != wanted.storage_class:
         return False
-    if wanted.selector is not None and not wanted.selector.matches(offer.volume.labels):
+    if wanted.selector is not None and not wanted.selector.matches(offer.labels):
         return False
-    if _attributes_fault(wanted, offer) is not None:
+    if wanted.attributes_class != offer.attributes_class:
         return False
     if node is None:
         return True
@@ -305,32 +359,33 @@ def find_matching_volume(
     *excluded* volumes are spoken for. *protect* is the StorageObjectInUseProtection gate. Equal
     sizes: the earlier one in *volumes*. Upstream: FindMatchingVolume().
     """
-    wanted = Wanted(claim)
-    return _find(wanted, map(Offer, volumes), node, excluded, delay_binding, protect)
+    return _find(wanted_of(claim), volumes, node, excluded, delay_binding, protect)
 
 
 def _find(
     wanted: Wanted,
-    offers: Iterable[Offer],
+    volumes: Iterable[PersistentVolume],
     node: Node | None,
     excluded: Collection[str],
     delay_binding: bool,
     protect: bool = True,
 ) -> PersistentVolume | None:
-    smallest: Offer | None = None
-    for offer in offers:
+    smallest: PersistentVolume | None = None
+    smallest_size = 0
+    for volume in volumes:
+        offer = offer_of(volume)
         if offer.name in excluded or not is_considered(wanted, offer, protect=protect):
             continue
         if offer.claim_key is not None:
             # It is reserved for this claim, which therefore fits nowhere else.
-            return offer.volume if node is None or fits_node(offer, node) else None
+            return volume if node is None or fits_node(offer, node) else None
         if delay_binding and node is None:
             continue
         if not is_plain_match(wanted, offer, node):
             continue
-        if smallest is None or offer.size < smallest.size:
-            smallest = offer
-    return None if smallest is None else smallest.volume
+        if smallest is None or offer.size < smallest_size:
+            smallest, smallest_size = volume, offer.size
+    return smallest
 
 
 def check_volume_satisfies_claim(
@@ -340,7 +395,7 @@ def check_volume_satisfies_claim(
 
     The claim's selector does not count. Upstream: pv_controller.go, checkVolumeSatisfyClaim().
     """
-    wanted, offer = Wanted(claim), Offer(volume)
+    wanted, offer = wanted_of(claim), offer_of(volume)
     if protect and offer.deleting:
         return "the volume is marked for deletion"
     if volume.capacity_bytes < claim.request_bytes:
@@ -368,9 +423,9 @@ def explain_candidates(
 
     *chosen* names the volume that was taken, if one was.
     """
-    wanted = Wanted(claim)
+    wanted = wanted_of(claim)
     verdicts = [
-        _verdict(wanted, Offer(volume), node, excluded, delay_binding, chosen) for volume in volumes
+        _verdict(wanted, offer_of(each), node, excluded, delay_binding, chosen) for each in volumes
     ]
     blocking = next((v for v in verdicts if v.prebound and v.rule == "node-affinity"), None)
     if blocking is not None and not chosen:
@@ -393,7 +448,7 @@ def _verdict(
     delay_binding: bool,
     chosen: str,
 ) -> CandidateVerdict:
-    prebound = offer.names(wanted.claim)
+    prebound = offer.names(wanted)
     found = [
         Fault("excluded", "chosen for another claim of the pod", {})
         if offer.name in excluded
@@ -420,7 +475,7 @@ def _verdict(
         ]
     return CandidateVerdict(
         offer.name,
-        offer.volume.capacity_bytes,
+        offer.capacity_bytes,
         offer.name == chosen,
         prebound,
         tuple(fault for fault in found if fault is not None),
@@ -432,81 +487,140 @@ def _verdict(
 _Ranked = list[tuple[int, str]]
 
 
+class _Ranking:
+    """Names of volumes by size, then by name. What is added is sorted in when somebody looks."""
+
+    __slots__ = ("_added", "_ranked")
+
+    def __init__(self) -> None:
+        self._ranked: _Ranked = []
+        self._added: _Ranked = []
+
+    def add(self, rank: tuple[int, str]) -> None:
+        """Put one in."""
+        self._added.append(rank)
+
+    def discard(self, rank: tuple[int, str]) -> bool:
+        """Take one out that is there; whether none is left."""
+        ranked = self.ranked()
+        del ranked[bisect_left(ranked, rank)]
+        return not ranked
+
+    def ranked(self) -> _Ranked:
+        """All, in order. Not to be changed."""
+        if self._added:
+            if len(self._added) == 1:
+                insort(self._ranked, self._added[0])
+            else:
+                self._ranked += self._added
+                self._ranked.sort()
+            self._added.clear()
+        return self._ranked
+
+
 class VolumeIndex:
     """Volumes, so ordered that no search looks at more than it must.
 
-    Per set of access modes: all volumes by capacity. Free volumes once more by class and volume
-    mode, within each set of access modes and over all of them. Claimed volumes by the claim they
-    name. Upstream: index.go, persistentVolumeOrderedIndex, and the class index of
+    Free volumes by class and volume mode, then by set of access modes, each by capacity. Claimed
+    volumes by the claim they name. What is put in is sorted in when somebody looks for something:
+    most volumes are written several times before that, and in many clusters nobody ever looks.
+    Upstream: index.go, persistentVolumeOrderedIndex, and the class index of
     scheduler_assume_cache.go.
     """
 
-    __slots__ = ("_by_claim", "_by_modes", "_free", "_free_by_modes", "_offers")
+    __slots__ = ("_by_claim", "_by_modes", "_free", "_offers", "_possible", "_unsorted", "_volumes")
 
     def __init__(self, volumes: Iterable[PersistentVolume] = ()) -> None:
+        self._volumes: dict[str, PersistentVolume] = {}
+        # Names of volumes that were put in or removed since the rest was last brought up to date.
+        self._unsorted: dict[str, None] = {}
         self._offers: dict[str, Offer] = {}
-        self._by_modes: dict[Modes, _Ranked] = {}
-        self._free_by_modes: dict[tuple[Modes, str, str], _Ranked] = {}
-        self._free: dict[tuple[str, str], _Ranked] = {}
+        self._by_modes: dict[Modes, dict[str, None]] = {}
+        self._free: dict[tuple[str, str], dict[Modes, _Ranking]] = {}
         self._by_claim: dict[str, dict[str, None]] = {}
+        # Requested access modes → the indexed sets that contain them; until these sets change.
+        self._possible: dict[Modes, list[Modes]] = {}
         for volume in volumes:
             self.put(volume)
 
     def __len__(self) -> int:
-        return len(self._offers)
+        return len(self._volumes)
 
     def __iter__(self) -> Iterator[PersistentVolume]:
-        return iter([offer.volume for offer in self._offers.values()])
+        return iter([*self._volumes.values()])
 
     def get(self, name: str) -> PersistentVolume | None:
         """The volume of that name, or None."""
-        offer = self._offers.get(name)
-        return None if offer is None else offer.volume
+        return self._volumes.get(name)
 
     def offer(self, name: str) -> Offer | None:
         """What the volume of that name offers, or None."""
+        self._sort()
         return self._offers.get(name)
 
     def put(self, volume: PersistentVolume) -> None:
         """Add *volume*, or replace the one of its name."""
-        before = self._offers.get(volume.name)
-        if before is not None and before.volume is volume:
+        name = volume.name
+        if self._volumes.get(name) is not volume:
+            self._volumes[name] = volume
+            self._unsorted[name] = None
+
+    def remove(self, name: str) -> None:
+        """Forget the volume of that name, if it is there."""
+        if self._volumes.pop(name, None) is not None:
+            self._unsorted[name] = None
+
+    def _sort(self) -> None:
+        """Bring everything up to date with the volumes."""
+        if self._unsorted:
+            for name in self._unsorted:
+                self._sort_in(name, self._offers.get(name), self._volumes.get(name))
+            self._unsorted.clear()
+
+    def _sort_in(self, name: str, before: Offer | None, volume: PersistentVolume | None) -> None:
+        if volume is None:
+            if before is not None:
+                del self._offers[name]
+                self._unlist(before)
+                self._unrank(before)
             return
-        offer = self._offers[volume.name] = Offer(volume, before)
-        # A bind writes a volume twice; most writes move it in few of the lists, or in none.
+        offer = self._offers[name] = offer_of(volume, before)
+        # Most writes move a volume in few of the lists, or in none.
         if before is None:
             self._rank(offer)
             self._list(offer)
-            return
-        if before.size != offer.size or before.modes != offer.modes:
+        elif before.modes != offer.modes:
             self._unlist(before)
             self._unrank(before)
             self._rank(offer)
             self._list(offer)
-        elif before.place != offer.place:
+        elif before.place != offer.place or before.size != offer.size:
             self._unlist(before)
             self._list(offer)
 
-    def remove(self, name: str) -> None:
-        """Forget the volume of that name, if it is there."""
-        offer = self._offers.pop(name, None)
-        if offer is not None:
-            self._unlist(offer)
-            self._unrank(offer)
-
     def _rank(self, offer: Offer) -> None:
-        insort(self._by_modes.setdefault(offer.modes, []), (offer.size, offer.name))
+        names = self._by_modes.get(offer.modes)
+        if names is None:
+            names = self._by_modes[offer.modes] = {}
+            self._possible.clear()
+        names[offer.name] = None
 
     def _unrank(self, offer: Offer) -> None:
-        _discard(self._by_modes, offer.modes, (offer.size, offer.name))
+        names = self._by_modes[offer.modes]
+        del names[offer.name]
+        if not names:
+            del self._by_modes[offer.modes]
+            self._possible.clear()
 
     def _list(self, offer: Offer) -> None:
         if offer.claim_key is not None:
             self._by_claim.setdefault(offer.claim_key, {})[offer.name] = None
         elif offer.is_free:
-            kind, rank = (offer.storage_class, offer.mode), (offer.size, offer.name)
-            insort(self._free.setdefault(kind, []), rank)
-            insort(self._free_by_modes.setdefault((offer.modes, *kind), []), rank)
+            of_kind = self._free.setdefault((offer.storage_class, offer.mode), {})
+            ranking = of_kind.get(offer.modes)
+            if ranking is None:
+                ranking = of_kind[offer.modes] = _Ranking()
+            ranking.add(offer.rank)
 
     def _unlist(self, offer: Offer) -> None:
         if offer.claim_key is not None:
@@ -515,23 +629,31 @@ class VolumeIndex:
             if not names:
                 del self._by_claim[offer.claim_key]
         elif offer.is_free:
-            kind, rank = (offer.storage_class, offer.mode), (offer.size, offer.name)
-            _discard(self._free, kind, rank)
-            _discard(self._free_by_modes, (offer.modes, *kind), rank)
+            of_kind = self._free[offer.storage_class, offer.mode]
+            if of_kind[offer.modes].discard(offer.rank):
+                del of_kind[offer.modes]
 
     def list_by_access_modes(self, modes: Iterable[str]) -> list[PersistentVolume]:
         """Volumes that offer exactly *modes*, by capacity. Upstream: listByAccessModes()."""
-        ranked = self._by_modes.get(canonical_modes(modes), ())
-        return [self._offers[name].volume for _, name in ranked]
+        self._sort()
+        offers = [self._offers[name] for name in self._by_modes.get(canonical_modes(modes), ())]
+        offers.sort(key=_size_then_name)
+        return [self._volumes[offer.name] for offer in offers]
 
     def all_possible_matching_access_modes(self, requested: Iterable[str]) -> list[Modes]:
         """Indexed sets that contain *requested*, smallest first.
 
         Upstream: allPossibleMatchingAccessModes().
         """
-        asked = canonical_modes(requested)
-        possible = [modes for modes in self._by_modes if all(mode in modes for mode in asked)]
-        possible.sort(key=_modes_rank)
+        self._sort()
+        return [*self._possible_modes(canonical_modes(requested))]
+
+    def _possible_modes(self, asked: Modes) -> list[Modes]:
+        possible = self._possible.get(asked)
+        if possible is None:
+            possible = [modes for modes in self._by_modes if all(mode in modes for mode in asked)]
+            possible.sort(key=_modes_rank)
+            self._possible[asked] = possible
         return possible
 
     def find_best_match_for_claim(
@@ -542,18 +664,19 @@ class VolumeIndex:
         Sets of access modes are tried smallest first, and the first one with a match wins; even a
         volume reserved for the claim loses to a plain match in a smaller set.
         """
-        wanted = Wanted(claim)
+        self._sort()
+        wanted = wanted_of(claim)
         reserved = self._reserved(wanted)
-        for modes in self.all_possible_matching_access_modes(wanted.modes):
+        of_kind = self._free.get((wanted.storage_class, wanted.mode), {})
+        for modes in self._possible_modes(wanted.canonical_modes):
             for offer in reserved:
                 if offer.modes == modes and is_considered(wanted, offer):
-                    return offer.volume
-            if delay_binding:
-                continue
-            ranked = self._free_by_modes.get((modes, wanted.storage_class, wanted.mode))
-            found = self._smallest(wanted, ranked, None, _NOTHING_EXCLUDED)
-            if found is not None:
-                return found
+                    return self._volumes[offer.name]
+            ranking = None if delay_binding else of_kind.get(modes)
+            if ranking is not None:
+                found = self._smallest(wanted, ranking.ranked(), None, _NOTHING_EXCLUDED)
+                if found is not None:
+                    return self._volumes[found.name]
         return None
 
     def find_for_node(
@@ -567,60 +690,65 @@ class VolumeIndex:
         Only volumes of the claim's class are looked at, also among those reserved for it.
         Upstream: scheduler_binder.go, findMatchingVolumes(), one claim of it.
         """
-        wanted = Wanted(claim)
+        self._sort()
+        wanted = wanted_of(claim)
         for offer in self.reserved_in_class(wanted):
             if offer.name not in excluded:
-                return offer.volume if fits_node(offer, node) else None
-        ranked = self._free.get((wanted.storage_class, wanted.mode))
-        return self._smallest(wanted, ranked, node, excluded)
+                return self._volumes[offer.name] if fits_node(offer, node) else None
+        smallest: Offer | None = None
+        for modes, ranking in self._free.get((wanted.storage_class, wanted.mode), {}).items():
+            if not all(mode in modes for mode in wanted.modes):
+                continue
+            found = self._smallest(wanted, ranking.ranked(), node, excluded)
+            if found is not None and (smallest is None or found.rank < smallest.rank):
+                smallest = found
+        return None if smallest is None else self._volumes[smallest.name]
 
     def reserved_in_class(self, wanted: Wanted) -> list[Offer]:
         """Volumes that name the claim and may be given to it, of its own class."""
+        self._sort()
         return [
             offer
             for offer in self._reserved(wanted)
             if offer.storage_class == wanted.storage_class and is_considered(wanted, offer)
         ]
 
-    def free_offers(self, wanted: Wanted) -> Iterator[Offer]:
+    def free_offers(self, wanted: Wanted) -> list[Offer]:
         """Free volumes that meet every rule but the node's, smallest first, then by name."""
-        ranked = self._free.get((wanted.storage_class, wanted.mode), [])
-        for place in range(bisect_left(ranked, (wanted.size, "")), len(ranked)):
-            offer = self._offers[ranked[place][1]]
-            if is_plain_match(wanted, offer, None) and all(m in offer.modes for m in wanted.modes):
-                yield offer
+        self._sort()
+        found: list[Offer] = []
+        of_kind = self._free.get((wanted.storage_class, wanted.mode), {})
+        for modes, ranking in of_kind.items():
+            if all(mode in modes for mode in wanted.modes):
+                ranked = ranking.ranked()
+                place = bisect_left(ranked, (wanted.size, ""))
+                offers = [self._offers[name] for _, name in ranked[place:]]
+                found += [offer for offer in offers if is_plain_match(wanted, offer, None)]
+        if len(of_kind) > 1:
+            found.sort(key=_size_then_name)
+        return found
 
     def _reserved(self, wanted: Wanted) -> list[Offer]:
-        offers = [self._offers[name] for name in self._by_claim.get(wanted.key, ())]
+        names = self._by_claim.get(wanted.key)
+        if names is None:
+            return []
+        offers = [self._offers[name] for name in names]
         offers.sort(key=_size_then_name)
         return offers
 
     def _smallest(
-        self,
-        wanted: Wanted,
-        ranked: _Ranked | None,
-        node: Node | None,
-        excluded: Collection[str],
-    ) -> PersistentVolume | None:
-        if not ranked:
-            return None
+        self, wanted: Wanted, ranked: _Ranked, node: Node | None, excluded: Collection[str]
+    ) -> Offer | None:
         for place in range(bisect_left(ranked, (wanted.size, "")), len(ranked)):
             offer = self._offers[ranked[place][1]]
             if offer.name not in excluded and is_plain_match(wanted, offer, node):
-                return offer.volume
+                return offer
         return None
 
 
 def _size_then_name(offer: Offer) -> tuple[int, str]:
-    return offer.size, offer.name
+    return offer.rank
 
 
 def _modes_rank(modes: Modes) -> tuple[int, list[tuple[int, str]]]:
     return len(modes), [_mode_rank(mode) for mode in modes]
-
-
-def _discard(lists: dict[Any, _Ranked], key: Any, rank: tuple[int, str]) -> None:
-    ranked = lists[key]
-    del ranked[bisect_left(ranked, rank)]
-    if not ranked:
-        del lists[key]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
+from kscope.sim.answers import Answers
 from kscope.sim.errors import SimError
 from kscope.sim.loop import EventLoop
 from kscope.sim.units import MILLISECOND, SECOND
@@ -67,10 +68,12 @@ class _Entry:
 class OperationRunner:
     """Runs operations by name. Upstream: goroutinemap.GoRoutineMap with exponential backoff."""
 
-    __slots__ = ("_entries", "_loop")
+    __slots__ = ("_answers", "_entries", "_loop")
 
-    def __init__(self, loop: EventLoop) -> None:
+    def __init__(self, loop: EventLoop, answers: Answers | None = None) -> None:
+        """With *answers* no step is taken while the API server has not answered what was written."""
         self._loop = loop
+        self._answers = answers
         self._entries: dict[str, _Entry] = {}
 
     @property
@@ -108,6 +111,9 @@ class OperationRunner:
         return [name for name, entry in self._entries.items() if entry.operation is not None]
 
     def _step(self, name: str) -> None:
+        if self._answers is not None and self._answers.until > self._loop.now:
+            self._loop.call_at(self._answers.until, self._step, name)
+            return
         entry = self._entries[name]
         assert entry.operation is not None, name
         try:

@@ -6,8 +6,7 @@ cluster plugs in the object store and informers; conformance tests plug in upstr
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from kscope.sim.informer import Informer
 from kscope.sim.objects import (
@@ -26,9 +25,10 @@ WARNING: Final = "Warning"
 
 EventType = Literal["Normal", "Warning"]
 
+Obj = TypeVar("Obj", bound=ApiObject)
 
-@dataclass(frozen=True, slots=True)
-class Told:
+
+class Told(NamedTuple):
     """What a write means, for the record: the fact's name, a sentence, the evidence."""
 
     fact: str
@@ -145,19 +145,20 @@ class StoreVolumeApi:
 
     def create_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
         """See VolumeApi."""
-        # The only admission that matters to a volume.
+        # Protection is the only admission that matters to a volume. Nobody creates a status.
+        bare = PersistentVolume({**volume.raw, "status": {"phase": "Pending"}})
         stored = self._store.create(
-            protected(volume), by=self._by, event=told.fact, message=told.message, data=told.data
+            protected(bare), by=self._by, event=told.fact, message=told.message, data=told.data
         )
         return cast("PersistentVolume", stored)
 
     def update_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
         """See VolumeApi."""
-        return cast("PersistentVolume", self._update(volume, told))
+        return self._update(volume, told)
 
     def update_volume_status(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
         """See VolumeApi."""
-        return cast("PersistentVolume", self._update(volume, told))
+        return self._update(volume, told)
 
     def delete_volume(self, name: str, told: Told) -> None:
         """See VolumeApi."""
@@ -167,24 +168,28 @@ class StoreVolumeApi:
 
     def update_claim(self, claim: PersistentVolumeClaim, told: Told) -> PersistentVolumeClaim:
         """See VolumeApi."""
-        return cast("PersistentVolumeClaim", self._update(claim, told))
+        return self._update(claim, told)
 
     def update_claim_status(
         self, claim: PersistentVolumeClaim, told: Told
     ) -> PersistentVolumeClaim:
         """See VolumeApi."""
-        return cast("PersistentVolumeClaim", self._update(claim, told))
+        return self._update(claim, told)
 
-    def _update(self, obj: ApiObject, told: Told) -> ApiObject:
-        return self._store.update(
-            obj, by=self._by, event=told.fact, message=told.message, data=told.data
-        )
+    def _update(self, obj: Obj, told: Told) -> Obj:
+        stored = self._store.find(obj.kind, obj.key)
+        if stored is None or stored.raw != obj.raw:
+            # The API server does not write what is there already.
+            fact, message, data = told
+            stored = self._store.update(obj, by=self._by, event=fact, message=message, data=data)
+        return cast("Obj", stored)
 
 
 class InformerListers:
     """Listers on informers of one component. Pods are indexed by the claims they mention."""
 
     __slots__ = (
+        "_classes",
         "_pods_by_claim",
         "claim_informer",
         "class_informer",
@@ -195,6 +200,8 @@ class InformerListers:
 
     def __init__(self, store: ObjectStore, latency: int = 0) -> None:
         self._pods_by_claim: dict[str, dict[str, None]] = {}
+        # Classes that were written without a binding mode, and as the API server completes them.
+        self._classes: dict[str, tuple[StorageClass, StorageClass]] = {}
         # Upstream starts the informers together; kinds that others refer to are heard of first.
         self.class_informer: Informer[StorageClass] = Informer(store, "StorageClass", latency)
         self.node_informer: Informer[Node] = Informer(store, "Node", latency)
@@ -205,7 +212,17 @@ class InformerListers:
         self.claim_informer: Informer[PersistentVolumeClaim] = Informer(
             store, "PersistentVolumeClaim", latency
         )
-        self.pod_informer.on_event(self._index_pod)
+        self.pod_informer.on_event(self._index_pod, plain=False)
+
+    def informers(self) -> list[Informer[Any]]:
+        """All of them."""
+        return [
+            self.class_informer,
+            self.node_informer,
+            self.pod_informer,
+            self.volume_informer,
+            self.claim_informer,
+        ]
 
     def volume(self, name: str) -> PersistentVolume | None:
         """See Listers."""
@@ -228,7 +245,11 @@ class InformerListers:
         found = self.class_informer.get(name)
         if found is None or "volumeBindingMode" in found.raw:
             return found
-        return found.patched({"volumeBindingMode": found.binding_mode})
+        known = self._classes.get(name)
+        if known is None or known[0] is not found:
+            whole = found.replaced(volumeBindingMode=found.binding_mode)
+            known = self._classes[name] = found, whole
+        return known[1]
 
     def storage_classes(self) -> Iterable[StorageClass]:
         """See Listers."""
@@ -244,7 +265,9 @@ class InformerListers:
         return [pod for pod in found if pod is not None]
 
     def _index_pod(self, event: WatchEvent) -> None:
-        pod = cast("Pod", event.new)
+        pod = event.new
+        if not isinstance(pod, Pod) or not pod.claim_names:
+            return
         for name in pod.claim_names:
             key = f"{pod.namespace}/{name}"
             if event.type != "DELETED":

@@ -6,7 +6,7 @@ Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection,
 pkg/controller/volume/{pvcprotection,pvprotection}.
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.loop import EventLoop
@@ -25,13 +25,14 @@ class ClaimProtection:
     """
 
     AUTHOR: Final = "pvc-protection"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
 
     def __init__(self, loop: EventLoop, store: ObjectStore, listers: InformerListers) -> None:
         self._store = store
         self._listers = listers
-        self._queue = WorkQueue(loop, self.sync)
+        self._queue = WorkQueue(loop, self.sync, answers=store.answers(self.AUTHOR))
         listers.claim_informer.on_event(self._on_claim)
-        listers.pod_informer.on_event(self._on_pod)
+        listers.pod_informer.on_event(self._on_pod, plain=False)
 
     def _on_claim(self, event: WatchEvent) -> None:
         if event.type != "DELETED" and _needs_work(event.new, CLAIM_PROTECTION):
@@ -73,29 +74,40 @@ class ClaimProtection:
 
     def _users(self, key: str) -> list[str]:
         """Pods that hold the claim, by the informer and, to be sure, by the API server."""
-        known = [pod.key for pod in self._listers.pods_of_claim(key) if pod.node_name]
+        heard_of = self._listers.pods_of_claim(key)
+        known = [pod.key for pod in heard_of if pod.node_name]
         if known:
             return known
-        namespace, _, name = key.partition("/")
+        newest = [self._store.find("Pod", pod.key) for pod in heard_of]
         return [
             pod.key
-            for pod in self._store.objects("Pod")
+            for pod in (*newest, *self._pods_not_heard_of())
             if isinstance(pod, Pod)
-            and pod.namespace == namespace
             and pod.node_name
-            and name in pod.claim_names
+            and key in (f"{pod.namespace}/{name}" for name in pod.claim_names)
         ]
+
+    def _pods_not_heard_of(self) -> list[ApiObject]:
+        """The pods that the API server has and the informer has not: the last to be created."""
+        found: list[ApiObject] = []
+        for pod in reversed(self._store.objects("Pod")):
+            heard = self._listers.pod_informer.get(pod.key)
+            if heard is not None and heard.uid == pod.uid:
+                break
+            found.append(pod)
+        return found
 
 
 class VolumeProtection:
     """Takes the finalizer off deleted volumes that are not bound. Upstream: pv_protection_controller.go."""
 
     AUTHOR: Final = "pv-protection"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
 
     def __init__(self, loop: EventLoop, store: ObjectStore, listers: InformerListers) -> None:
         self._store = store
         self._listers = listers
-        self._queue = WorkQueue(loop, self.sync)
+        self._queue = WorkQueue(loop, self.sync, answers=store.answers(self.AUTHOR))
         listers.volume_informer.on_event(self._on_volume)
 
     def _on_volume(self, event: WatchEvent) -> None:
@@ -125,7 +137,7 @@ class VolumeProtection:
 
 def _needs_work(obj: ApiObject, finalizer: str) -> bool:
     """Whether it is being deleted and still has the finalizer, or lives and has not."""
-    return bool(obj.deletion_timestamp) == (finalizer in obj.finalizers)
+    return bool(obj.deletion_timestamp) == (finalizer in (obj.metadata.get("finalizers") or ()))
 
 
 def _with(obj: ApiObject, finalizer: str) -> Manifest:

@@ -6,11 +6,12 @@ watches claims and answers by writing volumes. Upstream: pkg/volume/plugins.go.
 """
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from kscope.sim.errors import SimError
+from kscope.sim.informer import Informer
 from kscope.sim.objects import (
     EMPTY,
     ApiObject,
@@ -19,6 +20,7 @@ from kscope.sim.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
 )
+from kscope.sim.store import WatchEvent
 
 IN_TREE_PREFIX: Final = "kubernetes.io/"
 
@@ -184,9 +186,15 @@ class HostPathPlugin:
     supports_mount_options: bool = False
     can: frozenset[str] = frozenset({"provision", "delete", "recycle"})
 
-    def __init__(self, delays: Delays, recyclers: "Recyclers | None" = None) -> None:
+    def __init__(
+        self,
+        delays: Delays,
+        recyclers: "Recyclers | None" = None,
+        failures: "Failures | None" = None,
+    ) -> None:
         self._delays = delays
         self._recyclers = recyclers
+        self._failures = failures
 
     def supports(self, volume: PersistentVolume) -> bool:
         """See VolumePlugin."""
@@ -203,6 +211,7 @@ class HostPathPlugin:
         self, options: ProvisionOptions, node: Node | None, topologies: list[Manifest]
     ) -> Manifest:
         """See VolumePlugin."""
+        _fail(self._failures, options, node)
         if (options.claim.spec.get("volumeMode") or "Filesystem") != "Filesystem":
             raise PluginError(f"{self.name} does not support block volume provisioning")
         # Upstream draws a random directory; the claim's uid is as unique.
@@ -245,7 +254,15 @@ class CloudDiskPlugin:
     supports_mount_options: bool = True
     can: frozenset[str] = frozenset({"provision", "delete"})
 
-    def __init__(self, name: str, source: str, zones: "Zones", delays: Delays) -> None:
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        zones: "Zones",
+        delays: Delays,
+        failures: "Failures | None" = None,
+    ) -> None:
+        self._failures = failures
         self.name = name
         self._source = source
         self._zones = zones
@@ -266,6 +283,7 @@ class CloudDiskPlugin:
         self, options: ProvisionOptions, node: Node | None, topologies: list[Manifest]
     ) -> Manifest:
         """See VolumePlugin. A delayed claim's disk goes to the zone of its node."""
+        _fail(self._failures, options, node)
         if node is not None:
             key, zone = self._zones.of_node(node)
         else:
@@ -298,6 +316,21 @@ _DISK_ID: Final = {"gcePersistentDisk": "pdName", "azureDisk": "diskName"}
 _ZONE_KEYS: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 
 
+class Failures(Protocol):
+    """What provisioning gets wrong."""
+
+    def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
+        """Why provisioning for *claim* on *node* ("" for none in particular) fails, or None."""
+        ...
+
+
+def _fail(failures: Failures | None, options: ProvisionOptions, node: Node | None) -> None:
+    """Raises PluginError when provisioning is to fail this time."""
+    fault = failures.of(options.claim, node.name if node else "") if failures else None
+    if fault is not None:
+        raise PluginError(fault)
+
+
 class Zones(Protocol):
     """The zones that the cluster's nodes lie in."""
 
@@ -313,8 +346,15 @@ class Zones(Protocol):
 class NodeZones:
     """Zones read from the labels of the nodes that *nodes* holds."""
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
+    def __init__(self, nodes: Informer[Node]) -> None:
         self._nodes = nodes
+        # Topologies, written out → the zones of the nodes that they allow; until some node changes.
+        self._known: dict[str, list[tuple[str, str]]] = {}
+        nodes.on_event(self._on_node)
+
+    def _on_node(self, event: WatchEvent) -> None:
+        if event.type != "MODIFIED" or event.old is None or event.old.labels != event.new.labels:
+            self._known.clear()
 
     def of_node(self, node: Node) -> tuple[str, str]:
         """See Zones."""
@@ -325,11 +365,17 @@ class NodeZones:
 
     def pick(self, claim: str, topologies: list[Manifest]) -> tuple[str, str]:
         """See Zones."""
-        allowed = [node for node in self._nodes if matches_topologies(topologies, node.labels)]
-        found = sorted({self.of_node(node) for node in allowed} - {(_ZONE_KEYS[0], "")})
-        if not found:
-            return _ZONE_KEYS[0], ""
-        return found[spread(claim) % len(found)]
+        zones = self._allowed(topologies)
+        return zones[spread(claim) % len(zones)] if zones else (_ZONE_KEYS[0], "")
+
+    def _allowed(self, topologies: list[Manifest]) -> list[tuple[str, str]]:
+        written = repr(topologies)
+        zones = self._known.get(written)
+        if zones is None:
+            allowed = [node for node in self._nodes if matches_topologies(topologies, node.labels)]
+            found = {self.of_node(node) for node in allowed} - {(_ZONE_KEYS[0], "")}
+            zones = self._known[written] = sorted(found)
+        return zones
 
 
 def spread(name: str) -> int:

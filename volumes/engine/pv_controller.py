@@ -11,8 +11,9 @@ A bind is four writes, in this order, each left out when it would change nothing
 Upstream: pkg/controller/volume/persistentvolume/pv_controller.go and pv_controller_base.go.
 """
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final, cast
 
+from kscope.sim.answers import Answers
 from kscope.sim.errors import NotFound, SimError
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -49,6 +50,7 @@ from volumes.engine.ports import NORMAL, WARNING, EventSink, KeyQueue, Listers, 
 from volumes.engine.provisioner import PluginError, PluginRegistry, VolumePlugin, is_in_tree
 from volumes.engine.provisioning import ExternalProvisioning, Provisioning
 from volumes.engine.reclaim import Deletion, Recycling
+from volumes.engine.suspects import Suspects
 from volumes.engine.writer import V1_16 as V1_16
 from volumes.engine.writer import V1_20 as V1_20
 from volumes.engine.writer import (
@@ -73,6 +75,8 @@ class PersistentVolumeController(VolumeWriter):
     `work_volume` (one key each), or with `sync_claim` and `sync_volume` directly.
     """
 
+    PARTS: ClassVar[tuple[str, ...]] = ("claim_queue", "volume_queue", "operations")
+
     def __init__(
         self,
         loop: EventLoop,
@@ -87,25 +91,33 @@ class PersistentVolumeController(VolumeWriter):
         claim_queue: KeyQueue | None = None,
         volume_queue: KeyQueue | None = None,
         answer_delay: int = 0,
+        answers: Answers | None = None,
     ) -> None:
         super().__init__(loop, api, listers, events, plugins or PluginRegistry(), migration, rules)
         self.dynamic_provisioning = dynamic_provisioning
         self.answer_delay = answer_delay
-        self.operations = OperationRunner(loop)
-        self.claim_queue: KeyQueue = claim_queue or WorkQueue(loop, self.work_claim)
-        self.volume_queue: KeyQueue = volume_queue or WorkQueue(loop, self.work_volume)
+        self.operations = OperationRunner(loop, answers)
+        self.claim_queue: KeyQueue = claim_queue or WorkQueue(
+            loop, self.work_claim, answers=answers
+        )
+        self.volume_queue: KeyQueue = volume_queue or WorkQueue(
+            loop, self.work_volume, answers=answers
+        )
         # Object id → why its latest sync was abandoned.
         self.last_error: dict[str, str] = {}
         self._resync_at = -1
         self._resync_armed = False
+        self._suspects = Suspects()
 
     # Running: caches, queues, resync
 
     def start(self, first_resync: int = 0) -> None:
         """Fill the caches from the listers and resync every 15 s, *first_resync* ns from now on."""
         for volume in self.listers.volumes():
+            self._suspects.hear_volume(volume)
             self.store_volume_update(volume)
         for claim in self.listers.claims():
+            self._suspects.hear_claim(claim)
             self.store_claim_update(claim)
         self.resync_from(self._loop.now + first_resync)
 
@@ -116,11 +128,19 @@ class PersistentVolumeController(VolumeWriter):
 
     def on_claim_event(self, event: WatchEvent) -> None:
         """Queue the claim that a watch event is about."""
-        self.claim_queue.add(event.new.key)
+        claim = cast("PersistentVolumeClaim", event.new)
+        self._suspects.hear_claim(claim, gone=event.type == "DELETED")
+        delay = self.delays.draw("claim_sync") if self.delays else 0
+        if delay:
+            self._loop.call_after(delay, self.claim_queue.add, event.new.key)
+        else:
+            self.claim_queue.add(event.new.key)
         self._arm_resync()
 
     def on_volume_event(self, event: WatchEvent) -> None:
         """Queue the volume that a watch event is about."""
+        volume = cast("PersistentVolume", event.new)
+        self._suspects.hear_volume(volume, gone=event.type == "DELETED")
         self.volume_queue.add(event.new.key)
         self._arm_resync()
 
@@ -148,17 +168,38 @@ class PersistentVolumeController(VolumeWriter):
         It alone wakes a claim for which a volume has come since. Upstream queues all there is; a
         sync of what is settled does nothing.
         """
-        claims = [claim.key for claim in self.listers.claims() if not self._is_claim_settled(claim)]
-        volumes = [
-            volume.key for volume in self.listers.volumes() if not self._is_volume_settled(volume)
-        ]
+        claims, volumes = self.unsettled()
         for key in claims:
             self.claim_queue.add(key)
         for key in volumes:
             self.volume_queue.add(key)
         return len(claims) + len(volumes)
 
-    def _is_claim_settled(self, claim: PersistentVolumeClaim) -> bool:
+    def unsettled(self) -> tuple[list[str], list[str]]:
+        """Keys of the claims and the volumes that a sync would not leave as they are.
+
+        Only what has changed since it was last found to be settled is looked at.
+        """
+        suspects = self._suspects
+        suspects.changed(self.changed_volumes, self.changed_claims)
+        self.changed_volumes.clear()
+        self.changed_claims.clear()
+        claims = [key for key in suspects.claims.in_order() if self._is_claim_unsettled(key)]
+        volumes = [key for key in suspects.volumes.in_order() if self._is_volume_unsettled(key)]
+        suspects.claims.keep(claims)
+        suspects.volumes.keep(volumes)
+        return claims, volumes
+
+    def _is_claim_unsettled(self, key: str) -> bool:
+        claim = self.listers.claim(key)
+        return claim is not None and not self.is_claim_settled(claim)
+
+    def _is_volume_unsettled(self, key: str) -> bool:
+        volume = self.listers.volume(key)
+        return volume is not None and not self.is_volume_settled(volume)
+
+    def is_claim_settled(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether a sync would leave *claim* as it is."""
         if not claim.is_bind_completed or self.claim_migration_patch(claim) is not None:
             return False
         volume = self.volumes.get(claim.volume_name)
@@ -174,7 +215,8 @@ class PersistentVolumeController(VolumeWriter):
             and tuple(claim.status.get("accessModes") or ()) == volume.access_modes
         )
 
-    def _is_volume_settled(self, volume: PersistentVolume) -> bool:
+    def is_volume_settled(self, volume: PersistentVolume) -> bool:
+        """Whether a sync would leave *volume* as it is."""
         if self.volume_migration_patch(volume):
             return False
         ref = volume.claim_ref
@@ -244,6 +286,7 @@ class PersistentVolumeController(VolumeWriter):
     def delete_volume(self, volume: PersistentVolume) -> None:
         """Forget a deleted volume, and have the claim that it was bound to looked at."""
         self.volumes.remove(volume.name)
+        self.changed_volumes[volume.name] = None
         self.operation_starts.pop(volume.name, None)
         self.last_error.pop(volume.id, None)
         if volume.claim_ref is None:
@@ -254,6 +297,7 @@ class PersistentVolumeController(VolumeWriter):
     def delete_claim(self, claim: PersistentVolumeClaim) -> None:
         """Forget a deleted claim, and have the volume that it was bound to looked at."""
         self.claims.pop(claim.key, None)
+        self.changed_claims[claim.key] = None
         self.operation_starts.pop(claim.key, None)
         self.last_error.pop(claim.id, None)
         if claim.volume_name:

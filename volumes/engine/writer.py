@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kscope.sim import quantity
-from kscope.sim.errors import ApiError, SimError
+from kscope.sim.errors import ApiError, Conflict, SimError
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import EMPTY, ApiObject, Manifest, PersistentVolume, PersistentVolumeClaim
 from volumes.engine.matching import VolumeIndex
@@ -36,7 +36,13 @@ from volumes.engine.phases import (
     is_volume_bound_to_claim,
 )
 from volumes.engine.ports import EventSink, Listers, Told, VolumeApi
-from volumes.engine.provisioner import PluginError, PluginRegistry, VolumePlugin, is_in_tree
+from volumes.engine.provisioner import (
+    Delays,
+    PluginError,
+    PluginRegistry,
+    VolumePlugin,
+    is_in_tree,
+)
 
 IN_TREE_FINALIZER: Final = "kubernetes.io/pv-controller"
 EXTERNAL_FINALIZER: Final = "external-provisioner.volume.kubernetes.io/finalizer"
@@ -131,8 +137,12 @@ class VolumeWriter:
         self.rules = rules
         # How long the API server takes to answer a write, in ns.
         self.answer_delay = 0
+        self.delays: Delays | None = None
         self.volumes = VolumeIndex()
         self.claims: dict[str, PersistentVolumeClaim] = {}
+        # What has changed in these caches; whoever minds empties it.
+        self.changed_volumes: dict[str, None] = {}
+        self.changed_claims: dict[str, None] = {}
         self.operation_starts: dict[str, OperationStart] = {}
 
     def store_volume_update(self, volume: PersistentVolume) -> bool:
@@ -140,6 +150,7 @@ class VolumeWriter:
         if not _is_news(volume, self.volumes.get(volume.name), "volume"):
             return False
         self.volumes.put(volume)
+        self.changed_volumes[volume.name] = None
         return True
 
     def store_claim_update(self, claim: PersistentVolumeClaim) -> bool:
@@ -147,6 +158,7 @@ class VolumeWriter:
         if not _is_news(claim, self.claims.get(claim.key), "claim"):
             return False
         self.claims[claim.key] = claim
+        self.changed_claims[claim.key] = None
         return True
 
     # Writes
@@ -161,10 +173,23 @@ class VolumeWriter:
 
         Raises SimError at the first write that fails; what was written stays, half-bound.
         """
-        volume = self._bind_volume_to_claim(volume, claim, data)
-        volume = self.update_volume_phase(volume, VOLUME_BOUND, f"bound to {claim.key}")
+        claimed = self._bind_volume_to_claim(volume, claim, data)
+        if claimed is not volume and claim.volume_name and self._is_overtaken():
+            raise Conflict(
+                f'Operation cannot be fulfilled on persistentvolumes "{volume.name}": the object '
+                "has been modified; please apply your changes to the latest version and try again"
+            )
+        volume = self.update_volume_phase(claimed, VOLUME_BOUND, f"bound to {claim.key}")
         claim = self._bind_claim_to_volume(claim, volume)
         self.update_claim_status(claim, CLAIM_BOUND, volume, f"bound to {volume.name}")
+
+    def _is_overtaken(self) -> bool:
+        """Whether the volume's worker writes the phase of a volume that was just claimed first.
+
+        Upstream the two workers race wherever the claim names its volume. The loser's write is in
+        conflict; nothing brings the claim back before the next resync.
+        """
+        return self.delays is not None and self.delays.draw("bind_race") > 0
 
     def _bind_volume_to_claim(
         self,
@@ -183,21 +208,19 @@ class VolumeWriter:
     def _bind_claim_to_volume(
         self, claim: PersistentVolumeClaim, volume: PersistentVolume
     ) -> PersistentVolumeClaim:
-        annotations: dict[str, str] = {}
-        patch: Manifest = {}
+        parts: Manifest = {}
+        annotations = {**claim.annotations}
         if claim.volume_name != volume.name:
-            patch["spec"] = {"volumeName": volume.name}
+            parts["spec"] = {**claim.spec, "volumeName": volume.name}
             # Not set when the user had named the volume.
-            if BOUND_BY_CONTROLLER not in claim.annotations:
-                annotations[BOUND_BY_CONTROLLER] = YES
-        if BIND_COMPLETED not in claim.annotations:
-            annotations[BIND_COMPLETED] = YES
-        if annotations:
-            patch["metadata"] = {"annotations": annotations}
-        if not patch:
+            annotations.setdefault(BOUND_BY_CONTROLLER, YES)
+        annotations.setdefault(BIND_COMPLETED, YES)
+        if len(annotations) != len(claim.annotations):
+            parts["metadata"] = {**claim.metadata, "annotations": annotations}
+        if not parts:
             return claim
         told = Told("ClaimBindCompleted", f"volumeName names {volume.name}")
-        stored = self.api.update_claim(claim.patched(patch), told)
+        stored = self.api.update_claim(claim.replaced(**parts), told)
         self.store_claim_update(stored)
         return stored
 
@@ -226,9 +249,13 @@ class VolumeWriter:
         """Set a volume's phase, and its status message; nothing when it has that phase."""
         if (volume.status.get("phase") or "") == phase:
             return volume
-        status: Manifest = {"phase": phase, "message": status_message or None}
+        status: Manifest = {**volume.status, "phase": phase}
+        if status_message:
+            status["message"] = status_message
+        else:
+            status.pop("message", None)
         told = Told(f"Volume{phase}", why or status_message or f"phase is {phase}")
-        stored = self.api.update_volume_status(volume.patched({"status": status}), told)
+        stored = self.api.update_volume_status(volume.replaced(status=status), told)
         self.store_volume_update(stored)
         return stored
 
@@ -249,6 +276,13 @@ class VolumeWriter:
         why: str = "",
     ) -> PersistentVolumeClaim:
         """Set a claim's phase, and what it has of *volume*: modes and capacity, or neither."""
+        if (
+            volume is not None
+            and claim.status.get("phase") == phase
+            and volume.access_modes == tuple(claim.status.get("accessModes") or ())
+        ):
+            # What is bound stays as it is, in all but its modes.
+            return claim
         status = dict(claim.status)
         status["phase"] = phase
         if volume is None:
@@ -269,9 +303,8 @@ class VolumeWriter:
                     status["capacity"] = dict(capacity)
         if status == claim.status:
             return claim
-        changed = PersistentVolumeClaim({**claim.raw, "status": status})
         told = Told(f"Claim{phase}", why or f"phase is {phase}")
-        stored = self.api.update_claim_status(changed, told)
+        stored = self.api.update_claim_status(claim.replaced(status=status), told)
         self.store_claim_update(stored)
         return stored
 
@@ -279,7 +312,7 @@ class VolumeWriter:
 
     def update_claim_migration(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
         """Write the claim's migrated-to annotation, if it is not as it should be."""
-        annotations = self.claim_migration_patch(claim)
+        annotations = self.claim_migration_patch(claim) if claim.annotations else None
         if annotations is None:
             return claim
         patched = claim.patched({"metadata": {"annotations": annotations}})
@@ -292,7 +325,7 @@ class VolumeWriter:
 
     def update_volume_migration(self, volume: PersistentVolume) -> PersistentVolume:
         """Write the volume's migrated-to annotation and finalizers, if not as they should be."""
-        metadata = self.volume_migration_patch(volume)
+        metadata = self.volume_migration_patch(volume) if volume.annotations else None
         if not metadata:
             return volume
         patched = volume.patched({"metadata": metadata})
@@ -311,6 +344,8 @@ class VolumeWriter:
     def volume_migration_patch(self, volume: PersistentVolume) -> Manifest:
         """The change to the volume's metadata that migration and reclaim ask for; may be empty."""
         metadata: Manifest = {}
+        if PROVISIONED_BY not in volume.annotations:
+            return metadata
         annotations = self.migration_patch(volume.annotations, PROVISIONED_BY)
         if annotations is not None:
             metadata["annotations"] = annotations
@@ -327,10 +362,12 @@ class VolumeWriter:
         The provisioner is the first of *provisioner_keys* that is set. Upstream:
         updateMigrationAnnotations().
         """
-        provisioner = next(
-            (annotations[key] for key in provisioner_keys if key in annotations), None
-        )
-        if provisioner is None:
+        provisioner: str | None = None
+        for key in provisioner_keys:
+            provisioner = annotations.get(key)
+            if provisioner is not None:
+                break
+        else:
             return None
         migrated_to = annotations.get(MIGRATED_TO, "")
         if self.migration.is_enabled(provisioner):
@@ -457,7 +494,7 @@ def is_delay_binding(claim: PersistentVolumeClaim, listers: Listers) -> bool:
 
 def with_claim_ref(volume: PersistentVolume, ref: Mapping[str, Any]) -> PersistentVolume:
     """*volume* with the whole of its claimRef replaced."""
-    return PersistentVolume({**volume.raw, "spec": {**volume.spec, "claimRef": dict(ref)}})
+    return volume.replaced(spec={**volume.spec, "claimRef": dict(ref)})
 
 
 def bind_volume_to_claim(
@@ -469,20 +506,25 @@ def bind_volume_to_claim(
     pv_helpers.go, GetBindVolumeToClaim().
     """
     reserved = is_volume_bound_to_claim(volume, claim)
-    bound = volume
     ref = volume.claim_ref
+    parts: Manifest = {}
     if not reserved or ref is None or (ref.get("uid") or "") != claim.uid:
-        bound = with_claim_ref(volume, claim_ref_of(claim))
+        parts["spec"] = {**volume.spec, "claimRef": claim_ref_of(claim)}
     if not reserved and BOUND_BY_CONTROLLER not in volume.annotations:
-        bound = bound.patched({"metadata": {"annotations": {BOUND_BY_CONTROLLER: YES}}})
-    return bound
+        annotations = {**volume.annotations, BOUND_BY_CONTROLLER: YES}
+        parts["metadata"] = {**volume.metadata, "annotations": annotations}
+    return volume.replaced(**parts) if parts else volume
 
 
 def _is_news(new: ApiObject, old: ApiObject | None, what: str) -> bool:
     """Whether *new* is not older than *old*. Upstream: storeObjectUpdate()."""
-    if old is None:
+    if old is None or old is new:
         return True
-    return _version(old, what, "old ") <= _version(new, what, "")
+    try:
+        return int(old.resource_version) <= int(new.resource_version)
+    except ValueError:
+        # One of the two says which it is.
+        return _version(old, what, "old ") <= _version(new, what, "")
 
 
 def _version(obj: ApiObject, what: str, which: str) -> int:

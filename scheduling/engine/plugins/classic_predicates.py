@@ -35,7 +35,13 @@ from scheduling.engine.plugins.node_resources_fit import shortage
 from scheduling.engine.plugins.node_unschedulable import REASON_UNSCHEDULABLE, tolerates_cordon
 from scheduling.engine.plugins.node_volume_limits import NodeVolumeLimits
 from scheduling.engine.plugins.taint_toleration import taint_detail, untolerated
-from scheduling.engine.plugins.volume_binding import Plans, PodClaims, VolumeFinder, plan_at
+from scheduling.engine.plugins.volume_binding import (
+    FinderRules,
+    Plans,
+    PodClaims,
+    VolumeFinder,
+    plan_at,
+)
 from scheduling.engine.plugins.volume_restrictions import has_disk_conflict, restricted_disks
 from scheduling.engine.pod_info import AffinityTerm, PodInfo
 from volumes.engine.phases import claim_class
@@ -55,6 +61,7 @@ REASON_AFFINITY_RULES = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY_RULES = "node(s) didn't match pod anti-affinity rules"
 REASON_EXISTING_RULES = "node(s) didn't satisfy existing pods anti-affinity rules"
 REASON_UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
+REASON_UNBOUND_1_11 = "pod has unbound PersistentVolumeClaims"
 
 BETA_LABELS = (
     "failure-domain.beta.kubernetes.io/zone",
@@ -274,6 +281,7 @@ class MaxCSIVolumeCount(NodeVolumeLimits):
 
     name: ClassVar[str] = names.MAX_CSI_VOLUME_COUNT
     needs_volumes: ClassVar[bool] = True
+    is_modern: ClassVar[bool] = False
 
 
 class CheckVolumeBinding(Plugin):
@@ -285,7 +293,14 @@ class CheckVolumeBinding(Plugin):
     _NODE_CONFLICT, _BIND_CONFLICT, _ERROR = 1, 2, 4
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
-        self._finder = VolumeFinder(handle.table, handle.listers)
+        in_rounds = bool(arguments.get("in_rounds"))
+        rules = FinderRules(
+            prebound_is_bound=in_rounds,
+            provisions=bool(arguments.get("provisions", True)),
+            delays_selected=not in_rounds,
+        )
+        self._finder = VolumeFinder(handle.table, handle.listers, rules)
+        self._unbound = REASON_UNBOUND_1_11 if in_rounds else REASON_UNBOUND
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Sort the claims out; what is wrong with them shows on each node that gets this far."""
@@ -331,9 +346,9 @@ class CheckVolumeBinding(Plugin):
         if error:
             return error
         if claims.immediate:
-            return REASON_UNBOUND
+            return self._unbound
         _, missing = self._finder.bound_conflicts(claims.bound)
-        return f'could not find PV "{missing[0]}"' if missing else REASON_UNBOUND
+        return f'could not find PV "{missing[0]}"' if missing else self._unbound
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The claims in question."""

@@ -106,10 +106,10 @@ class NodeResourcesFit(Plugin):
         if table.pod_count.item(row) + 1 > table.allowed_pods.item(row):
             return False
         allocatable, requested = table.allocatable, table.requested
-        return all(
-            amount <= allocatable.item(column, row) - requested.item(column, row)
-            for column, amount in self._wanted(state)
-        )
+        for column, amount in self._wanted(state):
+            if amount > allocatable.item(column, row) - requested.item(column, row):
+                return False
+        return True
 
     def explain(self, state: CycleState, code: int) -> Status:
         """One reason per missing resource."""

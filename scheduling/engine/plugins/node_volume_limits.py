@@ -1,12 +1,18 @@
-"""How many CSI volumes a node can attach. Upstream: plugins/nodevolumelimits/csi.go."""
+"""How many CSI volumes a node can attach. Upstream: plugins/nodevolumelimits/csi.go.
+
+A node's volumes are those of its pods and, since v1.33, those that VolumeAttachments hold there,
+whoever wanted them. Disks of in-tree plugins count by the CSI drivers that have taken them over.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, cast
 
 import numpy as np
 
-from kscope.sim.objects import PersistentVolumeClaim
+from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim
 from scheduling.engine import names
 from scheduling.engine.framework import (
     PRE_FILTER_OK,
@@ -23,9 +29,44 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_info import PodInfo
+from volumes.engine.migration import IN_TREE
 from volumes.engine.phases import claim_class
+from volumes.engine.provisioner import owner_is
+from volumes.engine.translation import csi_handle, in_tree_plugin
 
 REASON_MAX_VOLUMES = "node(s) exceed max volume count"
+
+# The plugins whose volumes count by their CSI driver. Upstream: utils.go isCSIMigrationOn().
+_MIGRATED: Final = frozenset(
+    (
+        "kubernetes.io/aws-ebs",
+        "kubernetes.io/gce-pd",
+        "kubernetes.io/azure-disk",
+        "kubernetes.io/cinder",
+        "kubernetes.io/portworx-volume",
+    )
+)
+_OVER_LIMIT, _NO_CLAIM, _NOT_OWNER = 1, 2, 3
+
+
+@dataclass(slots=True)
+class WantedVolumes:
+    """What a pod would have attached: unique name → driver; or why that cannot be said."""
+
+    volumes: dict[str, str] = field(default_factory=dict[str, str])
+    code: int = 0
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A driver that would pass its limit on a node, and what it has there already."""
+
+    driver: str
+    attached: int
+    held: int
+    added: int
+    limit: int
 
 
 class NodeVolumeLimits(Plugin):
@@ -33,30 +74,88 @@ class NodeVolumeLimits(Plugin):
 
     name: ClassVar[str] = names.NODE_VOLUME_LIMITS
     needs_volumes: ClassVar[bool] = True
+    # Whether attachments and in-tree disks count, unless the arguments say otherwise.
+    is_modern: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
-        self._listers = handle.listers
+        self._volumes = CsiVolumes(
+            handle.table, handle.listers, is_modern=arguments.get("is_modern", self.is_modern)
+        )
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """Only claims count, and disks that a CSI driver serves."""
+        return PRE_FILTER_OK if self._volumes.may_attach(state.pod) else PRE_FILTER_SKIP
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """1 where a driver's limit would be passed; the pod's own faults are every row's."""
+        wanted = self._volumes.wanted(state.pod)
+        state.data[self.name] = wanted
+        codes = np.full(len(rows), wanted.code, np.int64)
+        if wanted.code or not wanted.volumes:
+            return codes
+        limited = self._volumes.limited_drivers()
+        if limited.isdisjoint(wanted.volumes.values()):
+            return codes
+        for place, row in enumerate(rows.tolist()):
+            if self._volumes.excess(row, wanted.volumes) is not None:
+                codes[place] = _OVER_LIMIT
+        return codes
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """Evicting users of other volumes helps; a claim that is missing has to come first."""
+        if code == _OVER_LIMIT:
+            return Status(Code.UNSCHEDULABLE, (REASON_MAX_VOLUMES,), self.name)
+        fault = self._wanted(state).fault
+        kind = Code.UNRESOLVABLE if code == _NO_CLAIM else Code.ERROR
+        return Status(kind, (fault,), self.name)
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """The driver, its limit and how many it has."""
+        wanted = self._wanted(state)
+        over = None if wanted.code else self._volumes.excess(row, wanted.volumes)
+        if over is None:
+            return Detail(text=wanted.fault or "too many volumes")
+        numbers: dict[str, Any] = {
+            "driver": over.driver,
+            "attached": over.attached,
+            "added": over.added,
+            "limit": over.limit,
+        }
+        if over.held:
+            numbers["held_by_attachments"] = over.held
+        return Detail(
+            text=f"{over.driver}: {over.attached} of {over.limit} volumes attached, "
+            f"{over.added} more wanted",
+            short=over.attached + over.added - over.limit,
+            unit="volumes",
+            numbers=numbers,
+        )
+
+    def _wanted(self, state: CycleState) -> WantedVolumes:
+        return cast("WantedVolumes", state.data[self.name])
+
+
+class CsiVolumes:
+    """Which volumes of CSI drivers pods want, and which nodes have.
+
+    With *is_modern* as of v1.34; otherwise claims of CSI volumes alone count.
+    """
+
+    def __init__(self, table: NodeTable, listers: Listers, *, is_modern: bool) -> None:
+        self._table = table
+        self._listers = listers
+        self._is_modern = is_modern
         self._drivers: frozenset[str] = frozenset()
         self._drivers_generation = -1
 
-    def pre_filter(self, state: CycleState) -> PreFilterResult:
-        """Only claims count."""
-        return PRE_FILTER_OK if state.pod.pod.claim_names else PRE_FILTER_SKIP
+    def may_attach(self, pod: PodInfo) -> bool:
+        """Whether anything of the pod's could count. Upstream: PreFilter()."""
+        if pod.pod.claim_names:
+            return True
+        return self._is_modern and any(in_tree_plugin(volume) for volume in pod.pod.volumes)
 
-    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """1 where a driver's limit would be passed, 2 where a claim is missing."""
-        wanted = csi_volumes(self._listers, state.pod)
-        state.data[self.name] = wanted
-        codes = np.zeros(len(rows), np.int64)
-        if not wanted or self._limited_drivers().isdisjoint(wanted.values()):
-            return codes
-        for place, row in enumerate(rows.tolist()):
-            if over_limit(self._table, self._listers, row, wanted) is not None:
-                codes[place] = 1
-        return codes
-
-    def _limited_drivers(self) -> frozenset[str]:
+    def limited_drivers(self) -> frozenset[str]:
         """The drivers that any node sets a limit for."""
         generation = self._listers.generation.get("CSINode", 0)
         if generation != self._drivers_generation:
@@ -64,88 +163,158 @@ class NodeVolumeLimits(Plugin):
             self._drivers = frozenset(
                 driver
                 for csi_node in self._listers.all("CSINode")
-                for driver in _limits(self._listers, csi_node.name)
+                for driver in self._limits(csi_node.name)
             )
         return self._drivers
 
-    def explain(self, state: CycleState, code: int) -> Status:
-        """Evicting users of other volumes helps."""
-        return Status(Code.UNSCHEDULABLE, (REASON_MAX_VOLUMES,), self.name)
+    def wanted(self, pod: PodInfo) -> WantedVolumes:
+        """What the pod would have attached. Upstream: filterAttachableVolumes(), for a new pod."""
+        found = WantedVolumes()
+        for volume in pod.pod.volumes:
+            name, is_ephemeral = _claim_name(pod, volume)
+            if not name:
+                continue
+            key = f"{pod.pod.namespace}/{name}"
+            claim = self._listers.claim(key)
+            if claim is None:
+                # Before v1.34 whoever is asked first tells of it: VolumeBinding, or its predicate.
+                if self._is_modern:
+                    found.code = _NO_CLAIM
+                    found.fault = f'looking up PVC {key}: persistentvolumeclaim "{name}" not found'
+                    return found
+            elif self._is_modern and is_ephemeral and not owner_is(claim, pod.uid):
+                found.code = _NOT_OWNER
+                found.fault = f"PVC {key} was not created for pod {pod.key} (pod is not owner)"
+                return found
+        found.volumes = self._of_pod(pod)
+        return found
 
-    def detail(self, state: CycleState, row: int, code: int) -> Detail:
-        """The driver, its limit and how many it has."""
-        wanted = cast("dict[str, str]", state.data[self.name])
-        over = over_limit(self._table, self._listers, row, wanted)
-        if over is None:
-            return Detail(text="too many volumes")
-        driver, attached, added, limit = over
-        short = attached + added - limit
-        numbers = {"driver": driver, "attached": attached, "added": added, "limit": limit}
-        text = f"{driver}: {attached} of {limit} volumes attached, {added} more wanted"
-        return Detail(text=text, short=short, unit="volumes", numbers=numbers)
+    def excess(self, row: int, wanted: Mapping[str, str]) -> Excess | None:
+        """The first driver that would pass its limit on the node at *row*, or None."""
+        limits = self._limits(self._table.name(row))
+        asked = [limits[driver] for driver in wanted.values() if driver in limits]
+        if not asked or len(wanted) + self._at_most(row) <= min(asked):
+            return None
+        attached: dict[str, str] = {}
+        for other in self._table.pods[row].values():
+            if other.pod.volumes:
+                attached.update(self._of_pod(other))
+        added: dict[str, int] = {}
+        for unique, driver in wanted.items():
+            # Upstream: not so for what an attachment alone holds, which counts twice.
+            if unique not in attached:
+                added[driver] = added.get(driver, 0) + 1
+        held: dict[str, str] = {}
+        if self._is_modern:
+            held = {
+                unique: driver
+                for unique, driver in self._attachments(self._table.name(row))
+                if unique not in attached
+            }
+        for driver in sorted(added):
+            limit = limits.get(driver)
+            if limit is None:
+                continue
+            idle = _count(held, driver)
+            count = _count(attached, driver) + idle
+            if count + added[driver] > limit:
+                return Excess(driver, count, idle, added[driver], limit)
+        return None
 
+    def _at_most(self, row: int) -> int:
+        """A bound, got without looking anything up: as a rule it is far below the limits."""
+        used = sum(len(other.pod.volumes) for other in self._table.pods[row].values())
+        held = self._listers.attachment_count(self._table.name(row)) if self._is_modern else 0
+        return used + held
 
-def csi_volumes(listers: Listers, pod: PodInfo) -> dict[str, str]:
-    """The pod's CSI volumes: unique name → driver. Upstream: filterAttachableVolumes()."""
-    found: dict[str, str] = {}
-    for name in pod.pod.claim_names:
-        claim = listers.claim(f"{pod.pod.namespace}/{name}")
-        if claim is None:
-            continue
-        driver, volume_handle = _driver_of(listers, claim)
-        if driver and volume_handle:
-            found[f"{driver}/{volume_handle}"] = driver
-    return found
+    def _of_pod(self, pod: PodInfo) -> dict[str, str]:
+        """The pod's CSI volumes: unique name → driver. Claims that are not there do not count."""
+        found: dict[str, str] = {}
+        for volume in pod.pod.volumes:
+            name, _ = _claim_name(pod, volume)
+            if name:
+                claim = self._listers.claim(f"{pod.pod.namespace}/{name}")
+                if claim is None:
+                    continue
+                driver, handle = self._driver_of(claim)
+            elif self._is_modern:
+                driver, handle = _migrated(volume, None)
+            else:
+                continue
+            if driver and handle:
+                found[f"{driver}/{handle}"] = driver
+        return found
 
+    def _driver_of(self, claim: PersistentVolumeClaim) -> tuple[str, str]:
+        """The CSI driver and volume handle behind a claim; ("", "") when it is not CSI.
 
-def _driver_of(listers: Listers, claim: PersistentVolumeClaim) -> tuple[str, str]:
-    """The CSI driver and volume handle behind a claim; ("", "") when it is not CSI.
+        An unbound claim counts by its class's provisioner. Upstream: getCSIDriverInfo().
+        """
+        volume = self._listers.volume(claim.volume_name) if claim.volume_name else None
+        if volume is None:
+            return self._driver_of_class(claim)
+        source: Mapping[str, Any] = volume.spec.get("csi") or {}
+        if not source and self._is_modern:
+            return _migrated(volume.spec, volume.labels)
+        return str(source.get("driver") or ""), str(source.get("volumeHandle") or "")
 
-    An unbound claim counts by its class's provisioner. Upstream: getCSIDriverInfo().
-    """
-    volume = listers.volume(claim.volume_name) if claim.volume_name else None
-    if volume is None:
-        storage_class = listers.storage_class(claim_class(claim))
+    def _driver_of_class(self, claim: PersistentVolumeClaim) -> tuple[str, str]:
+        """Upstream: getCSIDriverInfoFromSC()."""
+        storage_class = self._listers.storage_class(claim_class(claim))
         if storage_class is None:
             return "", ""
-        return storage_class.provisioner, f"unbound-{claim.key}"
-    source: dict[str, Any] = volume.spec.get("csi") or {}
-    return str(source.get("driver") or ""), str(source.get("volumeHandle") or "")
+        driver = storage_class.provisioner
+        if driver in IN_TREE:
+            if not self._is_modern or driver not in _MIGRATED:
+                return "", ""
+            driver = IN_TREE[driver].driver
+        return driver, f"unbound-{claim.key}"
+
+    def _attachments(self, node: str) -> Iterable[tuple[str, str]]:
+        """What VolumeAttachments hold at *node*. Upstream: getNodeVolumeAttachmentInfo()."""
+        for attachment in self._listers.attachments_at(node):
+            source: Mapping[str, Any] = attachment.spec.get("source") or {}
+            driver = str(attachment.spec.get("attacher") or "")
+            volume = self._listers.volume(str(source.get("persistentVolumeName") or ""))
+            handle = "" if volume is None else _handle(volume)
+            if driver and handle:
+                yield f"{driver}/{handle}", driver
+
+    def _limits(self, node: str) -> dict[str, int]:
+        """Upstream: getVolumeLimits()."""
+        csi_node = self._listers.get("CSINode", node)
+        if csi_node is None:
+            return {}
+        limits: dict[str, int] = {}
+        for driver in csi_node.spec.get("drivers") or ():
+            allocatable: Mapping[str, Any] = driver.get("allocatable") or {}
+            count = allocatable.get("count")
+            if count is not None:
+                limits[driver["name"]] = int(count)
+        return limits
 
 
-def over_limit(
-    table: NodeTable, listers: Listers, row: int, wanted: dict[str, str]
-) -> tuple[str, int, int, int] | None:
-    """(driver, attached, added, limit) of a driver that would pass its limit, or None."""
-    limits = _limits(listers, table.name(row))
-    if not limits:
-        return None
-    attached: dict[str, str] = {}
-    for other in table.pods[row].values():
-        if other.pod.claim_names:
-            attached.update(csi_volumes(listers, other))
-    added: dict[str, int] = {}
-    for unique, driver in wanted.items():
-        if unique not in attached:
-            added[driver] = added.get(driver, 0) + 1
-    for driver in sorted(added):
-        limit = limits.get(driver)
-        if limit is None:
-            continue
-        count = sum(holder == driver for holder in attached.values())
-        if count + added[driver] > limit:
-            return driver, count, added[driver], limit
-    return None
+def _claim_name(pod: PodInfo, volume: Mapping[str, Any]) -> tuple[str, bool]:
+    """The claim behind one of the pod's volumes, "" if there is none; whether it is its own."""
+    source = volume.get("persistentVolumeClaim")
+    if source is not None:
+        return str(source["claimName"]), False
+    if volume.get("ephemeral") is not None:
+        return f"{pod.pod.name}-{volume['name']}", True
+    return "", False
 
 
-def _limits(listers: Listers, node_name: str) -> dict[str, int]:
-    csi_node = listers.get("CSINode", node_name)
-    if csi_node is None:
-        return {}
-    limits: dict[str, int] = {}
-    for driver in csi_node.spec.get("drivers") or ():
-        allocatable: dict[str, Any] = driver.get("allocatable") or {}
-        count = allocatable.get("count")
-        if count is not None:
-            limits[driver["name"]] = int(count)
-    return limits
+def _migrated(spec: Mapping[str, Any], labels: Mapping[str, str] | None) -> tuple[str, str]:
+    plugin = in_tree_plugin(spec)
+    if plugin is None or plugin not in _MIGRATED:
+        return "", ""
+    return IN_TREE[plugin].driver, csi_handle(plugin, spec, labels)
+
+
+def _handle(volume: PersistentVolume) -> str:
+    source: Mapping[str, Any] = volume.spec.get("csi") or {}
+    return str(source.get("volumeHandle") or "")
+
+
+def _count(volumes: Mapping[str, str], driver: str) -> int:
+    return sum(holder == driver for holder in volumes.values())

@@ -94,8 +94,14 @@ class PodTopologySpread(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._listers = handle.listers
-        self._system_defaulted = (arguments.get("defaultingType") or "System") == "System"
-        defaults = _SYSTEM_DEFAULTS if self._system_defaulted else _read_defaults(arguments)
+        system_defaulted = (arguments.get("defaultingType") or "System") == "System"
+        defaults = _SYSTEM_DEFAULTS if system_defaulted else _read_defaults(arguments)
+        # v1.20 cuts the fraction of a score off, and passes over nodes that lack a label of the
+        # system's defaults. Upstream: kubernetes#105046, in 1.20.14.
+        self._rounds: bool = arguments.get("rounds", True)
+        self._needs_all_labels: bool = not system_defaulted or arguments.get(
+            "defaults_need_all_labels", False
+        )
         self._hard_defaults = tuple(c for c in defaults if c.is_hard)
         self._kept: dict[int, tuple[int, list[Eligible]]] = {}
         self._soft_defaults = tuple(c for c in defaults if not c.is_hard)
@@ -240,7 +246,7 @@ class PodTopologySpread(Plugin):
         constraints = self._constraints(state, hard=False)
         if not constraints:
             return SKIP
-        need_all = bool(state.template.spread) or not self._system_defaulted
+        need_all = bool(state.template.spread) or self._needs_all_labels
         labelled = (
             self._has_all_labels(constraints)
             if need_all
@@ -303,7 +309,7 @@ class PodTopologySpread(Plugin):
                 parts[-1] = 0.0
                 total = total + parts[values]
         total[scored.ignored] = 0
-        return np.floor(total + 0.5).astype(np.int64)
+        return np.floor(total + 0.5 if self._rounds else total).astype(np.int64)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Turned round, so that the least crowded node gets the most; ignored nodes get 0."""

@@ -33,8 +33,13 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.volume_ladder import NONE, Ladders
-from volumes.engine.matching import Wanted
+from scheduling.engine.volume_ladder import NONE, Ladders, by_labels
+from volumes.engine.matching import Offer, wanted_of
+from volumes.engine.migration import (
+    in_tree_plugin_of,
+    is_migrated_on_node,
+    translated_affinity,
+)
 from volumes.engine.phases import claim_class
 
 REASON_UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
@@ -91,10 +96,27 @@ def plan_at(found: list[Plans] | None, row: int) -> PodVolumes:
     return PodVolumes()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinderRules:
+    """What v1.11 answers differently, and what v1.34 does."""
+
+    # A claim that names its volume counts as bound, whether the PV controller is done or not.
+    prebound_is_bound: bool = False
+    # Whether volumes are provisioned for a chosen node, once no volume is found.
+    provisions: bool = True
+    # Whether a claim that is being provisioned for a node is still the scheduler's.
+    delays_selected: bool = True
+    # Whether disks of in-tree plugins are looked at as their CSI drivers' where a node says so.
+    translates: bool = False
+
+
 class VolumeFinder:
     """Answers for claims and nodes; shared by the plugin and the v1.16 predicate."""
 
-    def __init__(self, table: NodeTable, listers: Listers) -> None:
+    def __init__(
+        self, table: NodeTable, listers: Listers, rules: FinderRules | None = None
+    ) -> None:
+        self._rules = rules or FinderRules()
         self._table = table
         self._listers = listers
         self._ladders = Ladders(table, listers)
@@ -109,7 +131,8 @@ class VolumeFinder:
             claim = self._listers.claim(f"{pod.pod.namespace}/{name}")
             if claim is None:
                 return claims, f'persistentvolumeclaim "{name}" not found'
-            if claim.volume_name and claim.is_bind_completed:
+            is_bound = claim.is_bind_completed or self._rules.prebound_is_bound
+            if claim.volume_name and is_bound:
                 claims.bound.append(claim)
                 continue
             delayed, error = self._is_delayed(claim)
@@ -123,7 +146,7 @@ class VolumeFinder:
     def _is_delayed(self, claim: PersistentVolumeClaim) -> tuple[bool, str]:
         """Upstream: IsDelayBindingMode()."""
         name = claim_class(claim)
-        if not name:
+        if not name or (claim.selected_node and not self._rules.delays_selected):
             return False, ""
         storage_class = self._listers.storage_class(name)
         if storage_class is None:
@@ -138,9 +161,37 @@ class VolumeFinder:
             offer = self._listers.volumes.offer(claim.volume_name)
             if offer is None:
                 missing.append(claim.volume_name)
-            elif offer.affinity is not None:
-                conflict |= ~self._table.matching(offer.affinity)
+                continue
+            reach = self.reach(offer)
+            if reach is not None:
+                conflict |= ~reach
         return conflict, missing
+
+    def reach(self, offer: Offer) -> BoolArray | None:
+        """From which rows a bound volume can be reached; None for all.
+
+        Upstream: tryTranslatePVToCSI(), CheckNodeAffinity().
+        """
+        table, affinity = self._table, offer.affinity
+        as_it_is = None if affinity is None else table.matching(by_labels(affinity))
+        volume = self._listers.volume(offer.name) if self._rules.translates else None
+        plugin = None if volume is None else in_tree_plugin_of(volume)
+        if volume is None or plugin is None:
+            return as_it_is
+        translated = translated_affinity(volume, affinity, plugin)
+        if translated is None or translated == affinity:
+            return as_it_is
+        there = np.ones(table.capacity, np.bool_) if as_it_is is None else as_it_is
+        return np.where(self._migrated(plugin), table.matching(by_labels(translated)), there)
+
+    def _migrated(self, plugin: str) -> BoolArray:
+        """The rows whose CSINode says that a CSI driver has taken *plugin* over."""
+        rows = np.zeros(self._table.capacity, np.bool_)
+        for csi_node in self._listers.all("CSINode"):
+            row = self._table.rows.get(csi_node.name)
+            if row is not None and is_migrated_on_node(plugin, csi_node):
+                rows[row] = True
+        return rows
 
     def unbound(
         self, claims: list[PersistentVolumeClaim], rows: IntArray
@@ -163,7 +214,7 @@ class VolumeFinder:
         self, claim: PersistentVolumeClaim, rows: IntArray
     ) -> tuple[IntArray, Plans] | None:
         """All nodes at once; None where that does not work."""
-        wanted = Wanted(claim)
+        wanted = wanted_of(claim)
         # A claim with a volume reserved for it takes no other.
         if self._listers.volumes.reserved_in_class(wanted):
             return None
@@ -214,6 +265,8 @@ class VolumeFinder:
 
     def _provision_code(self, claim: PersistentVolumeClaim, row: int) -> int:
         """Upstream: checkVolumeProvisions()."""
+        if not self._rules.provisions:
+            return _BIND_CONFLICT
         storage_class = self._listers.storage_class(claim_class(claim))
         if storage_class is None:
             return _BIND_CONFLICT
@@ -258,7 +311,8 @@ class VolumeBinding(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._listers = handle.listers
-        self._finder = VolumeFinder(handle.table, handle.listers)
+        rules = FinderRules(translates=arguments.get("translates", True))
+        self._finder = VolumeFinder(handle.table, handle.listers, rules)
         # v1.20 takes a Lost claim for bound: only its missing volume stands in the way.
         self._knows_lost: bool = arguments.get("knows_lost_claims", True)
 
@@ -326,9 +380,10 @@ class VolumeBinding(Plugin):
     def _conflict_detail(self, bound: Iterable[PersistentVolumeClaim], row: int) -> Detail:
         for claim in bound:
             offer = self._listers.volumes.offer(claim.volume_name)
-            if offer is None or offer.affinity is None:
+            reach = None if offer is None else self._finder.reach(offer)
+            if offer is None or reach is None:
                 continue
-            if not self._table.matching(offer.affinity)[row]:
+            if not reach[row]:
                 return Detail(
                     text=f"volume {offer.name} of {claim.name} is out of reach",
                     numbers={"volume": offer.name, "needs": str(offer.affinity)},

@@ -10,7 +10,7 @@ from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 
 class QueueSort(Protocol):
-    """Orders activeQ. A QueueSort plugin gives a key instead of a comparison."""
+    """Orders activeQ. A QueueSort plugin gives a key, which must not change while a pod waits."""
 
     def sort_key(self, info: QueuedPodInfo) -> SortKey:
         """Smaller goes first."""
@@ -30,10 +30,12 @@ class PrioritySort:
 class ActiveQueue:
     """The heap of pods that are ready to be tried."""
 
-    __slots__ = ("_heap", "_sort")
+    __slots__ = ("_heap", "_sort", "live")
 
     def __init__(self, sort: QueueSort) -> None:
         self._heap = KeyedHeap()
+        # By key; only to be looked at from outside.
+        self.live = self._heap.live
         self._sort = sort
 
     def __len__(self) -> int:

@@ -224,7 +224,7 @@ class BackoffQueue:
 
     def has_early(self) -> bool:
         """Would pop_early() give a pod?"""
-        return len(self._heap) > 0
+        return bool(self._heap.live)
 
     def next_over_at(self) -> int | None:
         """When the first pod stops backing off; None when none is here."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scheduling.engine.pod_info import RESOURCE_RULES, pod_resources
@@ -125,10 +126,14 @@ class ClusterEvent:
     action: Action
     custom_label: str = ""
 
+    def __hash__(self) -> int:
+        # Looked up for every pod that moves; hashing the flags too takes longer than the look-up.
+        return hash(self.resource)
+
     @property
     def label(self) -> str:
         """The name v1.34 gives it, as in its metrics."""
-        return self.custom_label or self.resource + _action_name(self.action)
+        return _label(self)
 
     @property
     def classic_label(self) -> str:
@@ -148,6 +153,11 @@ class ClusterEvent:
             self.resource in (WILD_CARD, incoming.resource)
             or (self.resource == POD and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD))
         )
+
+
+@lru_cache(maxsize=1024)
+def _label(event: ClusterEvent) -> str:
+    return event.custom_label or event.resource + _action_name(event.action)
 
 
 ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
@@ -170,6 +180,7 @@ STORAGE_CLASS_ADD = ClusterEvent(STORAGE_CLASS, Action.ADD)
 STORAGE_CLASS_UPDATE = ClusterEvent(STORAGE_CLASS, Action.UPDATE)
 CSI_NODE_ADD = ClusterEvent(CSI_NODE, Action.ADD)
 CSI_NODE_UPDATE = ClusterEvent(CSI_NODE, Action.UPDATE)
+VOLUME_ATTACHMENT_DELETE = ClusterEvent(VOLUME_ATTACHMENT, Action.DELETE)
 SERVICE_ADD = ClusterEvent(SERVICE, Action.ADD)
 SERVICE_UPDATE = ClusterEvent(SERVICE, Action.UPDATE)
 SERVICE_DELETE = ClusterEvent(SERVICE, Action.DELETE)

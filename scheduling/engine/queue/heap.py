@@ -20,31 +20,32 @@ class KeyedHeap:
     ones are the majority. Go's heap leaves the order of equals open; this one does not.
     """
 
-    __slots__ = ("_entries", "_live", "_sequence")
+    __slots__ = ("_entries", "_sequence", "live")
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
-        self._live: dict[str, Entry] = {}
+        # The entries by pod key. Only to be looked at from outside.
+        self.live: dict[str, Entry] = {}
         self._sequence = 0
 
     def __len__(self) -> int:
-        return len(self._live)
+        return len(self.live)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._live
+        return key in self.live
 
     def get(self, key: str) -> QueuedPodInfo | None:
         """The pod with this key, if it is here."""
-        entry = self._live.get(key)
+        entry = self.live.get(key)
         return None if entry is None else entry[3]
 
     def sort_key_of(self, key: str) -> SortKey:
         """What the pod is ordered by. Raises KeyError when it is not here."""
-        return self._live[key][0]
+        return self.live[key][0]
 
     def put(self, info: QueuedPodInfo, sort_key: SortKey) -> None:
         """Add the pod, or replace the one with its key, which keeps its turn among equals."""
-        present = self._live.get(info.key)
+        present = self.live.get(info.key)
         self._sequence += 1
         if present is None:
             turn = self._sequence
@@ -53,12 +54,12 @@ class KeyedHeap:
         else:
             turn = present[1]
         entry = (sort_key, turn, self._sequence, info)
-        self._live[info.key] = entry
+        self.live[info.key] = entry
         heappush(self._entries, entry)
 
     def peek(self) -> QueuedPodInfo | None:
         """The first pod, left where it is."""
-        entries, live = self._entries, self._live
+        entries, live = self._entries, self.live
         while entries:
             entry = entries[0]
             if live.get(entry[3].key) is entry:
@@ -68,7 +69,7 @@ class KeyedHeap:
 
     def pop(self) -> QueuedPodInfo | None:
         """Take out the first pod."""
-        entries, live = self._entries, self._live
+        entries, live = self._entries, self.live
         while entries:
             entry = heappop(entries)
             info = entry[3]
@@ -79,23 +80,23 @@ class KeyedHeap:
 
     def remove(self, key: str) -> QueuedPodInfo | None:
         """Take out the pod with this key, if it is here."""
-        entry = self._live.pop(key, None)
+        entry = self.live.pop(key, None)
         if entry is None:
             return None
-        if len(self._entries) > _WORTH_COMPACTING and len(self._entries) > 2 * len(self._live):
+        if len(self._entries) > _WORTH_COMPACTING and len(self._entries) > 2 * len(self.live):
             self._compact()
         return entry[3]
 
     def ordered(self) -> list[Entry]:
         """Every entry, first to last."""
-        return sorted(self._live.values(), key=_order)
+        return sorted(self.live.values(), key=_order)
 
     def infos(self) -> list[QueuedPodInfo]:
         """Every pod, in order of insertion."""
-        return [entry[3] for entry in self._live.values()]
+        return [entry[3] for entry in self.live.values()]
 
     def _compact(self) -> None:
-        self._entries = list(self._live.values())
+        self._entries = list(self.live.values())
         heapify(self._entries)
 
 

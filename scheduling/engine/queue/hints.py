@@ -6,9 +6,9 @@ whether it is worth trying the pod again. Upstream: EventsToRegister() of each p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from kscope.sim.quantity import parse
 from kscope.sim.selectors import LabelSelector, NodeSelector
@@ -54,6 +54,18 @@ class Registration:
 
     event: ClusterEvent
     hint: Hint | None = None
+
+
+@runtime_checkable
+class EnqueueExtensions(Protocol):
+    """A plugin that says which events may help a pod that it turned away.
+
+    Upstream: framework.EnqueueExtensions.
+    """
+
+    def events_to_register(self) -> Sequence[Registration]:
+        """What it listens to; a hint must be a function of a module."""
+        ...
 
 
 class QueueingHints:

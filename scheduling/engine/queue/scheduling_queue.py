@@ -127,6 +127,7 @@ class SchedulingQueue:
         "_rules",
         "_started_at",
         "_unschedulable",
+        "is_calm",
         "move_request_cycle",
         "nominator",
         "scheduling_cycle",
@@ -156,6 +157,8 @@ class SchedulingQueue:
         self._unschedulable = UnschedulablePods()
         self._in_flight = InFlight()
         self._flushing = False
+        # Nothing has come to wait for a flush; whoever has seen to the timers may say so again.
+        self.is_calm = True
         self.nominator = Nominator()
         # The number of pods popped so far, and the value it had at the last move of pods:
         # a pod tried in that cycle or before may have missed what made them move.
@@ -183,13 +186,17 @@ class SchedulingQueue:
             self.add(pod)
 
     def add_unschedulable_if_not_present(
-        self, info: QueuedPodInfo, pod_scheduling_cycle: int
+        self, info: QueuedPodInfo, pod_scheduling_cycle: int, *, began: int | None = None
     ) -> str | None:
         """A popped pod could not be scheduled and comes back.
 
         It backs off if something moved since its cycle began (v1.34: something that its rejecting
         plugins find worth a new attempt), or else waits among the unschedulable. Who rejected it
         stands in `info.unschedulable_plugins` and `info.pending_plugins`.
+
+        It has been waiting since now, or in v1.20 since its attempt *began*: an attempt takes less
+        upstream than the ticker of the flush drifts, so that a pod released at a tick is tried
+        again at one that is its backoff later. In v1.34 the flush's windows see to that.
 
         Returns upstream's error text when the pod is waiting already, else None.
         """
@@ -198,6 +205,8 @@ class SchedulingQueue:
             self._in_flight.done(info.pod_info.uid)
             return self._rules.present_errors[present.place].format(pod=info.key)
         now = self._clock.now
+        if began is not None and self._rules.backoff == "attempts":
+            now = began
         info.timestamp = now
         self._backoff_policy.failed(info, now)
         if info.place != "in_flight":
@@ -217,7 +226,7 @@ class SchedulingQueue:
     @property
     def ready(self) -> bool:
         """Would pop() give a pod?"""
-        return len(self._active) > 0 or (
+        return bool(self._active.live) or (
             self._rules.pops_from_backoff and self._backoff.has_early()
         )
 
@@ -289,15 +298,18 @@ class SchedulingQueue:
     # -- moves on cluster events -----------------------------------------------------------------
 
     def move_all_to_active_or_backoff(
-        self, event: ClusterEvent, old: Any = None, new: Any = None
+        self, event: ClusterEvent, old: Any = None, new: Any = None, *, but: str = ""
     ) -> None:
         """Something changed in the cluster: whoever may be helped by it is tried again.
 
         *old* and *new* are the object before and after, None when there is none. What the version
-        has no event handler for moves nobody.
+        has no event handler for moves nobody. The pod with the key *but* stays where it is.
         """
         if self._rules.hints or moves_classic_queue(event, new):
-            self._move(self._unschedulable.infos(), event, old, new)
+            infos = self._unschedulable.infos()
+            if but:
+                infos = [info for info in infos if info.key != but]
+            self._move(infos, event, old, new)
 
     def node_updated(self, old: Node, new: Node) -> None:
         """A node changed: what this amounts to depends on the version. Upstream: updateNode…()."""
@@ -456,6 +468,7 @@ class SchedulingQueue:
             self._active.put(info)
             self._arrive(info, "active", self._name(UNSCHEDULED_POD_UPDATE))
         else:
+            self.is_calm = False
             self._backoff.put(info)
         return True
 
@@ -538,6 +551,8 @@ class SchedulingQueue:
         self.move_request_cycle = self.scheduling_cycle
 
     def _of_interest(self, event: ClusterEvent) -> bool:
+        if len(self._profiles) == 1 and self._default_profile.hints.registered_for(event):
+            return True
         return event.is_wild_card or any(
             profile.hints.registered_for(event) for profile in self._profiles.values()
         )
@@ -587,11 +602,13 @@ class SchedulingQueue:
             self._move_to_unschedulable(info, event)
             return
         self._leave(info)
+        self.is_calm = False
         self._backoff.put(info)
         self._arrive(info, "backoff", event)
 
     def _move_to_unschedulable(self, info: QueuedPodInfo, event: str) -> None:
         place: Place = "gated" if info.gated else "unschedulable"
+        self.is_calm = False
         self._unschedulable.put(info)
         if info.place != place:
             self._arrive(info, place, event)

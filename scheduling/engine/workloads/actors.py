@@ -1,5 +1,10 @@
 """The workload controllers, put together. They speak to each other through the store alone."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kscope.sim import process
+from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop
 from kscope.sim.recorder import Recorder
 from kscope.sim.rng import Streams
@@ -20,6 +25,7 @@ from scheduling.engine.workloads.replica_set import ReplicaSetController
 from scheduling.engine.workloads.rules import WorkloadRules
 from scheduling.engine.workloads.stateful_set import StatefulSetController
 from volumes.engine.actors import RecordedEvents
+from volumes.engine.kubernetes_events import SpamFilter
 
 
 class WorkloadActors:
@@ -35,38 +41,48 @@ class WorkloadActors:
         admission: Admission,
         rules: WorkloadRules,
         watch_latency: int,
+        latencies: Latencies,
     ) -> None:
-        self.listers = WorkloadListers(store, watch_latency)
-        around = Surroundings(
+        listers = WorkloadListers(store, watch_latency)
+        self._around = around = Surroundings(
             loop=loop,
             store=store,
-            listers=self.listers,
+            listers=listers,
             admission=admission,
             names=streams.stream("pod-names"),
             rules=rules,
             latency=watch_latency,
+            latencies=latencies,
         )
         self.namespaces = NamespaceController(
-            around, RecordedEvents(recorder, NamespaceController.AUTHOR)
+            around, RecordedEvents(recorder, NamespaceController.AUTHOR, loop, store)
         )
         self.deployments = DeploymentController(
-            around, RecordedEvents(recorder, DeploymentController.AUTHOR)
+            around, RecordedEvents(recorder, DeploymentController.AUTHOR, loop, store)
         )
         self.replica_sets = ReplicaSetController(
-            around, RecordedEvents(recorder, ReplicaSetController.AUTHOR)
+            around, RecordedEvents(recorder, ReplicaSetController.AUTHOR, loop, store)
         )
         self.stateful_sets = StatefulSetController(
-            around, RecordedEvents(recorder, StatefulSetController.AUTHOR)
+            around, RecordedEvents(recorder, StatefulSetController.AUTHOR, loop, store)
         )
         self.daemon_sets = DaemonSetController(
-            around, RecordedEvents(recorder, DaemonSetController.AUTHOR)
+            around, RecordedEvents(recorder, DaemonSetController.AUTHOR, loop, store)
         )
-        self.jobs = JobController(around, RecordedEvents(recorder, JobController.AUTHOR))
+        self.jobs = JobController(
+            around, RecordedEvents(recorder, JobController.AUTHOR, loop, store)
+        )
         self.disruption = DisruptionController(
-            around, RecordedEvents(recorder, "controllermanager")
+            around,
+            SpamFilter(
+                loop,
+                RecordedEvents(
+                    recorder, "controllermanager", loop, store, DisruptionController.AUTHOR
+                ),
+            ),
         )
         self.ephemeral = EphemeralVolumeController(
-            around, RecordedEvents(recorder, EphemeralVolumeController.AUTHOR)
+            around, RecordedEvents(recorder, EphemeralVolumeController.AUTHOR, loop, store)
         )
         self.pod_gc = PodGarbageCollector(around)
         self.garbage_collector = GarbageCollector(around)
@@ -74,12 +90,61 @@ class WorkloadActors:
         self.taint_manager: TaintManager | None = None
         if rules.node_lifecycle:
             self.node_lifecycle = NodeLifecycleController(
-                around, RecordedEvents(recorder, NodeLifecycleController.AUTHOR)
+                around, RecordedEvents(recorder, NodeLifecycleController.AUTHOR, loop, store)
             )
-            self.taint_manager = TaintManager(around, RecordedEvents(recorder, TaintManager.AUTHOR))
+            self.taint_manager = TaintManager(
+                around, RecordedEvents(recorder, TaintManager.AUTHOR, loop, store)
+            )
+        # Through what each hears of the cluster; all the same until one is restarted.
+        self._listers_of = dict.fromkeys(_ATTRIBUTES, listers)
+
+    def has(self, author: str) -> bool:
+        """Whether there is a controller that writes as *author*."""
+        return author in _ATTRIBUTES and getattr(self, _ATTRIBUTES[author]) is not None
+
+    def restart(self, authors: Sequence[str]) -> None:
+        """Let the controllers that write as *authors* start anew, in one process of their own."""
+        around = self._around
+        listers = WorkloadListers(around.store, around.latency)
+        for author in authors:
+            attribute, before = _ATTRIBUTES[author], self._listers_of[author]
+            old: Any = getattr(self, attribute)
+            process.end(old, around.loop, around.store, before)
+            around.store.hang_up(author)
+            setattr(self, attribute, old.anew(around.with_listers(listers)))
+            self._listers_of[author] = listers
+            if not any(before is one for one in self._listers_of.values()):
+                process.end_listers(before, around.loop, around.store)
+
+    def node_silent(self, node: str) -> None:
+        """*node* has posted its status for the last time."""
+        self._around.silent[node] = self._around.loop.now
+        if self.node_lifecycle is not None:
+            self.node_lifecycle.ticker.arm()
+
+    def node_heard(self, node: str) -> None:
+        """*node* posts its status again."""
+        self._around.silent.pop(node, None)
 
     def start_periods_from(self, origin: int) -> None:
         """Let the periodic loops count from *origin*, when the controllers started."""
         self.pod_gc.ticker.start_from(origin)
+        self.disruption.start_periods_from(origin)
         if self.node_lifecycle is not None:
             self.node_lifecycle.ticker.start_from(origin)
+
+
+_ATTRIBUTES: Final[Mapping[str, str]] = {
+    NamespaceController.AUTHOR: "namespaces",
+    DeploymentController.AUTHOR: "deployments",
+    ReplicaSetController.AUTHOR: "replica_sets",
+    StatefulSetController.AUTHOR: "stateful_sets",
+    DaemonSetController.AUTHOR: "daemon_sets",
+    JobController.AUTHOR: "jobs",
+    DisruptionController.AUTHOR: "disruption",
+    EphemeralVolumeController.AUTHOR: "ephemeral",
+    PodGarbageCollector.AUTHOR: "pod_gc",
+    GarbageCollector.AUTHOR: "garbage_collector",
+    NodeLifecycleController.AUTHOR: "node_lifecycle",
+    TaintManager.AUTHOR: "taint_manager",
+}

@@ -1,8 +1,9 @@
 """What all workload controllers have in common: a work queue, the store, their events."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from kscope.sim.errors import ApiError, Invalid, NamespaceTerminating
+from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import ApiObject, Manifest, Pod, from_manifest
 from kscope.sim.rng import Stream
@@ -22,7 +23,17 @@ from volumes.engine.ports import NORMAL, WARNING, EventSink
 class Surroundings:
     """What a controller is given: the cluster as one component sees it."""
 
-    __slots__ = ("admission", "latency", "listers", "loop", "names", "rules", "store")
+    __slots__ = (
+        "admission",
+        "latencies",
+        "latency",
+        "listers",
+        "loop",
+        "names",
+        "rules",
+        "silent",
+        "store",
+    )
 
     def __init__(
         self,
@@ -34,6 +45,7 @@ class Surroundings:
         names: Stream,
         rules: WorkloadRules,
         latency: int,
+        latencies: Latencies,
     ) -> None:
         self.loop = loop
         self.store = store
@@ -42,6 +54,24 @@ class Surroundings:
         self.names = names
         self.rules = rules
         self.latency = latency
+        self.latencies = latencies
+        # Nodes that have stopped to post their status, and since when.
+        self.silent: dict[str, int] = {}
+
+    def with_listers(self, listers: WorkloadListers) -> "Surroundings":
+        """The same for a controller that hears of the cluster through *listers*."""
+        other = Surroundings(
+            loop=self.loop,
+            store=self.store,
+            listers=listers,
+            admission=self.admission,
+            names=self.names,
+            rules=self.rules,
+            latency=self.latency,
+            latencies=self.latencies,
+        )
+        other.silent = self.silent
+        return other
 
 
 class Controller:
@@ -49,6 +79,7 @@ class Controller:
 
     AUTHOR: ClassVar[str]
     KIND: ClassVar[str]
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
 
     def __init__(self, around: Surroundings, events: EventSink) -> None:
         self._around = around
@@ -57,7 +88,11 @@ class Controller:
         self._listers = around.listers
         self._rules = around.rules
         self._events = events
-        self._queue = WorkQueue(around.loop, self._work)
+        self._queue = WorkQueue(around.loop, self._work, answers=around.store.answers(self.AUTHOR))
+
+    def anew(self, around: Surroundings) -> Self:
+        """The same controller in a new process, which knows nothing yet."""
+        return type(self)(around, self._events)
 
     def sync(self, key: str) -> None:
         """Bring what *key* owns nearer to what it asks for. Raises ApiError."""

@@ -8,6 +8,7 @@ from kscope.sim.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.selectors import NodeSelector
 from kscope.sim.store import WatchEvent
 from kscope.sim.units import MINUTE, SECOND
+from scheduling.engine.admission import TEMPLATE_GENERATION
 from scheduling.engine.workloads.controller import (
     Controller,
     Surroundings,
@@ -34,7 +35,6 @@ from scheduling.engine.workloads.taints import (
 from volumes.engine.ports import WARNING, EventSink
 
 GENERATION_LABEL: Final = "pod-template-generation"
-GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
 
 # A pod that failed is replaced after a delay that grows: 1 s doubling to 15 min.
 _FAILED_BACKOFF: Final = SECOND
@@ -55,7 +55,7 @@ class DaemonSetController(Controller):
         self._failures: dict[str, tuple[int, int]] = {}
         self._listers.of("DaemonSet").on_event(self._on_set)
         self._listers.nodes.on_event(self._on_node)
-        self._listers.pods.on_event(self._on_pod)
+        self._listers.pods.on_event(self._on_pod, plain=False)
 
     # What it hears
 
@@ -368,7 +368,7 @@ def label_of(pod: Pod) -> str:
 
 
 def _template_generation(owner: ApiObject) -> str:
-    return owner.annotations.get(GENERATION_ANNOTATION) or ""
+    return owner.annotations.get(TEMPLATE_GENERATION) or ""
 
 
 def _age(pod: Pod) -> tuple[int, str]:

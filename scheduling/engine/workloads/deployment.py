@@ -73,7 +73,7 @@ class DeploymentController(Controller):
         self._deadlines: dict[str, Timer] = {}
         self._listers.of("Deployment").on_event(self._on_deployment)
         self._listers.of("ReplicaSet").on_event(self._on_replica_set)
-        self._listers.pods.on_event(self._on_pod)
+        self._listers.pods.on_event(self._on_pod, plain=False)
 
     # What it hears
 

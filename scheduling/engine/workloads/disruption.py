@@ -19,6 +19,7 @@ from scheduling.engine.workloads.controller import (
 from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_of, refers_to
 from scheduling.engine.workloads.pods import count_of, is_ready, time_of
+from scheduling.engine.workloads.ticker import Ticker
 from volumes.engine.ports import NORMAL, WARNING, EventSink
 
 # An eviction that has not led to a deletion by then is not believed in any more.
@@ -36,23 +37,35 @@ class DisruptionController(Controller):
 
     AUTHOR: ClassVar[str] = "disruption-controller"
     KIND: ClassVar[str] = "PodDisruptionBudget"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_resync")
 
     def __init__(self, around: Surroundings, events: EventSink) -> None:
         super().__init__(around, events)
         self._listers.of("PodDisruptionBudget").on_event(self._on_budget)
-        for kind in _SCALED:
-            self._listers.of(kind).on_event(self._on_scaled)
         self._listers.pods.on_event(self._on_pod)
+        # The budgets about which a sync has something to say even when nothing has changed.
+        self._loud: dict[str, None] = {}
+        self._resync: Ticker | None = None
+        if around.rules.budget_resync:
+            self._resync = Ticker(around.loop, around.rules.budget_resync, self._sync_loud)
+
+    def start_periods_from(self, origin: int) -> None:
+        """Let the resync count from *origin*, when the controller started."""
+        if self._resync is not None:
+            self._resync.start_from(origin)
+
+    def _sync_loud(self) -> None:
+        """The informer's resync; a sync of any other budget would do nothing.
+
+        Upstream, until 1.20: AddEventHandlerWithResyncPeriod(…, 30*time.Second).
+        """
+        self._loop.cause = 0
+        for key in self._loud:
+            self._queue.add(key)
 
     def _on_budget(self, event: WatchEvent) -> None:
         if event.type != "DELETED":
             self._queue.add(event.new.key)
-
-    def _on_scaled(self, event: WatchEvent) -> None:
-        old, new = event.old, event.new
-        if old is None or old.spec.get("replicas") != new.spec.get("replicas"):
-            for budget in self._listers.in_namespace("PodDisruptionBudget", new.namespace):
-                self._queue.add(budget.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
         if not len(self._listers.of("PodDisruptionBudget")):
@@ -67,16 +80,19 @@ class DisruptionController(Controller):
         """See Controller. Upstream: trySync()."""
         budget = self._listers.of("PodDisruptionBudget").get(key)
         if budget is None:
+            self._loud.pop(key, None)
             return
         selector = _selector(budget)
         pods = [p for p in self._listers.pods_in(budget.namespace) if selector.matches(p.labels)]
         if not pods:
             self._events.event(budget, NORMAL, "NoPods", "No matching pods found")
+        self._note(key, loud=not pods)
         try:
             expected, desired = self._expected(budget, pods)
         except CountFailed as failure:
             message = f"Failed to calculate the number of expected pods: {failure}"
             self._events.event(budget, WARNING, "CalculateExpectedPodCountFailed", message)
+            self._note(key, loud=True)
             if budget.status.get("disruptionsAllowed"):
                 self._write_status(budget, {**budget.status, "disruptionsAllowed": 0})
             return
@@ -102,6 +118,13 @@ class DisruptionController(Controller):
                 del status[name]
         if status != budget.status:
             self._write_status(budget, status)
+
+    def _note(self, key: str, *, loud: bool) -> None:
+        if not loud:
+            self._loud.pop(key, None)
+        elif self._resync is not None:
+            self._loud[key] = None
+            self._resync.arm()
 
     def _expected(self, budget: ApiObject, pods: list[Pod]) -> tuple[int, int]:
         """How many pods there should be, and how many have to be healthy.

@@ -21,7 +21,7 @@ class EphemeralVolumeController(Controller):
 
     def __init__(self, around: Surroundings, events: EventSink) -> None:
         super().__init__(around, events)
-        self._listers.pods.on_event(self._on_pod)
+        self._listers.pods.on_event(self._on_pod, plain=False)
 
     def _on_pod(self, event: WatchEvent) -> None:
         if event.type == "ADDED" and event.new.spec.get("volumes"):

@@ -46,16 +46,17 @@ class GarbageCollector:
     """
 
     AUTHOR: ClassVar[str] = "garbage-collector"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_others")
 
     def __init__(self, around: Surroundings) -> None:
         self._loop = around.loop
         self._latency = around.latency
         self._store = around.store
         self._listers: WorkloadListers = around.listers
-        self._queue = WorkQueue(around.loop, self._work)
+        self._queue = WorkQueue(around.loop, self._work, answers=around.store.answers(self.AUTHOR))
         # Owner key → ids of what refers to it; id → (kind, key), to find it again.
         self._dependents: dict[str, dict[str, tuple[str, str]]] = {}
-        self._listers.pods.on_event(self._on_object)
+        self._listers.pods.on_event(self._on_object, plain=False)
         self._listers.claims.on_event(self._on_object)
         self._listers.nodes.on_event(self._on_owner)
         self._others: list[Informer[ApiObject]] = []
@@ -66,6 +67,10 @@ class GarbageCollector:
             else:
                 informer = self._listers.of(kind)
             informer.on_event(self._on_object)
+
+    def anew(self, around: Surroundings) -> "GarbageCollector":
+        """The same controller in a new process, which knows nothing yet."""
+        return GarbageCollector(around)
 
     # The graph
 

@@ -17,34 +17,48 @@ from scheduling.engine.workloads.controller import (
 from scheduling.engine.workloads.expectations import Expectations
 from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.pods import is_active, is_ready, time_of
+from scheduling.engine.workloads.retry_queue import RetryQueue
 from volumes.engine.ports import NORMAL, WARNING, EventSink
 
 BACKOFF: Final = 10 * SECOND
 MAX_BACKOFF: Final = 360 * SECOND
 BACKOFF_LIMIT: Final = 6
+# How long a job waits whose sync failed, since failed pods back off apart from that.
+API_BACKOFF: Final = 1 * SECOND
+MAX_API_BACKOFF: Final = 60 * SECOND
 
 _RANK: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 class JobController(Controller):
-    """Runs the pods of Jobs until enough have succeeded or too many failed."""
+    """Runs the pods of Jobs until enough have succeeded or too many failed.
+
+    Until 1.20 a failed pod is a failed sync: the next look at the job waits, and what fails
+    meanwhile is seen then. Later the next pod waits, from the time at which the last one failed.
+    """
 
     AUTHOR: ClassVar[str] = "job-controller"
     KIND: ClassVar[str] = "Job"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_later")
 
     def __init__(self, around: Surroundings, events: EventSink) -> None:
         super().__init__(around, events)
         self._expectations = Expectations(around.loop)
+        if around.rules.job_waits_first:
+            self._later = RetryQueue(around.loop, self._queue, API_BACKOFF, MAX_API_BACKOFF)
+        else:
+            self._later = RetryQueue(around.loop, self._queue, BACKOFF, MAX_BACKOFF)
         # Job → failures in a row, and the time before which no new pod is made.
         self._retries: dict[str, tuple[int, int]] = {}
         self._listers.of("Job").on_event(self._on_job)
-        self._listers.pods.on_event(self._on_pod)
+        self._listers.pods.on_event(self._on_pod, plain=False)
 
     def _on_job(self, event: WatchEvent) -> None:
         key = event.new.key
         if event.type == "DELETED":
             self._expectations.forget(key)
             self._retries.pop(key, None)
+            self._later.forget(key)
             return
         self._queue.add(key)
         deadline = event.new.spec.get("activeDeadlineSeconds")
@@ -62,7 +76,20 @@ class JobController(Controller):
             self._expectations.created(owner.key)
         if event.type == "DELETED" or event.new.deletion_timestamp:
             self._expectations.deleted(owner.key, event.new.key)
-        self._queue.add(owner.key)
+        failed = event.type == "MODIFIED" and event.new.status.get("phase") == "Failed"
+        if failed and not self._rules.job_waits_first:
+            self._later.add_after_backoff(owner.key)
+        else:
+            self._queue.add(owner.key)
+
+    def _work(self, key: str) -> None:
+        try:
+            self.sync(key)
+        except ApiError:
+            self._later.add_rate_limited(key)
+        else:
+            if self._rules.job_waits_first:
+                self._later.forget(key)
 
     def sync(self, key: str) -> None:
         """See Controller. Upstream: syncJob()."""
@@ -74,11 +101,13 @@ class JobController(Controller):
         active = [pod for pod in pods if is_active(pod)]
         succeeded = sum(pod.phase == "Succeeded" for pod in pods)
         failed = sum(pod.phase == "Failed" for pod in pods)
-        self._count_failures(job, succeeded, failed)
+        if self._rules.job_waits_first:
+            self._count_failures(job, succeeded, failed)
+        newly_failed = failed > status_number(job, "failed")
         running = len(active)
         conditions: list[Manifest] = list(job.status.get("conditions") or ())
         started: str = job.status.get("startTime") or timestamp(self._loop.now)
-        why = self._failure(job, failed)
+        why = self._failure(job, failed, running)
         finished = ""
         if why is not None:
             running, failed = 0, failed + len(active)
@@ -106,8 +135,15 @@ class JobController(Controller):
         if self._rules.job_waits_first:
             going = sum(bool(pod.deletion_timestamp) and not pod.is_terminated for pod in pods)
             status |= {"ready": sum(is_ready(pod) for pod in active), "terminating": going}
-        if status != job.status:
-            self._write_status(job, status)
+        if status == job.status:
+            return
+        self._write_status(job, status)
+        if self._rules.job_waits_first:
+            return
+        if newly_failed and not _is_over(conditions):
+            self._later.add_rate_limited(key)
+        else:
+            self._later.forget(key)
 
     def _pods_of(self, job: ApiObject) -> list[Pod]:
         if job.spec.get("selector") is None:
@@ -116,7 +152,7 @@ class JobController(Controller):
         return self._claim_pods(job, selector_of(job))
 
     def _count_failures(self, job: ApiObject, succeeded: int, failed: int) -> None:
-        """Let retries wait longer and longer; a success starts anew."""
+        """Let new pods wait longer and longer; a success starts anew. Upstream: backoff_utils.go."""
         if succeeded > status_number(job, "succeeded"):
             self._retries.pop(job.key, None)
         new = failed - status_number(job, "failed")
@@ -124,17 +160,24 @@ class JobController(Controller):
             return
         count, _ = self._retries.get(job.key, (0, 0))
         count += new
-        doublings = count - 1 if self._rules.job_waits_first else count - 2
-        wait = 0 if doublings < 0 else min(BACKOFF << min(doublings, 10), MAX_BACKOFF)
+        wait = min(BACKOFF << min(count - 1, 10), MAX_BACKOFF)
         self._retries[job.key] = count, self._loop.now + wait
-        if wait:
-            self._queue.add_after(job.key, wait)
+        self._queue.add_after(job.key, wait)
 
-    def _failure(self, job: ApiObject, failed: int) -> tuple[str, str] | None:
-        """(reason, message) when the job has failed for good."""
+    def _is_hopeless(self, job: ApiObject, failed: int, active: int) -> bool:
+        """Whether more has failed than the job may retry."""
         limit = job.spec.get("backoffLimit")
         limit = BACKOFF_LIMIT if limit is None else limit
-        if failed > limit:
+        if self._rules.job_waits_first:
+            return failed > limit
+        # Syncs are counted that saw new failures, not pods; and only when fewer run than should.
+        newly_failed = failed > status_number(job, "failed")
+        fewer = active != _parallelism(job)
+        return newly_failed and fewer and self._later.requeues(job.key) + 1 > limit
+
+    def _failure(self, job: ApiObject, failed: int, active: int) -> tuple[str, str] | None:
+        """(reason, message) when the job has failed for good."""
+        if self._is_hopeless(job, failed, active):
             return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
         deadline = job.spec.get("activeDeadlineSeconds")
         started = job.status.get("startTime")
@@ -176,8 +219,7 @@ class JobController(Controller):
         return wanted
 
     def _wanted(self, job: ApiObject, active: int, succeeded: int) -> int:
-        parallelism = job.spec.get("parallelism")
-        parallelism = 1 if parallelism is None else parallelism
+        parallelism = _parallelism(job)
         if job.spec.get("suspend"):
             return 0
         completions = job.spec.get("completions")
@@ -220,8 +262,16 @@ def _is_changed(old: ApiObject | None, new: ApiObject) -> bool:
     )
 
 
+def _parallelism(job: ApiObject) -> int:
+    parallelism = job.spec.get("parallelism")
+    return 1 if parallelism is None else parallelism
+
+
 def _is_finished(job: ApiObject) -> bool:
-    conditions: list[Manifest] = job.status.get("conditions") or []
+    return _is_over(job.status.get("conditions") or [])
+
+
+def _is_over(conditions: list[Manifest]) -> bool:
     return any(
         each.get("type") in ("Complete", "Failed") and each.get("status") == "True"
         for each in conditions

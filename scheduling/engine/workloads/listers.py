@@ -1,6 +1,7 @@
 """The informers that all workload controllers share, with pods by owner, namespace and node."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from kscope.sim.informer import Informer
 from kscope.sim.objects import ApiObject, Node, PersistentVolumeClaim, Pod
@@ -41,9 +42,14 @@ class WorkloadListers:
         """The informer of one of the controllers' own kinds."""
         return self._of[kind]
 
+    def informers(self) -> list[Informer[Any]]:
+        """All of them."""
+        return [self.nodes, *self._of.values(), self.claims, self.pods]
+
     def in_namespace(self, kind: str, namespace: str) -> list[ApiObject]:
         """The objects of *kind* in *namespace*."""
-        return [obj for obj in self._of[kind] if obj.namespace == namespace]
+        found = self._of[kind]
+        return [obj for obj in found if obj.namespace == namespace] if len(found) else []
 
     def pods_in(self, namespace: str) -> list[Pod]:
         """The pods of *namespace*."""
@@ -72,6 +78,8 @@ class WorkloadListers:
     def _index(self, event: WatchEvent) -> None:
         new, old = event.new, event.old
         if event.type == "MODIFIED" and old is not None:
+            if _stands_where(old, new):
+                return
             for index, key in _places(old):
                 if (index, key) not in _places(new) or old.uid != new.uid:
                     self._drop(index, key, old.key)
@@ -92,6 +100,15 @@ class WorkloadListers:
             held[key].pop(pod, None)
             if not held[key]:
                 del held[key]
+
+
+def _stands_where(old: ApiObject, new: ApiObject) -> bool:
+    """Whether two versions of a pod are found under the same keys."""
+    return (
+        old.spec.get("nodeName") == new.spec.get("nodeName")
+        and old.controller == new.controller
+        and old.uid == new.uid
+    )
 
 
 def _places(pod: ApiObject) -> list[tuple[str, str]]:

@@ -6,11 +6,11 @@ Upstream: pkg/controller/nodelifecycle (node_lifecycle_controller.go, scheduler/
 from contextlib import suppress
 from typing import ClassVar, Final
 
-from kscope.sim.errors import NotFound
+from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.loop import Timer
-from kscope.sim.objects import Manifest, Node, Pod
+from kscope.sim.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.store import WatchEvent
-from kscope.sim.units import SECOND, timestamp
+from kscope.sim.units import MILLISECOND, SECOND, timestamp
 from kscope.sim.workqueue import WorkQueue
 from scheduling.engine.workloads.controller import Surroundings
 from scheduling.engine.workloads.deletion import delete
@@ -28,7 +28,7 @@ from scheduling.engine.workloads.taints import (
     tolerates,
 )
 from scheduling.engine.workloads.ticker import Ticker
-from volumes.engine.ports import NORMAL, EventSink
+from volumes.engine.ports import NORMAL, WARNING, EventSink
 
 MONITOR_PERIOD: Final = 5 * SECOND
 
@@ -48,6 +48,14 @@ _BY_CONDITION: Final = {
 }
 _OURS: Final = (*_BY_CONDITION.values(), UNSCHEDULABLE)
 
+# How often, and how soon again, a pod's deletion is tried.
+_RETRIES: Final = 5
+_RETRY: Final = 10 * MILLISECOND
+
+# The conditions that a kubelet posts, and what is said of them once it does not.
+_POSTED: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
+_SILENT: Final = "Kubelet stopped posting node status."
+
 _OLD_LABELS: Final = {
     "kubernetes.io/os": "beta.kubernetes.io/os",
     "kubernetes.io/arch": "beta.kubernetes.io/arch",
@@ -58,28 +66,40 @@ class NodeLifecycleController:
     """Taints nodes by condition at once (NoSchedule) and with the next 5 s tick (NoExecute)."""
 
     AUTHOR: ClassVar[str] = "node-controller"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "ticker")
 
     def __init__(self, around: Surroundings, events: EventSink) -> None:
+        self._around = around
         self._loop = around.loop
         self._store = around.store
         self._listers = around.listers
         self._rules = around.rules
         self._events = events
-        self._queue = WorkQueue(around.loop, self._taint_by_condition)
+        self._queue = WorkQueue(around.loop, self._work, answers=around.store.answers(self.AUTHOR))
         self.ticker = Ticker(around.loop, MONITOR_PERIOD, self._monitor)
         self._known: dict[str, None] = {}
         # Zone → when its next node may be tainted.
         self._next_in_zone: dict[str, int] = {}
+        # What was silent before that has been so, for all that is known here, since the start.
+        self._started = around.loop.now
+        if around.silent:
+            self.ticker.arm()
         self._listers.nodes.on_event(self._on_node)
+
+    def anew(self, around: Surroundings) -> "NodeLifecycleController":
+        """The same controller in a new process, which knows nothing yet."""
+        return NodeLifecycleController(around, self._events)
 
     def _on_node(self, event: WatchEvent) -> None:
         node = event.new
         assert isinstance(node, Node)
         if event.type == "DELETED":
+            self._around.silent.pop(node.name, None)
             if node.name in self._known:
                 self.ticker.arm()
             return
-        self._queue.add(node.name)
+        if any(_no_schedule_swap(node)) or (self._rules.taints_new_nodes and _old_labels(node)):
+            self._queue.add_after(node.name, self._around.latencies.draw("node_taint"))
         if self._rules.taints_new_nodes and node.name not in self._known:
             self.ticker.arm()
         if _no_execute_wanted(node) is not None:
@@ -87,20 +107,20 @@ class NodeLifecycleController:
 
     # At once
 
+    def _work(self, name: str) -> None:
+        try:
+            self._taint_by_condition(name)
+        except ApiError:
+            self._queue.add_rate_limited(name)
+        else:
+            self._queue.forget(name)
+
     def _taint_by_condition(self, name: str) -> None:
         """Upstream: doNoScheduleTaintingPass()."""
         node = self._listers.nodes.get(name)
         if node is None:
             return
-        wanted = [_taint(key, NO_SCHEDULE) for key in _condition_taints(node)]
-        ours = [
-            taint
-            for taint in node.taints
-            if taint.get("effect") == NO_SCHEDULE and taint.get("key") in _OURS
-        ]
-        added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
-        removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
-        self._swap(node, added, removed)
+        self._swap(node, *_no_schedule_swap(node))
         if self._rules.taints_new_nodes:
             self._label(name)
 
@@ -109,11 +129,7 @@ class NodeLifecycleController:
         node = self._store.find("Node", name)
         if node is None:
             return
-        missing = {
-            old: node.labels[new]
-            for new, old in _OLD_LABELS.items()
-            if new in node.labels and node.labels.get(old) != node.labels[new]
-        }
+        missing = _old_labels(node)
         if missing:
             self._store.patch("Node", name, {"metadata": {"labels": missing}}, by=self.AUTHOR)
 
@@ -121,6 +137,7 @@ class NodeLifecycleController:
 
     def _monitor(self) -> None:
         """Upstream: monitorNodeHealth(), doNoExecuteTaintingPass()."""
+        self._doubt_silent_nodes()
         nodes = [*self._listers.nodes]
         if self._rules.taints_new_nodes:
             self._register(nodes)
@@ -128,7 +145,7 @@ class NodeLifecycleController:
         if not healthy:
             # Every node unwell at once: rather it is this controller that is cut off.
             for node in nodes:
-                self._swap(node, [], _no_execute_ours(node))
+                self._swap_at_tick(node, [], _no_execute_ours(node))
             return
         for node in nodes:
             wanted = _no_execute_taints(node)
@@ -137,7 +154,64 @@ class NodeLifecycleController:
             added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
             if added and not removed and not self._may_taint(node, nodes):
                 continue
+            self._swap_at_tick(node, added, removed)
+
+    def _swap_at_tick(self, node: Node, added: list[Manifest], removed: list[Manifest]) -> None:
+        """As `_swap`; what is refused comes again with the next tick."""
+        try:
             self._swap(node, added, removed)
+        except ApiError:
+            self.ticker.arm()
+
+    def _doubt_silent_nodes(self) -> None:
+        """Upstream: tryUpdateNodeHealth(): after the grace period nobody knows how a node is."""
+        for name, since in self._around.silent.items():
+            node = self._store.find("Node", name)
+            if not isinstance(node, Node) or _is_doubted(node):
+                continue
+            if self._loop.now <= max(since, self._started) + self._rules.monitor_grace:
+                self.ticker.arm()
+                continue
+            was_ready = node.is_ready
+            status = {"conditions": _doubtful(node, timestamp(self._loop.now))}
+            try:
+                self._store.patch(
+                    "Node",
+                    name,
+                    {"status": status},
+                    by=self.AUTHOR,
+                    event="NodeStatusUnknown",
+                    message=_SILENT,
+                )
+            except ApiError:
+                self.ticker.arm()
+                continue
+            if was_ready:
+                message = f"Node {name} status is now: NodeNotReady"
+                self._events.event(node, NORMAL, "NodeNotReady", message)
+                self._mark_pods_not_ready(name)
+
+    def _mark_pods_not_ready(self, node: str) -> None:
+        """Upstream: controller_utils.go, MarkPodsNotReady()."""
+        for pod in self._listers.pods_on(node):
+            live = self._store.find("Pod", pod.key)
+            if live is None or live.uid != pod.uid:
+                continue
+            conditions: list[Manifest] = live.status.get("conditions") or []
+            if not any(_is_ready_condition(each) for each in conditions):
+                continue
+            now = timestamp(self._loop.now)
+            marked = [
+                {**each, "status": "False", "lastTransitionTime": now}
+                if _is_ready_condition(each)
+                else each
+                for each in conditions
+            ]
+            patch: Manifest = {"status": {"conditions": marked}}
+            with suppress(ApiError):
+                self._store.patch("Pod", pod.key, patch, by=self.AUTHOR, event="PodNotReady")
+                if self._rules.tells_pods_of_node:
+                    self._events.event(pod, WARNING, "NodeNotReady", "Node is not ready")
 
     def _may_taint(self, node: Node, nodes: list[Node]) -> bool:
         """Take the zone's turn, or arm the next tick to try again."""
@@ -195,6 +269,7 @@ class TaintManager:
     """Evicts pods from nodes with NoExecute taints, each when its tolerations run out."""
 
     AUTHOR: ClassVar[str] = "taint-controller"
+    PARTS: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, around: Surroundings, events: EventSink) -> None:
         self._loop = around.loop
@@ -206,6 +281,10 @@ class TaintManager:
         self._scheduled: dict[str, tuple[int, Timer]] = {}
         self._listers.nodes.on_event(self._on_node)
         self._listers.pods.on_event(self._on_pod)
+
+    def anew(self, around: Surroundings) -> "TaintManager":
+        """The same controller in a new process, which knows nothing yet."""
+        return TaintManager(around, self._events)
 
     def _on_node(self, event: WatchEvent) -> None:
         node, old = event.new, event.old
@@ -268,7 +347,14 @@ class TaintManager:
             return
         message = f"Marking for deletion Pod {pod.key}"
         self._events.event(live, NORMAL, "TaintManagerEviction", message)
-        with suppress(NotFound):
+        self._delete(pod, _RETRIES)
+
+    def _delete(self, pod: Pod, tries: int) -> None:
+        """Upstream: deletePodHandler(), which gives up after *tries*."""
+        live = self._store.find("Pod", pod.key)
+        if live is None or live.uid != pod.uid:
+            return
+        try:
             if self._rules.disruption_conditions:
                 self._mark(live.key, live.status.get("conditions") or [])
             delete(
@@ -278,6 +364,11 @@ class TaintManager:
                 now=self._loop.now,
                 message="its tolerations of the node's taints have run out",
             )
+        except NotFound:
+            return
+        except ApiError:
+            if tries > 1:
+                self._loop.call_after(_RETRY, self._delete, pod, tries - 1)
 
     def _mark(self, key: str, conditions: list[Manifest]) -> None:
         made = {
@@ -292,6 +383,50 @@ class TaintManager:
         self._store.patch(
             "Pod", key, patch, by=NodeLifecycleController.AUTHOR, event="PodDisrupted"
         )
+
+
+def _is_doubted(node: Node) -> bool:
+    conditions: list[Manifest] = node.status.get("conditions") or []
+    return any(each.get("type") == "Ready" and each["status"] == "Unknown" for each in conditions)
+
+
+def _doubtful(node: Node, now: str) -> list[Manifest]:
+    """The node's conditions as they are when it has not been heard of for too long."""
+    conditions: list[Manifest] = node.status.get("conditions") or []
+    others = [each for each in conditions if each.get("type") not in _POSTED]
+    made = {
+        "status": "Unknown",
+        "reason": "NodeStatusUnknown",
+        "message": _SILENT,
+        "lastTransitionTime": now,
+    }
+    return [*others, *({"type": kind, **made} for kind in _POSTED)]
+
+
+def _is_ready_condition(condition: Manifest) -> bool:
+    return condition.get("type") == "Ready" and condition.get("status") == "True"
+
+
+def _no_schedule_swap(node: Node) -> tuple[list[Manifest], list[Manifest]]:
+    """The NoSchedule taints that its conditions ask for and it lacks, and those it has in vain."""
+    wanted = [_taint(key, NO_SCHEDULE) for key in _condition_taints(node)]
+    ours = [
+        taint
+        for taint in node.taints
+        if taint.get("effect") == NO_SCHEDULE and taint.get("key") in _OURS
+    ]
+    added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
+    removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
+    return added, removed
+
+
+def _old_labels(node: ApiObject) -> Manifest:
+    """The old names of the os and arch labels that it lacks."""
+    return {
+        old: node.labels[new]
+        for new, old in _OLD_LABELS.items()
+        if new in node.labels and node.labels.get(old) != node.labels[new]
+    }
 
 
 def _taint(key: str, effect: str) -> Manifest:

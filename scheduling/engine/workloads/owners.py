@@ -32,7 +32,7 @@ def controller_ref(owner: ApiObject) -> Manifest:
 
 def controller_of(obj: ApiObject) -> Manifest | None:
     """The reference to the one owner that controls *obj*, or None."""
-    return next((ref for ref in obj.owner_references if ref.get("controller")), None)
+    return obj.controller
 
 
 def refers_to(ref: Manifest, owner: ApiObject) -> bool:

@@ -3,10 +3,9 @@
 Upstream: pkg/controller/podgc/gc_controller.go.
 """
 
-from contextlib import suppress
 from typing import ClassVar, Final
 
-from kscope.sim.errors import NotFound
+from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.objects import Manifest, Pod
 from kscope.sim.store import WatchEvent
 from kscope.sim.units import SECOND, timestamp
@@ -24,6 +23,7 @@ class PodGarbageCollector:
     """Looks every 20 s, while there is something to collect."""
 
     AUTHOR: ClassVar[str] = "pod-garbage-collector"
+    PARTS: ClassVar[tuple[str, ...]] = ("ticker",)
 
     def __init__(self, around: Surroundings) -> None:
         self._loop = around.loop
@@ -37,6 +37,10 @@ class PodGarbageCollector:
         self._has_nodes = False
         self._listers.nodes.on_event(self._on_node)
         self._listers.pods.on_event(self._on_pod)
+
+    def anew(self, around: Surroundings) -> "PodGarbageCollector":
+        """The same controller in a new process, which knows nothing yet."""
+        return PodGarbageCollector(around)
 
     def _on_node(self, event: WatchEvent) -> None:
         if not self._has_nodes:
@@ -97,7 +101,7 @@ class PodGarbageCollector:
             self.ticker.arm()
 
     def _delete(self, pod: Pod, message: str) -> None:
-        with suppress(NotFound):
+        try:
             if self._rules.disruption_conditions and not pod.is_terminated:
                 self._fail(pod)
             delete(
@@ -108,6 +112,10 @@ class PodGarbageCollector:
                 grace_seconds=0,
                 message=message,
             )
+        except NotFound:
+            return
+        except ApiError:
+            self.ticker.arm()
 
     def _fail(self, pod: Pod) -> None:
         """Since 1.26 the pod is first marked as failed, with the reason why it was disrupted."""

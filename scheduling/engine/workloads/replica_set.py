@@ -52,7 +52,7 @@ class ReplicaSetController(Controller):
         self._credit_at = around.loop.now
         self._waiting: dict[str, None] = {}
         self._listers.of("ReplicaSet").on_event(self._on_replica_set)
-        self._listers.pods.on_event(self._on_pod)
+        self._listers.pods.on_event(self._on_pod, plain=False)
 
     # What it hears
 
@@ -92,10 +92,8 @@ class ReplicaSetController(Controller):
             self._queue.add_after(owner.key, (seconds + 1) * SECOND)
 
     def _wake_adopters(self, orphan: ApiObject) -> None:
-        for replica_set in self._listers.of("ReplicaSet"):
-            if replica_set.namespace == orphan.namespace and selector_of(replica_set).matches(
-                orphan.labels
-            ):
+        for replica_set in self._listers.in_namespace("ReplicaSet", orphan.namespace):
+            if selector_of(replica_set).matches(orphan.labels):
                 self._queue.add(replica_set.key)
 
     # What it does

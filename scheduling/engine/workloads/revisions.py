@@ -75,15 +75,18 @@ class Revisions:
         if taken is not None and is_controlled_by(taken, owner):
             # Made just now; the informer has not told of it yet.
             return taken
+        metadata: Manifest = {
+            "name": name,
+            "namespace": owner.namespace,
+            "labels": labels,
+            "ownerReferences": [controller_ref(owner)],
+        }
+        if owner.annotations:
+            metadata["annotations"] = dict(owner.annotations)
         manifest: Manifest = {
             "apiVersion": "apps/v1",
             "kind": "ControllerRevision",
-            "metadata": {
-                "name": name,
-                "namespace": owner.namespace,
-                "labels": labels,
-                "ownerReferences": [controller_ref(owner)],
-            },
+            "metadata": metadata,
             "data": data,
             "revision": number,
         }

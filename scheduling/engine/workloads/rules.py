@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from kscope.sim.units import SECOND
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadRules:
@@ -15,7 +17,10 @@ class WorkloadRules:
     pods say so in condition DisruptionTarget, budgets in DisruptionAllowed. `scaled_from`:
     ScalingReplicaSet tells the old size too. `log_scale_down`: pods of about the same age are told
     apart by uid. `pod_index`: pods of a StatefulSet carry their ordinal as a label.
-    `job_waits_first`: the first retry of a failed job's pod backs off too.
+    `job_waits_first`: the first retry of a failed job's pod backs off too. `budget_resync`: how often
+    the disruption controller looks at its budgets without a reason, in ns; 0 for never.
+    `monitor_grace`: how long a node may be silent before its state is unknown, in ns;
+    `tells_pods_of_node`: its pods get an Event then.
     """
 
     node_lifecycle: bool = True
@@ -25,17 +30,23 @@ class WorkloadRules:
     log_scale_down: bool = False
     pod_index: bool = False
     job_waits_first: bool = False
+    budget_resync: int = 30 * SECOND
+    monitor_grace: int = 40 * SECOND
+    tells_pods_of_node: bool = False
 
 
 WORKLOAD_RULES: Final[Mapping[str, WorkloadRules]] = {
     "v1.11": WorkloadRules(node_lifecycle=False),
     "v1.16": WorkloadRules(),
-    "v1.20": WorkloadRules(taints_new_nodes=True),
+    "v1.20": WorkloadRules(taints_new_nodes=True, tells_pods_of_node=True),
     "v1.34": WorkloadRules(
         disruption_conditions=True,
         scaled_from=True,
         log_scale_down=True,
         pod_index=True,
         job_waits_first=True,
+        budget_resync=0,
+        monitor_grace=50 * SECOND,
+        tells_pods_of_node=True,
     ),
 }

@@ -50,6 +50,10 @@ class _Status:
             self.updated += by
 
 
+class _AnswerAwaited(Exception):
+    """Claims are being created; their pod is created once the API server has answered."""
+
+
 class StatefulSetController(Controller):
     """Creates and deletes the pods and claims of StatefulSets, one after the other."""
 
@@ -60,7 +64,7 @@ class StatefulSetController(Controller):
         super().__init__(around, events)
         self._revisions = Revisions(around.store, around.listers, self.AUTHOR)
         self._listers.of("StatefulSet").on_event(self._on_set)
-        self._listers.pods.on_event(self._on_pod)
+        self._listers.pods.on_event(self._on_pod, plain=False)
 
     def _on_set(self, event: WatchEvent) -> None:
         self._queue.add(event.new.key)
@@ -90,9 +94,13 @@ class StatefulSetController(Controller):
         try:
             if not owner.deletion_timestamp:
                 self._bring_about(owner, pods, current, update, status)
-        finally:
+        except _AnswerAwaited:
+            return
+        except ApiError:
             # What was done is told even when not everything could be.
             self._tell_status(owner, pods, status)
+            raise
+        self._tell_status(owner, pods, status)
         self._revisions.trim(owner, {current.name, update.name, *map(_revision, pods)})
 
     def _bring_about(
@@ -240,7 +248,12 @@ class StatefulSetController(Controller):
             spec["volumes"] = [*own, *volumes]
         manifest["spec"] = spec
         pod = Pod(manifest)
-        self._ensure_claims(owner, ordinal, pod)
+        if self._ensure_claims(owner, ordinal, pod):
+            written = self._around.latencies.draw("api_write")
+            if written:
+                # Thus a new claim is known before there is a pod that uses it.
+                self._queue.add_after(owner.key, written)
+                raise _AnswerAwaited
         return self._create_in_store(owner, pod)
 
     def _create_in_store(self, owner: ApiObject, pod: Pod) -> Pod:
@@ -255,8 +268,12 @@ class StatefulSetController(Controller):
         assert isinstance(made, Pod)
         return made
 
-    def _ensure_claims(self, owner: ApiObject, ordinal: int, pod: Pod) -> None:
-        """Make the pod's claims that are not there; they outlive it. Upstream: createPersistentVolumeClaims()."""
+    def _ensure_claims(self, owner: ApiObject, ordinal: int, pod: Pod) -> bool:
+        """Make the pod's claims that are not there; they outlive it. Whether there were any.
+
+        Upstream: createPersistentVolumeClaims().
+        """
+        created = False
         for template in _claim_templates(owner):
             name = _claim_name(template, owner, ordinal)
             if self._store.find("PersistentVolumeClaim", f"{owner.namespace}/{name}") is not None:
@@ -283,6 +300,8 @@ class StatefulSetController(Controller):
                 self._events.event(owner, WARNING, "FailedCreate", message)
                 raise
             self._events.event(owner, NORMAL, "SuccessfulCreate", f"create {what} success")
+            created = True
+        return created
 
     def _remove(self, owner: ApiObject, pod: Pod) -> None:
         with suppress(NotFound):

@@ -8,9 +8,10 @@ are wanted, and undone when they are not.
 Upstream: pkg/kubelet/volumemanager/cache/actual_state_of_world.go.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from volumes.engine.kubelet.spec import VolumePlugins, VolumeSpec, unique_volume_name
 
@@ -32,6 +33,10 @@ class VolumeMountState(Enum):
     NOT_MOUNTED = "VolumeNotMounted"
 
 
+_CERTAIN: Final = (VolumeMountState.MOUNTED,)
+_POSSIBLE: Final = (VolumeMountState.MOUNTED, VolumeMountState.UNCERTAIN)
+
+
 @dataclass(slots=True)
 class MountedPod:
     """A pod for which a volume is, or may be, mounted."""
@@ -42,6 +47,8 @@ class MountedPod:
     outer_name: str
     gid: str
     state: VolumeMountState
+    # Found on disk after a restart, and neither mounted nor unmounted since.
+    reconstructed: bool = False
     remount_required: bool = False
     fs_resize_required: bool = False
 
@@ -55,8 +62,11 @@ class AttachedVolume:
     plugin_name: str
     is_attachable: bool
     device_path: str
+    # Volumes come in the order in which they were attached.
+    place: int = 0
     device_mount_path: str = ""
     device_mount_state: DeviceMountState = DeviceMountState.NOT_MOUNTED
+    device_reconstructed: bool = False
     in_use_error_for_expansion: bool = False
     pods: dict[str, MountedPod] = field(default_factory=dict[str, MountedPod])
 
@@ -112,9 +122,20 @@ class PodInVolume(NamedTuple):
 
 
 class ActualStateOfWorld:
-    """What is attached and mounted on the node. Marks return None, or the error's text."""
+    """What is attached and mounted on the node. Marks return None, or the error's text.
 
-    __slots__ = ("_expand_in_use", "_plugins", "_volumes", "node_name")
+    `changed` holds the names of the volumes that were marked, until whoever minds empties it.
+    """
+
+    __slots__ = (
+        "_added",
+        "_expand_in_use",
+        "_plugins",
+        "_pods",
+        "_volumes",
+        "changed",
+        "node_name",
+    )
 
     def __init__(
         self, node_name: str, plugins: VolumePlugins, *, expand_in_use: bool = True
@@ -123,6 +144,9 @@ class ActualStateOfWorld:
         self._plugins = plugins
         self._expand_in_use = expand_in_use
         self._volumes: dict[str, AttachedVolume] = {}
+        self._pods: dict[str, dict[str, AttachedVolume]] = {}
+        self._added = 0
+        self.changed: dict[str, None] = {}
 
     # Marks
 
@@ -135,9 +159,11 @@ class ActualStateOfWorld:
             return f'failed to get Plugin from volumeSpec for volume "{spec.name}" err=no volume plugin matched'
         name = name or unique_volume_name(plugin, spec)
         known = self._volumes.get(name)
+        self.changed[name] = None
         if known is None:
+            self._added += 1
             self._volumes[name] = AttachedVolume(
-                name, spec, plugin.name, plugin.is_attachable(spec), device_path
+                name, spec, plugin.name, plugin.is_attachable(spec), device_path, self._added
             )
         else:
             # If the volume object already exists, only the path is news.
@@ -155,6 +181,7 @@ class ActualStateOfWorld:
                 f"{len(volume.pods)} pods"
             )
         del self._volumes[name]
+        self.changed[name] = None
         return None
 
     def mark_volume_as_mounted(self, opts: MarkVolumeOpts) -> str | None:
@@ -162,14 +189,19 @@ class ActualStateOfWorld:
         volume = self._volumes.get(opts.volume_name)
         if volume is None:
             return _not_in_list(opts.volume_name)
+        self.changed[volume.name] = None
         pod = volume.pods.get(opts.pod_name)
         if pod is None:
             volume.pods[opts.pod_name] = MountedPod(
                 opts.pod_name, opts.pod_uid, opts.spec, opts.outer_name, opts.gid, opts.state
             )
+            self._pods.setdefault(opts.pod_name, {})[volume.name] = volume
         else:
             pod.remount_required = False
             pod.state = opts.state
+            if opts.state is VolumeMountState.MOUNTED and pod.reconstructed:
+                pod.reconstructed = False
+                pod.outer_name = opts.outer_name
         return None
 
     def mark_volume_mount_as_uncertain(self, opts: MarkVolumeOpts) -> str | None:
@@ -191,7 +223,12 @@ class ActualStateOfWorld:
         volume = self._volumes.get(name)
         if volume is None:
             return _not_in_list(name)
-        volume.pods.pop(pod_name, None)
+        self.changed[name] = None
+        if volume.pods.pop(pod_name, None) is not None:
+            held = self._pods[pod_name]
+            del held[name]
+            if not held:
+                del self._pods[pod_name]
         return None
 
     def mark_device_as_mounted(
@@ -212,14 +249,37 @@ class ActualStateOfWorld:
         """Note that the device is not mounted; its path stays known."""
         return self._set_device_mount_state(name, DeviceMountState.NOT_MOUNTED, "", "")
 
+    def mark_reconstructed(self, volume: AttachedVolume) -> None:
+        """Take over what a kubelet that is no more has left on disk: it may be mounted.
+
+        Upstream: MarkVolumeAsUncertain.. ViaReconstruction() of reconstruct.go (1.34).
+        """
+        self.mark_volume_as_attached(volume.name, volume.spec, volume.device_path)
+        if volume.device_may_be_mounted:
+            path, mount_path = volume.device_path, volume.device_mount_path
+            self.mark_device_as_uncertain(volume.name, path, mount_path)
+            self._volumes[volume.name].device_reconstructed = True
+        for pod in volume.pods.values():
+            self.mark_volume_mount_as_uncertain(
+                MarkVolumeOpts(
+                    pod_name=pod.pod_name,
+                    pod_uid=pod.pod_uid,
+                    volume_name=volume.name,
+                    spec=pod.spec,
+                    # What the pod calls it is not to be read from disk.
+                    outer_name=pod.spec.name,
+                    gid=pod.gid,
+                )
+            )
+            self._volumes[volume.name].pods[pod.pod_name].reconstructed = True
+
     def mark_remount_required(self, pod_name: str) -> None:
         """Have those volumes of the pod set up again whose plugin requires it."""
-        for volume in self._volumes.values():
-            pod = volume.pods.get(pod_name)
-            if pod is not None:
-                plugin = self._plugins.find_by_spec(pod.spec)
-                if plugin is not None and plugin.requires_remount:
-                    pod.remount_required = True
+        for volume in self._pods.get(pod_name, {}).values():
+            pod = volume.pods[pod_name]
+            plugin = self._plugins.find_by_spec(pod.spec)
+            if plugin is not None and plugin.requires_remount:
+                pod.remount_required = True
 
     def mark_fs_resize_required(self, name: str, pod_name: str) -> None:
         """Have the file system of the mounted volume grown, if its plugin has a part in that."""
@@ -247,6 +307,17 @@ class ActualStateOfWorld:
 
     # Questions
 
+    def is_volume_reconstructed(self, name: str, pod_name: str) -> bool:
+        """Whether the pod's mount is only known from disk."""
+        volume = self._volumes.get(name)
+        pod = volume.pods.get(pod_name) if volume else None
+        return pod is not None and pod.reconstructed
+
+    def is_volume_device_reconstructed(self, name: str) -> bool:
+        """Whether the device's mount is only known from disk."""
+        volume = self._volumes.get(name)
+        return volume is not None and volume.device_reconstructed
+
     def pod_exists_in_volume(self, pod_name: str, name: str) -> PodInVolume:
         """Whether the volume is mounted for the pod, and what remains to be done if it is not so."""
         volume = self._volumes.get(name)
@@ -265,6 +336,16 @@ class ActualStateOfWorld:
             return PodInVolume(True, path, Problem.FS_RESIZE_REQUIRED, error)
         return PodInVolume(True, path)
 
+    def is_done(self, pod_name: str, name: str) -> bool:
+        """Whether the volume is mounted for the pod and `pod_exists_in_volume` sees no problem."""
+        volume = self._volumes.get(name)
+        pod = volume.pods.get(pod_name) if volume is not None else None
+        return (
+            pod is not None
+            and pod.state is not VolumeMountState.UNCERTAIN
+            and not (pod.remount_required or pod.fs_resize_required)
+        )
+
     def volume_exists(self, name: str) -> bool:
         """Whether the volume is attached."""
         return name in self._volumes
@@ -275,10 +356,8 @@ class ActualStateOfWorld:
 
     def volume_exists_with_spec_name(self, pod_name: str, spec_name: str) -> bool:
         """Whether a volume of that inner or inline name is mounted for the pod."""
-        return any(
-            pod_name in volume.pods and volume.pods[pod_name].spec.name == spec_name
-            for volume in self._volumes.values()
-        )
+        volumes = self._pods.get(pod_name, {}).values()
+        return any(volume.pods[pod_name].spec.name == spec_name for volume in volumes)
 
     def get_device_mount_state(self, name: str) -> DeviceMountState:
         """The state of the volume's device; not mounted when the volume is unknown."""
@@ -293,19 +372,42 @@ class ActualStateOfWorld:
 
     def get_mounted_volumes(self) -> list[MountedVolume]:
         """Pairs that are mounted for certain."""
-        return self._mounted((VolumeMountState.MOUNTED,))
+        return self._mounted(_CERTAIN)
 
     def get_all_mounted_volumes(self) -> list[MountedVolume]:
         """Pairs that are mounted, or may be."""
-        return self._mounted((VolumeMountState.MOUNTED, VolumeMountState.UNCERTAIN))
+        return self._mounted(_POSSIBLE)
 
     def get_mounted_volumes_for_pod(self, pod_name: str) -> list[MountedVolume]:
         """The pod's volumes that are mounted for certain."""
-        return [m for m in self.get_mounted_volumes() if m.pod_name == pod_name]
+        return self._mounted_for_pod(pod_name, _CERTAIN)
 
     def get_possibly_mounted_volumes_for_pod(self, pod_name: str) -> list[MountedVolume]:
         """The pod's volumes that are mounted, or may be."""
-        return [m for m in self.get_all_mounted_volumes() if m.pod_name == pod_name]
+        return self._mounted_for_pod(pod_name, _POSSIBLE)
+
+    def volumes_of_pod(self, pod_name: str) -> list[str]:
+        """Names of the volumes that are mounted for the pod, or may be; in no certain order."""
+        return [*self._pods.get(pod_name, ())]
+
+    def is_mounted_for_pod(self, pod_name: str, outer_names: list[str]) -> bool:
+        """Whether all volumes that the pod calls by *outer_names* are mounted for certain."""
+        volumes = self._pods.get(pod_name, {})
+        if len(volumes) < len(outer_names):
+            return False
+        certain = VolumeMountState.MOUNTED
+        pods = [volume.pods[pod_name] for volume in volumes.values()]
+        mounted = {pod.outer_name: None for pod in pods if pod.state is certain}
+        return all(name in mounted for name in outer_names)
+
+    def unwanted_mounts(self, is_wanted: Callable[[str, str], bool]) -> list[MountedVolume]:
+        """Pairs that are mounted, or may be, of which *is_wanted* (pod, volume) says no."""
+        return [
+            mounted_volume(volume, pod)
+            for volume in self._volumes.values()
+            for pod in volume.pods.values()
+            if pod.state in _POSSIBLE and not is_wanted(pod.pod_name, volume.name)
+        ]
 
     def get_attached_volumes(self) -> list[AttachedVolume]:
         """Every attached volume."""
@@ -330,17 +432,34 @@ class ActualStateOfWorld:
             if pod.state in states
         ]
 
+    def _mounted_for_pod(
+        self, pod_name: str, states: tuple[VolumeMountState, ...]
+    ) -> list[MountedVolume]:
+        volumes = sorted(self._pods.get(pod_name, {}).values(), key=_place_of)
+        return [
+            mounted_volume(volume, pod)
+            for volume in volumes
+            if (pod := volume.pods[pod_name]).state in states
+        ]
+
     def _set_device_mount_state(
         self, name: str, state: DeviceMountState, device_path: str, device_mount_path: str
     ) -> str | None:
         volume = self._volumes.get(name)
         if volume is None:
             return _not_in_list(name)
+        self.changed[name] = None
         volume.device_mount_state = state
+        if state is not DeviceMountState.UNCERTAIN:
+            volume.device_reconstructed = False
         volume.device_mount_path = device_mount_path
         if device_path:
             volume.device_path = device_path
         return None
+
+
+def _place_of(volume: AttachedVolume) -> int:
+    return volume.place
 
 
 def mounted_volume(volume: AttachedVolume, pod: MountedPod) -> MountedVolume:

@@ -3,8 +3,9 @@
 Upstream: pkg/kubelet/volumemanager/cache/desired_state_of_world.go.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kscope.sim import quantity
 from kscope.sim.objects import Manifest, Pod
@@ -20,8 +21,7 @@ from volumes.engine.kubelet.spec import (
 MAX_POD_ERRORS: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class PodToMount:
+class PodToMount(NamedTuple):
     """A pod that wants a volume. `outer_name` is the volume's name in the pod."""
 
     pod_name: str
@@ -43,8 +43,7 @@ class DesiredVolume:
     pods: dict[str, PodToMount] = field(default_factory=dict[str, PodToMount])
 
 
-@dataclass(frozen=True, slots=True)
-class VolumeToMount:
+class VolumeToMount(NamedTuple):
     """One (volume, pod) pair to mount. Upstream: operationexecutor.VolumeToMount."""
 
     volume_name: str
@@ -60,8 +59,7 @@ class VolumeToMount:
     device_path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(NamedTuple):
     """How adding a pod to a volume went: the volume's unique name, or the error."""
 
     volume_name: str = ""
@@ -69,14 +67,19 @@ class Added:
 
 
 class DesiredStateOfWorld:
-    """Volumes and the pods that should have them. Lists come in the order of insertion."""
+    """Volumes and the pods that should have them. Lists come in the order of insertion.
 
-    __slots__ = ("_plugins", "_pod_errors", "_volumes")
+    `changed` holds the names of the volumes of which something changed, until whoever minds empties
+    it.
+    """
+
+    __slots__ = ("_plugins", "_pod_errors", "_volumes", "changed")
 
     def __init__(self, plugins: VolumePlugins) -> None:
         self._plugins = plugins
         self._volumes: dict[str, DesiredVolume] = {}
         self._pod_errors: dict[str, dict[str, None]] = {}
+        self.changed: dict[str, None] = {}
 
     def add_pod_to_volume(
         self, pod_name: str, pod: Pod, spec: VolumeSpec, outer_name: str, gid: str = ""
@@ -100,18 +103,23 @@ class DesiredStateOfWorld:
                 name, attachable, device_mountable, gid, _size_limit(pod, spec)
             )
         volume.pods[pod_name] = PodToMount(pod_name, pod, spec, outer_name)
+        self.changed[name] = None
         return Added(name)
 
     def mark_volumes_reported_in_use(self, names: list[str]) -> None:
         """Set the flag on exactly these volumes and reset it on all others."""
         reported = dict.fromkeys(names)
         for volume in self._volumes.values():
-            volume.reported_in_use = volume.name in reported
+            is_reported = volume.name in reported
+            if volume.reported_in_use is not is_reported:
+                volume.reported_in_use = is_reported
+                self.changed[volume.name] = None
 
     def mark_volume_attachability(self, name: str, attachable: bool) -> None:
         """Note that the volume's driver began or ceased to need attaching."""
         if name in self._volumes:
             self._volumes[name].is_attachable = attachable
+            self.changed[name] = None
 
     def delete_pod_from_volume(self, pod_name: str, name: str) -> None:
         """Stop wanting the volume for the pod; with its last pod the volume goes."""
@@ -119,6 +127,7 @@ class DesiredStateOfWorld:
         if volume is None:
             return
         volume.pods.pop(pod_name, None)
+        self.changed[name] = None
         if not volume.pods:
             del self._volumes[name]
 
@@ -149,20 +158,18 @@ class DesiredStateOfWorld:
     def get_volumes_to_mount(self) -> list[VolumeToMount]:
         """Every (volume, pod) pair that should be mounted."""
         return [
-            VolumeToMount(
-                volume_name=volume.name,
-                pod_name=wanted.pod_name,
-                pod=wanted.pod,
-                spec=wanted.spec,
-                outer_name=wanted.outer_name,
-                is_attachable=volume.is_attachable,
-                is_device_mountable=volume.is_device_mountable,
-                gid=volume.gid,
-                reported_in_use=volume.reported_in_use,
-                size_limit=volume.size_limit,
-            )
+            _to_mount(volume, wanted)
             for volume in self._volumes.values()
             for wanted in volume.pods.values()
+        ]
+
+    def volumes_left_to_mount(self, is_done: Callable[[str, str], bool]) -> list[VolumeToMount]:
+        """The (volume, pod) pairs of which *is_done* (pod, volume) says no."""
+        return [
+            _to_mount(volume, wanted)
+            for volume in self._volumes.values()
+            for wanted in volume.pods.values()
+            if not is_done(wanted.pod_name, volume.name)
         ]
 
     # Errors of pods whose volumes could not be added
@@ -184,6 +191,21 @@ class DesiredStateOfWorld:
     def get_pods_with_errors(self) -> list[str]:
         """Names of the pods that have errors."""
         return [*self._pod_errors]
+
+
+def _to_mount(volume: DesiredVolume, wanted: PodToMount) -> VolumeToMount:
+    return VolumeToMount(
+        volume_name=volume.name,
+        pod_name=wanted.pod_name,
+        pod=wanted.pod,
+        spec=wanted.spec,
+        outer_name=wanted.outer_name,
+        is_attachable=volume.is_attachable,
+        is_device_mountable=volume.is_device_mountable,
+        gid=volume.gid,
+        reported_in_use=volume.reported_in_use,
+        size_limit=volume.size_limit,
+    )
 
 
 def _quoted(text: str) -> str:

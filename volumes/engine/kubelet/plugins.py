@@ -182,11 +182,11 @@ class SimulatedPlugin:
         """See VolumePlugin."""
         return self._traits.expandable
 
-    def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None) -> Answer:
+    def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None, node: str = "") -> Answer:
         """See VolumePlugin."""
         latency = self._latency(call)
         volume = "" if spec is None else spec.name
-        error = self._faults.strike(call, volume, "" if pod is None else pod.node_name)
+        error = self._faults.strike(call, volume, node if pod is None else pod.node_name)
         if error is not None:
             return Answer(latency, error=error, done=False)
         return Answer(latency, _path(call, volume))
@@ -219,6 +219,11 @@ class SimulatedPlugins:
 
     def find_by_spec(self, spec: VolumeSpec) -> VolumePlugin | None:
         """See VolumePlugins."""
+        if spec.volume is not None:
+            # Beside its source it has a name only.
+            found = [self._by_source[key] for key in spec.volume if key in self._by_source]
+            if len(found) < 2:
+                return found[0] if found else None
         written = spec.source
         for source, plugin in self._by_source.items():
             if source in written:

@@ -8,9 +8,11 @@ One actor serves all nodes: a node on which nothing happens costs nothing.
 Upstream: pkg/kubelet/kubelet.go (HandlePodAdditions, syncPod), pkg/kubelet/status/status_manager.go.
 """
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Final, cast
 
+from kscope.sim.errors import ApiError
 from kscope.sim.loop import EventLoop, Timer
 from kscope.sim.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.recorder import Recorder
@@ -29,6 +31,35 @@ RUN_FOR_ANNOTATION: Final = "kscope.dev/run-for"
 EXIT_CODE_ANNOTATION: Final = "kscope.dev/exit-code"
 
 
+# What a kubelet posts of a node that is well.
+_HEALTHY: Final[Mapping[str, Manifest]] = {
+    "MemoryPressure": {
+        "status": "False",
+        "reason": "KubeletHasSufficientMemory",
+        "message": "kubelet has sufficient memory available",
+    },
+    "DiskPressure": {
+        "status": "False",
+        "reason": "KubeletHasNoDiskPressure",
+        "message": "kubelet has no disk pressure",
+    },
+    "PIDPressure": {
+        "status": "False",
+        "reason": "KubeletHasSufficientPID",
+        "message": "kubelet has sufficient PID available",
+    },
+    "Ready": {
+        "status": "True",
+        "reason": "KubeletReady",
+        "message": "kubelet is posting ready status",
+    },
+}
+
+
+# How soon a refused status is sent again. Upstream: status_manager.go, syncPeriod.
+_SYNC_BATCH: Final = 10 * SECOND
+
+
 class Stage(Enum):
     """Where a pod's worker stands."""
 
@@ -43,7 +74,7 @@ class Stage(Enum):
 class Worker:
     """What a kubelet knows of one pod on its node. Upstream: pod_workers.go."""
 
-    __slots__ = ("deadline", "holds", "node", "pod", "stage", "timer")
+    __slots__ = ("deadline", "holds", "node", "pod", "sending", "stage", "timer", "unsent")
 
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
@@ -51,12 +82,21 @@ class Worker:
         self.stage = Stage.PREPARING
         self.timer: Timer | None = None
         self.deadline: Timer | None = None
+        # The status that the API server has refused, and when it is sent again.
+        self.unsent: Manifest = {}
+        self.sending: Timer | None = None
         self.holds = False
 
     @property
     def has_running_containers(self) -> bool:
         """Whether its containers may still be using its volumes."""
         return self.stage in (Stage.STARTING, Stage.RUNNING, Stage.STOPPING)
+
+    def die(self) -> None:
+        """Its kubelet is no more, and with it what it had still to say."""
+        self.cancel_timers()
+        if self.sending is not None:
+            self.sending.cancel()
 
     def cancel_timers(self) -> None:
         """Forget what was going to happen to it."""
@@ -95,6 +135,8 @@ class Kubelets:
         self._nodes: dict[str, Node] = {}
         self._orphans: dict[str, dict[str, Pod]] = {}
         self._down: dict[str, None] = {}
+        # Of these the nodes without power.
+        self._off: dict[str, None] = {}
         self.volumes = volumes or VolumeManagers(
             loop, store, recorder, latencies, events=events, watch_latency=watch_latency
         )
@@ -147,7 +189,7 @@ class Kubelets:
         """The kubelet of *node* dies: nothing it has begun is finished, its containers run on."""
         self._down[node] = None
         for worker in self._by_node.get(node, {}).values():
-            worker.cancel_timers()
+            worker.die()
         self.volumes.kubelet_stopped(node)
 
     def start_kubelet(self, node: str) -> None:
@@ -155,7 +197,9 @@ class Kubelets:
         self._down.pop(node, None)
         running = self._by_node.pop(node, {})
         self._resources.pop(node, None)
-        for uid in running:
+        for uid, worker in running.items():
+            # Started anew without having been stopped, it does not go on with what it had begun.
+            worker.die()
             del self.workers[uid]
         # Mounts are found on disk before any pod is synced.
         self.volumes.kubelet_started(node)
@@ -164,6 +208,47 @@ class Kubelets:
             pod = cast("Pod", found)
             if pod.node_name == node and node in self._nodes:
                 self._add(pod, running.get(pod.uid))
+
+    def is_off(self, node: str) -> bool:
+        """Whether *node* has no power."""
+        return node in self._off
+
+    def stop_machine(self, node: str) -> None:
+        """*node* loses its power: nothing runs there any more, and nothing is mounted."""
+        self._machine_gone(node)
+        self.volumes.node_gone(node)
+        self._down[node] = self._off[node] = None
+
+    def start_machine(self, node: str) -> None:
+        """*node* has power again: its kubelet reports, and starts the pods of the node anew."""
+        self.start_kubelet(node)
+        self._off.pop(node, None)
+        self._report(node)
+
+    def _report(self, node: str) -> None:
+        """The first status after a boot. Upstream: pkg/kubelet/nodestatus/setters.go."""
+        found = self._store.find("Node", node)
+        if found is None or node in self._down:
+            return
+        now = timestamp(self._loop.now)
+        conditions: list[Manifest] = found.status.get("conditions") or []
+        others = [each for each in conditions if each.get("type") not in _HEALTHY]
+        posted = [
+            {"type": kind, "lastTransitionTime": now, **said} for kind, said in _HEALTHY.items()
+        ]
+        in_use = self.volumes.in_use(node) or None
+        status = {"conditions": [*others, *posted], "volumesInUse": in_use}
+        try:
+            self._store.patch(
+                "Node",
+                node,
+                {"status": status},
+                by=COMPONENT,
+                event="NodeStatusReported",
+                message="kubelet is posting ready status",
+            )
+        except ApiError:
+            self._loop.call_after(_SYNC_BATCH, self._report, node)
 
     # Callbacks of the volume managers
 
@@ -197,11 +282,15 @@ class Kubelets:
         resources = self._resources.get(worker.node)
         if resources is None:
             resources = self._resources[worker.node] = NodeResources()
-        if pod.phase == "Running":
+        if pod.phase == "Running" and worker.node not in self._off:
             self._take_over(worker, resources, before)
             return
         if pod.deletion_timestamp:
             self._unmount(worker)
+            return
+        if pod.phase == "Running" and pod.spec.get("restartPolicy") == "Never":
+            # Its containers are not there any more, and what became of them is not known.
+            self._finished(worker, {"phase": "Failed"}, 137, "PodFailed")
             return
         refusal = resources.admit(pod, self._nodes[worker.node])
         if refusal is not None:
@@ -214,6 +303,10 @@ class Kubelets:
             self._start(worker)
 
     def _take_over(self, worker: Worker, resources: NodeResources, before: Worker | None) -> None:
+        if before is not None and before.stage is Stage.UNMOUNTING:
+            # Its containers had ended before the kubelet died.
+            self._unmount(worker)
+            return
         # Its containers run already, before the run began or while the kubelet was away.
         resources.take(pod_requests(worker.pod))
         worker.holds = True
@@ -269,6 +362,8 @@ class Kubelets:
     def _set_end(self, worker: Worker) -> None:
         pod = worker.pod
         run_for = _run_for(pod)
+        if run_for is None and pod.spec.get("restartPolicy") == "Never":
+            run_for = self._latencies.draw("run") or None
         if run_for is not None:
             worker.timer = self._loop.call_after(run_for, self._finish, worker)
         limit = pod.spec.get("activeDeadlineSeconds")
@@ -344,8 +439,12 @@ class Kubelets:
 
     def _delete(self, worker: Worker) -> None:
         # Upstream: status_manager.syncPod deletes once PodResourcesAreReclaimed.
-        if self._is_stored(worker):
+        if not self._is_stored(worker):
+            return
+        try:
             self._store.delete("Pod", worker.pod.key, by=COMPONENT, event="PodDeleted")
+        except ApiError:
+            worker.timer = self._loop.call_after(_SYNC_BATCH, self._delete, worker)
 
     def _removed(self, worker: Worker, pod: Pod) -> None:
         """The pod object is gone; by the kubelet's own delete or by force."""
@@ -356,16 +455,17 @@ class Kubelets:
 
     def _machine_gone(self, node: str) -> None:
         for uid, worker in self._by_node.pop(node, {}).items():
-            worker.cancel_timers()
+            worker.die()
             del self.workers[uid]
             self._orphans.setdefault(node, {})[uid] = worker.pod
         self._resources.pop(node, None)
         self._down.pop(node, None)
+        self._off.pop(node, None)
 
     # Inside
 
     def _forget(self, worker: Worker) -> None:
-        worker.cancel_timers()
+        worker.die()
         self._release(worker)
         uid = worker.pod.uid
         del self.workers[uid]
@@ -386,8 +486,27 @@ class Kubelets:
     def _write(self, worker: Worker, status: Manifest, event: str, message: str) -> None:
         if not self._is_stored(worker):
             return
-        told = {"by": COMPONENT, "event": event, "message": message}
-        written = self._store.patch("Pod", worker.pod.key, {"status": status}, **told)
+        worker.unsent = {**worker.unsent, **status}
+        if worker.sending is not None:
+            worker.sending.cancel()
+            worker.sending = None
+        try:
+            written = self._store.patch(
+                "Pod",
+                worker.pod.key,
+                {"status": worker.unsent},
+                by=COMPONENT,
+                event=event,
+                message=message,
+            )
+        except ApiError:
+            # Upstream: syncBatch() sends every 10 s what has not been sent.
+            nothing_new: Manifest = {}
+            worker.sending = self._loop.call_after(
+                _SYNC_BATCH, self._write, worker, nothing_new, event, message
+            )
+            return
+        worker.unsent = {}
         worker.pod = cast("Pod", written)
 
     def _is_stored(self, worker: Worker) -> bool:

@@ -10,7 +10,11 @@ from kscope.sim import quantity
 from kscope.sim.errors import ApiError
 from kscope.sim.objects import Manifest, PersistentVolume, PersistentVolumeClaim, Pod
 from kscope.sim.units import SECOND
-from volumes.engine.kubelet.actual_state import ActualStateOfWorld, MountedVolume
+from volumes.engine.kubelet.actual_state import (
+    ActualStateOfWorld,
+    MountedVolume,
+    VolumeMountState,
+)
 from volumes.engine.kubelet.desired_state import DesiredStateOfWorld
 from volumes.engine.kubelet.spec import VolumePlugins, VolumeSpec, pod_volume_names, text_at
 
@@ -73,6 +77,7 @@ class DesiredStateOfWorldPopulator:
         "_keep_terminated_pod_volumes",
         "_plugins",
         "_pods",
+        "_removes_uncertain",
         "_retry_after",
         "_runtime",
         "_time_of_last_get_pod_status",
@@ -93,7 +98,9 @@ class DesiredStateOfWorldPopulator:
         keep_terminated_pod_volumes: bool = False,
         expand_in_use: bool = True,
         retry_after: int = GET_POD_STATUS_RETRY_DURATION,
+        removes_uncertain: bool = False,
     ) -> None:
+        """*removes_uncertain*: what may be mounted is not waited for until it is (1.25)."""
         self._clock = clock
         self._api = api
         self._pods = pods
@@ -104,6 +111,7 @@ class DesiredStateOfWorldPopulator:
         self._keep_terminated_pod_volumes = keep_terminated_pod_volumes
         self._expand_in_use = expand_in_use
         self._retry_after = retry_after
+        self._removes_uncertain = removes_uncertain
         self._time_of_last_get_pod_status: int | None = None
         # False: seen before, and to be processed again.
         self.processed_pods: dict[str, bool] = {}
@@ -147,21 +155,16 @@ class DesiredStateOfWorldPopulator:
         ]
         if not todo:
             return
-        mounted: dict[tuple[str, str], MountedVolume] = {}
-        if self._expand_in_use:
-            for volume in self._actual.get_mounted_volumes():
-                mounted[volume.pod_name, volume.outer_name] = volume
         resized: dict[str, None] = {}
         for pod in todo:
-            self._process_pod_volumes(pod, mounted, resized)
+            self._process_pod_volumes(pod, resized)
 
-    def _process_pod_volumes(
-        self,
-        pod: Pod,
-        mounted: dict[tuple[str, str], MountedVolume],
-        resized: dict[str, None],
-    ) -> None:
+    def _process_pod_volumes(self, pod: Pod, resized: dict[str, None]) -> None:
         pod_name = pod.uid
+        mounted: dict[str, MountedVolume] = {}
+        if self._expand_in_use:
+            for volume in self._actual.get_mounted_volumes_for_pod(pod_name):
+                mounted[volume.outer_name] = volume
         all_added = True
         mounts, devices = pod_volume_names(pod)
         for pod_volume in pod.volumes:
@@ -180,7 +183,7 @@ class DesiredStateOfWorldPopulator:
                 self._desired.add_error_to_pod(pod_name, error)
                 all_added = False
             if created.spec is not None and created.claim is not None and self._expand_in_use:
-                volume = mounted.get((pod_name, name))
+                volume = mounted.get(name)
                 if volume is not None:
                     self._check_volume_fs_resize(pod_name, volume, created, resized)
         if all_added:
@@ -284,29 +287,48 @@ class DesiredStateOfWorldPopulator:
         Those of an ended pod that the API server still has stay until they are seen mounted.
         """
         asked = False
-        for volume in self._desired.get_volumes_to_mount():
-            pod_name = volume.pod_name
-            pod = self._pods.get_pod_by_uid(volume.pod.uid)
-            if pod is not None:
-                if volume.is_attachable and self._stopped_being_attachable(volume.spec):
-                    # Its unique name stays, since it is still device-mountable.
-                    self._desired.mark_volume_attachability(volume.volume_name, False)
-                    continue
-                if not self._is_terminated(pod) or self._keep_terminated_pod_volumes:
-                    continue
+        # Of most pods there is nothing to remove; each is asked about once.
+        stay: dict[str, bool] = {}
+        wanted = [
+            (one, one.is_attachable, pod)
+            for one in self._desired.volumes()
+            for pod in one.pods.values()
+        ]
+        for volume, is_attachable, (pod_name, wanting, spec, _) in wanted:
+            uid = wanting.uid
+            pod = self._pods.get_pod_by_uid(uid)
+            if uid not in stay:
+                stay[uid] = self._stays(pod)
+            if pod is not None and is_attachable and self._stopped_being_attachable(spec):
+                # Its unique name stays, since it is still device-mountable.
+                self._desired.mark_volume_attachability(volume.name, False)
+                continue
+            if stay[uid]:
+                continue
             if not asked:
                 asked = True
                 self._time_of_last_get_pod_status = self._clock.now
-            if self._runtime.has_running_containers(volume.pod.uid):
+            if self._runtime.has_running_containers(uid):
                 continue
-            mounted = self._actual.pod_exists_in_volume(pod_name, volume.volume_name).mounted
-            if pod is not None and not mounted:
+            if pod is not None and not self._is_removable(pod_name, volume.name):
                 continue
-            self._desired.delete_pod_from_volume(pod_name, volume.volume_name)
+            self._desired.delete_pod_from_volume(pod_name, volume.name)
             self.processed_pods.pop(pod_name, None)
         for pod_name in self._desired.get_pods_with_errors():
             if self._pods.get_pod_by_uid(pod_name) is None:
                 self._desired.pop_pod_errors(pod_name)
+
+    def _stays(self, pod: Pod | None) -> bool:
+        if pod is None:
+            return False
+        return self._keep_terminated_pod_volumes or not self._is_terminated(pod)
+
+    def _is_removable(self, pod_name: str, volume_name: str) -> bool:
+        if self._removes_uncertain:
+            # Upstream: PodRemovedFromVolume().
+            state = self._actual.get_volume_mount_state(volume_name, pod_name)
+            return state is not VolumeMountState.NOT_MOUNTED
+        return self._actual.pod_exists_in_volume(pod_name, volume_name).mounted
 
     def _stopped_being_attachable(self, spec: VolumeSpec) -> bool:
         plugin = self._plugins.find_by_spec(spec)

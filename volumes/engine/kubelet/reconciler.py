@@ -40,12 +40,11 @@ class Reconciler:
         self._unmount_detach_devices()
 
     def _unmount_volumes(self) -> None:
-        for mounted in self._actual.get_all_mounted_volumes():
-            if not self._desired.pod_exists_in_volume(mounted.pod_name, mounted.volume_name):
-                self._executor.unmount_volume(mounted)
+        for mounted in self._actual.unwanted_mounts(self._desired.pod_exists_in_volume):
+            self._executor.unmount_volume(mounted)
 
     def _mount_attach_volumes(self) -> None:
-        for volume in self._desired.get_volumes_to_mount():
+        for volume in self._desired.volumes_left_to_mount(self._actual.is_done):
             found = self._actual.pod_exists_in_volume(volume.pod_name, volume.volume_name)
             if found.problem is Problem.NOT_ATTACHED:
                 if self._controller_attach_detach or not volume.is_attachable:
@@ -75,16 +74,4 @@ class Reconciler:
 
 def with_device_path(volume: VolumeToMount, device_path: str) -> VolumeToMount:
     """*volume* with the path by which the node knows it."""
-    return VolumeToMount(
-        volume_name=volume.volume_name,
-        pod_name=volume.pod_name,
-        pod=volume.pod,
-        spec=volume.spec,
-        outer_name=volume.outer_name,
-        is_attachable=volume.is_attachable,
-        is_device_mountable=volume.is_device_mountable,
-        gid=volume.gid,
-        reported_in_use=volume.reported_in_use,
-        size_limit=volume.size_limit,
-        device_path=device_path,
-    )
+    return volume._replace(device_path=device_path)

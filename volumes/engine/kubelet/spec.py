@@ -124,8 +124,11 @@ class VolumePlugin(Protocol):
         """Whether its contents follow the pod's or the API's, so that set-up is repeated."""
         ...
 
-    def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None) -> Answer:
-        """Call into the driver: Attach, MountDevice, SetUp, … by upstream's names."""
+    def call(self, call: str, spec: VolumeSpec | None, pod: Pod | None, node: str = "") -> Answer:
+        """Call into the driver: Attach, MountDevice, SetUp, … by upstream's names.
+
+        *node* is where it is for, where no pod says so.
+        """
         ...
 
 
@@ -159,7 +162,14 @@ class PodVolumeNames(NamedTuple):
 
 
 def pod_volume_names(pod: Pod) -> PodVolumeNames:
-    """Upstream: util.GetPodVolumeNames."""
+    """What the pod's spec names, read once. Upstream: util.GetPodVolumeNames."""
+    names: PodVolumeNames | None = pod.template.get("volume_names")
+    if names is None:
+        names = pod.template["volume_names"] = _volume_names(pod)
+    return names
+
+
+def _volume_names(pod: Pod) -> PodVolumeNames:
     names = PodVolumeNames({}, {})
     for group in ("initContainers", "containers", "ephemeralContainers"):
         for container in cast("list[Manifest]", pod.spec.get(group) or ()):

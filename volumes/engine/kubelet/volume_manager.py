@@ -16,7 +16,12 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import MILLISECOND, SECOND
 from kscope.sim.view import Changes, diff
-from volumes.engine.kubelet.actual_state import ActualStateOfWorld, MarkVolumeOpts
+from volumes.engine.kubelet.actual_state import (
+    ActualStateOfWorld,
+    AttachedVolume,
+    MarkVolumeOpts,
+    VolumeMountState,
+)
 from volumes.engine.kubelet.desired_state import DesiredStateOfWorld
 from volumes.engine.kubelet.latencies import Latencies
 from volumes.engine.kubelet.operations.executor import (
@@ -37,12 +42,16 @@ COMPONENT: Final = "kubelet"
 
 # Upstream: reconcilerLoopSleepPeriod and desiredStateOfWorldPopulatorLoopSleepPeriod.
 LOOP_SLEEP_PERIOD: Final = 100 * MILLISECOND
+# How often a node's status is posted, and how often in a row when that fails.
+NODE_STATUS_PERIOD: Final = 10 * SECOND
+NODE_STATUS_UPDATE_RETRY: Final = 5
 # How long a pod's sync waits for its volumes. Upstream: podAttachAndMountTimeout.
 POD_ATTACH_AND_MOUNT_TIMEOUT: Final = 2 * 60 * SECOND + 3 * SECOND
 
 # A node whose kubelet attaches by itself says so; by default the controller does it.
 CONTROLLER_MANAGED_ANNOTATION: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
 
+_VERIFY: Final = VerifyControllerAttachedVolume.name
 _FACTS: Final = {
     "volume_attach": "VolumeAttached",
     "verify_controller_attached_volume": "VolumeAttachmentVerified",
@@ -88,13 +97,22 @@ class NodeVolumeManager:
         self._timer: Timer | None = None
         self._status_timer: Timer | None = None
         self._shown: dict[str, dict[str, Any]] = {}
+        # Volumes whose part of the view may not be what is shown.
+        self._unshown: dict[str, None] = {}
+        # The node as of which there was nothing to report; None when something has changed since.
+        self._reported: ApiObject | None = None
+        # What the kubelet before this one had mounted, until it is read from disk.
         self._disk: ActualStateOfWorld | None = None
+        # Mounts on disk, by pod and volume, of which the actual state knows nothing.
+        self._overlooked: dict[tuple[str, str], AttachedVolume] = {}
         self._down = False
         self._start()
 
     def _start(self) -> None:
         managers = self._managers
         self._pods.clear()
+        self._unshown.update(dict.fromkeys(self._shown))
+        self._reported = None
         self.desired = DesiredStateOfWorld(managers.plugins)
         self.actual = ActualStateOfWorld(self.node, managers.plugins)
         self.executor = OperationExecutor(self._loop, managers.plugins, self, self.actual, self)
@@ -107,6 +125,7 @@ class NodeVolumeManager:
             actual=self.actual,
             plugins=managers.plugins,
             keep_terminated_pod_volumes=managers.keep_terminated_pod_volumes,
+            removes_uncertain=managers.reconstructs_all,
         )
         self._reconciler = Reconciler(
             self.desired,
@@ -123,16 +142,22 @@ class NodeVolumeManager:
 
     def add_pod(self, pod: Pod) -> None:
         """A pod whose containers wait for its volumes."""
-        self._pods[pod.uid] = pod
+        self._know(pod)
+        self._wait_for(pod)
+        self.wake()
+
+    def _wait_for(self, pod: Pod) -> None:
+        """Upstream: WaitForAttachAndMount(), in every sync of a pod that is not to end."""
         timeout = self._loop.call_after(POD_ATTACH_AND_MOUNT_TIMEOUT, self._timed_out, pod.uid)
         self._waiting[pod.uid] = timeout
-        self.wake()
 
     def adopt_pod(self, pod: Pod, *, mounted: bool) -> None:
         """A pod that runs already; with *mounted* its volumes are taken to be mounted."""
-        self._pods[pod.uid] = pod
+        self._know(pod)
         if mounted:
             self._take_over_mounts(pod)
+        elif not pod.deletion_timestamp:
+            self._wait_for(pod)
         self.wake()
 
     def reprocess_pod(self, pod: Pod) -> None:
@@ -153,12 +178,12 @@ class NodeVolumeManager:
 
         Otherwise `volumes_unmounted` is called when that is so.
         """
-        if pod.uid not in self._pods:
+        if pod.uid not in self._pods and not self._is_on_disk(pod.uid):
             return True
-        self._pods[pod.uid] = pod
+        self._know(pod)
         self._stop_waiting(pod.uid)
         self.wake()
-        if not self.actual.get_possibly_mounted_volumes_for_pod(pod.uid):
+        if not self._volumes_exist(pod.uid):
             return True
         self._stopping[pod.uid] = None
         return False
@@ -169,19 +194,31 @@ class NodeVolumeManager:
         self._stopping.pop(pod.uid, None)
         self._told.pop(pod.uid, None)
         if self._pods.pop(pod.uid, None) is not None:
+            self._unshown.update(dict.fromkeys(self.actual.volumes_of_pod(pod.uid)))
             self.wake()
+
+    def _know(self, pod: Pod) -> None:
+        if pod.uid not in self._pods:
+            # Its mounts are shown by its name instead of its uid.
+            self._unshown.update(dict.fromkeys(self.actual.volumes_of_pod(pod.uid)))
+        self._pods[pod.uid] = pod
 
     def node_changed(self, node: Node) -> None:
         """The node's status was written: what waits for its attachment can look again."""
         # Upstream reads the node each time it looks; its watch says here when that is worth while.
-        for volume in self.desired.volumes():
-            self._look_again(volume.name)
+        for name in self.executor.pending.volumes():
+            if self.desired.volume_exists(name):
+                self._look_again(name)
 
     def stop(self) -> None:
         """The kubelet dies; what it has mounted stays."""
         self._down = True
         self.executor.abandoned = True
-        self._disk = self.actual
+        for volume in self._overlooked.values():
+            self.actual.mark_reconstructed(volume)
+        self._overlooked.clear()
+        if self._disk is None:
+            self._disk = self.actual
         for timer in (self._timer, self._status_timer, *self._waiting.values()):
             if timer is not None:
                 timer.cancel()
@@ -226,10 +263,12 @@ class NodeVolumeManager:
 
     def _tick(self) -> None:
         self._timer = None
+        disk, self._disk = self._disk, None
+        if disk is not None and self._managers.reconstructs_all:
+            self._reconstruct(disk)
         self.populator.populator_loop()
-        if self._disk is not None:
-            self._reconstruct(self._disk)
-            self._disk = None
+        if disk is not None:
+            self._sync_states(disk)
         self._reconciler.reconcile()
         self._tell_errors()
         self._show("VolumesReconciled", message="what is wanted, or what is there, changed")
@@ -241,9 +280,11 @@ class NodeVolumeManager:
 
     def _sleep(self) -> None:
         """Wake up again when a backoff has passed, or the runtime may be asked again."""
-        for volume in (*self.desired.volumes(), *self.actual.get_attached_volumes()):
-            if volume.name in self._news or not self._is_waiting_for_attach(volume.name):
-                self._wake_for_retry(volume.name)
+        for name in self.executor.pending.volumes():
+            if (self.desired.volume_exists(name) or self.actual.volume_exists(name)) and (
+                name in self._news or not self._is_waiting_for_attach(name)
+            ):
+                self._wake_for_retry(name)
         asked_again = self.populator.next_removal_at
         if asked_again > self._loop.now and self._has_removals():
             self._wake_at(next_tick(asked_again, LOOP_SLEEP_PERIOD))
@@ -267,10 +308,7 @@ class NodeVolumeManager:
 
     def _is_waiting_for_attach(self, volume: str) -> bool:
         """Whether only the node's status can bring news: to look before would be in vain."""
-        return any(
-            entry.name == VerifyControllerAttachedVolume.name
-            for entry in self.executor.pending.entries(volume)
-        )
+        return _VERIFY in [entry.name for entry in self.executor.pending.entries(volume)]
 
     def _has_removals(self) -> bool:
         return any(self._ended(uid) for volume in self.desired.volumes() for uid in volume.pods)
@@ -283,13 +321,15 @@ class NodeVolumeManager:
             return False
         if pod.is_terminated or pod.deletion_timestamp:
             # Before it is mounted it is not taken away; the end of its mount wakes the loops.
+            if self._managers.reconstructs_all:
+                return bool(self.actual.get_possibly_mounted_volumes_for_pod(uid))
             return bool(self.actual.get_mounted_volumes_for_pod(uid))
         return False
 
     def _is_idle(self) -> bool:
-        return not (self._pods or self._timer or self._status_timer) and not (
-            self.desired.volumes() or self.actual.get_attached_volumes() or self._shown
-        )
+        if self._pods or self._timer or self._status_timer or self._overlooked or self._shown:
+            return False
+        return not (self.desired.volumes() or self.actual.get_attached_volumes())
 
     # Taking over what is there
 
@@ -315,32 +355,40 @@ class NodeVolumeManager:
         self.desired.mark_volumes_reported_in_use(in_use)
 
     def _reconstruct(self, disk: ActualStateOfWorld) -> None:
-        """Upstream: reconciler.syncStates.
+        """All that was mounted may be mounted. Upstream: reconstructVolumes() (1.34).
 
-        What is wanted is mounted again, which does no harm; what is not wanted any more enters the
-        actual state, so that it is unmounted.
+        What is wanted is mounted again, which does no harm; what is not is unmounted.
         """
-        for volume in disk.get_attached_volumes():
-            if self.desired.volume_exists(volume.name) or not (
-                volume.pods or volume.device_may_be_mounted
-            ):
+        for volume in _mounted_on(disk):
+            self.actual.mark_reconstructed(volume)
+
+    def _sync_states(self, disk: ActualStateOfWorld) -> None:
+        """What is not wanted is to be unmounted. Upstream: reconciler.syncStates() (before 1.25).
+
+        What is wanted enters the actual state when it is mounted again, and only if it can be.
+        """
+        in_use: list[str] = []
+        for volume in _mounted_on(disk):
+            if not self.desired.volume_exists(volume.name):
+                self.actual.mark_reconstructed(volume)
                 continue
-            self.actual.mark_volume_as_attached(volume.name, volume.spec, volume.device_path)
-            if volume.device_may_be_mounted:
-                self.actual.mark_device_as_uncertain(
-                    volume.name, volume.device_path, volume.device_mount_path
-                )
-            for pod in volume.pods.values():
-                self.actual.mark_volume_mount_as_uncertain(
-                    MarkVolumeOpts(
-                        pod_name=pod.pod_name,
-                        pod_uid=pod.pod_uid,
-                        volume_name=volume.name,
-                        spec=pod.spec,
-                        outer_name=pod.outer_name,
-                        gid=pod.gid,
-                    )
-                )
+            in_use += [volume.name] * volume.is_attachable
+            if not self._managers.reconstructs_all:
+                for pod in volume.pods:
+                    self._overlooked[pod, volume.name] = volume
+        # The kubelet before this one has reported so.
+        self.desired.mark_volumes_reported_in_use(in_use)
+
+    def _volumes_exist(self, uid: str) -> bool:
+        """Whether the pod still has something mounted, known or not. Upstream: podVolumesExist()."""
+        mounted = self.actual.get_possibly_mounted_volumes_for_pod(uid)
+        return bool(mounted) or self._is_on_disk(uid)
+
+    def _is_on_disk(self, uid: str) -> bool:
+        """Whether a mount was found on disk, or is going to be, that is not in the actual state."""
+        if self._disk is not None and self._disk.get_possibly_mounted_volumes_for_pod(uid):
+            return True
+        return any(pod == uid for pod, _ in self._overlooked)
 
     # volumesInUse
 
@@ -357,13 +405,24 @@ class NodeVolumeManager:
             self._status_timer = self._loop.call_after(delay, self._write_status)
 
     def _is_report_due(self) -> bool:
+        self._note_changes()
         node = self._managers.store.find("Node", self.node)
-        if node is None:
+        if node is None or node is self._reported:
             return False
-        in_use = self.volumes_in_use()
-        if in_use != (node.status.get("volumesInUse") or []):
+        if self.volumes_in_use() != (node.status.get("volumesInUse") or []):
             return True
-        return any(v.is_attachable and not v.reported_in_use for v in self.desired.volumes())
+        if any(v.is_attachable and not v.reported_in_use for v in self.desired.volumes()):
+            return True
+        self._reported = node
+        return False
+
+    def _note_changes(self) -> None:
+        """Take over which volumes have changed in either state."""
+        for changed in (self.desired.changed, self.actual.changed):
+            if changed:
+                self._unshown.update(changed)
+                self._reported = None
+                changed.clear()
 
     def _write_status(self) -> None:
         self._status_timer = None
@@ -371,18 +430,31 @@ class NodeVolumeManager:
         if node is None:
             return
         in_use = self.volumes_in_use()
-        if in_use != (node.status.get("volumesInUse") or []):
-            self._managers.store.patch(
-                "Node",
-                self.node,
-                {"status": {"volumesInUse": in_use or None}},
-                by=COMPONENT,
-                event="NodeVolumesInUseReported",
-                message=f"{len(in_use)} volumes are in use",
-            )
+        if in_use != (node.status.get("volumesInUse") or []) and not self._report_in_use(in_use):
+            self._status_timer = self._loop.call_after(NODE_STATUS_PERIOD, self._write_status)
+            return
         self.desired.mark_volumes_reported_in_use(in_use)
-        for name in in_use:
-            self._look_again(name)
+        reported = dict.fromkeys(in_use)
+        for name in self.executor.pending.volumes():
+            if name in reported:
+                self._look_again(name)
+
+    def _report_in_use(self, in_use: list[str]) -> bool:
+        """Upstream: kubelet_node_status.go, updateNodeStatus() tries five times in a row."""
+        for _ in range(NODE_STATUS_UPDATE_RETRY):
+            try:
+                self._managers.store.patch(
+                    "Node",
+                    self.node,
+                    {"status": {"volumesInUse": in_use or None}},
+                    by=COMPONENT,
+                    event="NodeVolumesInUseReported",
+                    message=f"{len(in_use)} volumes are in use",
+                )
+            except ApiError:
+                continue
+            return True
+        return False
 
     # NodeApi
 
@@ -429,6 +501,8 @@ class NodeVolumeManager:
         volume = operation.key.volume_name
         data: dict[str, Any] = {"operation": operation.name, "volume": volume, "node": self.node}
         if error is None:
+            if self.actual.get_volume_mount_state(volume, uid) is VolumeMountState.MOUNTED:
+                self._overlooked.pop((uid, volume), None)
             self._show(_FACTS[operation.name], about, volume, data)
             if uid in self._waiting:
                 self._check_mounted(uid)
@@ -455,7 +529,7 @@ class NodeVolumeManager:
 
     def _check_mounted(self, uid: str) -> None:
         pod = self._pods[uid]
-        if self._unmounted_volumes(pod):
+        if not self.actual.is_mounted_for_pod(uid, expected_volumes(pod)):
             return
         self._stop_waiting(uid)
         names = [mounted.outer_name for mounted in self.actual.get_mounted_volumes_for_pod(uid)]
@@ -466,7 +540,7 @@ class NodeVolumeManager:
 
     def _finish_stops(self) -> None:
         for uid in [*self._stopping]:
-            if not self.actual.get_possibly_mounted_volumes_for_pod(uid):
+            if not self._volumes_exist(uid):
                 del self._stopping[uid]
                 self._managers.workers.volumes_unmounted(uid)
 
@@ -517,35 +591,47 @@ class NodeVolumeManager:
 
         An operation's own fact is always recorded.
         """
-        shows = self._describe()
-        if shows == self._shown and data is None:
+        self._note_changes()
+        patch: dict[str, Any] = {}
+        for name in self._unshown:
+            shown, shows = self._shown.get(name), self._describe(name)
+            if shows is None:
+                if shown is not None:
+                    patch[name] = None
+                    del self._shown[name]
+            elif shows != shown:
+                patch[name] = shows if shown is None else diff(shown, shows)
+                self._shown[name] = shows
+        self._unshown.clear()
+        if not patch and data is None:
             return
-        patch = diff(self._shown, shows)
-        self._shown = shows
         # A node that was deleted a moment ago is not to come back into the view.
         is_there = self._managers.store.find("Node", self.node) is not None
         changes: Changes | None = {self._id: {"volumes": patch}} if patch and is_there else None
         self._managers.recorder.record(fact, about or self._id, COMPONENT, message, data, changes)
 
-    def _describe(self) -> dict[str, dict[str, Any]]:
-        """Desired and actual state side by side, by volume; absent says no."""
-        shows: dict[str, dict[str, Any]] = {}
-        for wanted in self.desired.volumes():
-            pods = {pod.pod.key: True for pod in wanted.pods.values()}
-            shows[wanted.name] = {
+    def _describe(self, name: str) -> dict[str, Any] | None:
+        """Desired and actual state of a volume side by side; absent says no."""
+        wanted, volume = self.desired.volume(name), self.actual.volume(name)
+        if wanted is not None:
+            shows: dict[str, Any] = {
                 "name": next(iter(wanted.pods.values())).spec.name,
-                "desired": pods,
+                "desired": {pod.pod.key: True for pod in wanted.pods.values()},
             }
             if wanted.reported_in_use:
-                shows[wanted.name]["in_use"] = True
-        for volume in self.actual.get_attached_volumes():
-            shown = shows.setdefault(volume.name, {"name": volume.spec.name})
-            shown["attached"] = True
+                shows["in_use"] = True
+        elif volume is not None:
+            shows = {"name": volume.spec.name}
+        else:
+            return None
+        if volume is not None:
+            shows["attached"] = True
             if volume.device_may_be_mounted:
-                shown["device"] = volume.device_mount_state.value
-            mounts = {self._pod_key(p.pod_name): p.state.value for p in volume.pods.values()}
-            if mounts:
-                shown["mounts"] = mounts
+                shows["device"] = volume.device_mount_state.value
+            if volume.pods:
+                shows["mounts"] = {
+                    self._pod_key(pod.pod_name): pod.state.value for pod in volume.pods.values()
+                }
         return shows
 
     def _pod_key(self, uid: str) -> str:
@@ -578,6 +664,8 @@ class VolumeManagers:
         # A node that waits for an attachment looks less and less often, up to every 2 m 2 s. False
         # is for kubelets that do better, such as the emulated one of the reference recordings.
         self.verify_backs_off = True
+        # After a restart, all that is found on disk is known, wanted or not (1.25).
+        self.reconstructs_all = True
         self.api = StoreVolumeApi(store, COMPONENT)
         self.nodes: dict[str, NodeVolumeManager] = {}
         self._users: dict[str, dict[str, Pod]] = {}
@@ -596,14 +684,17 @@ class VolumeManagers:
 
     def observe_claim(self, event: WatchEvent) -> None:
         """A claim was written: the pods that use it may go on."""
-        self._reprocess_users(event.new.key)
+        if event.new.key in self._users:
+            self._reprocess_users(event.new.key)
 
     def observe_volume(self, event: WatchEvent) -> None:
         """A volume was written: the pods that use its claim may go on, or see it grown."""
-        self._reprocess_users(cast("PersistentVolume", event.new).claim_key)
+        claim = cast("PersistentVolume", event.new).claim_key
+        if claim in self._users:
+            self._reprocess_users(claim)
 
     def _reprocess_users(self, claim: str) -> None:
-        for pod in [*self._users.get(claim, {}).values()]:
+        for pod in [*self._users[claim].values()]:
             manager = self.nodes.get(pod.node_name)
             known = manager.get_pod_by_uid(pod.uid) if manager is not None else None
             if manager is not None and known is not None:
@@ -656,6 +747,10 @@ class VolumeManagers:
         if node.name in self.nodes:
             self.nodes[node.name].node_changed(node)
 
+    def in_use(self, node: str) -> list[str]:
+        """What the node's status should say to be in use."""
+        return self.nodes[node].volumes_in_use() if node in self.nodes else []
+
     def node_gone(self, node: str) -> None:
         """The machine is no more, and with it all that was mounted there."""
         manager = self.nodes.pop(node, None)
@@ -690,12 +785,21 @@ class VolumeManagers:
         return manager
 
 
+def _mounted_on(disk: ActualStateOfWorld) -> list[AttachedVolume]:
+    return [one for one in disk.get_attached_volumes() if one.pods or one.device_may_be_mounted]
+
+
 def expected_volumes(pod: Pod) -> list[str]:
     """Names of the pod's volumes that its containers use. Upstream: getExpectedVolumes."""
     if not pod.volumes:
         return []
-    mounts, devices = pod_volume_names(pod)
-    return [v["name"] for v in pod.volumes if v["name"] in mounts or v["name"] in devices]
+    names: list[str] | None = pod.template.get("expected_volumes")
+    if names is None:
+        mounts, devices = pod_volume_names(pod)
+        every = [volume["name"] for volume in pod.volumes]
+        names = [name for name in every if name in mounts or name in devices]
+        pod.template["expected_volumes"] = names
+    return names
 
 
 def is_controller_managed(node: ApiObject) -> bool:

@@ -168,7 +168,12 @@ class _PodVolumeOperation(VolumeOperation):
             # A device that was mounted before stays so.
             if state is DeviceMountState.NOT_MOUNTED:
                 self._actual.mark_device_as_uncertain(name, device_path, path)
-        elif error.kind is not ErrorKind.TRANSIENT and state is DeviceMountState.UNCERTAIN:
+        elif (
+            error.kind is not ErrorKind.TRANSIENT
+            and state is DeviceMountState.UNCERTAIN
+            # What was found on disk stays there, even if it cannot be mounted again.
+            and not self._actual.is_volume_device_reconstructed(name)
+        ):
             self._actual.mark_device_as_unmounted(name)
 
     def _mark_volume_error_state(self, error: VolumeError) -> None:
@@ -178,7 +183,11 @@ class _PodVolumeOperation(VolumeOperation):
         if error.kind is ErrorKind.UNCERTAIN:
             if state is VolumeMountState.NOT_MOUNTED:
                 self._actual.mark_volume_mount_as_uncertain(self._opts())
-        elif error.kind is not ErrorKind.TRANSIENT and state is VolumeMountState.UNCERTAIN:
+        elif (
+            error.kind is not ErrorKind.TRANSIENT
+            and state is VolumeMountState.UNCERTAIN
+            and not self._actual.is_volume_reconstructed(volume.volume_name, volume.pod_name)
+        ):
             self._actual.mark_volume_as_unmounted(volume.pod_name, volume.volume_name)
 
     @property
@@ -575,9 +584,15 @@ class UnmountVolume(VolumeOperation):
                     "UnmapVolume.UnmapDevice from pod device map path failed", path.error.text
                 )
                 return
-            self._then(self._plugin.call("UnmapPodDevice", self.volume.spec, None), self._unmapped)
+            self._then(
+                self._plugin.call("UnmapPodDevice", self.volume.spec, None, self._actual.node_name),
+                self._unmapped,
+            )
         else:
-            self._then(self._plugin.call("TearDown", self.volume.spec, None), self._torn_down)
+            self._then(
+                self._plugin.call("TearDown", self.volume.spec, None, self._actual.node_name),
+                self._torn_down,
+            )
 
     def _unmapped(self, answer: Answer) -> None:
         if answer.error is not None:
@@ -622,13 +637,17 @@ class UnmountDevice(VolumeOperation):
             prefix = "UnmountDevice.FindDeviceMountablePluginByName failed"
             self._fail(prefix, NO_PLUGIN_MATCHED)
         elif spec.is_block:
-            self._then(plugin.call("TearDownDevice", spec, None), self._torn_down)
+            self._then(
+                plugin.call("TearDownDevice", spec, None, self._actual.node_name), self._torn_down
+            )
         else:
             path = plugin.call("GetDeviceMountPath", spec, None)
             if path.error is not None:
                 self._fail("UnmountDevice.GetDeviceMountPath failed", path.error.text)
                 return
-            self._then(plugin.call("UnmountDevice", spec, None), self._unmounted)
+            self._then(
+                plugin.call("UnmountDevice", spec, None, self._actual.node_name), self._unmounted
+            )
 
     def _torn_down(self, answer: Answer) -> None:
         if answer.error is not None:
@@ -668,7 +687,9 @@ class DetachVolume(VolumeOperation):
         if plugin is None:
             self._fail("DetachVolume.FindAttachablePluginBySpec failed", NO_PLUGIN_MATCHED)
             return
-        self._then(plugin.call("Detach", self.volume.spec, None), self._detached)
+        self._then(
+            plugin.call("Detach", self.volume.spec, None, self._actual.node_name), self._detached
+        )
 
     def _detached(self, answer: Answer) -> None:
         if answer.error is not None:

@@ -113,6 +113,10 @@ class NestedPendingOperations:
             e.pending and e.key.overlaps(key) for e in self._entries.get(key.volume_name, ())
         )
 
+    def volumes(self) -> list[str]:
+        """Names of the volumes on which something runs or backs off."""
+        return [*self._entries]
+
     def entries(self, volume_name: str) -> list[Entry]:
         """What runs or backs off on the volume."""
         return self._entries.get(volume_name, [])

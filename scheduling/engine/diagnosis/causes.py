@@ -1,0 +1,219 @@
+"""What stands in the pod's way, node by node and check by check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from scheduling.engine.algorithm import ScheduleResult
+from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Check, named
+from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework import FITS, Detail, Status
+from scheduling.engine.plugins.node_resources_fit import format_amount
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """One filter's refusal of one node."""
+
+    plugin: str
+    status: Status
+    detail: Detail
+
+    @property
+    def name(self) -> str:
+        """The plugin that refuses; of a Policy that checks all predicates, the first of them."""
+        told = self.status.plugin
+        return self.plugin if told in ("", "error") else told
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A node that does not take the pod, and every filter that refuses it, in order."""
+
+    row: int
+    node: str
+    obstacles: tuple[Obstacle, ...]
+
+    @property
+    def distance(self) -> tuple[int, int, float, str]:
+        """Fewest obstacles first, then what has a measure, then the smallest share that is short.
+
+        Each resource that is short is an obstacle of its own.
+        """
+        shares = [share for each in self.obstacles for share in shortages(each.detail).values()]
+        count = len(self.obstacles) + max(len(shares) - 1, 0)
+        measured = any(each.detail.short is not None for each in self.obstacles)
+        return count, 0 if measured else 1, sum(shares), self.node
+
+
+def shortages(detail: Detail) -> dict[str, float]:
+    """The resources that are short, each with the part of the request that is missing."""
+    found: dict[str, float] = {}
+    for name, entry in detail.numbers.items():
+        if isinstance(entry, dict) and "requested" in entry:
+            numbers = cast("dict[str, int]", entry)
+            found[name] = numbers.get("short", 1) / max(numbers["requested"], 1)
+    return found
+
+
+def refused_nodes(world: World, decision: ScheduleResult) -> list[Refused]:
+    """Every node that does not fit, the closest to fitting first.
+
+    Empty when a plugin refused the pod before it looked at any node.
+    """
+    search, framework = decision.search, world.algorithm.framework
+    if search is None or not search.status.is_success:
+        return []
+    rows = np.setdiff1d(world.table.active, search.feasible)
+    if len(rows) == 0:
+        return []
+    found: dict[int, list[Obstacle]] = {row: [] for row in rows.tolist()}
+    columns = framework.run_all_filters(search.state, rows)
+    for place, plugin in enumerate(framework.plugins.filter, 1):
+        codes = columns.get(plugin.name)
+        if codes is None:
+            continue
+        for at in np.flatnonzero(codes != FITS).tolist():
+            row, code = int(rows[at]), int(codes[at])
+            status = framework.explain(search.state, place, code)
+            detail = framework.detail(search.state, row, place, code)
+            found[row].append(Obstacle(plugin.name, status, detail))
+    _add_verdicts_on_trial(world, decision, found)
+    refused = [Refused(row, world.table.name(row), tuple(each)) for row, each in found.items()]
+    return sorted(refused, key=_distance)
+
+
+def _distance(refused: Refused) -> tuple[int, int, float, str]:
+    return refused.distance
+
+
+def _add_verdicts_on_trial(
+    world: World, decision: ScheduleResult, found: dict[int, list[Obstacle]]
+) -> None:
+    """Nodes that only refuse the pod together with those that are nominated there."""
+    search, framework = decision.search, world.algorithm.framework
+    assert search is not None
+    verdicts = search.verdicts
+    for row, place, code in zip(
+        verdicts.rows.tolist(), verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True
+    ):
+        if place and not found.get(row):
+            status = framework.explain(search.state, place, code)
+            waiting = [pod.key for pod in world.algorithm.nominated.at(row)]
+            kept_for = ", ".join(key for key in waiting if key != world.pod.key)
+            detail = Detail(text=f"room is kept for {kept_for}, nominated to it")
+            found[row] = [Obstacle(status.plugin, status, detail)]
+
+
+def node_causes(world: World, refused: list[Refused]) -> list[Cause]:
+    """One cause per check and reasons, the ones that concern every node first."""
+    groups: dict[tuple[str, tuple[str, ...]], list[tuple[Refused, Obstacle]]] = {}
+    for each in refused:
+        for obstacle in each.obstacles:
+            key = (obstacle.plugin, obstacle.status.reasons)
+            groups.setdefault(key, []).append((each, obstacle))
+    causes = [_node_cause(world, group) for group in groups.values()]
+    return sorted(causes, key=_gravity)
+
+
+def _node_cause(world: World, group: list[tuple[Refused, Obstacle]]) -> Cause:
+    nearest, obstacle = group[0]
+    nodes = tuple(each.node for each, _ in group)
+    check = check_of(nearest, obstacle)
+    return Cause(
+        severity="blocks" if len(nodes) == len(world.table) else "narrows",
+        sentence=_sentence(group, check),
+        plugin=obstacle.name,
+        reasons=obstacle.status.reasons,
+        nodes=nodes,
+        only=tuple(each.node for each, _ in group if len(each.obstacles) == 1),
+        check=check,
+    )
+
+
+def _gravity(cause: Cause) -> tuple[int, int, str]:
+    return SEVERITIES.index(cause.severity), -len(cause.nodes), cause.plugin
+
+
+def _sentence(group: list[tuple[Refused, Obstacle]], check: Check) -> str:
+    where = named(each.node for each, _ in group)
+    text = check.text
+    if check.requested is not None and check.free is not None and check.unit:
+        asked, free = (format_amount(check.unit, n) for n in (check.requested, check.free))
+        if check.unit == "skew":
+            text = f"skew would be {asked}, at most {free}"
+        else:
+            text = f"{check.text} (asks {asked}, {free} free)"
+    if len({obstacle.detail.text for _, obstacle in group}) > 1:
+        text = f"closest is {check.node}, {text}"
+    return f"{where}: {text}."
+
+
+def check_of(refused: Refused, obstacle: Obstacle) -> Check:
+    """The check that *obstacle* failed, with its margin."""
+    detail = obstacle.detail
+    numbers: dict[str, Any] = dict(detail.numbers)
+    check: dict[str, Any] = {
+        "plugin": obstacle.name,
+        "node": refused.node,
+        "text": detail.text,
+        "unit": detail.unit,
+        "short": detail.short,
+    }
+    entry = numbers.get(detail.unit)
+    if isinstance(entry, dict):
+        measured = cast("dict[str, int]", entry)
+        check |= {
+            "requested": measured["requested"],
+            "free": measured["allocatable"] - measured["used"],
+            "allocatable": measured["allocatable"],
+        }
+    elif "maxSkew" in numbers:
+        check |= {"requested": numbers["skew"], "free": numbers["maxSkew"]}
+    elif "limit" in numbers:
+        check |= {
+            "requested": numbers["added"],
+            "free": numbers["limit"] - numbers["attached"],
+            "allocatable": numbers["limit"],
+        }
+    return Check(**check)
+
+
+def outright_cause(decision: ScheduleResult, world: World) -> Cause | None:
+    """A refusal of the pod before any node was looked at, or an attempt that failed as a whole."""
+    search = decision.search
+    told = decision.message
+    plugin, reasons = "", (told,)
+    if search is not None and not search.status.is_success:
+        plugin, reasons = search.status.plugin, search.status.reasons
+        told = search.status.message
+    elif decision.result != "error" and len(world.table) > 0:
+        return None
+    return Cause(
+        severity="blocks",
+        sentence=sentence_of(told),
+        plugin=plugin,
+        reasons=reasons,
+        nodes=tuple(node.name for _, node in world.nodes()),
+    )
+
+
+def preemption_note(decision: ScheduleResult) -> Cause | None:
+    """Why no eviction helps, in upstream's words."""
+    preemption = decision.preemption
+    if preemption is None or preemption.chosen is not None or not preemption.message:
+        return None
+    return Cause(
+        severity="notes",
+        sentence=sentence_of(f"no eviction helps: {preemption.message}"),
+        plugin="DefaultPreemption",
+        reasons=(preemption.message,),
+    )
+
+
+def sentence_of(text: str) -> str:
+    """*text* with a capital and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

@@ -1,0 +1,111 @@
+"""One pod less: whose leaving would open a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from kscope.sim.objects import Pod
+from scheduling.engine.commands import Command
+from scheduling.engine.diagnosis.candidates import Candidate, Situation
+from scheduling.engine.diagnosis.causes import Refused
+from scheduling.engine.pod_info import PodInfo
+
+# On how many nodes, the closest first, and for how many pods of each, one pod less is tried.
+_CROWDED, _LEAVING_PODS = 6, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A pod that could go, the node its going would open, and whether volumes have to go first."""
+
+    pod: PodInfo
+    node: str
+    detaches: bool
+
+
+def fewer_pods(situation: Situation) -> Iterator[Candidate]:
+    """Delete one pod that is in the way: of the lowest priority, the one that is missed least."""
+    found: dict[str, Leaving] = {}
+    for each, node in situation.near(_CROWDED):
+        attached = any(obstacle.detail.unit == "volumes" for obstacle in each.obstacles)
+        for row, other in _in_the_way(situation, each):
+            if other.key in found or not _may_go(other.pod):
+                continue
+            detaches = attached and bool(other.pod.claim_names)
+            if detaches or situation.world.fits_without(each.row, other, row):
+                found[other.key] = Leaving(other, node.name, detaches)
+    for leaving in sorted(found.values(), key=_missed_least):
+        other = leaving.pod
+        yield Candidate(
+            kind="pod",
+            text=f"Delete the pod {other.key} on {other.node_name or leaving.node}",
+            command=Command(verb="delete", object=other.pod.id),
+            # Its volumes have to be detached first.
+            decidable=not leaving.detaches,
+        )
+
+
+def _may_go(pod: Pod) -> bool:
+    """Pods that are going already, or that would be back at once, are no use."""
+    back = any(owner.get("kind") in ("DaemonSet", "Node") for owner in pod.owner_references)
+    mirrored = "kubernetes.io/config.mirror" in pod.annotations
+    return not back and not mirrored and not pod.deletion_timestamp
+
+
+def _missed_least(leaving: Leaving) -> tuple[int, bool, int, int, str]:
+    info = leaving.pod
+    held = info.resources.requested
+    owned = bool(info.pod.owner_references)
+    return info.priority, owned, held.milli_cpu, held.memory, info.key
+
+
+def _in_the_way(situation: Situation, refused: Refused) -> Iterable[tuple[int, PodInfo]]:
+    """Pods whose leaving may open the node: its own, those of its domain, users of the claims."""
+    world, info = situation.world, situation.world.info()
+    here = sorted(world.table.pods[refused.row].values(), key=_small_first)
+    found = [(refused.row, other) for other in here[:_LEAVING_PODS]]
+    domains = {
+        str(obstacle.detail.numbers["topologyKey"]): str(obstacle.detail.numbers["domain"])
+        for obstacle in refused.obstacles
+        if "domain" in obstacle.detail.numbers
+    }
+    if domains or situation.pod.claim_names:
+        found.extend(_elsewhere(situation, refused.row, domains, info))
+    return found
+
+
+def _elsewhere(
+    situation: Situation, row: int, domains: Mapping[str, str], info: PodInfo
+) -> Iterator[tuple[int, PodInfo]]:
+    claims, namespace = set(info.pod.claim_names), info.pod.namespace
+    left = _LEAVING_PODS
+    for other_row, node in situation.world.nodes():
+        near = any(node.labels.get(key) == value for key, value in domains.items())
+        if other_row == row or not (near or claims):
+            continue
+        for other in situation.world.table.pods[other_row].values():
+            shares = other.pod.namespace == namespace and not claims.isdisjoint(
+                other.pod.claim_names
+            )
+            if shares or (near and _concerns(info, other)):
+                yield other_row, other
+                left -= 1
+                if left == 0:
+                    return
+
+
+def _concerns(info: PodInfo, other: PodInfo) -> bool:
+    """Whether a rule of either pod, or the pod's spreading, speaks of the other."""
+    pod = info.pod
+    own = any(
+        term.matches(other.pod.namespace, other.pod.labels) for term in info.affinity.required_anti
+    )
+    theirs = any(term.matches(pod.namespace, pod.labels) for term in other.affinity.required_anti)
+    spreads = bool(pod.spec.get("topologySpreadConstraints"))
+    return own or theirs or (spreads and other.pod.namespace == pod.namespace)
+
+
+def _small_first(info: PodInfo) -> tuple[int, int, int, str]:
+    held = info.resources.requested
+    return info.priority, held.milli_cpu, held.memory, info.key

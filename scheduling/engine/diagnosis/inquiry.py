@@ -1,0 +1,407 @@
+"""The way from a pod to its diagnosis: where it stands, what is in its way, what would help.
+
+What would help is found by trying. Most changes are ruled out by deciding on the pod once more in
+a copy of the scheduler's own view; what is left is carried out in a fork of the whole cluster,
+which then runs until the pod is bound. Nothing is offered that did not get the pod its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kscope.sim.objects import Pod
+from scheduling.engine.algorithm import SCHEDULED, ScheduleResult
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from scheduling.engine.diagnosis.candidates import Candidate, Situation, patched, replaced
+from scheduling.engine.diagnosis.causes import (
+    Refused,
+    check_of,
+    node_causes,
+    outright_cause,
+    preemption_note,
+    refused_nodes,
+)
+from scheduling.engine.diagnosis.crowding import fewer_pods
+from scheduling.engine.diagnosis.new_nodes import more_nodes
+from scheduling.engine.diagnosis.node_changes import (
+    node_labels,
+    recovered_nodes,
+    removed_taints,
+    uncordoned,
+)
+from scheduling.engine.diagnosis.pod_rules import (
+    gates,
+    pod_affinities,
+    priorities,
+    selectors,
+    spreading,
+    tolerations,
+)
+from scheduling.engine.diagnosis.report import (
+    SEVERITIES,
+    Cause,
+    Check,
+    Diagnosis,
+    Fix,
+)
+from scheduling.engine.diagnosis.requests import smaller_requests
+from scheduling.engine.diagnosis.trials import Trials, listed, seconds
+from scheduling.engine.diagnosis.volumes import (
+    claim_causes,
+    missing_claims,
+    missing_classes,
+    more_capacity,
+    more_volumes,
+)
+from scheduling.engine.diagnosis.world import World
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
+from scheduling.engine.replicas import SchedulerReplicas
+from scheduling.engine.scheduler import Scheduler
+
+_Changes = Callable[[Situation], Iterator[Candidate]]
+
+# The kinds of change from the smallest on: what only lifts a restriction, what changes a rule, what
+# asks for less, what takes something away from others, what has to be bought.
+_KINDS: Final[tuple[tuple[str, _Changes], ...]] = (
+    ("gate", gates),
+    ("ready", recovered_nodes),
+    ("uncordon", uncordoned),
+    ("label", node_labels),
+    ("toleration", tolerations),
+    ("taint", removed_taints),
+    ("selector", selectors),
+    ("spread", spreading),
+    ("affinity", pod_affinities),
+    ("requests", smaller_requests),
+    ("claim", missing_claims),
+    ("class", missing_classes),
+    ("capacity", more_capacity),
+    ("volume", more_volumes),
+    ("priority", priorities),
+    ("pod", fewer_pods),
+    ("node", more_nodes),
+)
+_MOST_OFFERED = 8
+
+
+def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
+    """Why the pod "namespace/name" has no node at this instant, and what would give it one.
+
+    *cluster* is left exactly as it is: nothing is recorded, drawn or scheduled in it. Extenders are
+    never called. A pod that is not there, or has its node, gets a diagnosis that says so.
+    """
+    pod = cluster.store.find(Pod.KIND, pod_key)
+    if not isinstance(pod, Pod):
+        return _short(cluster, pod_key, "absent", f"There is no pod {pod_key}.")
+    if pod.is_terminated:
+        return _short(cluster, pod_key, "ended", f"It has ended: {pod.phase}.")
+    if pod.node_name:
+        return _short(cluster, pod_key, "placed", f"It has its node, {pod.node_name}.")
+    if pod.deletion_timestamp:
+        told = "It is being deleted; no scheduler looks at it any more."
+        return _short(cluster, pod_key, "deleting", told)
+    minding = [
+        each
+        for each in cluster.replicas
+        if each.scheduler.algorithm_for(pod.scheduler_name) is not None
+    ]
+    if not minding:
+        return _Unminded(cluster, pod).diagnosis()
+    return _Inquiry(cluster, pod, minding[0]).diagnosis()
+
+
+def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnosis:
+    return Diagnosis(
+        pod=pod_key, profile=cluster.profile, at=cluster.now, state=state, sentence=sentence
+    )
+
+
+class _Unminded:
+    """A pod whose schedulerName nobody answers to."""
+
+    def __init__(self, cluster: Cluster, pod: Pod) -> None:
+        self._cluster = cluster
+        self._pod = pod
+        self._trials = Trials(cluster, pod)
+
+    def diagnosis(self) -> Diagnosis:
+        """It waits for a scheduler, not for a node."""
+        outlook = self._trials.look_ahead()
+        fix = self._trials.first_that_helps(self._other_names(), None)
+        fixes = [] if fix is None else [fix]
+        wanted, known = self._pod.scheduler_name, ", ".join(self._known)
+        told = f"No scheduler answers to the name {wanted}; there is {known}."
+        return Diagnosis(
+            pod=self._pod.key,
+            profile=self._cluster.profile,
+            at=self._cluster.now,
+            state="unminded",
+            sentence=told,
+            causes=(Cause(severity="blocks", sentence=told),),
+            outlook=outlook,
+            fixes=tuple(fixes),
+            tried=tuple(self._trials.tried.items()),
+            conclusion=self._trials.conclusion(fixes),
+        )
+
+    @property
+    def _known(self) -> list[str]:
+        return sorted({name for each in self._cluster.schedulers for name in each.names})
+
+    def _other_names(self) -> Iterator[Candidate]:
+        for name in self._known:
+            text = f"Give it the schedulerName {name}"
+            fields = {"schedulerName": name}
+            yield replaced(self._pod, fields, kind="scheduler", text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What the scheduler would decide on the pod right now, and why."""
+
+    decision: ScheduleResult
+    refused: list[Refused]
+    gates: tuple[str, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether some node takes it as it is."""
+        return self.decision.result == SCHEDULED and not self.gates
+
+    @property
+    def check(self) -> Check | None:
+        """The check that blocks the closest node."""
+        if not self.refused or self.decision.result == SCHEDULED:
+            return None
+        nearest = self.refused[0]
+        return check_of(nearest, nearest.obstacles[0])
+
+
+class _Inquiry:
+    """A pod that some scheduler minds and that has no node."""
+
+    def __init__(self, cluster: Cluster, pod: Pod, replicas: SchedulerReplicas) -> None:
+        algorithm = replicas.scheduler.algorithm_for(pod.scheduler_name)
+        assert algorithm is not None
+        self._cluster = cluster
+        self._pod = pod
+        self._replicas = replicas
+        self._scheduler: Scheduler = replicas.scheduler
+        self._asks_extenders = algorithm.extenders is not None
+        self._world = World(algorithm, pod)
+        self._trials = Trials(cluster, pod)
+        self._findings = self._decide()
+
+    def _decide(self) -> _Findings:
+        world = self._world
+        decision = world.decide()
+        world.algorithm.preempt(decision)
+        return _Findings(decision, refused_nodes(world, decision), world.gates(self._pod))
+
+    def diagnosis(self) -> Diagnosis:
+        """Everything there is to say."""
+        outlook = self._trials.look_ahead()
+        fixes = list(self._fixes())
+        causes = self._causes()
+        return Diagnosis(
+            pod=self._pod.key,
+            profile=self._cluster.profile,
+            at=self._cluster.now,
+            state=self._state,
+            sentence=self._sentence(causes),
+            causes=tuple(causes),
+            check=self._findings.check,
+            outlook=outlook,
+            fixes=tuple(fixes),
+            tried=tuple(self._trials.tried.items()),
+            conclusion=self._conclusion(fixes),
+        )
+
+    def _conclusion(self, fixes: list[Fix]) -> str:
+        if self._cluster.asks_extenders:
+            return "Extenders are not asked about what is only tried, so no change is offered."
+        return self._trials.conclusion(fixes)
+
+    # -- where the pod stands --------------------------------------------------------------------
+
+    @property
+    def _queued(self) -> QueuedPodInfo | None:
+        queue = self._scheduler.queue
+        return queue.get(self._pod.key) or queue.in_flight(self._pod.key)
+
+    @property
+    def _state(self) -> str:
+        if self._scheduler.cache.is_assumed(self._pod.key):
+            return "assumed"
+        if not self._replicas.is_leading:
+            return "leaderless"
+        queued = self._queued
+        return queued.place if queued is not None and queued.place else "unseen"
+
+    @property
+    def _victims(self) -> list[str]:
+        """The pods whose leaving the pod waits for on the node it is nominated to."""
+        node = self._pod.nominated_node_name
+        return [
+            pod.name
+            for pod in self._cluster.store.objects(Pod.KIND)
+            if isinstance(pod, Pod)
+            and node
+            and pod.node_name == node
+            and pod.deletion_timestamp
+            and pod.priority < self._pod.priority
+        ]
+
+    # -- what is in its way ----------------------------------------------------------------------
+
+    def _causes(self) -> list[Cause]:
+        if self._state == "assumed":
+            return []
+        causes = [*self._standing(), *self._in_the_way()]
+        if self._asks_extenders:
+            told = "An extender has its say, too, and is not asked here."
+            causes.append(Cause(severity="notes", sentence=told))
+        # The sort keeps the order among equals.
+        return sorted(causes, key=_gravity)
+
+    def _standing(self) -> Iterator[Cause]:
+        """What has to do with the queue rather than with any node."""
+        if not self._replicas.is_leading:
+            names = ", ".join(self._replicas.identities)
+            yield Cause(severity="blocks", sentence=f"No scheduler is running: {names}.")
+        for message in self._findings.gates:
+            told = f"Held back: {message}."
+            yield Cause(severity="blocks", sentence=told, plugin="SchedulingGates")
+        victims = self._victims
+        if victims:
+            told = f"Waits for {listed(victims)} to leave {self._pod.nominated_node_name}."
+            yield Cause(severity="delays", sentence=told, plugin="DefaultPreemption")
+        queued = self._queued
+        if queued is None:
+            return
+        until = self._scheduler.queue.backoff_until(queued) if queued.place == "backoff" else None
+        if until is not None:
+            yield Cause(severity="delays", sentence=f"In backoff until {seconds(until)}.")
+        if queued.place == "unschedulable" and self._findings.fits:
+            told = "Nothing that happened since its last attempt has brought it back to the queue."
+            yield Cause(severity="delays", sentence=told)
+
+    def _in_the_way(self) -> Iterator[Cause]:
+        world, decision = self._world, self._findings.decision
+        if decision.result == SCHEDULED:
+            return
+        outright = outright_cause(decision, world)
+        claims = list(claim_causes(world))
+        if outright is not None and claims:
+            # The same in more words, with upstream's for reference.
+            parts = {name: getattr(outright, name) for name in ("plugin", "reasons", "nodes")}
+            yield from (replace(claim, **parts) for claim in claims)
+        else:
+            yield from claims
+            yield from () if outright is None else (outright,)
+        yield from node_causes(world, self._findings.refused)
+        note = preemption_note(decision)
+        if note is not None:
+            yield note
+
+    def _sentence(self, causes: list[Cause]) -> str:
+        """The answer in one sentence."""
+        findings, state = self._findings, self._state
+        if state == "assumed":
+            return "It has been given a node and is being bound."
+        if self._victims or state == "leaderless" or findings.gates:
+            return causes[0].sentence if not self._victims else _first_of(causes, "delays")
+        if findings.fits:
+            return self._sentence_when_it_fits(state)
+        if not findings.refused:
+            return _first_of(causes, "blocks")
+        count, nearest = len(self._world.table), findings.refused[0]
+        texts = ", ".join(obstacle.detail.text for obstacle in nearest.obstacles)
+        if count == 1:
+            return f"Does not fit {nearest.node}, the only node: {texts}."
+        return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}."
+
+    def _sentence_when_it_fits(self, state: str) -> str:
+        node, queued = self._findings.decision.node, self._queued
+        if state == "backoff" and queued is not None:
+            until = self._scheduler.queue.backoff_until(queued) or 0
+            return f"It fits {node} and is tried again after its backoff, at {seconds(until)}."
+        if state == "unschedulable":
+            return f"It fits {node} now, but nothing has brought it back to the queue."
+        return f"It fits {node} and waits for its turn."
+
+    # -- what would help -------------------------------------------------------------------------
+
+    def _fixes(self) -> Iterator[Fix]:
+        if not self._needs_help:
+            return
+        if not self._replicas.is_leading:
+            started = list(self._only(self._started_schedulers(), None))
+            yield from started
+            if started:
+                return
+        if self._findings.fits:
+            yield from self._only(self._retries(), None)
+            return
+        situation = Situation(self._world, self._findings.refused)
+        offered = 0
+        for kind, changes in _KINDS:
+            if self._findings.gates and kind != "gate":
+                return  # Nothing else counts as long as the pod may not enter the queue.
+            fix = self._trials.first_that_helps(changes(situation), self._world)
+            if fix is not None:
+                offered += 1
+                yield fix
+            if offered == _MOST_OFFERED:
+                return
+
+    @property
+    def _needs_help(self) -> bool:
+        """Whether it would not simply get its node in time, as things are."""
+        outlook, findings = self._trials.outlook, self._findings
+        if self._state == "assumed":
+            return False
+        # A pod that fits and is parked waits for a flush, and can be had sooner.
+        promised = findings.fits and self._state != "unschedulable"
+        promised = promised or bool(self._victims) or self._evicts
+        return not (outlook is not None and outlook.node and promised)
+
+    @property
+    def _evicts(self) -> bool:
+        preemption = self._findings.decision.preemption
+        return preemption is not None and preemption.chosen is not None
+
+    def _only(self, candidates: Iterator[Candidate], world: World | None) -> Iterator[Fix]:
+        fix = self._trials.first_that_helps(candidates, world)
+        if fix is not None:
+            yield fix
+
+    def _started_schedulers(self) -> Iterator[Candidate]:
+        for identity in self._replicas.identities:
+            yield Candidate(
+                kind="scheduler",
+                text=f"Start the scheduler {identity}",
+                command=Command(verb="start_scheduler", object=f"scheduler/{identity}"),
+                decidable=False,
+            )
+
+    def _retries(self) -> Iterator[Candidate]:
+        """It fits and is not tried: a label wakes it where some plugin minds labels, else a new pod."""
+        yield Candidate(
+            kind="retry",
+            text="Give the pod a label, so that the queue takes it up again",
+            command=patched(self._pod.id, {"metadata": {"labels": {"kscope.dev/retry": "1"}}}),
+            decidable=False,
+        )
+        yield replaced(self._pod, {}, kind="retry", text="Create the pod anew, just as it is")
+
+
+def _gravity(cause: Cause) -> int:
+    return SEVERITIES.index(cause.severity)
+
+
+def _first_of(causes: list[Cause], severity: str) -> str:
+    return next((each.sentence for each in causes if each.severity == severity), "It has no node.")

@@ -1,0 +1,146 @@
+"""Changes of a node: uncordon it, bring it back, take a taint off, label it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kscope.sim.objects import Manifest, Node, Pod
+from kscope.sim.selectors import NodeSelector
+from scheduling.engine.commands import Command
+from scheduling.engine.diagnosis.candidates import (
+    CONDITION,
+    HOSTNAME,
+    REQUIRED,
+    Candidate,
+    Situation,
+    items,
+    node_terms,
+    patched,
+    section,
+    taint_of,
+    taint_text,
+)
+from scheduling.engine.diagnosis.causes import Refused
+from scheduling.engine.names import NODE_AFFINITY
+
+# Labels that tell a fact about a machine: where one is missing it may be added, but not changed.
+_FACTS = ("topology.kubernetes.io/", "failure-domain.beta.kubernetes.io/", CONDITION)
+_NEVER = (HOSTNAME, "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/")
+
+
+def uncordoned(situation: Situation) -> Iterator[Candidate]:
+    """Let pods onto a cordoned node again."""
+    for each in situation.refused:
+        if situation.world.table.node(each.row).unschedulable:
+            command = Command(verb="uncordon", object=f"node/{each.node}")
+            yield Candidate(kind="uncordon", text=f"Uncordon {each.node}", command=command)
+
+
+def recovered_nodes(situation: Situation) -> Iterator[Candidate]:
+    """Bring back a node that is not ready; the node controller then takes its taints off."""
+    for each in situation.refused:
+        node = situation.world.table.node(each.row)
+        if node.is_ready:
+            continue
+        conditions = [
+            {**condition, "status": "True"} if condition.get("type") == "Ready" else condition
+            for condition in items(node.status, "conditions")
+        ]
+        yield Candidate(
+            kind="ready",
+            text=f"Bring {each.node} back, so that it is Ready",
+            command=patched(node.id, {"status": {"conditions": conditions}}),
+            decidable=False,
+        )
+
+
+def removed_taints(situation: Situation) -> Iterator[Candidate]:
+    """Take a node's only untolerated taint off."""
+    for each, node in situation.near():
+        taints = situation.untolerated(node)
+        if len(taints) != 1 or taints[0].key.startswith(CONDITION):
+            continue
+        left = [raw for raw in node.taints if taint_of(raw) != taints[0]]
+        yield Candidate(
+            kind="taint",
+            text=f"Remove the taint {taint_text(taints[0])} from {each.node}",
+            command=patched(node.id, {"spec": {"taints": left}}),
+        )
+
+
+def node_labels(situation: Situation) -> Iterator[Candidate]:
+    """One label on a node."""
+    for each, node in situation.near():
+        wanted = {
+            **_labels_for_selector(situation.pod, node),
+            **_labels_for_scheduler(situation, node),
+            **_labels_for_topology(situation, each),
+        }
+        for key, value in wanted.items():
+            if key.startswith(_NEVER) or (key in node.labels and key.startswith(_FACTS)):
+                continue
+            if value is None:
+                text = f"Remove the label {key} from {each.node}"
+            else:
+                text = f"Label {each.node} {key}={value}"
+            command = patched(node.id, {"metadata": {"labels": {key: value}}})
+            yield Candidate(kind="label", text=text, command=command)
+
+
+def _labels_for_selector(pod: Pod, node: Node) -> dict[str, str | None]:
+    """The label that would make the node one the pod selects, where a single one is enough."""
+    selector: dict[str, str] = pod.spec.get("nodeSelector") or {}
+    missing: dict[str, str | None] = {
+        key: value for key, value in selector.items() if node.labels.get(key) != value
+    }
+    return _single_labels(node_terms(pod) or [{}], missing, node)
+
+
+def _labels_for_scheduler(situation: Situation, node: Node) -> dict[str, str | None]:
+    """The same for the affinity that the scheduler's configuration adds to every pod's."""
+    arguments = situation.world.algorithm.profile.arguments.get(NODE_AFFINITY) or {}
+    required = section(arguments, "addedAffinity", REQUIRED)
+    return _single_labels(items(required, "nodeSelectorTerms"), {}, node)
+
+
+def _single_labels(
+    terms: list[Manifest], missing: dict[str, str | None], node: Node
+) -> dict[str, str | None]:
+    """The labels that each alone, on top of what is *missing*, make one of *terms* hold."""
+    found: dict[str, str | None] = {}
+    for term in terms:
+        needed = {**missing}
+        for expression in term.get("matchExpressions") or ():
+            parsed = NodeSelector.parse({"nodeSelectorTerms": [{"matchExpressions": [expression]}]})
+            if not parsed.matches(node.labels, node.name):
+                needed[expression["key"]] = _satisfying(expression)
+        if len(needed) == 1:
+            for key, value in needed.items():
+                found.setdefault(key, value)
+    return found
+
+
+def _satisfying(expression: Manifest) -> str | None:
+    """A value of the label that satisfies the requirement; None for no such label."""
+    operator, values = expression.get("operator"), list(expression.get("values") or ())
+    if operator == "In":
+        return str(values[0])
+    if operator == "Exists":
+        return "true"
+    if operator in ("Gt", "Lt"):
+        return str(int(values[0]) + (1 if operator == "Gt" else -1))
+    return None
+
+
+def _labels_for_topology(situation: Situation, refused: Refused) -> dict[str, str | None]:
+    """The topology label that the node lacks, with a value that other nodes have."""
+    table = situation.world.table
+    found: dict[str, str | None] = {}
+    for obstacle in refused.obstacles:
+        key = obstacle.detail.numbers.get("topologyKey")
+        if not isinstance(key, str) or key in table.node(refused.row).labels:
+            continue
+        values = table.topology(key).values
+        if values:
+            found[key] = min(values)
+    return found

@@ -1,0 +1,193 @@
+"""Trying changes on a pod, one after the other, within what is worth spending on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final
+
+from kscope.sim.objects import Pod
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from scheduling.engine.diagnosis.candidates import Candidate
+from scheduling.engine.diagnosis.fork import Limits, Original, Trial, run_fork
+from scheduling.engine.diagnosis.report import Fix, Outlook
+from scheduling.engine.diagnosis.world import World
+
+# How one of a kind is called, and several.
+_WORDS: Final = {
+    "scheduler": ("scheduler", "schedulers"),
+    "retry": ("retry", "retries"),
+    "gate": ("gate removed", "gates removed"),
+    "ready": ("node brought back", "nodes brought back"),
+    "uncordon": ("node uncordoned", "nodes uncordoned"),
+    "label": ("node label", "node labels"),
+    "toleration": ("toleration", "tolerations"),
+    "taint": ("taint removed", "taints removed"),
+    "selector": ("changed selector", "changed selectors"),
+    "spread": ("relaxed spread constraint", "relaxed spread constraints"),
+    "affinity": ("relaxed pod affinity", "relaxed pod affinities"),
+    "requests": ("smaller request", "smaller requests"),
+    "claim": ("claim created", "claims created"),
+    "class": ("storage class", "storage classes"),
+    "capacity": ("storage capacity", "storage capacities"),
+    "volume": ("volume added", "volumes added"),
+    "priority": ("priority class", "priority classes"),
+    "pod": ("pod deleted", "pods deleted"),
+    "node": ("node added", "nodes added"),
+}
+
+_FLUSHED: Final = "Nothing but the periodic flush of the queue has it tried again."
+
+# Per kind: how many changes are decided on, and how many of those that fit are then forked for.
+_MOST_DECIDED, _MOST_FORKED = 16, 2
+# Forks of a cluster are as many as its size (nodes and pods) allows in a second or so.
+_FORKED_OBJECTS, _FEWEST_FORKS, _MOST_FORKS = 60_000, 3, 16
+# What all forks together may do, in units of a microsecond or so: a callback takes about 20, a
+# scheduling cycle 500 and 4 more for each node. A count, not a clock: the answer must not depend on
+# how busy a machine is. Looking ahead may take half of it.
+_WORK, _WORK_PER_STEP, _WORK_PER_CYCLE, _WORK_PER_NODE = 3_000_000, 20, 500, 4
+
+
+class Trials:
+    """Changes tried on a pod: how many of each kind, and what came of them."""
+
+    def __init__(self, cluster: Cluster, pod: Pod) -> None:
+        self._pod = pod
+        self._cluster = cluster
+        # Extenders decide too, and are not asked about what is only tried.
+        self._may_fork = not cluster.asks_extenders
+        self._original: Original[Cluster] | None = None
+        nodes = len(cluster.store.objects("Node"))
+        objects = nodes + len(cluster.store.objects(Pod.KIND))
+        self._forks_left = min(max(_FORKED_OBJECTS // objects, _FEWEST_FORKS), _MOST_FORKS)
+        self._per_cycle = _WORK_PER_CYCLE + nodes * _WORK_PER_NODE
+        self._work = _WORK
+        # Who took the room that a change had made for the pod, and forks that were cut short.
+        self._rivals: dict[str, None] = {}
+        self._cut = 0
+        self.tried: dict[str, int] = {}
+        self.outlook: Outlook | None = None
+
+    def look_ahead(self) -> Outlook | None:
+        """Let a fork run with nobody doing anything."""
+        if self._may_fork:
+            self.outlook = _outlook(self._fork(_WORK // 2))
+        return self.outlook
+
+    def first_that_helps(self, candidates: Iterable[Candidate], world: World | None) -> Fix | None:
+        """The first of *candidates*, all of one kind, after which the pod gets its node sooner."""
+        forks = 0
+        for candidate in islice(candidates, _MOST_DECIDED):
+            self.tried[candidate.kind] = self.tried.get(candidate.kind, 0) + 1
+            node = _decided_node(candidate, world)
+            if node is None:
+                continue
+            if not self._may_fork or forks == _MOST_FORKED:
+                return None
+            if self._forks_left == 0:
+                # The cluster is large, and what can be afforded has been spent on smaller changes.
+                return _decided(candidate, node) if node else None
+            if self._work < self._per_cycle:
+                self._cut += 1
+                return None
+            forks += 1
+            trial = self._shown(candidate, node)
+            if trial.node and (not self._waits_for or trial.at < self._waits_for):
+                return _forked(candidate, trial)
+            if trial.rivals:
+                return None  # They would take the next place, too.
+        return None
+
+    def _shown(self, candidate: Candidate, node: str) -> Trial:
+        self._forks_left -= 1
+        trial = self._fork(self._work, candidate.command, node)
+        self._cut += trial.cut
+        self._rivals.update(dict.fromkeys(trial.rivals))
+        return trial
+
+    def conclusion(self, fixes: Iterable[Fix]) -> str:
+        """What there is to say when nothing is offered; "" otherwise."""
+        if list(fixes):
+            return ""
+        if self._waits_for:
+            return "Nothing has to be done."
+        if not self.tried:
+            return "There is no single change to try."
+        told = ", ".join(
+            f"{count} {_WORDS[kind][0 if count == 1 else 1]}" for kind, count in self.tried.items()
+        )
+        parts = [f"None of these gives it a node, each tried alone: {told}."]
+        if self._rivals:
+            parts.append(f"Where there was room, {listed(list(self._rivals))} took it first.")
+        if self._cut:
+            parts.append(
+                f"With so many pods waiting, {self._cut} could not be followed to the end."
+            )
+        return " ".join(parts)
+
+    @property
+    def _waits_for(self) -> int:
+        """When the pod gets a node by itself; 0 for never."""
+        return self.outlook.at if self.outlook is not None and self.outlook.node else 0
+
+    def _fork(self, work: int, command: Command | None = None, meant: str = "") -> Trial:
+        if self._original is None:
+            self._original = Original(self._cluster)
+        limits = Limits(steps=work // _WORK_PER_STEP, cycles=work // self._per_cycle)
+        trial = run_fork(self._original.copy(), self._pod.key, limits, command, meant)
+        self._work -= trial.steps * _WORK_PER_STEP + trial.cycles * self._per_cycle
+        return trial
+
+
+def _decided_node(candidate: Candidate, world: World | None) -> str | None:
+    """The node that the decision alone gives, "" where it cannot say, None where it gives none."""
+    if world is None or not candidate.decidable:
+        return ""
+    return world.node_after(candidate.command, evicting=candidate.evicts) or None
+
+
+def _outlook(trial: Trial) -> Outlook:
+    if trial.node:
+        told = f"Left alone, it is bound to {trial.node} at {seconds(trial.at)}."
+    elif trial.ended:
+        told = "Left alone, it gets no node in what is left of the run."
+    else:
+        told = f"Left alone, it gets no node up to {seconds(trial.at)}."
+    return Outlook(node=trial.node, at=trial.at if trial.node else 0, sentence=told)
+
+
+def _forked(candidate: Candidate, trial: Trial) -> Fix:
+    return Fix(
+        kind=candidate.kind,
+        text=f"{candidate.text}: it is bound to {trial.node} at {seconds(trial.at)}.",
+        command=candidate.command.to_dict(),
+        node=trial.node,
+        at=trial.at,
+        shown="fork",
+        note=f"{candidate.note} {_FLUSHED}".strip() if trial.flushed else candidate.note,
+    )
+
+
+def _decided(candidate: Candidate, node: str) -> Fix:
+    return Fix(
+        kind=candidate.kind,
+        text=f"{candidate.text}: it fits {node} then.",
+        command=candidate.command.to_dict(),
+        node=node,
+        shown="decision",
+        note=candidate.note,
+    )
+
+
+def listed(names: list[str], most: int = 4) -> str:
+    """Names for a sentence; beyond *most* the rest is counted."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def seconds(at: int) -> str:
+    """A moment of virtual time for people."""
+    return f"{at // SECOND}.{at % SECOND * 1000 // SECOND:03d} s"

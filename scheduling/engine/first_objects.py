@@ -1,0 +1,56 @@
+"""What a scenario begins with, looked at before a run is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kscope.sim.errors import ApiError
+from kscope.sim.loader import SetupFault
+from kscope.sim.loop import EventLoop
+from kscope.sim.objects import Manifest, from_manifest
+from kscope.sim.recorder import Recorder
+from kscope.sim.store import ObjectStore
+from scheduling.engine.admission import Admission
+
+_CLASSES = ("PriorityClass", "RuntimeClass")
+# What a pod may name that has to be there.
+_NAMED = ("priorityClassName", "runtimeClassName")
+
+
+def refused_objects(objects: Sequence[Manifest]) -> list[SetupFault]:
+    """The objects that admission would refuse, for they name a class that is not there."""
+    pods = [
+        (place, raw)
+        for place, raw in enumerate(objects)
+        if raw["kind"] == "Pod" and any(_spec(raw).get(name) for name in _NAMED)
+    ]
+    if not pods:
+        return []
+    admission = _admission(objects)
+    found: list[SetupFault] = []
+    for place, raw in pods:
+        try:
+            admission.admit(from_manifest(raw))
+        except ApiError as refusal:
+            found.append(_fault(place, _spec(raw), str(refusal)))
+    return found
+
+
+def _admission(objects: Sequence[Manifest]) -> Admission:
+    loop = EventLoop()
+    store = ObjectStore(loop, Recorder(loop))
+    for raw in objects:
+        if raw["kind"] in _CLASSES:
+            store.create(from_manifest(raw), by="scenario")
+    return Admission(store)
+
+
+def _fault(place: int, spec: Mapping[str, Any], text: str) -> SetupFault:
+    field = next((name for name in _NAMED if spec.get(name) and str(spec[name]) in text), "")
+    path = f"spec.{field}" if field else "spec"
+    return SetupFault(part="object", path=path, value=spec.get(field), message=text, place=place)
+
+
+def _spec(raw: Manifest) -> Mapping[str, Any]:
+    return raw.get("spec") or {}

@@ -1,0 +1,124 @@
+"""PostFilter where a profile has plugins of its own there, among or instead of the in-tree ones.
+
+Upstream: framework/runtime/framework.go RunPostFilterPlugins(): the first plugin that answers with
+Success, UnschedulableAndUnresolvable or an error ends the round; what the others say is put
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from scheduling.engine import names
+from scheduling.engine.framework import (
+    SUCCESS,
+    Code,
+    CycleState,
+    PostFilterPlugin,
+    PostFilterResult,
+    Status,
+)
+from scheduling.engine.messages import fit_error
+from scheduling.engine.preemption import NOT_HELPFUL, Candidate, Preemption
+from scheduling.engine.profiles import Profile
+from scheduling.engine.runtime import Framework, Search
+
+# Under this name a cycle's state keeps what each extension point's plugins said.
+RECORD = "extension points"
+
+Record = dict[str, list[dict[str, Any]]]
+
+
+def record_of(state: CycleState) -> Record:
+    """What the plugins of each extension point said in this cycle, for the evidence."""
+    return cast("Record", state.data.setdefault(RECORD, {}))
+
+
+class PostFilters:
+    """The post-filters of one profile, in order."""
+
+    def __init__(self, profile: Profile, framework: Framework) -> None:
+        self._profile = profile
+        self._table = framework.handle.table
+        self._plugins = framework.plugins.by_name
+
+    def run(
+        self, search: Search, statuses: Mapping[str, Status], evict: Callable[[], Preemption]
+    ) -> tuple[Preemption, str]:
+        """What came of them, and the text that stands behind the pod's message.
+
+        *statuses* are those of the nodes that were refused; *evict* runs DefaultPreemption.
+        """
+        found = Preemption()
+        reasons: list[str] = []
+        said = record_of(search.state).setdefault("PostFilter", [])
+        for name in self._profile.post_filters:
+            outcome, status = self._ask(name, search, statuses, evict)
+            said.append(status.to_dict())
+            found = _later(found, outcome)
+            if status.code is Code.UNSCHEDULABLE or status.code is Code.PENDING:
+                reasons += status.reasons
+                continue
+            if status.code is Code.SUCCESS or status.code is Code.UNRESOLVABLE:
+                return outcome, status.message
+            return _empty(found), status.message
+        return found, ", ".join(reasons)
+
+    def _ask(
+        self,
+        name: str,
+        search: Search,
+        statuses: Mapping[str, Status],
+        evict: Callable[[], Preemption],
+    ) -> tuple[Preemption, Status]:
+        if name == names.DYNAMIC_RESOURCES:
+            return Preemption(), _dynamic_resources(search)
+        if name == names.DEFAULT_PREEMPTION:
+            return self._default_preemption(search, evict)
+        plugin = cast("PostFilterPlugin", self._plugins[name])
+        result = plugin.post_filter(search.state, statuses)
+        status = Status(result.status.code, result.status.reasons, name)
+        return self._outcome(result), status
+
+    def _default_preemption(
+        self, search: Search, evict: Callable[[], Preemption]
+    ) -> tuple[Preemption, Status]:
+        name = names.DEFAULT_PREEMPTION
+        if search.status.is_success:
+            preemption = evict()
+        else:
+            # No node was looked at, and each counts as beyond help.
+            count = len(self._table)
+            preemption = Preemption(message=fit_error(count, {NOT_HELPFUL: count}))
+        if preemption.chosen is not None:
+            return preemption, Status(SUCCESS.code, (), name)
+        reasons = (f"preemption: {preemption.message}",) if preemption.message else ()
+        return preemption, Status(Code.UNSCHEDULABLE, reasons, name)
+
+    def _outcome(self, result: PostFilterResult) -> Preemption:
+        row = self._table.rows.get(result.node) if result.node else None
+        if row is None:
+            return Preemption()
+        chosen = Candidate(row, result.node, list(result.victims), [], 0)
+        return Preemption(candidates=[chosen], chosen=chosen)
+
+
+def _dynamic_resources(search: Search) -> Status:
+    """No pod here has resource claims; after a refusal at PreFilter not even its state is there."""
+    name = names.DYNAMIC_RESOURCES
+    if search.status.is_success:
+        return Status(Code.UNSCHEDULABLE, ("no new claims to deallocate",), name)
+    return Status(Code.ERROR, ("not found",), name)
+
+
+def _later(one: Preemption, other: Preemption) -> Preemption:
+    """The last nomination counts; without any, whatever is there to explain."""
+    if other.chosen is not None or one.chosen is None and (other.candidates or other.message):
+        return other
+    return one
+
+
+def _empty(found: Preemption) -> Preemption:
+    """An error takes the nomination of an earlier plugin back."""
+    return Preemption() if found.chosen is not None else found

@@ -1,0 +1,230 @@
+"""The scenario of a recording, run here, and told as the recording's facts are."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from kscope.sim.latency import Latency
+from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from kscope.sim.recorder import Event
+from kscope.sim.store import WatchEvent
+from kscope.sim.units import MILLISECOND, SECOND
+from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.attempt import SchedulingAttempt
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.pod_info import PodInfo
+from tests.conformance.recordings import (
+    BY_PROVISIONER,
+    ORIGIN,
+    START,
+    Facts,
+    Recording,
+    Scores,
+    Write,
+    attempts_told,
+    changes_told,
+    events_told,
+    made_up_names,
+    pod_group,
+    statuses_told,
+)
+from tests.workloads.recorded import History
+from volumes.engine.pv_controller import PersistentVolumeController
+
+# The scheduler of the recordings started this long before the first step: the phase of its tickers.
+TICKERS = ORIGIN - 4_600 * MILLISECOND
+# Of two threads either is first: the scheduler's caches or the attempt of the pod that a change
+# woke; the worker of claims or that of volumes; that attempt, which takes milliseconds, or what the
+# PV controller writes for the claim, or the node controller for the node, that it was woken by.
+RACES = {
+    "assume_cache": Latency("uniform", 0, 1),
+    "bind_race": Latency("uniform", 0, 1),
+    "claim_sync": Latency("uniform", 0, 12 * MILLISECOND),
+    "node_taint": Latency("uniform", 1 * MILLISECOND, 20 * MILLISECOND),
+}
+# More than any of the recordings takes by far.
+_MANY_STEPS = 60_000
+
+_KINDS = {
+    "pod": "Pod",
+    "node": "Node",
+    "claim": "PersistentVolumeClaim",
+    "volume": "PersistentVolume",
+    "deployment": "Deployment",
+    "replicaset": "ReplicaSet",
+    "statefulset": "StatefulSet",
+    "daemonset": "DaemonSet",
+    "job": "Job",
+    "poddisruptionbudget": "PodDisruptionBudget",
+}
+
+
+# Plugins that go by another name here; see docs/conformance.md, Profile v1.20.
+_PLUGINS = {
+    "NodeResourcesFit": "NodeResourcesLeastAllocated",
+    "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """What is left to chance in a run.
+
+    Where it *follows*, of equally good nodes the recorded one is taken, and the volume worker of the
+    PV controller overtakes its claim worker where it did. Else the *seed* decides, as it does each
+    time which of the two threads of *races* comes first.
+    """
+
+    follows: bool = True
+    seed: int = 0
+    races: tuple[str, ...] = ()
+
+
+class Rerun:
+    """The same scenario, run here."""
+
+    def __init__(self, recording: Recording, chances: Chances) -> None:
+        self.recording = recording
+        scenario = recording.shifted()
+        races = {name: RACES[name] for name in chances.races}
+        scenario = replace(scenario, latencies={**scenario.latencies, **races})
+        self.cluster = Cluster.create(scenario, profile="v1.20", seed=chances.seed)
+        # The stand-ins: the kubelet looks for its volumes all the time, and the provisioner does
+        # not try again what has failed.
+        self.cluster.volumes.kubelets.volumes.verify_backs_off = False
+        self.cluster.volumes.provisioners.retries = False
+        queue = self.cluster.scheduler.queue
+        queue._started_at = TICKERS
+        if not recording.server_side_apply:
+            queue._rules = replace(queue._rules, status_counts=False)
+        if chances.follows:
+            follower = Follower(recording.nodes_taken(), recording.stalled_binds())
+            follower.guide(self.cluster.scheduler.algorithm)
+            if "bind_race" not in chances.races:
+                follower.let_race(self.cluster.volumes.pv_controller)
+        self.writes: list[Write] = []
+        self.recorded: list[Event] = []
+        self.tried: list[SchedulingAttempt] = []
+        store, deliver = self.cluster.store, self.cluster.store._deliver
+
+        def delivered(kind: str, event: WatchEvent) -> None:
+            author = self.cluster.recorder.pending[-1].component
+            now = (self.cluster.now - ORIGIN) / SECOND
+            self.writes.append((now, author, event.type, {**event.new.raw, "kind": kind}))
+            deliver(kind, event)
+
+        store._deliver = delivered
+
+    def run(self) -> None:
+        """To the end of the recording."""
+        self.cluster.advance(self.cluster.horizon, max_steps=_MANY_STEPS)
+        assert self.cluster.now == self.cluster.horizon, "the run does not become quiet"
+        taken = self.cluster.take()
+        self.recorded, self.tried = taken.events, taken.attempts
+
+    def changes(self) -> Facts:
+        """What was written, per object."""
+        return changes_told(self.writes, self._names())
+
+    def attempts(self) -> Facts:
+        """The attempts at scheduling that found no node, with why."""
+        failed = [
+            ((each.at - ORIGIN) / SECOND, each.pod, each.message)
+            for each in self.tried
+            if each.result == UNSCHEDULABLE
+        ]
+        return attempts_told(failed, self._names())
+
+    def scores(self) -> Scores:
+        """The weighted scores, by upstream's names of the plugins."""
+        told: Scores = {}
+        for attempt in self.tried:
+            nodes = (attempt.evidence or {}).get("scores") or {}
+            for node, scored in nodes.items():
+                for plugin, (_, _, weighted) in scored["plugins"].items():
+                    of_pod = told.setdefault(attempt.pod, {})
+                    of_pod.setdefault(_PLUGINS.get(plugin, plugin), {})[node] = weighted
+        return told
+
+    def statuses(self) -> dict[str, History]:
+        """The values that the fields of workloads took."""
+        return statuses_told(self.writes)
+
+    def events(self) -> Facts:
+        """The Kubernetes Events, per object."""
+        told: dict[str, list[tuple[float, str]]] = {}
+        for event in self.recorded:
+            data = event.data or {}
+            at = (event.at - ORIGIN) / SECOND
+            if not data.get("event") or at < START or data.get("series", 0) > 1:
+                continue
+            if event.component == "kubelet":
+                continue
+            reason = data.get("reason") or event.kind
+            text = f"{data['type']} {reason}: {data.get('note', event.message)}"
+            prefix, _, key = event.object.partition("/")
+            about = f"{_KINDS.get(prefix, prefix)}/{key}"
+            if event.component == "external-provisioner":
+                about += BY_PROVISIONER
+            told.setdefault(about, []).append((at, text))
+        return events_told(told, self._names())
+
+    def _names(self) -> dict[str, str]:
+        return made_up_names(raw for _, _, _, raw in self.writes)
+
+
+@dataclass(slots=True)
+class Follower:
+    """Takes, of equally good nodes, the one that the recorded pod got.
+
+    Pods with made-up names are told apart by their number among those of their owner. And lets the
+    PV controller's volume worker win where it did.
+    """
+
+    taken: dict[str, list[str]]
+    stalled: dict[str, list[bool]]
+    _numbers: dict[str, int] = field(default_factory=dict[str, int])
+    _counts: dict[str, int] = field(default_factory=dict[str, int])
+    _wanted: str = ""
+
+    def guide(self, algorithm: SchedulingAlgorithm) -> None:
+        """Let *algorithm* decide ties as the recorded scheduler did."""
+        schedule, pick = algorithm.schedule, algorithm._pick
+
+        def scheduled(pod: PodInfo, *rest: Any, **named: Any) -> ScheduleResult:
+            self._wanted = self._recorded_node(pod.pod)
+            return schedule(pod, *rest, **named)
+
+        def picked(tied: Any) -> int:
+            row = algorithm.table.rows.get(self._wanted)
+            return row if row is not None and row in np.asarray(tied) else pick(tied)
+
+        algorithm.schedule = scheduled
+        algorithm._pick = picked
+
+    def let_race(self, controller: PersistentVolumeController) -> None:
+        """Let *controller* bind claims that name their volume as the recorded one did."""
+        bind = controller.bind
+        binding: list[str] = []
+        left = {key: [*outcomes] for key, outcomes in self.stalled.items()}
+
+        def bound(volume: PersistentVolume, claim: PersistentVolumeClaim, *data: Any) -> None:
+            binding[:] = [claim.key]
+            bind(volume, claim, *data)
+
+        def overtaken() -> bool:
+            outcomes = left.get(binding[0])
+            return bool(outcomes and outcomes.pop(0))
+
+        controller.bind = bound
+        controller._is_overtaken = overtaken
+
+    def _recorded_node(self, pod: Pod) -> str:
+        group = pod_group(pod.raw)
+        if pod.uid not in self._numbers:
+            self._numbers[pod.uid] = self._counts.get(group, 0)
+            self._counts[group] = self._numbers[pod.uid] + 1
+        nodes = self.taken.get(group, [])
+        number = self._numbers[pod.uid]
+        return nodes[number] if number < len(nodes) else ""

@@ -1,0 +1,164 @@
+"""A diagnosis tells the truth over random clusters: what it offers works, and it leaves no trace."""
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kscope.sim.objects import Pod
+from kscope.sim.scenario import Scenario
+from kscope.sim.units import MILLISECOND, MINUTE
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose
+from scheduling.engine.profiles import PROFILES
+from tests.properties.clusters import random_scenario
+
+Manifest = dict[str, Any]
+
+MOST_PODS = 3
+PLACES = st.tuples(
+    st.integers(0, 10_000), st.sampled_from(sorted(PROFILES)), st.integers(0, 50_000)
+)
+
+
+def _cluster(place: tuple[int, str, int]) -> Cluster:
+    seed, profile, milliseconds = place
+    cluster = Cluster.create(_with_rules(random_scenario(seed), seed), profile=profile, seed=seed)
+    cluster.advance(milliseconds * MILLISECOND)
+    cluster.take()
+    return cluster
+
+
+def _with_rules(scenario: Scenario, seed: int) -> Scenario:
+    """The scenario with a rule for some of its pods: where they may go, and beside whom."""
+    chance = Random(seed)
+    steps = tuple(
+        replace(step, manifest=_with_rule(step.manifest, chance)) if step.manifest else step
+        for step in scenario.steps
+    )
+    objects = tuple(_with_rule(each, chance) for each in scenario.objects)
+    return replace(scenario, objects=objects, steps=steps)
+
+
+def _with_rule(manifest: Manifest, chance: Random) -> Manifest:
+    if manifest["kind"] != "Pod" or chance.random() < 0.4:
+        return manifest
+    rule = chance.choice(RULES)
+    if rule == {"replicas": True}:
+        return _replicated(manifest)
+    return {**manifest, "spec": {**manifest["spec"], **rule}}
+
+
+def _replicated(pod: Manifest) -> Manifest:
+    labels = {"set": pod["metadata"]["name"]}
+    template = {"metadata": {"labels": labels}, "spec": pod["spec"]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": pod["metadata"]["name"], "namespace": "default"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+def _required(side: str, key: str, app: str) -> Manifest:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    return {"affinity": {side: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+SPREAD = {
+    "maxSkew": 1,
+    "topologyKey": ZONE,
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"app": "web"}},
+}
+RULES: tuple[Manifest, ...] = (
+    {"nodeSelector": {"disk": "ssd"}},
+    {"nodeSelector": {ZONE: "zc"}},
+    {"topologySpreadConstraints": [SPREAD]},
+    {"topologySpreadConstraints": [{**SPREAD, "minDomains": 3}]},
+    _required("podAntiAffinity", HOSTNAME, "web"),
+    _required("podAffinity", ZONE, "cache"),
+    {"preemptionPolicy": "Never", "priority": 200},
+    {"schedulerName": "nobody"},
+    {"replicas": True},
+)
+
+
+def _waiting(cluster: Cluster) -> list[str]:
+    pods = [pod for pod in cluster.store.objects("Pod") if isinstance(pod, Pod)]
+    return [pod.key for pod in pods if not pod.node_name][:MOST_PODS]
+
+
+@settings(max_examples=25, deadline=None)
+@given(PLACES)
+def test_every_change_that_is_offered_gives_the_pod_a_node(place: tuple[int, str, int]) -> None:
+    cluster = _cluster(place)
+    blob = cluster.checkpoint()
+    for key in _waiting(cluster):
+        found = diagnose(cluster, key)
+        for fix in found.fixes:
+            assert fix.shown == "fork"
+            assert _bound(blob, found, fix) == (fix.node, fix.at), (place, key, fix)
+
+
+def _bound(blob: bytes, found: Diagnosis, fix: Fix) -> tuple[str, int]:
+    """Where and when the pod is bound once the change has been made in earnest."""
+    fork = Cluster.restore(blob)
+    outcome = fork.apply(Command.from_dict(fix.command))
+    assert outcome.applied, outcome.reason
+    until = fork.now + 6 * MINUTE
+    while (due := fork.next_at) is not None and due <= until:
+        fork.advance(due)
+        pod = fork.store.find("Pod", found.pod)
+        if isinstance(pod, Pod) and pod.node_name:
+            return pod.node_name, fork.now
+    return "", 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(PLACES)
+def test_what_is_said_of_a_pod_left_alone_comes_true(place: tuple[int, str, int]) -> None:
+    cluster = _cluster(place)
+    outlooks = {key: diagnose(cluster, key).outlook for key in _waiting(cluster)}
+    bound: dict[str, tuple[str, int]] = {}
+    until = cluster.now + 6 * MINUTE
+    while (due := cluster.next_at) is not None and due <= until:
+        cluster.advance(due)
+        for key in outlooks:
+            pod = cluster.store.find("Pod", key)
+            if isinstance(pod, Pod) and pod.node_name:
+                bound.setdefault(key, (pod.node_name, cluster.now))
+    for key, outlook in outlooks.items():
+        told = (outlook.node, outlook.at) if outlook is not None else ("", 0)
+        assert bound.get(key, ("", 0)) == told, (place, key)
+
+
+@settings(max_examples=25, deadline=None)
+@given(PLACES)
+def test_diagnosing_leaves_no_trace_in_the_run(place: tuple[int, str, int]) -> None:
+    watched, alone = _cluster(place), _cluster(place)
+    for key in _waiting(watched):
+        diagnose(watched, key)
+    for cluster in (watched, alone):
+        cluster.advance(cluster.now + MINUTE)
+        cluster.take()
+    assert (watched.digest(), watched.steps) == (alone.digest(), alone.steps)
+
+
+@settings(max_examples=25, deadline=None)
+@given(PLACES)
+def test_every_waiting_pod_is_told_something(place: tuple[int, str, int]) -> None:
+    cluster = _cluster(place)
+    for key in _waiting(cluster):
+        found = diagnose(cluster, key)
+        assert found.sentence
+        assert (
+            found.causes
+            or found.state in ("deleting", "ended", "assumed")
+            or (found.outlook is not None and found.outlook.node)
+        ), (place, key, found.sentence)
+        assert found.fixes or found.conclusion or found.state in ("deleting", "ended"), (place, key)

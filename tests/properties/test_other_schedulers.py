@@ -1,0 +1,84 @@
+"""The same must hold where plugins take part in placing pods, and where volumes go in rounds."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kscope.sim.scenario import Scenario
+from kscope.sim.units import MILLISECOND, SECOND
+from scheduling.engine.cluster import Cluster
+from tests.properties.clusters import random_scenario
+from tests.properties.rules import shown_wrongly
+from tests.scheduling_engine.test_extension_points import everywhere, installed
+
+__all__ = ["installed"]
+
+UNTIL = 60 * SECOND
+# What one plugin says at one point; another keeps pods waiting until three can go.
+ANSWERS: tuple[dict[str, str], ...] = (
+    {},
+    {"reserve": "no"},
+    {"permit": "error"},
+    {"pre_bind": "no"},
+    {"bind": "error"},
+)
+
+
+def _plugged(scenario: Scenario, answers: dict[str, str]) -> Scenario:
+    told = everywhere("Ledger", "Gang", Ledger=answers, Gang={"size": 3, "timeout": 7 * SECOND})
+    bind = {"disabled": [{"name": "DefaultBinder"}], "enabled": [{"name": "Ledger"}]}
+    told["profiles"][0]["plugins"]["bind"] = bind
+    return replace(scenario, configuration=told)
+
+
+def _kinds(seed: int) -> Iterator[Callable[[], Cluster]]:
+    scenario = random_scenario(seed)
+
+    def create(chosen: Scenario, **fields: Any) -> Callable[[], Cluster]:
+        return lambda: Cluster.create(chosen, seed=seed, **fields)
+
+    yield create(scenario, profile="v1.11")
+    yield create(_plugged(scenario, ANSWERS[seed % len(ANSWERS)]))
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(seed=st.integers(0, 10_000))
+def test_every_pod_has_one_place_and_no_node_is_over_committed(place: int, seed: int) -> None:
+    cluster = list(_kinds(seed))[place]()
+    while cluster.now < UNTIL and cluster.next_at is not None:
+        cluster.advance(UNTIL, stop="event")
+        cluster.take()
+        for entity, shown in cluster.view().items():
+            if entity.startswith("pod/") and "first_queued" in shown:
+                assert ("queue" in shown) + ("cache" in shown) <= 1, (seed, entity, shown)
+            for name, amount in shown.get("requested", {}).items():
+                assert amount <= shown["allocatable"].get(name, 0), (seed, entity, name)
+    cluster.advance(UNTIL + 10 * MILLISECOND)
+    cluster.take()
+    assert shown_wrongly(cluster) == []
+    assert cluster.cache_differences() == []
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(seed=st.integers(0, 10_000))
+def test_slices_and_restores_do_not_change_the_history(place: int, seed: int) -> None:
+    make, chance = list(_kinds(seed))[place], Random(seed)
+    straight, sliced = make(), make()
+    straight.advance(UNTIL)
+    straight.take()
+    while sliced.now < UNTIL:
+        sliced.advance(min(UNTIL, sliced.now + chance.randint(1, 9 * SECOND)))
+        sliced.take()
+        sliced = Cluster.restore(sliced.checkpoint())
+    assert sliced.digest() == straight.digest()

@@ -1,0 +1,59 @@
+"""The golden stories that ship as demos, as told by the engine."""
+
+from tests.scenarios.played import demo
+
+
+def test_budget_cascade_evicts_the_budgets_pod_after_all() -> None:
+    played = demo("budget-cascade")
+    named = [
+        (event.kind, event.object.removeprefix("pod/default/").split("-")[0])
+        for event in played.events
+        if event.at > 10**10 and event.kind in ("PodEvicted", "PodBound")
+    ]
+    assert named == [
+        ("PodEvicted", "ledger"),
+        ("PodEvicted", "web"),
+        ("PodBound", "critical"),
+        ("PodBound", "ledger"),
+    ]
+    waiting = [name for name, (phase, _) in played.pods().items() if phase == "Pending"]
+    assert [name.split("-")[0] for name in waiting] == ["default/web"]
+
+
+def test_disk_left_behind_waits_beside_an_empty_node() -> None:
+    played = demo("disk-left-behind")
+    stuck = played.at(39)
+    assert played.pods(stuck) == {
+        "default/first": ("Pending", ""),
+        "default/second": ("Running", "node-1"),
+    }
+    assert stuck["node/node-2"].get("requested", {}).get("cpu", 0) == 0
+    assert "node(s) didn't match PersistentVolume's node affinity" in next(
+        event.message for event in reversed(played.events) if event.kind == "FailedScheduling"
+    )
+    assert played.pods() == {"default/first": ("Running", "node-1")}
+
+
+def test_dangling_attach_is_cured_by_deleting_what_was_forgotten() -> None:
+    played = demo("dangling-attach")
+    assert played.pods(played.at(39)) == {"default/db-0": ("Pending", "node-2")}
+    told = ("VolumeAttachmentTerminating", "VolumeAttachmentDeleted", "VolumeAttachmentAttached")
+    later = [event for event in played.events if event.at >= 40 * 10**9]
+    assert [
+        (event.component, event.kind) for event in later if event.kind in (*told, "PodRunning")
+    ] == [
+        ("scenario", "VolumeAttachmentTerminating"),
+        ("csi-attacher", "VolumeAttachmentDeleted"),
+        ("csi-attacher", "VolumeAttachmentAttached"),
+        ("kubelet", "PodRunning"),
+    ]
+    assert played.pods() == {"default/db-0": ("Running", "node-2")}
+
+
+def test_unheard_deletion_waits_for_the_flush() -> None:
+    played = demo("unheard-deletion")
+    assert played.at(7).keys() & {"pod/default/guard", "pod/default/late"} == {"pod/default/late"}
+    waiting = played.at(329)["pod/default/late"]
+    assert (waiting["queue"], waiting["attempts"]) == ("unschedulable", 1)
+    assert played.told("PodQueued")[-1][3] == "UnschedulableTimeout"
+    assert played.story("PodBound") == ["330 PodBound pod/default/late"]

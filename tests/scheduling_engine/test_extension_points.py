@@ -1,0 +1,557 @@
+"""Plugins of others at QueueSort, PostFilter, and from Reserve to PostBind."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import pytest
+
+from kscope.sim.units import MINUTE, SECOND
+from scheduling.engine import registry
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from scheduling.engine.extension_points import PluggedScheduler
+from scheduling.engine.framework import (
+    SKIP,
+    SUCCESS,
+    Code,
+    CycleState,
+    IntArray,
+    Plugin,
+    PostFilterResult,
+    Status,
+)
+from scheduling.engine.handle import Arguments, Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.queue.events import NODE, Action, ClusterEvent
+from scheduling.engine.queue.hints import Registration
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
+from scheduling.engine.reading import ConfigurationError
+from scheduling.engine.scheduler import Scheduler
+from scheduling.engine.waiting_pods import go_duration
+from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
+from tests.scheduling_engine.volume_scenes import host, local_disk, user_of
+
+ANSWERS = {
+    "ok": SUCCESS,
+    "no": Status(Code.UNSCHEDULABLE, ("no quota left",)),
+    "error": Status(Code.ERROR, ("the ledger is shut",)),
+    "skip": SKIP,
+}
+
+
+class Ledger(Plugin):
+    """Answers at each point as its arguments say, and notes that it was asked."""
+
+    name: ClassVar[str] = "Ledger"
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self.arguments = arguments
+        self.asked: list[str] = []
+
+    def _answer(self, point: str, node: str) -> Status:
+        self.asked.append(f"{point} {node}")
+        return ANSWERS[self.arguments.get(point, "ok")]
+
+    def reserve(self, state: CycleState, node: str) -> Status:
+        return self._answer("reserve", node)
+
+    def unreserve(self, state: CycleState, node: str) -> None:
+        self._answer("unreserve", node)
+
+    def permit(self, state: CycleState, node: str) -> tuple[Status, int]:
+        return self._answer("permit", node), 0
+
+    def pre_bind(self, state: CycleState, node: str) -> Status:
+        return self._answer("pre_bind", node)
+
+    def bind(self, state: CycleState, node: str) -> Status:
+        return self._answer("bind", node)
+
+    def post_bind(self, state: CycleState, node: str) -> None:
+        self._answer("post_bind", node)
+
+
+class SecondLedger(Ledger):
+    """Another, to see the order."""
+
+    name: ClassVar[str] = "SecondLedger"
+
+
+class Gang(Plugin):
+    """Pods wait until as many as are wanted have a place. Upstream: the coscheduling plugin."""
+
+    name: ClassVar[str] = "Gang"
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._waiting = handle.waiting_pods
+        self._size = int(arguments["size"])
+        self._timeout = int(arguments.get("timeout", 10 * SECOND))
+
+    def permit(self, state: CycleState, node: str) -> tuple[Status, int]:
+        if len(self._waiting) + 1 < self._size:
+            return Status(Code.WAIT), self._timeout
+        for waiting in self._waiting:
+            waiting.allow(self.name)
+        return SUCCESS, 0
+
+
+class SmallestFirst(Plugin):
+    """The active queue by name."""
+
+    name: ClassVar[str] = "SmallestFirst"
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        pass
+
+    def sort_key(self, info: QueuedPodInfo) -> tuple[int, ...]:
+        return (ord(info.pod.name[0]),)
+
+
+class Bouncer(Plugin):
+    """Throws everybody off the node that it is told."""
+
+    name: ClassVar[str] = "Bouncer"
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+        self._node = arguments.get("node", "")
+        self._says = arguments.get("says", "")
+        self.statuses: dict[str, str] = {}
+
+    def post_filter(self, state: CycleState, statuses: dict[str, Status]) -> PostFilterResult:
+        self.statuses = {name: status.message for name, status in statuses.items()}
+        if not self._node:
+            return PostFilterResult(status=Status(Code[self._says], ("not at this hour",)))
+        victims = tuple(self._table.pods[self._table.rows[self._node]].values())
+        return PostFilterResult(status=SUCCESS, node=self._node, victims=victims)
+
+
+class Curfew(Plugin):
+    """Lets nobody into the queue, or onto a node, before a node with a lamp is there."""
+
+    name: ClassVar[str] = "Curfew"
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+        self._point = str(arguments["point"])
+
+    def _is_lit(self) -> bool:
+        return any("lamp" in self._table.node(row).labels for row in self._table.rows.values())
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        dark = self._point == "pre_enqueue" and not self._is_lit()
+        return Status(Code.UNRESOLVABLE, ("it is dark",)) if dark else SUCCESS
+
+    def reserve(self, state: CycleState, node: str) -> Status:
+        dark = self._point == "reserve" and not self._is_lit()
+        return Status(Code.UNSCHEDULABLE, ("it is dark",)) if dark else SUCCESS
+
+    def unreserve(self, state: CycleState, node: str) -> None:
+        pass
+
+    def events_to_register(self) -> list[Registration]:
+        return [Registration(ClusterEvent(NODE, Action.ADD))]
+
+
+class Idle(Plugin):
+    """Prepares what it never does."""
+
+    name: ClassVar[str] = "Idle"
+
+    def pre_score(self, state: CycleState, rows: IntArray) -> Status:
+        return SUCCESS
+
+
+PLUGINS = {
+    one.name: one for one in (Ledger, SecondLedger, Gang, SmallestFirst, Bouncer, Curfew, Idle)
+}
+
+
+class _Entry:
+    def __init__(self, plugin: type[Plugin]) -> None:
+        self.name = plugin.name
+        self._plugin = plugin
+
+    def load(self) -> type[Plugin]:
+        return self._plugin
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def entries(*, group: str) -> list[_Entry]:
+        known = group == registry.ENTRY_POINT_GROUP
+        return [_Entry(one) for one in PLUGINS.values()] if known else []
+
+    monkeypatch.setattr(registry, "entry_points", entries)
+
+
+def configured(plugins: Manifest, **arguments: Any) -> Manifest:
+    """A configuration with *plugins*, and the arguments of each by name."""
+    config = [{"name": name, "args": args} for name, args in arguments.items()]
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": plugins, "pluginConfig": config}],
+    }
+
+
+def everywhere(*names: str, **arguments: Any) -> Manifest:
+    """*names* at every point they implement."""
+    return configured({"multiPoint": {"enabled": [{"name": name} for name in names]}}, **arguments)
+
+
+def cluster_of(*objects: Manifest, configuration: Manifest, **fields: Any) -> Cluster:
+    return Cluster.create(scene(*objects, configuration=configuration, **fields), tie_break="name")
+
+
+def plugin(cluster: Cluster, name: str) -> Any:
+    return cluster.scheduler.algorithm.framework.plugins.by_name[name]
+
+
+def condition(cluster: Cluster, name: str = "p") -> Manifest:
+    return cluster.store.get("Pod", f"default/{name}").status["conditions"][0]
+
+
+def ran(cluster: Cluster) -> list[str]:
+    return [one.message for one in cluster.take().events if one.kind == "PluginsRan"]
+
+
+def test_a_pod_passes_every_point_in_upstreams_order() -> None:
+    cluster = played(
+        cluster_of(node("a"), pod("p"), configuration=everywhere("Ledger", Ledger={"bind": "skip"}))
+    )
+    assert node_of(cluster, "p") == "a"
+    assert plugin(cluster, "Ledger").asked == [
+        "reserve a",
+        "permit a",
+        "pre_bind a",
+        "post_bind a",
+    ]
+
+
+def test_every_point_that_asked_a_plugin_is_on_the_record() -> None:
+    bind = {"disabled": [{"name": "*"}], "enabled": [{"name": "Ledger"}, {"name": "DefaultBinder"}]}
+    plugins = {"multiPoint": {"enabled": [{"name": "Ledger"}]}, "bind": bind}
+    told = configured(plugins, Ledger={"bind": "skip"})
+    cluster = played(cluster_of(node("a"), pod("p"), configuration=told))
+    slice_ = cluster.take()
+    assert [one.message for one in slice_.events if one.kind == "PluginsRan"] == [
+        "Reserve: Ledger",
+        "Permit: Ledger",
+        "PreBind: Ledger",
+        "Bind: Ledger (Skip), DefaultBinder",
+        "PostBind: Ledger",
+    ]
+    evidence = slice_.attempts[0].evidence
+    assert evidence is not None
+    said = [{"plugin": "Ledger", "code": "Success", "reasons": []}]
+    assert evidence["extension_points"] == {"Reserve": said, "Permit": said}
+
+
+def test_a_refusal_at_reserve_undoes_all_reservations_in_reverse() -> None:
+    told = everywhere("Ledger", "SecondLedger", SecondLedger={"reserve": "no"})
+    cluster = played(cluster_of(node("a"), pod("p"), configuration=told), 1)
+    assert node_of(cluster, "p") == ""
+    assert condition(cluster)["reason"] == "Unschedulable"
+    assert condition(cluster)["message"] == "0/1 nodes are available: 1 no quota left."
+    slice_ = cluster.take()
+    assert [one.message for one in slice_.events if one.kind == "PluginsRan"][:2] == [
+        "Reserve: Ledger, SecondLedger (Unschedulable: no quota left)",
+        "Unreserve: SecondLedger, Ledger",
+    ]
+    attempt = slice_.attempts[0]
+    assert (attempt.result, attempt.node) == ("unschedulable", "")
+    assert cluster.cache_differences() == []
+
+
+def test_a_refused_pod_comes_back_when_the_cluster_changes() -> None:
+    told = everywhere("Ledger", Ledger={"reserve": "no"})
+    cluster = played(cluster_of(node("a"), pod("p"), configuration=told), 30)
+    assert node_of(cluster, "p") == ""
+    plugin(cluster, "Ledger").arguments = {}
+    assert cluster.apply(Command(verb="create", manifest=node("z", cpu="1"))).applied
+    played(cluster, 30)
+    assert node_of(cluster, "p") == "a"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason", "message"),
+    [
+        (
+            {"reserve": "error"},
+            "SchedulerError",
+            'running Reserve plugin "Ledger": the ledger is shut',
+        ),
+        (
+            {"permit": "error"},
+            "SchedulerError",
+            'running Permit plugin "Ledger": the ledger is shut',
+        ),
+        ({"permit": "no"}, "Unschedulable", "0/1 nodes are available: 1 no quota left."),
+        (
+            {"pre_bind": "error"},
+            "SchedulerError",
+            'running PreBind plugin "Ledger": the ledger is shut',
+        ),
+        ({"pre_bind": "no"}, "Unschedulable", "no quota left"),
+        ({"bind": "error"}, "SchedulerError", 'running Bind plugin "Ledger": the ledger is shut'),
+        ({"bind": "no"}, "Unschedulable", "no quota left"),
+    ],
+)
+def test_failures_are_told_in_upstreams_words(
+    arguments: Manifest, reason: str, message: str
+) -> None:
+    bind = {"disabled": [{"name": "DefaultBinder"}], "enabled": [{"name": "Ledger"}]}
+    plugins = {"multiPoint": {"enabled": [{"name": "Ledger"}]}, "bind": bind}
+    told = configured(plugins, Ledger=arguments)
+    cluster = played(cluster_of(node("a"), pod("p"), configuration=told), 1)
+    assert (condition(cluster)["reason"], condition(cluster)["message"]) == (reason, message)
+    asked = plugin(cluster, "Ledger").asked
+    assert asked.count("unreserve a") == asked.count("reserve a") > 0
+    assert cluster.cache_differences() == []
+
+
+def test_a_bind_plugin_binds_in_place_of_the_default_binder() -> None:
+    bind = {"disabled": [{"name": "DefaultBinder"}], "enabled": [{"name": "Ledger"}]}
+    cluster = played(cluster_of(node("a"), pod("p"), configuration=configured({"bind": bind})), 1)
+    assert node_of(cluster, "p") == "a"
+    assert plugin(cluster, "Ledger").asked == ["bind a"]
+
+
+def test_a_write_that_is_refused_is_the_bind_plugins_failure() -> None:
+    bind = {"disabled": [{"name": "DefaultBinder"}], "enabled": [{"name": "Ledger"}]}
+    told = configured({"bind": bind, "postBind": {"enabled": [{"name": "Ledger"}]}})
+    cluster = cluster_of(node("a"), pod("p"), configuration=told)
+    fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1, "text": "try again"}
+    assert cluster.apply(Command(verb="fault", patch=fault)).applied
+    played(cluster, 30)
+    events = cluster.take().events
+    failed = [one.message for one in events if one.kind == "FailedScheduling"]
+    assert len(failed) == 1
+    assert failed[0].startswith('running Bind plugin "Ledger": ')
+    assert plugin(cluster, "Ledger").asked == ["bind a", "bind a", "post_bind a"]
+
+
+def test_a_slow_answer_keeps_post_bind_waiting() -> None:
+    told = configured({"postBind": {"enabled": [{"name": "Ledger"}]}})
+    cluster = cluster_of(node("a"), pod("p"), configuration=told)
+    slow = {"slow": "scheduler", "delay": "3s"}
+    assert cluster.apply(Command(verb="fault", patch=slow)).applied
+    played(cluster, 30)
+    events = cluster.take().events
+    bound = next(one for one in events if one.kind == "PodBound")
+    ran = next(one for one in events if one.message == "PostBind: Ledger")
+    assert bound.at == ran.at > 3 * SECOND
+    assert bound.seq < ran.seq
+
+
+def test_pods_that_are_asked_to_wait_go_on_together() -> None:
+    told = everywhere("Gang", Gang={"size": 3})
+    later = {"manifest": pod("c")}
+    cluster = cluster_of(
+        node("a"), pod("a"), pod("b"), configuration=told, steps=[(5, "create", later)]
+    )
+    played(cluster, 4)
+    assert [node_of(cluster, name) for name in "ab"] == ["", ""]
+    assert "Permit: Gang asks to wait 10s" in ran(cluster)
+    assert cluster.view()["pod/default/a"]["cache"] == "assumed"
+    played(cluster, 4)
+    assert [node_of(cluster, name) for name in "abc"] == ["a", "a", "a"]
+    granted = [one.object for one in cluster.take().events if one.kind == "PermitGranted"]
+    assert granted == ["pod/default/a", "pod/default/b"]
+
+
+def test_who_waits_too_long_is_rejected_and_gives_its_place_back() -> None:
+    told = everywhere("Ledger", "Gang", Gang={"size": 3, "timeout": 90 * SECOND})
+    cluster = played(cluster_of(node("a"), pod("p"), configuration=told), 91)
+    text = "rejected due to timeout after waiting 1m30s at plugin Gang"
+    assert condition(cluster)["message"] == f"0/1 nodes are available: 1 {text}."
+    assert condition(cluster)["reason"] == "Unschedulable"
+    assert plugin(cluster, "Ledger").asked[:2] == ["reserve a", "permit a"]
+    assert "unreserve a" in plugin(cluster, "Ledger").asked
+    kinds = [one.kind for one in cluster.take().events if one.object == "pod/default/p"]
+    assert kinds.index("PermitDenied") < kinds.index("PodForgotten")
+
+
+def test_nobody_waits_longer_than_a_quarter_of_an_hour() -> None:
+    told = everywhere("Gang", Gang={"size": 3, "timeout": 60 * MINUTE})
+    cluster = cluster_of(node("a"), pod("p"), configuration=told, until=30 * MINUTE)
+    played(cluster, 15 * 60 + 1)
+    assert "after waiting 15m0s at" in condition(cluster)["message"]
+
+
+def test_a_pod_that_is_deleted_does_not_wait_any_more() -> None:
+    told = everywhere("Gang", Gang={"size": 3})
+    gone = {"object": "pod/default/p", "grace_seconds": 0}
+    cluster = cluster_of(node("a"), pod("p"), configuration=told, steps=[(2, "delete", gone)])
+    played(cluster, 5)
+    assert len(cluster.scheduler.handle.waiting_pods) == 0
+    denied = [one for one in cluster.take().events if one.kind == "PermitDenied"]
+    assert [one.message for one in denied] == ["removed"]
+    assert cluster.cache_differences() == []
+
+
+def test_a_victim_that_waits_is_sent_back_and_not_deleted() -> None:
+    told = everywhere("Gang", Gang={"size": 2, "timeout": 60 * SECOND})
+    late = {"manifest": pod("vip", priority=10)}
+    cluster = cluster_of(
+        node("a", cpu="1"), pod("p"), configuration=told, steps=[(2, "create", late)]
+    )
+    played(cluster, 10)
+    assert cluster.store.find("Pod", "default/p") is not None
+    assert condition(cluster, "p")["message"].startswith("0/1 nodes are available: 1 ")
+    told_events = cluster.take().events
+    assert [one.message for one in told_events if one.kind == "PermitDenied"] == ["preempted"]
+    assert not any(one.kind == "PodEvicted" for one in told_events)
+    assert [one.message for one in told_events if one.kind == "PluginsRan"].count(
+        "Permit: Gang asks to wait 1m0s"
+    ) == 2
+
+
+def test_a_run_goes_on_from_a_checkpoint_made_while_a_pod_waits() -> None:
+    def play(freeze: Callable[[Cluster], Cluster]) -> str:
+        told = everywhere("Ledger", "Gang", Gang={"size": 2})
+        late = {"manifest": pod("late")}
+        cluster = cluster_of(node("a"), pod("p"), configuration=told, steps=[(5, "create", late)])
+        played(cluster, 3)
+        cluster.take()
+        cluster = played(freeze(cluster), 30)
+        cluster.take()
+        assert node_of(cluster, "late") == node_of(cluster, "p") == "a"
+        return cluster.digest()
+
+    assert play(lambda one: one) == play(lambda one: Cluster.restore(one.checkpoint()))
+
+
+def test_a_restarted_scheduler_begins_with_plugins_that_know_nothing() -> None:
+    told = everywhere("Ledger", "Gang", Gang={"size": 2, "timeout": 20 * SECOND})
+    cluster = played(cluster_of(node("a"), pod("p"), configuration=told), 2)
+    before = plugin(cluster, "Ledger")
+    for verb in ("stop_scheduler", "start_scheduler"):
+        assert cluster.apply(Command(verb=verb, object="scheduler/default-scheduler")).applied
+    played(cluster, 5)
+    # Nobody unreserves what a dead process had in mind.
+    assert "unreserve a" not in before.asked
+    assert plugin(cluster, "Ledger").asked[:2] == ["reserve a", "permit a"]
+    assert len(cluster.scheduler.handle.waiting_pods) == 1
+
+
+def test_a_queue_sort_plugin_orders_the_active_queue() -> None:
+    sort = {"disabled": [{"name": "*"}], "enabled": [{"name": "SmallestFirst"}]}
+    told = configured({"queueSort": sort})
+    objects = [node("n"), *(pod(name) for name in "cab")]
+    cluster = played(cluster_of(*objects, configuration=told), 5)
+    started = [one.object for one in cluster.take().events if one.kind == "AttemptStarted"]
+    assert started == ["pod/default/a", "pod/default/b", "pod/default/c"]
+
+
+@pytest.mark.parametrize("point", ["pre_enqueue", "reserve"])
+def test_a_plugin_says_which_events_may_help_the_pods_that_it_turned_away(point: str) -> None:
+    told = everywhere("Curfew", Curfew={"point": point})
+    lamp = {"manifest": node("lit", cpu="8", labels={"lamp": ""})}
+    other = {"manifest": pod("other", schedulerName="nobody")}
+    steps = [(5, "create", other), (10, "create", lamp)]
+    cluster = played(cluster_of(node("a"), pod("p"), configuration=told, steps=steps), 9)
+    events = [one for one in cluster.take().events if one.object == "pod/default/p"]
+    assert node_of(cluster, "p") == ""
+    if point == "pre_enqueue":
+        gated = next(one for one in events if one.kind == "PodGated")
+        assert gated.data == {"plugin": "Curfew"}
+    else:
+        assert [one.kind for one in events].count("AttemptStarted") == 1
+    played(cluster, 20)
+    assert node_of(cluster, "p") != ""
+    movers = [one.message for one in cluster.take().events if one.object == "pod/default/p"]
+    assert "NodeAdd" in movers
+
+
+def test_a_post_filter_makes_room_as_it_sees_fit() -> None:
+    told = configured({"postFilter": {"enabled": [{"name": "Bouncer"}]}}, Bouncer={"node": "b"})
+    objects = (
+        node("a", cpu="1"),
+        node("b", cpu="1"),
+        pod("on-a", nodeName="a"),
+        pod("on-b", nodeName="b", terminationGracePeriodSeconds=0),
+        pod("p"),
+    )
+    cluster = played(cluster_of(*objects, configuration=told), 30)
+    assert plugin(cluster, "Bouncer").statuses == {
+        "a": "Insufficient cpu",
+        "b": "Insufficient cpu",
+    }
+    assert node_of(cluster, "p") == "b"
+    assert cluster.store.find("Pod", "default/on-b") is None
+    slice_ = cluster.take()
+    evidence = slice_.attempts[0].evidence
+    assert evidence is not None
+    assert [one["plugin"] for one in evidence["extension_points"]["PostFilter"]] == [
+        "DynamicResources",
+        "DefaultPreemption",
+        "Bouncer",
+    ]
+    assert evidence["preemption"]["victims"] == ["default/on-b"]
+
+
+@pytest.mark.parametrize(
+    ("says", "text"),
+    [
+        (
+            "UNSCHEDULABLE",
+            "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is "
+            "not helpful for scheduling., not at this hour",
+        ),
+        ("UNRESOLVABLE", "not at this hour"),
+        ("ERROR", "not at this hour"),
+    ],
+)
+def test_what_post_filters_say_stands_at_the_end_of_the_message(says: str, text: str) -> None:
+    told = configured({"postFilter": {"enabled": [{"name": "Bouncer"}]}}, Bouncer={"says": says})
+    cluster = played(cluster_of(node("a", cpu="1"), pod("p", cpu="2"), configuration=told), 1)
+    assert condition(cluster)["message"] == (f"0/1 nodes are available: 1 Insufficient cpu. {text}")
+
+
+def test_volumes_keep_their_place_among_the_plugins() -> None:
+    objects = (*local_disk("data", "a"), host("a"), user_of("data"))
+    cluster = played(cluster_of(*objects, configuration=everywhere("Ledger")), 30)
+    assert node_of(cluster, "p") == "a"
+    events = cluster.take().events
+    bound = next(one.seq for one in events if one.kind == "VolumePreBound")
+    pre_bind = next(one.seq for one in events if one.message == "PreBind: Ledger")
+    assert bound < pre_bind
+
+
+def test_a_plugin_that_refuses_after_the_volumes_gives_them_back() -> None:
+    objects = (*local_disk("data", "a"), host("a"), user_of("data"))
+    told = everywhere("Ledger", Ledger={"permit": "no"})
+    cluster = played(cluster_of(*objects, configuration=told), 30)
+    assert "claimRef" not in cluster.store.get("PersistentVolume", "data-disk").spec
+    plugin(cluster, "Ledger").arguments = {}
+    cluster.apply(Command(verb="create", manifest=node("z", cpu="1")))
+    assert node_of(played(cluster, 30), "p") == "a"
+
+
+def test_preparing_a_score_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="but has no score to prepare"):
+        cluster_of(node("a"), configuration=everywhere("Idle"))
+
+
+def test_a_scheduler_without_such_plugins_is_a_plain_one() -> None:
+    plain = Cluster.create(scene(node("a")))
+    assert type(plain.scheduler) is Scheduler
+    plugged = cluster_of(node("a"), configuration=everywhere("Gang", Gang={"size": 1}))
+    assert type(plugged.scheduler) is PluggedScheduler
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [
+        (0, "0s"),
+        (1_500, "1.5µs"),
+        (SECOND // 2, "500ms"),
+        (10 * SECOND, "10s"),
+        (90 * SECOND, "1m30s"),
+        (60 * MINUTE + 1, "1h0m0.000000001s"),
+    ],
+)
+def test_durations_are_written_as_go_writes_them(duration: int, text: str) -> None:
+    assert go_duration(duration) == text

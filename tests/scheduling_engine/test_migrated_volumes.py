@@ -1,0 +1,79 @@
+"""In-tree disks that a CSI driver serves, under v1.34 and before."""
+
+import pytest
+
+from scheduling.engine.cluster import Cluster
+from tests.scheduling_engine.scenes import Manifest, node, node_of, played, scene
+from tests.scheduling_engine.volume_scenes import claim, user_of
+
+ZONE = "topology.kubernetes.io/zone"
+EBS_ZONE = "topology.ebs.csi.aws.com/zone"
+
+
+def bound_disk(**labels: str) -> tuple[Manifest, Manifest]:
+    """An EBS disk of zone a, by its labels or else by its affinity, and its claim."""
+    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "",
+        "awsElasticBlockStore": {"volumeID": "vol-1"},
+        "claimRef": {"name": "data", "namespace": "default"},
+    }
+    if not labels:
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "disk", "labels": labels},
+        "spec": spec,
+    }
+    wanted = claim("data", "")
+    wanted["spec"]["volumeName"] = "disk"
+    return volume, wanted
+
+
+def csi_node(name: str) -> Manifest:
+    annotation = {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": name, "annotations": annotation},
+        "spec": {"drivers": [{"name": "ebs.csi.aws.com", "nodeID": name}]},
+    }
+
+
+def played_with(*objects: Manifest, profile: str = "v1.34") -> Cluster:
+    return played(Cluster.create(scene(*objects), profile=profile, tie_break="name"), 30)
+
+
+def message(cluster: Cluster) -> str:
+    return cluster.store.get("Pod", "default/p").status["conditions"][0]["message"]
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.20"])
+def test_the_drivers_zone_counts_on_nodes_that_have_the_driver(profile: str) -> None:
+    told_by_driver = node("by-driver", labels={EBS_ZONE: "a"})
+    told_by_zone = node("by-zone", labels={ZONE: "a"})
+    objects = (*bound_disk(), csi_node("by-driver"), told_by_driver, told_by_zone, user_of("data"))
+    # by-zone has no driver yet: there the affinity counts as it is written.
+    expected = {"v1.34": "by-driver", "v1.20": "by-zone"}[profile]
+    assert node_of(played_with(*objects, profile=profile), "p") == expected
+
+
+def test_a_node_with_the_driver_but_in_another_zone_is_out_of_reach() -> None:
+    there = node("there", labels={ZONE: "a", EBS_ZONE: "b"})
+    cluster = played_with(*bound_disk(), csi_node("there"), there, user_of("data"))
+    assert message(cluster).startswith(
+        "0/1 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity."
+    )
+
+
+def test_labels_of_the_volume_become_the_affinity_of_the_driver() -> None:
+    beta = "failure-domain.beta.kubernetes.io/zone"
+    labels = {ZONE: "a", beta: "a"}
+    far = node("far", labels={ZONE: "a", EBS_ZONE: "b"})
+    near = node("near", labels={ZONE: "a", EBS_ZONE: "a"})
+    drivers = csi_node("far"), csi_node("near")
+    cluster = played_with(*bound_disk(**labels), *drivers, far, near, user_of("data"))
+    assert node_of(cluster, "p") == "near"

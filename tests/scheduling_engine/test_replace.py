@@ -1,0 +1,64 @@
+"""The command `replace`: an object deleted at once and created anew, as kubectl replace --force."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.errors import Invalid
+from kscope.sim.loader import load_files
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
+
+
+def _replace(cluster: Cluster, manifest: dict[str, Any]) -> str:
+    return cluster.apply(Command(verb="replace", manifest=manifest)).reason
+
+
+def test_a_pod_may_be_replaced_by_one_with_another_selector() -> None:
+    cluster = played(Cluster.create(scene(node("n"), pod("p", nodeSelector={"disk": "ssd"}))))
+    before = cluster.store.get("Pod", "default/p").uid
+    assert _replace(cluster, pod("p")) == ""
+    assert node_of(played(cluster), "p") == "n"
+    assert cluster.store.get("Pod", "default/p").uid != before
+
+
+def test_a_running_pod_is_replaced_without_grace() -> None:
+    cluster = played(Cluster.create(scene(node("n"), node("m"), pod("p"))))
+    assert _replace(cluster, pod("p", nodeSelector={"none": "such"})) == ""
+    assert node_of(played(cluster), "p") == ""
+    assert cluster.cache_differences() == []
+
+
+def test_what_is_not_there_is_created() -> None:
+    cluster = played(Cluster.create(scene(node("n"))))
+    assert _replace(cluster, pod("p")) == ""
+    assert node_of(played(cluster), "p") == "n"
+
+
+def test_what_a_finalizer_holds_is_left_alone() -> None:
+    held = pod("p", cpu="9")
+    held["metadata"]["finalizers"] = ["kscope.dev/hold"]
+    cluster = played(Cluster.create(scene(node("n"), held)))
+    refusal = "Conflict: pod/default/p cannot be replaced while kscope.dev/hold holds it"
+    assert _replace(cluster, pod("p")) == refusal
+    assert not cluster.store.get("Pod", "default/p").deletion_timestamp
+
+
+def test_a_replacement_needs_a_manifest() -> None:
+    with pytest.raises(Invalid, match="replace needs a manifest"):
+        Command.from_dict({"verb": "replace", "object": "pod/default/p"})
+
+
+def test_a_scenario_may_replace_objects() -> None:
+    steps = """
+apiVersion: kscope.dev/v1
+kind: Scenario
+metadata: {name: s}
+spec:
+  steps:
+  - at: 5s
+    replace: {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}
+"""
+    (step,) = (load_files([("s.yaml", steps.encode())]).scenario or {})["steps"]
+    assert (step["verb"], step["manifest"]["metadata"]["name"]) == ("replace", "p")

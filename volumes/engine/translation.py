@@ -1,0 +1,65 @@
+"""What an in-tree disk is called by the CSI driver that has taken its plugin over.
+
+Upstream: staging/src/k8s.io/csi-translation-lib/plugins, TranslateInTreePVToCSI() and
+TranslateInTreeInlineVolumeToCSI().
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from volumes.engine.migration import IN_TREE
+
+_UNSPECIFIED: Final = "UNSPECIFIED"
+_ZONE_LABELS: Final = (
+    "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/zone",
+)
+_ZONE_DELIMITER: Final = "__"
+# In each plugin's source, the field that identifies the disk.
+_HANDLE_FIELDS: Final = {
+    "kubernetes.io/cinder": "volumeID",
+    "kubernetes.io/azure-disk": "diskURI",
+    "kubernetes.io/portworx-volume": "volumeID",
+    "kubernetes.io/vsphere-volume": "volumePath",
+    "kubernetes.io/azure-file": "shareName",
+}
+
+
+def in_tree_plugin(spec: Mapping[str, Any]) -> str | None:
+    """The migratable plugin behind the spec of a volume, or behind a pod's own volume; or None."""
+    return next((name for name, known in IN_TREE.items() if spec.get(known.source)), None)
+
+
+def csi_handle(plugin: str, spec: Mapping[str, Any], labels: Mapping[str, str] | None) -> str:
+    """The volume handle of the disk in *spec*; "" for one that cannot be translated.
+
+    *labels* are those of the volume; a pod's own volume has none.
+    """
+    source: Mapping[str, Any] = spec[IN_TREE[plugin].source]
+    if plugin == "kubernetes.io/aws-ebs":
+        return _ebs_volume_id(str(source.get("volumeID") or ""))
+    if plugin == "kubernetes.io/gce-pd":
+        return _gce_handle(str(source.get("pdName") or ""), labels or {})
+    return str(source.get(_HANDLE_FIELDS[plugin]) or "")
+
+
+def _ebs_volume_id(name: str) -> str:
+    """Upstream: aws_ebs.go KubernetesVolumeIDToEBSVolumeID(): aws://zone/vol-1 or vol-1."""
+    if not name.startswith("aws://"):
+        return name
+    found = urlsplit(name).path.strip("/")
+    return found if found.startswith("vol-") and "/" not in found else ""
+
+
+def _gce_handle(disk: str, labels: Mapping[str, str]) -> str:
+    """Upstream: gce_pd.go. A disk in several zones goes by their region."""
+    label = next((labels[key] for key in _ZONE_LABELS if labels.get(key)), "")
+    zones = label.split(_ZONE_DELIMITER) if label else []
+    if len(zones) <= 1:
+        zone = zones[0] if zones else _UNSPECIFIED
+        return f"projects/{_UNSPECIFIED}/zones/{zone}/disks/{disk}"
+    regions = {zone.rpartition("-")[0] for zone in zones if zone.count("-") == 2}
+    if len(regions) != 1 or any(zone.count("-") != 2 for zone in zones):
+        return ""
+    return f"projects/{_UNSPECIFIED}/regions/{regions.pop()}/disks/{disk}"
