@@ -11,11 +11,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 http = get_asgi_application()
 
 # The routes reach models, which exist only once Django is set up.
+from kscope.runs.body_limit import body_limit  # noqa: E402
 from kscope.runs.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": body_limit(http),
         "websocket": AllowedHostsOriginValidator(
             AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
         ),

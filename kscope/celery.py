@@ -4,9 +4,15 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_embedded_init, worker_process_init, worker_ready
+from celery.signals import (
+    beat_embedded_init,
+    worker_process_init,
+    worker_ready,
+    worker_shutting_down,
+)
 from django.conf import settings
 
+from kscope.runs.stopping import stop_ask
 from kscope.up.children import die_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
@@ -28,3 +34,9 @@ def say_worker_is_ready(**_kwargs: Any) -> None:
     """`up` waits for this file, and Docker's health check looks at it."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     (settings.DATA_DIR / "worker-ready").touch()
+
+
+@worker_shutting_down.connect
+def let_go_of_runs(**_kwargs: Any) -> None:
+    """Drivers commit and give their leases back, so that stopping waits for nothing else."""
+    stop_ask()

@@ -4,11 +4,15 @@ One map says which file of which package is served under which name. It feeds th
 (so that collectstatic copies five files, not all of node_modules) and the import map.
 """
 
+import posixpath
+import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 
@@ -37,6 +41,31 @@ def static_names() -> dict[str, str]:
 def import_map_names() -> dict[str, str]:
     """Import name → served name."""
     return {name: PREFIX + file for name, file in MODULES.items()}
+
+
+_IMPORT = re.compile(r"""(?:\bfrom|^import)\s*["']([^"']+)["']""", re.MULTILINE)
+
+
+@cache
+def imported_names(name: str) -> tuple[str, ...]:
+    """Served names of the modules that the served module *name* imports, and those that they do.
+
+    Read once per process: whoever adds a module while it runs only has it fetched a little later.
+    """
+    packages = import_map_names()
+    seen: dict[str, None] = {name: None}
+    waiting = [name]
+    while waiting:
+        module = waiting.pop(0)
+        found = finders.find(module)
+        text = Path(found).read_text() if found else ""
+        for target in _IMPORT.findall(text):
+            relative = posixpath.normpath(posixpath.join(posixpath.dirname(module), target))
+            imported = relative if target.startswith(".") else packages.get(target)
+            if imported and imported not in seen:
+                seen[imported] = None
+                waiting.append(imported)
+    return tuple(seen)[1:]
 
 
 class ModuleFinder(BaseFinder):

@@ -2,8 +2,12 @@
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.templatetags.static import static
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularAPIView
+
+from kscope.api_docs import api_docs
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -12,10 +16,12 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
+    # Pages without a head of their own, such as a manifest, make browsers ask for this one.
+    path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
     path("healthz", healthz, name="healthz"),
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    path("api/docs/", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    path("api/docs/", api_docs, name="api-docs"),
     path("api/", include("kscope.runs.api_urls")),
     path("api/", include("scheduling.api_urls")),
     path("", include("kscope.runs.urls")),

@@ -5,14 +5,21 @@ import zlib
 import orjson
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    inline_serializer,
+)
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kscope.runs.api import whole_number
+from kscope.runs import aside
+from kscope.runs.api import found_run, whole_number
 from scheduling.models import SchedulingAttempt
-from scheduling.selectors import attempt_evidence
+from scheduling.selectors import attempt_evidence_by_id, pod_diagnosis_by_id
 
 SHOWN = 200
 
@@ -61,4 +68,81 @@ class AttemptDetail(APIView):
         attempt = get_object_or_404(SchedulingAttempt, run_id=run_id, pk=attempt_id)
         if attempt.evidence is not None:
             return Response(orjson.loads(zlib.decompress(attempt.evidence)))
-        return Response(attempt_evidence(attempt))
+        return Response(aside.call(attempt_evidence_by_id, attempt_id=attempt.pk))
+
+
+_CHECK = {
+    "plugin": serializers.CharField(),
+    "node": serializers.CharField(),
+    "text": serializers.CharField(help_text="what is missing, in words"),
+    "unit": serializers.CharField(help_text="cpu, memory, pods, skew, volumes, …"),
+    "requested": serializers.IntegerField(allow_null=True, help_text="milli-CPU, bytes, counts"),
+    "free": serializers.IntegerField(allow_null=True),
+    "allocatable": serializers.IntegerField(allow_null=True),
+    "short": serializers.IntegerField(allow_null=True),
+}
+_CAUSE = {
+    "severity": serializers.ChoiceField(["blocks", "narrows", "delays", "notes"]),
+    "sentence": serializers.CharField(),
+    "plugin": serializers.CharField(allow_blank=True),
+    "reasons": serializers.ListField(child=serializers.CharField(), help_text="upstream's"),
+    "nodes": serializers.ListField(child=serializers.CharField()),
+    "where": serializers.CharField(help_text="the nodes for people: n1–n4, n7"),
+    "only": serializers.ListField(
+        child=serializers.CharField(), help_text="nodes that nothing else keeps the pod off"
+    ),
+    "check": inline_serializer("CauseCheck", _CHECK, allow_null=True),
+}
+_FIX = {
+    "kind": serializers.CharField(help_text="label, toleration, requests, volume, node, …"),
+    "text": serializers.CharField(),
+    "command": serializers.JSONField(help_text="to be posted to runs/<id>/commands/"),
+    "node": serializers.CharField(help_text="where the pod went when this was tried"),
+    "shown": serializers.ChoiceField(
+        ["fork", "decision"], help_text="run in a fork until bound, or only decided again"
+    ),
+    "at": serializers.IntegerField(allow_null=True, help_text="when it was bound there, ns"),
+    "note": serializers.CharField(allow_blank=True),
+}
+DIAGNOSIS = inline_serializer(
+    "Diagnosis",
+    {
+        "run": serializers.IntegerField(),
+        "seq": serializers.IntegerField(),
+        "pod": serializers.CharField(),
+        "profile": serializers.CharField(),
+        "at": serializers.IntegerField(help_text="virtual nanoseconds"),
+        "state": serializers.CharField(help_text="where the pod stands: active, gated, placed, …"),
+        "sentence": serializers.CharField(),
+        "causes": inline_serializer("Cause", _CAUSE, many=True),
+        "check": inline_serializer("BlockingCheck", _CHECK, allow_null=True),
+        "outlook": inline_serializer(
+            "Outlook",
+            {
+                "node": serializers.CharField(allow_blank=True),
+                "at": serializers.IntegerField(allow_null=True),
+                "sentence": serializers.CharField(),
+            },
+            allow_null=True,
+        ),
+        "fixes": inline_serializer("Fix", _FIX, many=True),
+        "tried": serializers.DictField(
+            child=serializers.IntegerField(), help_text="changes tried, by kind"
+        ),
+        "conclusion": serializers.CharField(allow_blank=True),
+    },
+)
+
+
+class PodWhy(APIView):
+    """Why a pod has no node, and the smallest single change that would give it one."""
+
+    @extend_schema(
+        parameters=[OpenApiParameter("seq", int, description="after this event; now when absent")],
+        responses=DIAGNOSIS,
+    )
+    def get(self, request: Request, run_id: int, namespace: str, name: str) -> Response:
+        """The diagnosis, with changes tried in forks of the run; docs/why-pending.md."""
+        run, seq = found_run(run_id), whole_number(request, "seq")
+        pod = f"{namespace}/{name}"
+        return Response(aside.call(pod_diagnosis_by_id, run_id=run.pk, pod=pod, seq=seq))

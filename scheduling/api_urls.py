@@ -11,4 +11,9 @@ urlpatterns = [
         api.AttemptDetail.as_view(),
         name="api-attempt",
     ),
+    path(
+        "runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/",
+        api.PodWhy.as_view(),
+        name="api-pod-why",
+    ),
 ]

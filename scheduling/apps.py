@@ -13,12 +13,15 @@ class SchedulingConfig(AppConfig):
         """Register engine, task and tables."""
         from kscope.runs.engine import wiring
         from scheduling import models, services, tasks
+        from scheduling.engine.configuration import check_setup
 
         wiring.create = services.cluster_create
         wiring.restore = services.cluster_restore
         wiring.prepare = services.cluster_prepare
         wiring.parse_command = services.command_parse
+        wiring.check_setup = check_setup
         wiring.enqueue = tasks.enqueue
+        wiring.log_objects = services.cluster_log_objects
         wiring.project(models.Node.PREFIX, models.Node)
         wiring.project(models.Pod.PREFIX, models.Pod)
         if services.attempts_write not in wiring.writers:

@@ -1,12 +1,18 @@
-"""Reading scheduling attempts."""
+"""Reading scheduling attempts, and asking a run's engine about its pods."""
 
+import threading
 from typing import Any, cast
 
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.replay import engine_at_seq
+from kscope.runs.replay import Diverged, engine_at_head, engine_at_seq, engine_created
+from kscope.sim.errors import SimError
 from scheduling.engine.cluster import Cluster
+from scheduling.engine.diagnosis import diagnose
 from scheduling.models import SchedulingAttempt
+
+# Each holds a whole engine and its forks: one at a time is what memory is planned for.
+_diagnosing = threading.Lock()
 
 
 def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
@@ -29,3 +35,47 @@ def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
         if made.pod == attempt.pod and made.seq == attempt.seq and made.evidence is not None:
             return made.evidence
     raise ApplicationError("The attempt could not be made again.", status=409)
+
+
+def attempt_evidence_by_id(attempt_id: int) -> dict[str, Any]:
+    """See attempt_evidence."""
+    return attempt_evidence(SchedulingAttempt.objects.get(pk=attempt_id))
+
+
+def pod_diagnosis_by_id(run_id: int, pod: str, seq: int | None) -> dict[str, Any]:
+    """See pod_diagnosis."""
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    return pod_diagnosis(run, pod, seq=seq)
+
+
+def pod_diagnosis(run: Run, pod: str, *, seq: int | None) -> dict[str, Any]:
+    """Why the pod "namespace/name" has no node after event *seq* (None: now): docs/why-pending.md.
+
+    An engine is brought to that instant, and changes are tried in forks of it: this takes about as
+    long as a seek, then a second or two where the cluster is large. Raises ApplicationError when
+    the run has no such event or pod.
+    """
+    if seq is not None and not 1 <= seq <= run.head_seq:
+        raise ApplicationError(
+            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
+        )
+    with _diagnosing:
+        cluster = _cluster_at(run, seq)
+        cluster.take()
+        told = diagnose(cluster, pod).to_dict()
+    if told["state"] == "absent":
+        raise ApplicationError(told["sentence"], status=404)
+    return {"run": run.pk, "seq": run.head_seq if seq is None else seq, **told}
+
+
+def _cluster_at(run: Run, seq: int | None) -> Cluster:
+    try:
+        if run.head_seq == 0:
+            engine = engine_created(run)
+        elif seq is None or seq == run.head_seq:
+            engine = engine_at_head(run)
+        else:
+            engine = engine_at_seq(run, seq=seq)
+    except (Diverged, SimError) as problem:
+        raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
+    return cast("Cluster", engine)

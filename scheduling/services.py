@@ -8,6 +8,7 @@ from psycopg import Cursor
 
 from kscope.runs.engine import EngineSlice
 from kscope.runs.models import Run, RunEvent
+from kscope.runs.past import ObjectLog
 from kscope.sim.scenario import Scenario
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
@@ -43,6 +44,15 @@ def cluster_prepare(cluster: Cluster, run_id: int) -> None:
 def cluster_restore(blob: bytes) -> Cluster:
     """The cluster of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
     return Cluster.restore(blob)
+
+
+def cluster_log_objects(cluster: Cluster) -> ObjectLog:
+    """Note down every version of every object that the cluster writes from now on."""
+    store = cluster.store
+    objects = {obj.id: obj.raw for kind in store.kinds() for obj in store.objects(kind)}
+    log = ObjectLog(objects, lambda: cluster.seq)
+    store.touched = log
+    return log
 
 
 def command_parse(body: dict[str, Any]) -> Command:

@@ -203,6 +203,7 @@ def difference(old: Any, new: Any) -> dict[str, Any]:
 class ProjectedObjectAdmin(admin.ModelAdmin):
     """Objects of live runs. Saving, deleting and adding submit commands; no row is written here."""
 
+    ordering = ("-run_id", "key")
     form_class: type[ManifestForm] = ManifestForm
     change_form_template = "admin/runs/object_form.html"
     actions = None

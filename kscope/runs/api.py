@@ -3,8 +3,9 @@
 from typing import Any
 
 import orjson
+import yaml
 from django.db import connection
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
@@ -20,10 +21,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView, exception_handler
 
 from kscope.runs import selectors, services
-from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.export import CONTENT_TYPES, event_json, event_lines, event_query
-from kscope.runs.models import Command, OtherObject, Run, Scenario
+from kscope.runs.models import Command, Run, Scenario
+from kscope.runs.past import object_at, object_now
 from kscope.runs.uploads import upload_take
 
 MOST_EVENTS = 1_000
@@ -53,7 +54,7 @@ def whole_number(request: Request, name: str) -> int | None:
 
 def found_run(run_id: int) -> Run:
     """The run with its scenario; a 404 when there is none."""
-    return get_object_or_404(Run.objects.select_related("scenario"), pk=run_id)
+    return get_object_or_404(Run.objects.described(), pk=run_id)
 
 
 RUN = inline_serializer(
@@ -96,7 +97,7 @@ class RunList(APIView):
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{runs: [Run]}"))
     def get(self, request: Request) -> Response:
         """All runs."""
-        runs = Run.objects.select_related("scenario")
+        runs = Run.objects.described()
         return Response({"runs": [selectors.run_dict(run) for run in runs]})
 
     @extend_schema(request=NewRun, responses={201: RUN})
@@ -208,7 +209,7 @@ class RunEvents(APIView):
         descending = order == "desc"
         if form == "json":
             return Response(_event_page(run, wanted, descending=descending, limit=limit))
-        query = event_query(run.pk, wanted, descending=descending, limit=limit)
+        query = event_query(run, wanted, descending=descending, limit=limit)
         response = StreamingHttpResponse(event_lines(query, form), content_type=CONTENT_TYPES[form])
         name = f"{run.name}-{run.pk}-events.{form}".replace('"', "")
         response["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -234,7 +235,7 @@ def _event_page(
 ) -> dict[str, Any]:
     """A page; `next` is the `after` (or, newest first, the `before`) of the page that follows."""
     size = min(limit or 100, MOST_EVENTS)
-    query = event_query(run.pk, wanted, descending=descending, limit=size + 1)
+    query = event_query(run, wanted, descending=descending, limit=size + 1)
     rows: list[tuple[Any, ...]] = []
     if query is not None:
         with connection.cursor() as cursor:
@@ -263,17 +264,31 @@ class RunHistogram(APIView):
 
 
 class RunObject(APIView):
-    """One object's newest manifest."""
+    """One object's manifest, now or at any event."""
 
-    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "the manifest"))
-    def get(self, request: Request, run_id: int, entity: str) -> Response:
-        """The manifest as the simulated API server holds it now."""
-        prefix, _, key = entity.partition("/")
-        model = wiring.projections.get(prefix, OtherObject)
-        row = get_object_or_404(
-            model, run_id=found_run(run_id).pk, key=entity if model is OtherObject else key
-        )
-        return Response(row.manifest)
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("seq", int, description="after this event; newest when absent"),
+            OpenApiParameter("format", str, enum=["json", "yaml"]),
+        ],
+        responses=OpenApiResponse(OpenApiTypes.OBJECT, "the manifest"),
+    )
+    def get(self, request: Request, run_id: int, entity: str) -> Response | HttpResponse:
+        """The manifest as the simulated API server held it."""
+        form = request.query_params.get("format", "json")
+        if form not in ("json", "yaml"):
+            raise ApplicationError(f"format is {form!r}; it must be json or yaml")
+        run, seq = found_run(run_id), whole_number(request, "seq")
+        if seq is None:
+            manifest, when = object_now(run, entity), "now"
+        else:
+            manifest, when = object_at(run, entity, seq=seq), f"after event {seq}"
+        if manifest is None:
+            raise ApplicationError(f"{entity} is not there {when}", status=404)
+        if form == "yaml":
+            text = yaml.safe_dump(manifest, allow_unicode=True)  # sorted, as kubectl does it
+            return HttpResponse(text, content_type="text/plain; charset=utf-8")
+        return Response(manifest)
 
 
 class NewCommand(serializers.Serializer):

@@ -1,7 +1,10 @@
 """Saving an engine at a committed head, and getting it back."""
 
+import gc
 import hashlib
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -26,8 +29,13 @@ def view_digest(state: State) -> str:
 
 
 def checkpoint_freeze(*, run_id: int, engine: Engine, commands: int) -> Checkpoint:
-    """The unsaved row for the engine as it stands; everything recorded must have been taken."""
+    """The row for the engine as it stands; everything recorded must have been taken.
+
+    Only `checkpoint_insert` compresses it, so that whoever computes need not wait for that.
+    """
     view = view_bytes(engine.view())
+    with uncollected():
+        frozen = engine.checkpoint()
     return Checkpoint(
         run_id=run_id,
         seq=engine.seq,
@@ -35,10 +43,22 @@ def checkpoint_freeze(*, run_id: int, engine: Engine, commands: int) -> Checkpoi
         steps=engine.steps,
         commands=commands,
         digest=engine.digest(),
-        engine=zlib.compress(engine.checkpoint(), 1),
-        view=zlib.compress(view, 1),
+        engine=frozen,
+        view=view,
         view_digest=hashlib.sha256(view).hexdigest(),
     )
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """While an engine is frozen or thawed: hundreds of thousands of objects, none of them garbage."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def checkpoint_view(checkpoint: Checkpoint) -> State:
@@ -55,12 +75,15 @@ def engine_bytes(checkpoint: Checkpoint) -> bytes:
     return zlib.decompress(checkpoint.engine)
 
 
-def checkpoint_before(run_id: int, *, seq: int) -> Checkpoint | None:
-    """The newest checkpoint at or before *seq*."""
-    return Checkpoint.objects.filter(run_id=run_id, seq__lte=seq).order_by("-seq").first()
+def checkpoint_before(run_id: int, *, seq: int, view_only: bool = False) -> Checkpoint | None:
+    """The newest checkpoint at or before *seq*; *view_only* leaves the engine in the database."""
+    found = Checkpoint.objects.filter(run_id=run_id, seq__lte=seq).order_by("-seq")
+    return (found.defer("engine") if view_only else found).first()
 
 
 def checkpoint_insert(checkpoint: Checkpoint) -> None:
-    """Keep it; one that is already there for this seq stays."""
+    """Compress and keep it; one that is already there for this seq stays."""
+    checkpoint.engine = zlib.compress(checkpoint.engine, 1)
+    checkpoint.view = zlib.compress(checkpoint.view, 1)
     fields: list[Any] = [checkpoint]
     Checkpoint.objects.bulk_create(fields, ignore_conflicts=True)

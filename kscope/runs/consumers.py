@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import orjson
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from kscope.runs.streaming import FAR_BEHIND, Hub, hubs
+from kscope.runs.streaming import FAR_BEHIND, PIECES, Hub, hubs
 
 NO_SUCH_RUN = 4404
 TRY_AGAIN = 1011
@@ -65,15 +65,26 @@ class RunConsumer(AsyncWebsocketConsumer):
         await self.close(NO_SUCH_RUN)
 
     async def _catch_up(self) -> None:
-        """Send what is missing, by whichever way is cheapest, waiting for a slow reader."""
+        """Send one message that brings a reader on, by whichever way is cheapest.
+
+        Sending waits for a slow reader. Meanwhile the run goes on, so what follows is chosen anew
+        afterwards: nothing is kept for a reader but what is on its way.
+        """
         hub = self.hub
         if self.cursor is None or not hub.last - FAR_BEHIND <= self.cursor <= hub.last:
-            text, self.cursor = hub.snapshot(), hub.last
-            await self.send(text)
+            await self._send_snapshot()
             return
-        frames = hub.frames_after(self.cursor)
-        if frames is None:
-            frames = await hub.range_after(self.cursor)
-        for frame in frames:
-            await self.send(frame.text(full=self.full))
-            self.cursor = frame.last
+        if self.cursor == hub.last:
+            return
+        frame = hub.frame_after(self.cursor, full=self.full)
+        frames = [frame] if frame else await hub.range_after(self.cursor)
+        if len(frames) > PIECES and not self.full:
+            await self._send_snapshot()
+            return
+        for each in frames:
+            self.cursor = each.last
+            await self.send(each.text(full=self.full))
+
+    async def _send_snapshot(self) -> None:
+        text, self.cursor = self.hub.snapshot(), self.hub.last
+        await self.send(text)

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 from psycopg import Cursor
 
+from kscope.sim.loader import SetupCheck
 from kscope.sim.recorder import EventRow
 from kscope.sim.view import State
 
@@ -81,6 +82,10 @@ class Wiring:
     prepare: Callable[[Any, int], None] | None = None
     parse_command: Callable[[dict[str, Any]], Any] = field(default=lambda body: body)
     enqueue: Callable[[int], None] | None = None
+    # Puts a log in the place of the engine's record of touched objects: see past.py.
+    log_objects: Callable[[Any], Any] | None = None
+    # What the engine would not accept in a scenario's setup of its schedulers.
+    check_setup: SetupCheck | None = None
     writers: list[SliceWriter] = field(default_factory=list)
     projections: dict[str, type[Any]] = field(default_factory=dict)
 

@@ -9,6 +9,7 @@ import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 
+from kscope.runs.models import Run
 from kscope.runs.selectors import EventFilter
 from kscope.runs.streaming import connect
 
@@ -22,14 +23,14 @@ _BATCH = 1_000
 
 
 def event_query(
-    run_id: int, wanted: EventFilter, *, descending: bool, limit: int | None
+    run: Run, wanted: EventFilter, *, descending: bool, limit: int | None
 ) -> tuple[str, tuple[Any, ...]] | None:
     """SQL and parameters of the events, JSON columns as text; None when nothing can match."""
     from django.db.models import TextField
     from django.db.models.functions import Cast
 
     events = (
-        wanted.apply(run_id)
+        wanted.apply(run)
         .order_by("-seq" if descending else "seq")
         .annotate(data_text=Cast("data", TextField()), changes_text=Cast("changes", TextField()))
         .values_list(*COLUMNS[:7], "data_text", "changes_text")

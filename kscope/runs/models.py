@@ -60,6 +60,14 @@ class Scenario(models.Model):
         return self.name
 
 
+class RunQuerySet(models.QuerySet["Run"]):
+    """Queries of runs."""
+
+    def described(self) -> "RunQuerySet":
+        """With what is told of their scenarios, without the documents, which can be large."""
+        return self.select_related("scenario").defer("scenario__document")
+
+
 class Run(models.Model):
     """One execution of a scenario. The head columns describe the newest committed slice.
 
@@ -108,6 +116,8 @@ class Run(models.Model):
     lease_until = models.DateTimeField(null=True)
     created = models.DateTimeField(auto_now_add=True)
 
+    objects = RunQuerySet.as_manager()
+
     class Meta:
         ordering = ("-id",)
 
@@ -116,7 +126,10 @@ class Run(models.Model):
 
 
 class RunEvent(models.Model):
-    """One event of a run's history. `(run, seq)` without gaps; see docs/events.md."""
+    """One event of a run's history. `(run, seq)` without gaps; see docs/events.md.
+
+    `at` never decreases with `seq`: what happened when is found by the primary key (ADR 0013).
+    """
 
     # Without a constraint in the database: the slice that writes events holds the run's row.
     pk = models.CompositePrimaryKey("run_id", "seq")
@@ -136,7 +149,6 @@ class RunEvent(models.Model):
         indexes = (
             models.Index(fields=("run", "object", "seq"), name="runevent_object"),
             models.Index(fields=("run", "kind", "seq"), name="runevent_kind"),
-            models.Index(fields=("run", "at"), name="runevent_at"),
         )
 
     def __str__(self) -> str:

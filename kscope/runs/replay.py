@@ -4,9 +4,10 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from kscope.runs.checkpoints import checkpoint_before, engine_bytes
+from kscope.runs.checkpoints import checkpoint_before, engine_bytes, uncollected
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.models import Checkpoint, Command, Run
+from kscope.runs.stopping import Stopping
 
 CHUNK = 2_000  # callbacks between two signs of life
 log = logging.getLogger(__name__)
@@ -29,13 +30,15 @@ def engine_at_head(run: Run, *, alive: Callable[[], None] = _nothing) -> Engine:
     3. Go on to the head and compare the digest of the history; what is computed again on the way
        was committed before and is thrown away.
 
-    *alive* is called now and then. Raises Diverged.
+    *alive* is called now and then. Raises Diverged, Stopping.
     """
     checkpoint = checkpoint_before(run.pk, seq=run.head_seq)
     if checkpoint:
         try:
             engine, commands = _restored(checkpoint)
             return _replayed(engine, run, commands, alive)
+        except Stopping:
+            raise
         except Exception as problem:  # noqa: BLE001 whatever a pickle of another version raises
             log.warning("%s cannot be used: %s; replaying from the start", checkpoint, problem)
     return _replayed(engine_created(run), run, 0, alive)
@@ -47,13 +50,22 @@ def engine_created(run: Run) -> Engine:
     return wiring.create(run)
 
 
-def engine_at_seq(run: Run, *, seq: int) -> Engine:
+def engine_at_seq(
+    run: Run,
+    *,
+    seq: int,
+    start: int | None = None,
+    begin: Callable[[Engine], object] | None = None,
+) -> Engine:
     """An engine just after the callback that recorded event *seq* (at most the head).
 
-    Everything it recorded after its checkpoint is still to be taken. Raises Diverged.
+    It starts at the newest checkpoint not after event *start*, else *seq*; there *begin* is called
+    with it. Everything it recorded since is still to be taken. Raises Diverged.
     """
-    checkpoint = checkpoint_before(run.pk, seq=seq)
+    checkpoint = checkpoint_before(run.pk, seq=seq if start is None else start)
     engine, done = _restored(checkpoint) if checkpoint else (engine_created(run), 0)
+    if begin:
+        begin(engine)
     for command in _commands_after(run, done):
         if command.outcome_seq is not None and command.outcome_seq > seq:
             break
@@ -85,7 +97,9 @@ def go_to(engine: Engine, *, steps: int, at: int, alive: Callable[[], None] = _n
 
 def _restored(checkpoint: Checkpoint) -> tuple[Engine, int]:
     assert wiring.restore, "no engine is registered"
-    engine = wiring.restore(engine_bytes(checkpoint))
+    frozen = engine_bytes(checkpoint)
+    with uncollected():
+        engine = wiring.restore(frozen)
     if engine.digest() != checkpoint.digest:
         raise Diverged(f"{checkpoint} holds another history than it was stored with")
     if wiring.prepare:

@@ -1,7 +1,7 @@
 """The runner: owns a run under a lease and moves it on, one committed slice after the other.
 
-Killing it at any moment loses at most the slice that was not committed, which the next owner
-computes again identically (see replay.py). What the user wants (play, pause, steps, speed,
+Killing it at any moment loses at most what was not committed (see committer.py), which the next
+owner computes again identically (see replay.py). What the user wants (play, pause, steps, speed,
 commands) is read from the run's row before each slice.
 """
 
@@ -9,6 +9,7 @@ import gc
 import logging
 import os
 import socket
+import sys
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +19,12 @@ from django.db import InterfaceError, OperationalError, connection
 
 from kscope.runs import slices
 from kscope.runs.checkpoints import checkpoint_freeze
+from kscope.runs.committer import Committer
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.models import Checkpoint, Command, Run
 from kscope.runs.nudges import WakeListener, publish_head
 from kscope.runs.replay import engine_at_head, engine_created
+from kscope.runs.stopping import Stopping, is_stopping
 
 SLICE_SECONDS = 0.1  # of computing between two commits
 CHUNK = 200  # callbacks between two looks at the wall clock
@@ -51,14 +54,18 @@ _KEEP = 4
 def run_drive(run_id: int) -> None:
     """Take the run if nobody has it, and drive it until it has nothing to do for a while.
 
-    When other runs wait for a worker it stops after a turn and queues up again behind them.
+    When other runs wait for a worker it stops after a turn and queues up again behind them; when
+    this worker is asked to stop, another one goes on.
     """
     epoch = slices.lease_take(run_id, f"{socket.gethostname()}:{os.getpid()}")
     if epoch is None:
         return
     try:
         driver = Driver(run_id, epoch)
-        driver.drive()
+        try:
+            driver.drive()
+        finally:
+            driver.close()
         slices.lease_release(run_id, epoch)
         _remember(run_id, Live(driver.engine, epoch, driver.commands))
         if driver.made_way and wiring.enqueue:
@@ -66,6 +73,10 @@ def run_drive(run_id: int) -> None:
     except slices.LostLease as lost:
         log.warning("%s", lost)
         _live.pop(run_id, None)
+    except Stopping:
+        slices.lease_release(run_id, epoch)
+        if wiring.enqueue:
+            wiring.enqueue(run_id)
     except (OperationalError, InterfaceError) as problem:
         # The database is away, or chose us in a deadlock: the run itself is well. The lease ends
         # by itself, and the sweeper gives the run to a worker again.
@@ -105,8 +116,8 @@ class Driver:
         self._committed = time.monotonic()
         self.engine = self._engine(run)
         self._pace = Pace(self.engine.now, self.controls.speed)
-        if not run.is_started:
-            self._commit()
+        self._committer = Committer(run_id, epoch)
+        self._is_started = run.is_started
 
     def _engine(self, run: Run) -> Engine:
         live = _live.pop(run.pk, None)
@@ -121,7 +132,14 @@ class Driver:
         return engine_at_head(run, alive=self._alive)
 
     def _alive(self) -> None:
+        """Called during what takes long. Raises LostLease, Stopping."""
+        if is_stopping():
+            raise Stopping
         slices.lease_renew(self.run_id, self.epoch, lease=slices.LONG_LEASE)
+
+    def close(self) -> None:
+        """End what was started for this ownership."""
+        self._committer.close()
 
     def drive(self) -> None:
         """Slices, until nothing was wanted for a while or another run has waited for a turn."""
@@ -130,24 +148,36 @@ class Driver:
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 50, 50)
+        # The committing thread needs the interpreter a dozen times per slice, each time for a moment;
+        # after every answer of the database it would else wait 5 ms for its turn.
+        sys.setswitchinterval(0.001)
         listener = WakeListener()
-        idle_since = turn_began = time.monotonic()
         try:
-            while True:
-                if time.monotonic() - turn_began > TURN_SECONDS:
-                    turn_began = time.monotonic()
-                    self.made_way = self._others_wait()
-                    if self.made_way:
-                        return
-                if self._slice():
-                    idle_since = time.monotonic()
-                elif time.monotonic() - idle_since > LINGER_SECONDS:
-                    return
-                else:
-                    self._sleep(listener, 0.25)
-                self._rest(listener)
+            if not self._is_started:
+                self._commit()
+            self._drive(listener)
+            self._committer.wait()
         finally:
             listener.close()
+
+    def _drive(self, listener: WakeListener) -> None:
+        idle_since = turn_began = time.monotonic()
+        while True:
+            if is_stopping():
+                self.made_way = True
+                return
+            if time.monotonic() - turn_began > TURN_SECONDS:
+                turn_began = time.monotonic()
+                self.made_way = self._others_wait()
+                if self.made_way:
+                    return
+            if self._slice():
+                idle_since = time.monotonic()
+            elif time.monotonic() - idle_since > LINGER_SECONDS:
+                return
+            else:
+                self._sleep(listener, 0.25)
+            self._rest(listener)
 
     def _others_wait(self) -> bool:
         with connection.cursor() as cursor:
@@ -169,6 +199,7 @@ class Driver:
 
     def _look(self) -> None:
         """What the user wants now; keeps the lease, too."""
+        self._committer.wait()
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
@@ -282,20 +313,20 @@ class Driver:
             digest=engine.digest(),
             next_at=engine.next_at,
         )
-        self.controls = slices.slice_commit(
-            run_id=self.run_id,
-            epoch=self.epoch,
+        known = self._committer.begin(
+            head,
             piece=piece,
-            head=head,
             done=done or (),
             steps_taken=steps,
             wake=any(each.applied for each in done or ()) and engine.next_at is not None,
             at_end=at_end,
             checkpoint=self._checkpoint_if_due(),
         )
+        if done or steps or at_end or self.controls.status != Run.Status.PLAYING:
+            known = self._committer.wait()
+        self.controls = known or self.controls
         self._committed_seq = engine.seq
         self._committed = time.monotonic()
-        publish_head(self.run_id, engine.seq)
 
     def _checkpoint_if_due(self) -> Checkpoint | None:
         engine = self.engine

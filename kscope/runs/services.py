@@ -72,6 +72,9 @@ def run_create(
     profile = profile or document.get("profile") or "v1.34"
     if profile not in PROFILES:
         raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(PROFILES)}")
+    refusal = _setup_refusal(document, profile)
+    if refusal:
+        raise ApplicationError(refusal)
     if tie_break not in TIE_BREAKS:
         raise ApplicationError(
             f"tie_break is {tie_break!r}; it must be one of {', '.join(TIE_BREAKS)}"
@@ -93,6 +96,14 @@ def run_create(
     return run
 
 
+def _setup_refusal(document: dict[str, Any], profile: str) -> str:
+    """Why the scenario's schedulers cannot be set up under *profile*, or ""."""
+    if wiring.check_setup is None:
+        return ""
+    report = wiring.check_setup({**document, "profile": profile}, document.get("configuration"))
+    return "; ".join(f"{one.part}.{one.path}: {one.message}" for one in report.faults)
+
+
 def run_delete(*, run: Run) -> None:
     """Delete the run with all it recorded; its worker, if any, finds that it has lost it."""
     with transaction.atomic():
@@ -109,7 +120,7 @@ def run_transport(*, run: Run, action: str, unit: str = "event", speed: str = ""
     if run.status == Run.Status.FAILED:
         raise ApplicationError(f"The run has failed: {run.error}", status=409)
     with transaction.atomic():
-        run = Run.objects.select_for_update().get(pk=run.pk)
+        run = Run.objects.described().select_for_update(of=("self",)).get(pk=run.pk)
         if speed:
             run.speed = speed
         if action == "play":

@@ -2,8 +2,8 @@
 
 PostgreSQL is the truth. A nudge over Redis, or a look once a second, says that there is more; the
 hub then reads the range once, folds it, encodes one frame, and hands the same text to everybody.
-Each connection keeps only a cursor. Who is a little behind gets composed ranges of their own, who
-is far behind a fresh snapshot.
+Each connection keeps only a cursor. Who is a little behind gets what they missed composed into one
+frame, who is far behind a fresh snapshot.
 """
 
 import asyncio
@@ -11,7 +11,8 @@ import contextlib
 import logging
 import time
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -24,16 +25,22 @@ from django.db import DatabaseError, connection
 from kscope.runs.models import Run
 from kscope.runs.nudges import head_channel
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
-from kscope.sim.view import Changes, NotComposable, State, compose, fold
+from kscope.sim.view import Attributes, Changes, NotComposable, State, compose, diff, fold
 
 FRAME_SECONDS = 0.05
 POLL_SECONDS = 1.0
 RANGE = 2_000  # events of one frame at most
 RING = 200  # frames kept for those who are a little behind
+RING_BYTES = 16_000_000  # of their events; a ring holds at least one frame
+PIECES = 4  # of a range read for one reader; what composes worse is sent as a snapshot
 FAR_BEHIND = 20_000  # events; from here on a snapshot is cheaper
 RETRY_SECONDS = 0.5
 
 log = logging.getLogger(__name__)
+
+Row = tuple[Any, ...]
+Rows = list[Row]
+Before = dict[str, Attributes | None]
 
 _SELECT = (
     "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
@@ -43,15 +50,25 @@ _SELECT = (
 
 @dataclass(slots=True)
 class Frame:
-    """A contiguous range of events as one message; `full` is made when somebody wants all events."""
+    """A contiguous range of events as one message; `full` is made when somebody wants all events.
+
+    `events` are the newest of the range: all of them, unless it was joined from several frames.
+    `before` is what the hub knew of the changed entities when the range began.
+    """
 
     first: int
     last: int
     at: int
     changes: Changes
     events: list[bytes]
+    before: Before = field(default_factory=dict)
     _newest: str | None = None
     _full: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of its events."""
+        return sum(map(len, self.events))
 
     def text(self, *, full: bool) -> str:
         """The message, encoded once."""
@@ -71,42 +88,102 @@ class Frame:
             "at": self.at,
             "changes": self.changes,
             "events": [orjson.Fragment(event) for event in events],
-            "omitted": len(self.events) - len(events),
+            "omitted": self.last - self.first + 1 - len(events),
         }
         return orjson.dumps(message).decode()
 
 
-def frames_of(rows: list[tuple[Any, ...]]) -> list[Frame]:
-    """Rows of events as frames: one, or more where their changes cannot be composed into one."""
+def frame_folded(rows: Rows, state: State) -> Frame:
+    """The rows of events as one frame, after folding them into *state*.
+
+    Whoever has the state before them can be told in one merge patch what came of them, also where
+    the patches of the events have none in common.
+    """
+    before: Before = {}
+    for row in rows:
+        changes: Changes = orjson.loads(row[8]) if row[8] else {}
+        for entity in changes:
+            if entity not in before:
+                before[entity] = state.get(entity)
+        fold(state, changes)
+    first, last = rows[0], rows[-1]
+    events = [_encoded(row) for row in rows]
+    return Frame(first[0], last[0], last[1], _difference(before, state), events, before)
+
+
+def frames_joined(frames: Sequence[Frame], state: State) -> Frame:
+    """Frames that follow each other up to *state* as one, with the newest events."""
+    before: Before = {}
+    events: list[bytes] = []
+    for frame in reversed(frames):
+        before.update(frame.before)
+        if len(events) < NEWEST:
+            events = frame.events[-NEWEST:] + events
+    first, last = frames[0], frames[-1]
+    return Frame(
+        first.first, last.last, last.at, _difference(before, state), events[-NEWEST:], before
+    )
+
+
+def _difference(before: Before, state: State) -> Changes:
+    """The patch that brings the entities of *before* to what they are in *state*."""
+    changes: Changes = {}
+    for entity, old in before.items():
+        new = state.get(entity)
+        if new is None or old is None:
+            if new is not old:
+                changes[entity] = new
+        elif patch := diff(old, new):
+            changes[entity] = patch
+    return changes
+
+
+def frames_composed(rows: Rows) -> list[Frame]:
+    """Rows of events as frames, without knowing the state that they follow.
+
+    One frame, or more where their changes cannot be composed into one.
+    """
     frames: list[Frame] = []
     for row in rows:
-        seq, at, data, text = row[0], row[1], row[7], row[8]
-        changes: Changes = orjson.loads(text) if text else {}
-        encoded = orjson.dumps(
-            {
-                "seq": seq,
-                "at": at,
-                "kind": row[2],
-                "object": row[3],
-                "component": row[4],
-                "cause": row[5],
-                "message": row[6],
-                "data": orjson.Fragment(data) if data else None,
-                "changes": orjson.Fragment(text) if text else None,
-            }
-        )
-        if frames:
-            frame = frames[-1]
-            try:
-                frame.changes = compose(frame.changes, changes)
-            except NotComposable:
-                frames.append(Frame(seq, seq, at, changes, [encoded]))
-            else:
-                frame.last, frame.at = seq, at
-                frame.events.append(encoded)
+        seq, at = row[0], row[1]
+        changes: Changes = orjson.loads(row[8]) if row[8] else {}
+        try:
+            if not frames:
+                raise NotComposable
+            _add(frames[-1].changes, changes)
+        except NotComposable:
+            frames.append(Frame(seq, seq, at, changes, [_encoded(row)]))
         else:
-            frames.append(Frame(seq, seq, at, changes, [encoded]))
+            frame = frames[-1]
+            frame.last, frame.at = seq, at
+            frame.events.append(_encoded(row))
     return frames
+
+
+def _add(known: Changes, later: Changes) -> None:
+    """Let *later* follow, at the cost of what it brings. If it cannot, nothing is added."""
+    joint = {
+        entity: compose(known[entity], patch) if entity in known else patch
+        for entity, patch in later.items()
+    }
+    known.update(joint)
+
+
+def _encoded(row: Row) -> bytes:
+    data, changes = row[7], row[8]
+    return orjson.dumps(
+        {
+            "seq": row[0],
+            "at": row[1],
+            "kind": row[2],
+            "object": row[3],
+            "component": row[4],
+            "cause": row[5],
+            "message": row[6],
+            "data": orjson.Fragment(data) if data else None,
+            "changes": orjson.Fragment(changes) if changes else None,
+        }
+    )
 
 
 class Hub:
@@ -118,8 +195,12 @@ class Hub:
         self.at = 0
         self.state: State = {}
         self.recent: deque[bytes] = deque(maxlen=NEWEST)
+        self._snapshot: str | None = None
         self.run: dict[str, Any] = {}
-        self.ring: deque[Frame] = deque(maxlen=RING)
+        self.ring: deque[Frame] = deque()
+        self._ring_bytes = 0
+        # What those who are behind were given since the last frame, by where they stood.
+        self._joined: dict[int, Frame] = {}
         self.ready = asyncio.Event()
         self.gone = False
         self._changed = asyncio.Event()
@@ -143,7 +224,12 @@ class Hub:
         return self._changed
 
     def snapshot(self) -> str:
-        """The whole state at the hub's cursor as one message."""
+        """The whole state at the hub's cursor as one message, encoded once for all who come."""
+        if self._snapshot is None:
+            self._snapshot = self._encode_snapshot()
+        return self._snapshot
+
+    def _encode_snapshot(self) -> str:
         message = {
             "type": "snapshot",
             "seq": self.last,
@@ -154,18 +240,26 @@ class Hub:
         }
         return orjson.dumps(message).decode()
 
-    def frames_after(self, cursor: int) -> list[Frame] | None:
-        """The frames that follow *cursor* without a gap; None when the ring does not hold them."""
-        if cursor == self.last:
-            return []
+    def frame_after(self, cursor: int, *, full: bool) -> Frame | None:
+        """All that follows *cursor* as one frame; None when the ring does not reach back to it.
+
+        If *full*, only as far as one frame of the ring, which has all its events.
+        """
         wanted = [frame for frame in self.ring if frame.first > cursor]
-        return wanted if wanted and wanted[0].first == cursor + 1 else None
+        if not wanted or wanted[0].first != cursor + 1:
+            return None
+        if full or len(wanted) == 1:
+            return wanted[0]
+        if cursor not in self._joined:
+            # Readers that stand at the same place share one frame and its text.
+            self._joined[cursor] = frames_joined(wanted, self.state)
+        return self._joined[cursor]
 
     async def range_after(self, cursor: int) -> list[Frame]:
         """Frames of this connection's own, read from the database."""
         async with await connect() as link:
             rows = await link.execute(_SELECT, [self.run_id, cursor, self.last, RANGE])
-            return frames_of(await rows.fetchall())
+            return frames_composed(await rows.fetchall())
 
     async def _run(self) -> None:
         """Read for ever; whatever breaks is begun anew after a moment."""
@@ -227,16 +321,28 @@ class Hub:
         if run["head"] > self.last:
             found = await link.execute(_SELECT, [self.run_id, self.last, run["head"], RANGE])
             rows = await found.fetchall()
-        for frame in frames_of(rows):
-            fold(self.state, frame.changes)
+        if rows:
+            frame = frame_folded(rows, self.state)
             self.recent.extend(frame.events)
             self.last, self.at = frame.last, frame.at
-            self.ring.append(frame)
+            self._keep(frame)
         if run["head"] == self.last:
             self.at = max(self.at, run["head_at"])
         if rows or run != self.run:
             self.run = run
             self._tell()
+
+    def _keep(self, frame: Frame) -> None:
+        """Put a frame into the ring, and let go of those that nobody will ask for."""
+        self._joined.clear()
+        self.ring.append(frame)
+        self._ring_bytes += frame.size
+        while len(self.ring) > 1 and (
+            len(self.ring) > RING
+            or self._ring_bytes > RING_BYTES
+            or self.ring[0].last < self.last - FAR_BEHIND
+        ):
+            self._ring_bytes -= self.ring.popleft().size
 
     async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
         found = await link.execute(
@@ -250,6 +356,7 @@ class Hub:
         return {**self.run, **dict(fresh)}
 
     def _tell(self) -> None:
+        self._snapshot = None
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
@@ -257,7 +364,7 @@ class Hub:
 def _instant(run_id: int) -> tuple[dict[str, Any], int, int, State, list[bytes]]:
     from kscope.runs.selectors import run_newest_events
 
-    run = Run.objects.select_related("scenario").get(pk=run_id)
+    run = Run.objects.described().get(pk=run_id)
     instant = run_state_at(run, seq=run.head_seq)
     newest = [orjson.dumps(event) for event in run_newest_events(run, seq=run.head_seq)]
     return run_dict(run), instant.seq, instant.at, instant.state, newest

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 from kscope.runs import services
+from kscope.runs.engine import wiring
 from kscope.runs.models import Scenario
 from kscope.runs.upload_report import UploadReport, upload_report
 from kscope.sim.loader import LoadResult, Problem, load_files
@@ -30,7 +31,8 @@ def upload_take(files: Iterable[UploadedFile], *, name: str = "", question: str 
         result = LoadResult()
         result.problems.append(problem)
         return Upload(upload_report(names, result), None)
-    result = load_files([(name, file.read()) for name, file in zip(names, given, strict=True)])
+    contents = [(name, file.read()) for name, file in zip(names, given, strict=True)]
+    result = load_files(contents, check=wiring.check_setup)
     report = upload_report(names, result)
     if not result.ok or not result.objects:
         return Upload(report, None)

@@ -12,15 +12,18 @@ from kscope.runs.models import Run, Scenario
 from kscope.runs.selectors import run_dict
 from kscope.runs.uploads import upload_take
 
-SHOWN_RUNS = 50
+SHOWN_RUNS = 10  # more would hide what can be started
 
 
 @require_GET
 @ensure_csrf_cookie
 def home(request: HttpRequest) -> HttpResponse:
     """Runs, the gallery of scenarios, and the upload form."""
+    runs = Run.objects.described()
+    shown = None if request.GET.get("runs") == "all" else SHOWN_RUNS
     context = {
-        "runs": Run.objects.select_related("scenario")[:SHOWN_RUNS],
+        "runs": runs[:shown],
+        "older_runs": 0 if shown is None else max(0, runs.count() - shown),
         "scenarios": Scenario.objects.defer("document"),
     }
     return render(request, "runs/home.html", context)
@@ -41,7 +44,7 @@ def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
 
 
 def _run_page(request: HttpRequest, run_id: int, page: str) -> HttpResponse:
-    run = get_object_or_404(Run.objects.select_related("scenario"), pk=run_id)
+    run = get_object_or_404(Run.objects.described(), pk=run_id)
     context = {"run": run, "run_data": run_dict(run), "page": page}
     return render(request, f"runs/{page}.html", context)
 

@@ -52,6 +52,7 @@ class Child:
     log: Path
     stop_signals: Sequence[tuple[int, float]]
     """Signals to try in turn, each with the seconds it gets before the next."""
+    asked: bool = False
 
     @property
     def pid(self) -> int:
@@ -61,12 +62,20 @@ class Child:
         """None while it runs; negative for the number of the signal that ended it."""
         return self.process.poll()
 
+    def ask(self) -> None:
+        """Send the first signal and go on, so that several may stop at once."""
+        if not self.asked and self.exit_code() is None:
+            self.asked = True
+            self.process.send_signal(self.stop_signals[0][0])
+
     def stop(self) -> None:
         """Ask, then insist, then kill; returns when it is gone."""
-        for signum, patience_s in (*self.stop_signals, (signal.SIGKILL, 10.0)):
+        self.ask()
+        for turn, (signum, patience_s) in enumerate((*self.stop_signals, (signal.SIGKILL, 10.0))):
             if self.exit_code() is not None:
                 return
-            self.process.send_signal(signum)
+            if turn > 0:
+                self.process.send_signal(signum)
             try:
                 self.process.wait(patience_s)
             except subprocess.TimeoutExpired:

@@ -2,7 +2,8 @@
 
     PostgreSQL ─┐
                 ├─ prepare (migrate, demo scenarios, first admin) ─┬─ web
-    Valkey ─────┘                                                  └─ worker with beat
+    Valkey ─────┘                                                  ├─ worker
+                                                                   └─ sweeper with beat
 
 A child that ends by itself ends the whole: half a kscope would only confuse.
 """
@@ -17,6 +18,7 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -74,6 +76,7 @@ class Started:
     """What runs so far, in the order in which it was started."""
 
     children: list[Child] = field(default_factory=list)
+    """The servers first, then those that use them."""
 
     def add(self, child: Child) -> Child:
         self.children.append(child)
@@ -83,9 +86,15 @@ class Started:
         return next((child for child in self.children if child.exit_code() is not None), None)
 
     def stop(self) -> None:
-        """Stop in reverse order. Signals are ignored meanwhile: a second Ctrl-C changes nothing."""
+        """Stop in reverse order, those that use the servers all at once.
+
+        Signals are ignored meanwhile: a second Ctrl-C changes nothing.
+        """
         for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(signum, signal.SIG_IGN)
+        for child in self.children:
+            if child.name not in ("PostgreSQL", "Valkey"):
+                child.ask()
         for child in reversed(self.children):
             child.stop()
 
@@ -133,6 +142,9 @@ def _start_all(options: Options, sockets: Path, started: Started) -> None:
     wait_until(lambda: _answers(options), web, patience_s=60, what="answer")
     ready = data / "worker-ready"
     wait_until(ready.exists, worker, patience_s=60, what="become ready")
+    # Nobody waits for the sweeper: it finds what was lost, and a start loses nothing.
+    started.add(_start_sweeper(options, env))
+    write_run_file(data, servers, options.address, sockets, started.children)
 
 
 def _start_servers(options: Options, sockets: Path, started: Started) -> Servers:
@@ -180,19 +192,45 @@ def _start_web(options: Options, env: dict[str, str]) -> Child:
 
 def _start_worker(options: Options, env: dict[str, str]) -> Child:
     (options.data / "worker-ready").unlink(missing_ok=True)
-    return start_child(
+    return _start_celery(
         "worker",
+        ["--pool", "prefork", "--concurrency", str(options.workers)],
+        options,
+        env,
+        # Warm first: drivers let go of their runs within a slice. Then cold; the lease covers the rest.
+        stop_signals=((signal.SIGTERM, 4.0), (signal.SIGQUIT, 3.0)),
+    )
+
+
+def _start_sweeper(options: Options, env: dict[str, str]) -> Child:
+    """A worker for the short tasks of the beat, which are never to wait for runs."""
+    return _start_celery(
+        "sweeper",
+        ["--pool", "solo", "--queues", "sweeps", "--hostname", "sweeper@%h", "--beat"],
+        options,
+        env,
+        stop_signals=((signal.SIGTERM, 2.0), (signal.SIGQUIT, 2.0)),
+    )
+
+
+def _start_celery(
+    name: str,
+    words: list[str],
+    options: Options,
+    env: dict[str, str],
+    stop_signals: Sequence[tuple[int, float]],
+) -> Child:
+    return start_child(
+        name,
         [
-            *(sys.executable, "-m", "celery", "-A", "kscope.celery", "worker"),
-            *("--pool", "prefork", "--concurrency", str(options.workers), "--beat"),
+            *(sys.executable, "-m", "celery", "-A", "kscope.celery", "worker", *words),
             *("--loglevel", "INFO", "--without-gossip", "--without-mingle"),
             "--without-heartbeat",
         ],
-        log=options.data / "log" / "worker.log",
+        log=options.data / "log" / f"{name}.log",
         env=env,
         cwd=options.room,
-        # Warm first: a slice takes a fraction of a second. Then cold; the lease covers what is lost.
-        stop_signals=((signal.SIGTERM, 4.0), (signal.SIGQUIT, 3.0)),
+        stop_signals=stop_signals,
     )
 
 

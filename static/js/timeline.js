@@ -1,5 +1,5 @@
 import {RunApi} from "./lib/api.js";
-import {count, moment} from "./model/format.js";
+import {author, count, moment} from "./model/format.js";
 import {parseSeconds} from "./model/timeline.js";
 
 const PAGE = 200;
@@ -58,7 +58,7 @@ function row(event) {
   const by = document.createElement("span");
   by.className = "by";
   by.style.setProperty("--b", `var(--by-${event.component}, var(--held))`);
-  cell("", by, event.component);
+  cell("", by, author(event.component)).title = event.component;
   cell("", event.object ?? "").title = event.object ?? "";
   const kind = document.createElement("b");
   kind.className = "kind";

@@ -1,6 +1,7 @@
 """A bad file is refused with file, document, line and field, and nothing of it is kept."""
 
 import json
+from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
@@ -43,4 +44,17 @@ def test_a_file_that_is_no_yaml_says_where_reading_stopped(page: Page, site: Sit
     upload(page, "no-yaml", b"apiVersion: v1\nkind: [Pod\nmetadata: {}\n")
     row = page.get_by_role("region", name="Problems").get_by_role("row").nth(1)
     expect(row.get_by_role("cell").nth(2)).to_have_text("3")
+    assert _scenario_names(site) == before
+
+
+def test_a_file_of_200_mb_is_refused_in_words(page: Page, site: Site, tmp_path: Path) -> None:
+    before = _scenario_names(site)
+    huge = tmp_path / "huge.yaml"
+    with huge.open("wb") as file:
+        file.truncate(200 * 1_048_576)
+    page.goto("/scenarios/upload/")
+    page.locator("input[type=file]").set_input_files(huge)
+    page.get_by_role("button", name="Read files").click()
+    problems = page.get_by_role("region", name="Problems")
+    expect(problems).to_contain_text("an upload may hold 64 MiB in all", timeout=20_000)
     assert _scenario_names(site) == before

@@ -100,7 +100,6 @@ def test_every_key_of_the_transport_works(page: Page) -> None:
     expect(page.get_by_text("Looking at the past")).to_be_visible()
     assert shown_seq(page) == before - 1
     page.keyboard.press("Home")
-    expect(page).to_have_url(re.compile(r"[?&]seq=0\b"))
     page.keyboard.press(".")
     expect(page.get_by_label("Sequence number")).to_have_value("1")
     page.keyboard.press("End")
@@ -126,7 +125,8 @@ def test_nothing_scrolls_sideways_on_a_phone(browser: Browser, page: Page, site:
     finish(page)
     context = browser.new_context(base_url=site.address, viewport={"width": 390, "height": 844})
     phone = context.new_page()
-    for path in ("/", f"/runs/{run}/", f"/runs/{run}/timeline/", "/scenarios/upload/"):
+    pages = ("/", f"/runs/{run}/", f"/runs/{run}/timeline/", "/scenarios/upload/", "/api/docs/")
+    for path in pages:
         phone.goto(path)
         phone.wait_for_load_state("networkidle")
         width = phone.evaluate("document.scrollingElement.scrollWidth")

@@ -20,6 +20,13 @@ def test_the_import_map_points_at_files_that_are_found() -> None:
         assert finders.find(unquote(address).removeprefix("/static/")), address
 
 
+def test_every_module_that_a_page_leads_to_is_fetched_at_once() -> None:
+    html = Template("{% load kscope_static %}{% modulepreload 'js/board.js' %}").render(Context())
+    preloaded = {unquote(href) for href in re.findall(r'href="/static/([^"]+)"', html)}
+    assert {"js/controllers/board.js", "js/model/fold.js", *static_names()} <= preloaded
+    assert all(finders.find(name) for name in preloaded)
+
+
 def test_other_files_of_node_modules_are_not_served() -> None:
     assert finders.find("vendor/preact/package.json") is None
 

@@ -4,8 +4,11 @@ import json
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -55,6 +58,47 @@ def test_kill_9_leaves_nothing_running_and_the_next_start_works(data: Path) -> N
     with Up(data) as again:
         assert again.wait_until_serving().answers()
         assert "password" not in again.output
+
+
+def asked(up: Up, path: str, body: dict[str, object] | None = None) -> dict[str, Any]:
+    """What the API answers."""
+    request = Request(
+        f"http://127.0.0.1:{up.port}/api/{path}",
+        json.dumps(body).encode() if body else None,
+        {"Content-Type": "application/json"},
+    )
+    with urlopen(request, timeout=20) as answer:
+        found: dict[str, Any] = json.load(answer)
+        return found
+
+
+def wait_until_beyond(up: Up, run: int, at: int) -> int:
+    """The virtual time that the run has reached, once it is beyond *at*."""
+    deadline = time.monotonic() + 20
+    while (reached := asked(up, f"runs/{run}/")["head_at"]) <= at:
+        assert time.monotonic() < deadline, f"the run stands at {reached}"
+        time.sleep(0.1)
+    return int(reached)
+
+
+def test_ctrl_c_lets_go_of_a_run_that_plays_and_the_next_start_goes_on_with_it(
+    data: Path,
+) -> None:
+    log = data / "log" / "worker.log"
+    with Up(data) as up:
+        up.wait_until_serving()
+        scenario = asked(up, "scenarios/")["scenarios"][0]["id"]
+        run = asked(up, "runs/", {"scenario": scenario, "play": True, "speed": "1"})["id"]
+        wait_until_beyond(up, run, 500_000_000)
+        log.write_text("")
+        up.process.send_signal(signal.SIGINT)
+        assert up.wait_for_end() == 0
+    # A task that was cut off would not have ended well.
+    assert "succeeded in" in log.read_text()
+    with Up(data) as again:
+        again.wait_until_serving()
+        reached = asked(again, f"runs/{run}/")["head_at"]
+        wait_until_beyond(again, run, reached)
 
 
 def test_a_child_that_dies_is_named_and_the_rest_is_stopped(data: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from kscope.runs import runner, services
+from kscope.runs import aside, runner, services
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
 from kscope.sim.loader import load_files
@@ -52,6 +52,12 @@ def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody but the test drives runs, and a driver does not linger."""
     monkeypatch.setattr(wiring, "enqueue", None)
     monkeypatch.setattr(runner, "LINGER_SECONDS", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def nothing_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is computed beside the web process is computed in it."""
+    monkeypatch.setattr(aside, "call", lambda function, **arguments: function(**arguments))
 
 
 @pytest.fixture

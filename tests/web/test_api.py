@@ -6,9 +6,14 @@ import json
 from typing import Any
 
 import pytest
+import yaml
+from asgiref.sync import sync_to_async
+from django.db import connections
 from django.test import AsyncClient, Client
 
+from kscope.runs import past, replay
 from kscope.runs.models import Run, RunEvent, Scenario
+from scheduling.services import cluster_create
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,7 +26,10 @@ def post(client: Client, path: str, body: Any) -> Any:
 async def exported(path: str) -> bytes:
     response = await AsyncClient().get(path)
     assert response.status_code == 200
-    return b"".join([part async for part in response.streaming_content])
+    content = b"".join([part async for part in response.streaming_content])
+    # The thread that answered keeps its connection otherwise.
+    await sync_to_async(connections.close_all)()
+    return content
 
 
 def test_a_run_is_made_of_a_scenario(client: Client, scenario: Scenario) -> None:
@@ -116,6 +124,115 @@ def test_the_histogram_counts_every_event_once(client: Client, driven: Run) -> N
     histogram = client.get(f"/api/runs/{driven.pk}/histogram/?buckets=10").json()
     assert len(histogram["counts"]) == 10
     assert sum(histogram["counts"]) == driven.head_seq
+
+
+@pytest.mark.parametrize("buckets", [1, 7, 120, 1000])
+def test_each_bar_of_the_histogram_counts_the_events_of_its_time(
+    client: Client, driven: Run, buckets: int
+) -> None:
+    histogram = client.get(f"/api/runs/{driven.pk}/histogram/?buckets={buckets}").json()
+    counts = [0] * buckets
+    for at in RunEvent.objects.filter(run=driven).values_list("at", flat=True):
+        counts[min(at * buckets // driven.head_at, buckets - 1)] += 1
+    assert histogram["counts"] == counts
+    assert histogram["to"] == driven.head_at
+
+
+def test_the_time_of_events_never_goes_back(driven: Run) -> None:
+    times = list(RunEvent.objects.filter(run=driven).order_by("seq").values_list("at", flat=True))
+    assert times == sorted(times)
+
+
+def test_events_from_a_moment_to_a_moment_include_both(client: Client, driven: Run) -> None:
+    times = sorted(set(RunEvent.objects.filter(run=driven).values_list("at", flat=True)))
+    start, end = times[1], times[-2]
+    path = f"/api/runs/{driven.pk}/events/?limit=1000"
+    found = client.get(f"{path}&from={start}&to={end}").json()["events"]
+    events = RunEvent.objects.filter(run=driven, at__gte=start, at__lte=end).order_by("seq")
+    assert [event["seq"] for event in found] == [event.seq for event in events]
+    assert client.get(f"{path}&from={times[-1] + 1}").json()["events"] == []
+
+
+def test_the_histogram_marks_what_happened_after_the_beginning(client: Client, driven: Run) -> None:
+    RunEvent.objects.filter(run=driven, seq__in=(1, driven.head_seq)).update(kind="NodeCordoned")
+    marks = client.get(f"/api/runs/{driven.pk}/histogram/").json()["marks"]
+    newest = RunEvent.objects.get(run=driven, seq=driven.head_seq)
+    assert marks == [{"at": newest.at, "kind": "NodeCordoned", "seq": driven.head_seq}]
+
+
+def object_at(client: Client, run: Run, entity: str, seq: int) -> Any:
+    """The manifest, or the status of a refusal."""
+    answer = client.get(f"/api/runs/{run.pk}/objects/{entity}/?seq={seq}")
+    return answer.json() if answer.status_code == 200 else answer.status_code
+
+
+def test_an_object_is_shown_as_it_was_after_any_event(client: Client, driven: Run) -> None:
+    told = RunEvent.objects.filter(run=driven, object="pod/default/late")
+    created = told.order_by("seq")[0].seq
+    bound = told.get(kind="PodBound").seq
+    assert object_at(client, driven, "pod/default/late", created - 1) == 404
+    assert "nodeName" not in object_at(client, driven, "pod/default/late", created)["spec"]
+    assert "nodeName" not in object_at(client, driven, "pod/default/late", bound - 1)["spec"]
+    assert object_at(client, driven, "pod/default/late", bound)["spec"]["nodeName"]
+    newest = client.get(f"/api/runs/{driven.pk}/objects/pod/default/late/").json()
+    assert object_at(client, driven, "pod/default/late", driven.head_seq) == newest
+    assert object_at(client, driven, "pod/default/late", driven.head_seq + 1) == 404
+
+
+def test_a_manifest_can_be_read_as_yaml(client: Client, driven: Run) -> None:
+    path = f"/api/runs/{driven.pk}/objects/pod/default/web/"
+    answer = client.get(f"{path}?format=yaml")
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    assert answer.content.decode().startswith("apiVersion: v1\nkind: Pod\n")
+    assert yaml.safe_load(answer.content) == client.get(path).json()
+    assert client.get(f"{path}?format=xml").status_code == 400
+
+
+def test_every_version_of_every_object_can_be_seen_again(client: Client, driven: Run) -> None:
+    cluster = cluster_create(driven)
+    versions: dict[str, Any] = {}
+    while cluster.next_at is not None:
+        cluster.advance(cluster.next_at, max_steps=1)
+        piece = cluster.take()
+        versions |= piece.touched
+        # Within one callback an object may be written twice; its last write is at the last event.
+        for entity, manifest in versions.items() if piece.touched else ():
+            assert object_at(client, driven, entity, cluster.seq) == (manifest or 404)
+
+
+def test_an_object_that_was_changed_and_deleted_by_commands_is_seen_as_it_was(
+    client: Client, driven: Run
+) -> None:
+    before = driven.head_seq
+    path = f"/api/runs/{driven.pk}/commands/"
+    label = {"metadata": {"labels": {"team": "shop"}}}
+    with driving(driven):
+        patch = {"verb": "patch", "object": "pod/default/web", "patch": label}
+        patched = post(client, path, patch).json()["seq"]
+        body = {"verb": "delete", "object": "pod/default/web", "grace_seconds": 0}
+        deleted = post(client, path, body).json()["seq"]
+    driven.refresh_from_db()
+    assert client.get(f"/api/runs/{driven.pk}/objects/pod/default/web/").status_code == 404
+    assert object_at(client, driven, "pod/default/web", driven.head_seq) == 404
+    assert object_at(client, driven, "pod/default/web", deleted - 1)["metadata"]["labels"]
+    assert object_at(client, driven, "pod/default/web", patched)["metadata"]["labels"]
+    assert "labels" not in object_at(client, driven, "pod/default/web", before)["metadata"]
+
+
+def test_neighbouring_moments_are_replayed_once(
+    client: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replays: list[int] = []
+
+    def counted(run: Run, **options: Any) -> Any:
+        replays.append(options["seq"])
+        return replay.engine_at_seq(run, **options)
+
+    monkeypatch.setattr(past, "engine_at_seq", counted)
+    bound = RunEvent.objects.get(run=driven, object="pod/default/late", kind="PodBound").seq
+    for seq in (bound, bound - 1, bound + 1):
+        object_at(client, driven, "pod/default/late", seq)
+    assert len(replays) == 1
 
 
 def test_an_attempt_tells_its_evidence(client: Client, driven: Run) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,11 +11,14 @@ from asgiref.sync import sync_to_async
 from django.db import OperationalError, connections
 from kombu.exceptions import OperationalError as BrokerDown
 
+from kscope.celery import app as celery
 from kscope.runs import runner, services, slices, streaming
 from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
+from kscope.runs.stopping import stop_ask, stop_forget
 from kscope.sim.loader import load_files
 from scheduling import tasks
+from scheduling.tasks import run_simulation, sweep_runs
 from tests.web.conftest import CLUSTER, drive
 
 Start = Callable[..., Run]
@@ -28,12 +31,79 @@ def in_thread(run: Run) -> threading.Thread:
     return thread
 
 
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until it holds; fails after ten seconds."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_uploading_the_file_of_a_demo_leaves_the_demo_in_the_gallery(scenario: Scenario) -> None:
     again = load_files([("small.yaml", CLUSTER.encode())])
     services.scenario_store(name="small", result=again, is_demo=True, position=3)
     services.scenario_store(name="small", result=again)
     scenario.refresh_from_db()
     assert (scenario.is_demo, scenario.position) == (True, 3)
+
+
+@pytest.fixture
+def stopping() -> Iterator[None]:
+    """Whatever a test asked of the drivers, those of later tests drive on."""
+    yield
+    stop_forget()
+
+
+def test_a_worker_that_is_asked_to_stop_gives_a_playing_run_back_at_once(
+    start: Start, stopping: None
+) -> None:
+    run = start(play=True, speed="1")
+    driver = in_thread(run)
+    until(lambda: Run.objects.filter(pk=run.pk, head_at__gt=0).exists())
+    stop_ask()
+    driver.join(2)
+    assert not driver.is_alive()
+    run.refresh_from_db()
+    assert (run.status, run.lease_until) == (Run.Status.PLAYING, None)
+
+
+def test_a_run_that_was_let_go_has_the_history_of_one_that_was_not(
+    start: Start, stopping: None
+) -> None:
+    whole, parted = start(play=True, speed="max"), start(play=True, speed="100")
+    drive(whole.pk)
+    for _ in range(20):
+        stop_forget()
+        driver = in_thread(parted)
+        time.sleep(0.3)  # rest alone is committed five times a second
+        stop_ask()
+        driver.join()
+        parted.refresh_from_db()
+        if parted.status == Run.Status.FINISHED:
+            break
+    whole.refresh_from_db()
+    assert (parted.status, parted.head_digest) == (Run.Status.FINISHED, whole.head_digest)
+
+
+def test_a_worker_that_stops_while_it_replays_leaves_the_run_as_it_was(
+    start: Start, stopping: None
+) -> None:
+    run = start(play=True, speed="max")
+    drive(run.pk)
+    runner._live.clear()
+    Run.objects.filter(pk=run.pk).update(status=Run.Status.PLAYING)
+    before = Run.objects.get(pk=run.pk)
+    stop_ask()
+    drive(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.error, run.lease_until) == (Run.Status.PLAYING, "", None)
+    assert (run.head_seq, run.head_digest) == (before.head_seq, before.head_digest)
+
+
+def test_the_sweep_has_a_queue_that_runs_do_not_fill() -> None:
+    route = celery.amqp.router.route({}, sweep_runs.name)
+    assert route["queue"].name == "sweeps"
+    assert celery.amqp.router.route({}, run_simulation.name)["queue"].name == "kscope"
 
 
 def test_a_database_that_was_away_does_not_fail_the_run(

@@ -1,12 +1,14 @@
 """The live stream: snapshots, contiguous frames, resuming, and readers that are slow."""
 
 import asyncio
+import copy
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
+import orjson
 import pytest
 from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
@@ -18,7 +20,7 @@ from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.routing import websocket_urlpatterns
 from kscope.runs.selectors import run_state_at
 from kscope.sim.generate import synthetic
-from kscope.sim.view import State, fold
+from kscope.sim.view import NotComposable, State, fold
 from tests.web.conftest import drive
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -155,6 +157,162 @@ async def test_a_slow_reader_whose_frames_left_the_ring_catches_up_from_the_data
         assert await seqs_until(socket, run.head_seq) == list(range(1, run.head_seq + 1))
 
 
+class SlowReader:
+    """A client that takes what it is sent only while `reads` is set; all of it is in `messages`."""
+
+    def __init__(self, run: Run, query: str = "") -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.reads = asyncio.Event()
+        self._inputs: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._inputs.put_nowait({"type": "websocket.connect"})
+        scope = {**opened(run.pk, query).scope}
+        self._serving = asyncio.create_task(
+            URLRouter(websocket_urlpatterns)(scope, self._inputs.get, self._take)
+        )
+
+    async def _take(self, sent: dict[str, Any]) -> None:
+        if "text" in sent:
+            await self.reads.wait()
+            self.messages.append(json.loads(sent["text"]))
+
+    async def until(self, done: Any) -> None:
+        async with asyncio.timeout(10):
+            while not done(self.messages):
+                await asyncio.sleep(0.01)
+
+    async def leave(self) -> None:
+        self._inputs.put_nowait({"type": "websocket.disconnect", "code": 1000})
+        await self._serving
+
+
+@asynccontextmanager
+async def read_slowly(run: Run, query: str = "") -> AsyncIterator[SlowReader]:
+    """Let it read until it has what there is, then not while *run* is driven to its end."""
+    reader = SlowReader(run, query)
+    reader.reads.set()
+    try:
+        async with watching(run) as witness:
+            await reader.until(lambda messages: messages)
+            reader.reads.clear()
+            reader.messages.clear()
+            await sync_to_async(drive, thread_sensitive=False)(run.pk)
+            run = await Run.objects.aget(pk=run.pk)
+            seq = 0
+            while seq < run.head_seq:
+                seq = (await message(witness)).get("last", 0)
+            yield reader
+    finally:
+        reader.reads.set()
+        await reader.leave()
+
+
+def frames_among(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each for each in messages if each["type"] == "frame"]
+
+
+async def test_a_slow_reader_gets_what_it_missed_as_one_frame(
+    crowd: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "RANGE", 40)
+    async with read_slowly(crowd) as reader:
+        [hub] = streaming.hubs._hubs.values()
+        last = hub.ring[0].first - 1
+        assert len(hub.ring) > 20
+        began = await sync_to_async(run_state_at)(await run_of(crowd), seq=last)
+        reader.reads.set()
+        await reader.until(
+            lambda messages: (
+                frames_among(messages)[-1:] and (frames_among(messages)[-1]["last"] == hub.last)
+            )
+        )
+    frames = frames_among(reader.messages)
+    # One was on its way when the reader fell asleep.
+    assert len(frames) <= 2
+    state = began.state
+    for frame in frames:
+        assert frame["first"] == last + 1
+        assert len(frame["events"]) + frame["omitted"] == frame["last"] - last
+        fold(state, frame["changes"])
+        last = frame["last"]
+    assert state == hub.state
+
+
+async def test_a_slow_reader_of_all_events_misses_none(
+    crowd: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "RANGE", 40)
+    async with read_slowly(crowd, "events=all") as reader:
+        [hub] = streaming.hubs._hubs.values()
+        first = hub.ring[0].first
+        reader.reads.set()
+        await reader.until(
+            lambda messages: (
+                frames_among(messages)[-1:] and (frames_among(messages)[-1]["last"] == hub.last)
+            )
+        )
+    frames = frames_among(reader.messages)
+    assert [event["seq"] for frame in frames for event in frame["events"]] == list(
+        range(first, hub.last + 1)
+    )
+
+
+async def run_of(run: Run) -> Run:
+    return await Run.objects.aget(pk=run.pk)
+
+
+async def test_a_range_that_does_not_compose_is_sent_as_a_snapshot(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(first: Any, second: Any) -> Any:
+        raise NotComposable
+
+    monkeypatch.setattr(streaming, "compose", refuse)
+    async with watching(driven, "after=5") as socket:
+        snapshot = await message(socket)
+    assert (snapshot["type"], snapshot["seq"]) == ("snapshot", driven.head_seq)
+
+
+def row(seq: int, changes: str) -> Any:
+    return (seq, seq, "k", "pod/a", "c", None, "", None, changes)
+
+
+def test_the_ring_lets_go_of_what_is_too_old_or_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = streaming.Hub(1)
+
+    def keep(seq: int) -> list[int]:
+        hub.last = seq
+        hub._keep(streaming.Frame(seq, seq, seq, {}, [b"0123456789"]))
+        return [kept.first for kept in hub.ring]
+
+    monkeypatch.setattr(streaming, "RING_BYTES", 100)
+    for seq in range(1, 31):
+        kept = keep(seq)
+    assert kept == list(range(21, 31))
+    monkeypatch.setattr(streaming, "FAR_BEHIND", 3)
+    assert keep(31) == [28, 29, 30, 31]
+
+
+def test_what_went_and_came_back_is_one_patch_for_a_reader_with_the_state_before() -> None:
+    state: State = {"pod/a": {"phase": "Running", "blocker": {"plugin": "x", "unit": "cpu"}}}
+    behind = copy.deepcopy(state)
+    rows = [
+        row(1, '{"pod/a": {"blocker": null}}'),
+        row(2, '{"pod/a": {"blocker": {"plugin": "y"}}}'),
+        row(3, '{"pod/b": {"phase": "Pending"}}'),
+        row(4, '{"pod/b": null, "pod/a": null}'),
+        row(5, '{"pod/a": {"node": "n"}}'),
+    ]
+    frames = [streaming.frame_folded(rows[:2], state), streaming.frame_folded(rows[2:], state)]
+    one_by_one = copy.deepcopy(behind)
+    for frame in frames:
+        fold(one_by_one, frame.changes)
+    joint = streaming.frames_joined(frames, state)
+    fold(behind, joint.changes)
+    assert one_by_one == behind == state == {"pod/a": {"node": "n"}}
+    assert (joint.first, joint.last) == (1, 5)
+    assert [orjson.loads(event)["seq"] for event in joint.events] == [1, 2, 3, 4, 5]
+
+
 async def test_a_run_that_does_not_exist_closes_the_socket(transactional_db: Any) -> None:
     socket = opened(999)
     await socket.send_input({"type": "websocket.connect"})
@@ -172,13 +330,12 @@ async def test_the_hub_ends_with_its_last_watcher(driven: Run) -> None:
     assert streaming.hubs._hubs == {}
 
 
-def test_a_pod_that_goes_and_comes_back_within_a_range_splits_the_frame() -> None:
-    row = (1, 5, "k", "pod/a", "c", None, "", None)
+def test_a_pod_that_goes_and_comes_back_within_a_range_read_for_one_reader_splits_it() -> None:
     rows = [
-        (*row, '{"pod/a": null}'),
-        (2, *row[1:], '{"pod/a": {"phase": "Pending"}}'),
-        (3, *row[1:], '{"pod/a": {"node": "n"}}'),
+        row(1, '{"pod/a": null}'),
+        row(2, '{"pod/a": {"phase": "Pending"}}'),
+        row(3, '{"pod/a": {"node": "n"}}'),
     ]
-    frames = streaming.frames_of(rows)
+    frames = streaming.frames_composed(rows)
     assert [(frame.first, frame.last) for frame in frames] == [(1, 1), (2, 3)]
     assert frames[1].changes == {"pod/a": {"phase": "Pending", "node": "n"}}

@@ -1,11 +1,13 @@
 """Uploads: what was understood, what is wrong and where, and that nothing is half saved."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from kscope.asgi import application
 from kscope.runs.models import Run, Scenario
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +47,66 @@ def test_too_much_is_refused_before_it_is_read(client: Client, settings: Any) ->
     assert answer.status_code == 422
     assert "an upload may hold" in answer.content.decode()
     assert not Scenario.objects.exists()
+
+
+class Sender:
+    """Sends a body in parts of 64 KiB, and counts those that were taken."""
+
+    def __init__(self, parts: int) -> None:
+        self.parts = parts
+        self.taken = 0
+
+    async def receive(self) -> dict[str, Any]:
+        self.taken += 1
+        return {"type": "http.request", "body": b"x" * 65_536, "more_body": self.taken < self.parts}
+
+
+async def answered(sender: Sender, path: str, **headers: str) -> tuple[int, str]:
+    """Status and body of what the ASGI application answers to a POST."""
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    named = {"host": "localhost", "content_type": "multipart/form-data; boundary=b", **headers}
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "path": path,
+        "query_string": b"",
+        "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in named.items()],
+    }
+    await asyncio.wait_for(application(scope, sender.receive, send), 10)
+    return sent[0]["status"], b"".join(part.get("body", b"") for part in sent[1:]).decode()
+
+
+@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
+async def test_a_body_announced_as_too_long_is_refused_unread(path: str) -> None:
+    sender = Sender(3_200)
+    status, body = await answered(sender, path, content_length=str(200 * 1_048_576))
+    assert (status, sender.taken) == (413, 0)
+    assert "200.0 MiB were sent; an upload may hold 64 MiB in all" in body
+
+
+@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
+async def test_a_body_of_unknown_length_is_read_only_as_far_as_is_allowed(
+    path: str, settings: Any
+) -> None:
+    settings.UPLOAD_MAX_BYTES = 1_048_576
+    sender = Sender(3_200)
+    status, body = await answered(sender, path, transfer_encoding="chunked")
+    assert status == 413
+    assert sender.taken == 2 * 16 + 1
+    assert "more than 1 MiB were sent" in body
+
+
+def test_the_refusal_does_not_need_the_token_of_the_form() -> None:
+    strict = Client(enforce_csrf_checks=True)
+    answer = strict.post("/scenarios/upload/", b"", CONTENT_LENGTH=str(2**30), content_type="x/y")
+    assert answer.status_code == 413
+    assert "csrftoken" in answer.cookies
 
 
 def test_an_upload_without_files_says_so(client: Client) -> None:

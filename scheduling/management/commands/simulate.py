@@ -16,9 +16,11 @@ from kscope.sim.loader import LoadResult, load_paths
 from kscope.sim.objects import from_manifest
 from kscope.sim.rng import Stream, Streams
 from kscope.sim.scenario import Scenario, parse_duration
+from kscope.sim.units import SECOND
 from scheduling.engine.cluster import Cluster
-from scheduling.engine.configuration import read_setup
+from scheduling.engine.configuration import check_setup, read_setup
 from scheduling.engine.decisions import decide
+from scheduling.engine.diagnosis import diagnose
 from scheduling.engine.extenders import Extender, ExtenderCalls
 from scheduling.engine.profiles import PROFILES
 from scheduling.engine.reading import ConfigurationError
@@ -51,6 +53,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--policy", metavar="FILE", help="a Policy of v1.16, in place of it")
         parser.add_argument(
+            "--why",
+            metavar="NAMESPACE/NAME",
+            help="at the end, say why this pod has no node and what would fix it; then the "
+            "timeline is written with -o only",
+        )
+        parser.add_argument("--json", action="store_true", help="the answer to --why as JSON")
+        parser.add_argument(
             "--no-evidence",
             action="store_true",
             help="decisions without filters, scores and candidates; events without data",
@@ -60,6 +69,8 @@ class Command(BaseCommand):
         """Bad input is told with file, document, line and field; the exit status is 2."""
         paths = list(_expand(options["files"]))
         if options["mode"] == "decisions":
+            if options["why"]:
+                raise _bad("--why looks at a run; --mode decisions has none")
             self._decisions(paths, options)
         else:
             self._run(paths, options)
@@ -82,7 +93,7 @@ class Command(BaseCommand):
                 (target / f"{path.stem}.json" if several else target).write_bytes(decided)
 
     def _decide(self, path: Path, options: dict[str, Any]) -> dict[str, Any]:
-        loaded = _load([path])
+        loaded = _load([path], options)
         scenario = _configured(self._scenario(loaded, path.stem), options)
         setup = self._setup(scenario, options, loaded)
         calls = ExtenderCalls()
@@ -102,7 +113,7 @@ class Command(BaseCommand):
     # -- run -------------------------------------------------------------------------------------
 
     def _run(self, paths: list[Path], options: dict[str, Any]) -> None:
-        loaded = _load(paths)
+        loaded = _load(paths, options)
         scenario = _configured(self._scenario(loaded, paths[0].stem), options)
         if scenario.configuration is not None and not scenario.schedulers:
             self._setup(scenario, options, loaded)
@@ -120,9 +131,24 @@ class Command(BaseCommand):
         if options["output"]:
             with Path(options["output"]).open("wb") as out:
                 _play(cluster, until, out, evidence=not options["no_evidence"])
+        elif options["why"]:
+            _play(cluster, until, None, evidence=False)
         else:
             _play(cluster, until, sys.stdout.buffer, evidence=not options["no_evidence"])
             sys.stdout.buffer.flush()
+        if options["why"]:
+            self._explain(cluster, options)
+
+    def _explain(self, cluster: Cluster, options: dict[str, Any]) -> None:
+        name = options["why"]
+        found = diagnose(cluster, name if "/" in name else f"default/{name}")
+        if found.state == "absent":
+            raise _bad(f"--why: at {cluster.now / SECOND:g} s there is no pod {found.pod}")
+        if options["json"]:
+            told = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
+        else:
+            told = found.text()
+        self.stdout.write(told, ending="")
 
     def _setup(
         self, scenario: Scenario, options: dict[str, Any], loaded: LoadResult
@@ -174,9 +200,11 @@ def _one_result_each(paths: list[Path]) -> None:
             raise _bad(f"{other} and {path} would both be written to {path.stem}.json")
 
 
-def _load(paths: list[Path]) -> LoadResult:
+def _load(paths: list[Path], options: dict[str, Any]) -> LoadResult:
+    # What an option puts in the place of what the files say is looked at once it is there.
+    replaced = options["policy"] or options["config"] or options["profile"]
     try:
-        result = load_paths(paths)
+        result = load_paths(paths, check=None if replaced else check_setup)
     except OSError as error:
         raise _bad(f"{error.filename}: {error.strerror}") from error
     if not result.ok:
@@ -222,13 +250,15 @@ def _ties(scenario: Scenario, options: dict[str, Any]) -> Stream | None:
     return Streams(_seed(scenario, options)).stream("ties")
 
 
-def _play(cluster: Cluster, until: int, out: BinaryIO, *, evidence: bool) -> None:
-    """Write the run's events, one JSON object per line, slice by slice."""
+def _play(cluster: Cluster, until: int, out: BinaryIO | None, *, evidence: bool) -> None:
+    """Write the run's events, one JSON object per line, slice by slice; or drop them."""
     while True:
         due = cluster.next_at
         done = due is None or due > until
         cluster.advance(until, max_steps=_STEPS_PER_SLICE)
         for event in cluster.take().events:
+            if out is None:
+                break
             told = event.to_dict()
             if not evidence:
                 told["data"] = None

@@ -1,11 +1,13 @@
 import {batch, signal} from "@preact/signals";
 
 import {BoardModel} from "../model/board_model.js";
+import {isPending} from "../model/diagnosis.js";
 import {GapError} from "../model/run_state.js";
 import {Histogram} from "../model/timeline.js";
 import {fillCounters} from "./fill_counters.js";
 import {PastCursor} from "./past_cursor.js";
 import {RunStream} from "./run_stream.js";
+import {WhyPending} from "./why_pending.js";
 
 const HISTOGRAM_MS = 1500;
 const SCRUB_MS = 60;
@@ -36,6 +38,7 @@ export class Board {
     this.connection = signal("connecting");
     this.picked = signal(address.pod);
     this.evidence = signal(null);
+    this.why = new WhyPending(api);
     this.replaying = signal(false);
     this.notice = signal("");
     /** The seq or moment someone is dragging towards, before it is loaded. */
@@ -45,6 +48,10 @@ export class Board {
     this.beforeDraw = () => {};
     this.fallback = null;
     this.scheduled = false;
+    /** The seek under way, as a promise of whether it got there. */
+    this.arriving = null;
+    /** Settles with the newest step. */
+    this.walked = null;
     this.stream = new RunStream({
       runId: run.id,
       after: () => (this.ready.value ? this.live.seq : null),
@@ -57,6 +64,11 @@ export class Board {
   get model() {
     void this.tick.value;
     return this.past.value?.model ?? this.live;
+  }
+
+  /** Which event is shown, and whether that is the past. */
+  get place() {
+    return {seq: this.model.seq, past: this.past.value !== null};
   }
 
   /** Seq and moment of the newest event, as far as is known. */
@@ -91,6 +103,7 @@ export class Board {
   }
 
   async togglePlay() {
+    if (this.arriving && !(await this.arriving)) return;
     if (this.past.value) {
       if (this.replaying.value) this.replaying.value = false;
       else this.#replay();
@@ -106,16 +119,12 @@ export class Board {
   }
 
   /** One event on: recorded ones first, then the engine is asked for a new one. */
-  async stepEvent() {
-    if (!this.past.value) return this.#transport({action: "step", unit: "event"});
-    return this.#walk(async (cursor) => {
-      await cursor.forward();
-    });
+  stepEvent() {
+    return this.#step("event", (cursor) => cursor.forward());
   }
 
-  async stepCycle() {
-    if (!this.past.value) return this.#transport({action: "step", unit: "cycle"});
-    return this.#walk(async (cursor) => {
+  stepCycle() {
+    return this.#step("cycle", async (cursor) => {
       const cycle = () => cursor.model.entities.get("queue")?.cycle;
       const before = cycle();
       for (let event = await cursor.forward(); event; event = await cursor.forward()) {
@@ -124,18 +133,18 @@ export class Board {
     });
   }
 
-  async stepBack() {
-    const from = this.model.seq;
-    if (from <= 0) return;
-    const cursor = this.past.value ?? new PastCursor(this.api);
-    await this.#guard(async () => {
+  stepBack() {
+    return this.#inOrder(async () => {
+      const from = this.model.seq;
+      if (from <= 0) return;
+      const cursor = this.past.value ?? new PastCursor(this.api);
       await cursor.back(from);
       this.#showPast(cursor);
     });
   }
 
   /** Look at {seq} or {at}; at or after the newest event this is looking at the head. */
-  async seek(place) {
+  seek(place) {
     this.replaying.value = false;
     const beyond = place.seq !== undefined ? place.seq >= this.head.seq : place.at >= this.head.at;
     if (beyond && this.ready.value) return this.jumpToNewest();
@@ -143,15 +152,11 @@ export class Board {
     this.seeking?.abort();
     const seeking = new AbortController();
     this.seeking = seeking;
-    const cursor = new PastCursor(this.api);
-    await this.#guard(async () => {
-      await cursor.jump(place, seeking.signal);
-      if (seeking.signal.aborted) return;
-      this.aim.value = null;
-      this.#showPast(cursor);
+    const arriving = this.#travel(place, seeking.signal).finally(() => {
+      if (this.arriving === arriving) this.arriving = null;
     });
-    if (this.seeking === seeking) this.aim.value = null;
-    return undefined;
+    this.arriving = arriving;
+    return arriving;
   }
 
   /** Drag the play head: the newest wish counts, and asks at most every few milliseconds. */
@@ -163,6 +168,7 @@ export class Board {
 
   jumpToNewest() {
     this.seeking?.abort();
+    this.arriving = null;
     batch(() => {
       this.replaying.value = false;
       this.aim.value = null;
@@ -172,11 +178,24 @@ export class Board {
     this.address.write({pod: this.picked.value, seq: null});
   }
 
-  /** Ask the engine to patch an object; the outcome comes as an event, a refusal as a notice. */
-  async applyFix(object, patch) {
+  /** Have changes tried that may give the selected pod a node, at the event shown. */
+  async askWhy() {
+    const id = this.selected();
+    const {seq, past} = this.place;
+    if (id && isPending(this.model.entities.get(id))) await this.why.ask(id, past ? seq : null);
+  }
+
+  /** Ask the engine to patch an object. */
+  applyFix(object, patch) {
+    return this.command({verb: "patch", object, patch});
+  }
+
+  /** Hand the engine a command; the outcome comes as an event, a refusal as a notice. */
+  async command(body) {
     await this.#guard(async () => {
-      const outcome = await this.api.post("commands/", {verb: "patch", object, patch});
+      const outcome = await this.api.post("commands/", body);
       this.notice.value = outcome.status === "rejected" ? outcome.reason : "";
+      this.why.forget();
     });
   }
 
@@ -270,15 +289,39 @@ export class Board {
     return undefined;
   }
 
-  async #walk(steps) {
-    if (this.walking) return;
-    this.walking = true;
-    const cursor = this.past.value;
-    await this.#guard(async () => {
-      await steps(cursor);
-      if (this.past.value === cursor) this.#showPast(cursor);
+  /** Load a place and show it. Returns whether it was reached: not when another was asked for. */
+  async #travel(place, signal) {
+    const cursor = new PastCursor(this.api);
+    const reached = await this.#guard(async () => {
+      await cursor.jump(place, signal);
+      if (!signal.aborted) this.#showPast(cursor);
     });
-    this.walking = false;
+    if (signal.aborted) return false;
+    this.aim.value = null;
+    return reached;
+  }
+
+  /** A step on: over recorded events while looking at the past, else by the engine. */
+  #step(unit, forward) {
+    return this.#inOrder(async () => {
+      const cursor = this.past.value;
+      if (!cursor) return this.#transport({action: "step", unit});
+      await forward(cursor);
+      if (this.past.value === cursor) this.#showPast(cursor);
+      return undefined;
+    });
+  }
+
+  /** One step after the other, each from the place that was last asked for, once that is reached. */
+  #inOrder(step) {
+    const {walked, arriving} = this;
+    this.replaying.value = false;
+    this.walked = (async () => {
+      await walked;
+      if (arriving && !(await arriving)) return;
+      await this.#guard(step);
+    })();
+    return this.walked;
   }
 
   /** Play recorded events at the speed of the run until the newest is reached. */
@@ -327,11 +370,14 @@ export class Board {
     });
   }
 
+  /** Do it; what goes wrong becomes a notice. Returns whether it went well. */
   async #guard(work) {
     try {
       await work();
+      return true;
     } catch (error) {
       if (error.name !== "AbortError") this.notice.value = error.message;
+      return false;
     }
   }
 }

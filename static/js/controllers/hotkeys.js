@@ -9,6 +9,7 @@ export function connectHotkeys(board) {
     ArrowRight: () => board.past.value && board.stepEvent(),
     Home: () => board.seek({seq: 0}),
     End: () => board.jumpToNewest(),
+    w: () => board.askWhy(),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;

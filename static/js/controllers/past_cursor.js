@@ -59,8 +59,7 @@ export class PastCursor {
   }
 
   async #fetchAhead() {
-    const {seq} = this.model;
-    const page = await this.api.get("events/", {after: seq, limit: AHEAD, order: "asc"});
-    this.ahead = page.events.filter((event) => event.seq > seq);
+    const page = await this.api.get("events/", {after: this.model.seq, limit: AHEAD, order: "asc"});
+    this.ahead = page.events.filter((event) => event.seq > this.model.seq);
   }
 }

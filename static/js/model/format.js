@@ -89,6 +89,11 @@ export function parseId(id) {
   return {kind, namespace: key.slice(0, inner), name: key.slice(inner + 1), key};
 }
 
+/** Who wrote an event, short enough for a column: "deployment-controller" → "deployment". */
+export function author(component) {
+  return component.length > 13 ? component.replace(/-controller$/, "") : component;
+}
+
 /** Access modes as kubectl abbreviates them. */
 export function accessModes(modes) {
   const short = {

@@ -1,5 +1,5 @@
 import {html} from "../lib/html.js";
-import {moment, parseId} from "../model/format.js";
+import {author, moment, parseId} from "../model/format.js";
 
 // More would not be in sight, and every one is laid out anew with each frame.
 const DRAWN_EVENTS = 30;
@@ -27,7 +27,7 @@ function Row({board, event, now}) {
   return html`
     <tr class=${now ? "now" : ""}>
       <td class="mono mute">${event.seq}</td><td class="num mute">${moment(event.at)}</td>
-      <td><span class="by" style=${`--b:var(--by-${event.component}, var(--held))`}></span>${event.component}</td>
+      <td title=${event.component}><span class="by" style=${`--b:var(--by-${event.component}, var(--held))`}></span>${author(event.component)}</td>
       <td title=${event.object}>${pick ? html`<button class="link" onClick=${() => board.pick(event.object)}>${name}</button>` : name}</td>
       <td title=${event.message}><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td>
     </tr>`;

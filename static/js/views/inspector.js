@@ -1,9 +1,11 @@
 import {html} from "../lib/html.js";
+import {answerFor} from "../model/diagnosis.js";
 import {amount, duration, moment, parseId} from "../model/format.js";
 import {figureOf} from "../model/verdict.js";
 import {Mark} from "./mark.js";
 import {WhyHere, WhyNot} from "./placement.js";
 import {Volumes} from "./volumes.js";
+import {WhatWouldFix} from "./why.js";
 
 /** What there is to say about the selected pod, the answer first. */
 export function Inspector({board}) {
@@ -18,12 +20,13 @@ export function Inspector({board}) {
     <aside class="inspector" id="inspector" aria-label="Selected pod">
       <header>
         <h2><span class="cut" title=${`${namespace}/${name}`}><span class="mute">${namespace}/</span>${name}</span>
-          ${pod && html`<a class="btn plain manifest" href=${board.api.url(`objects/${id}/`, {seq})}>Manifest</a>`}</h2>
+          ${pod && html`<a class="btn plain manifest" href=${board.api.url(`objects/${id}/`, {seq: board.past.value ? seq : null, format: "yaml"})}>Manifest</a>`}</h2>
         <p class="small soft states">${states(pod).map(([mark, family, text]) => html`
           <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>
       </header>
       ${pod && html`
         <${Blocker} board=${board} id=${id} pod=${pod} />
+        <${WhatWouldFix} board=${board} id=${id} pod=${pod} />
         <section><dl class="kv"><${Facts} board=${board} pod=${pod} evidence=${evidence} /></dl></section>
         <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
         <${WhyHere} nodes=${nodes} pod=${pod} evidence=${evidence} />
@@ -63,7 +66,9 @@ function Blocker({board, id, pod}) {
   const {blocker} = pod;
   if (!blocker) return null;
   const figure = figureOf(blocker);
-  const fixes = blocker.fixes ?? [];
+  // Once changes were really tried, they take the place of these.
+  const answer = answerFor(board.why.held.value, id, board.place);
+  const fixes = answer?.status === "ready" ? [] : blocker.fixes ?? [];
   return html`
     <section class=${`blocker f-${blockerFamily(pod)}`}>
       <p class="say">${blocker.sentence}</p>

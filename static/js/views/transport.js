@@ -5,6 +5,9 @@ import {count, moment, tick as tickText} from "../model/format.js";
 import {markLook, parseSeconds, parseSeq, partOf, ticks} from "../model/timeline.js";
 import {Icon, Mark} from "./mark.js";
 
+/** From here on a tick would run into that of the end, where the axis is narrow. */
+const NEAR_END = 0.85;
+
 const SPEEDS = [["1", "1×"], ["10", "10×"], ["100", "100×"], ["max", "max"]];
 
 export function Transport({board}) {
@@ -85,7 +88,7 @@ function Scrubber({board}) {
       <span class="base"></span>
       ${histogram.marks.map((mark) => html`<${EventMark} key=${mark.seq} mark=${mark} end=${end} />`)}
       ${ticks(end).map(({at, part: left, last}, i) => html`<span key=${`${at}`} style=${`left:${(left * 100).toFixed(2)}%`}
-        class=${`tick${last ? " last nowrap" : i % 2 === 1 ? " opt" : ""}`}>${tickText(at, end)}</span>`)}
+        class=${`tick${last ? " last nowrap" : i % 2 === 1 ? " opt" : ""}${!last && left > NEAR_END ? " near" : ""}`}>${tickText(at, end)}</span>`)}
       <span class="head" style=${`left:${(part * 100).toFixed(2)}%`}></span>
       <input type="range" min="0" max=${Math.max(1, Math.round(end / 1e6))} step="1" value=${Math.round(shown / 1e6)}
         aria-label="Position in the run"

@@ -56,3 +56,9 @@ test("ids fall apart into kind, namespace and name", () => {
   assert.deepEqual(format.parseId("node/n1"), {kind: "node", namespace: "", name: "n1", key: "n1"});
   assert.deepEqual(format.parseId("queue"), {kind: "queue", namespace: "", name: "", key: ""});
 });
+
+test("authors of events fit their column", () => {
+  assert.equal(format.author("deployment-controller"), "deployment");
+  assert.equal(format.author("pv-controller"), "pv-controller");
+  assert.equal(format.author("scheduler"), "scheduler");
+});

@@ -1,0 +1,30 @@
+"""How a worker that is asked to stop tells the drivers in its pool.
+
+A warm shutdown waits for tasks to end, and the task of a playing run ends only when somebody else
+waits for a turn. So the main process raises a flag that its children see: one byte of memory that
+was shared when they were forked. A driver that sees it commits, gives its lease back, and leaves
+the run to the next worker.
+"""
+
+import mmap
+
+_flag = mmap.mmap(-1, 1)
+
+
+class Stopping(Exception):
+    """This worker is about to end: the run was left as it was last committed."""
+
+
+def stop_ask() -> None:
+    """Let all drivers of this worker end soon."""
+    _flag[0] = 1
+
+
+def stop_forget() -> None:
+    """Drive on: for tests."""
+    _flag[0] = 0
+
+
+def is_stopping() -> bool:
+    """Whether this worker was asked to stop."""
+    return _flag[0] == 1

@@ -1,0 +1,58 @@
+import {count} from "./format.js";
+
+/** How bad a cause is, as a mark; in the order in which the engine tells them. */
+export const CAUSE_LOOK = {
+  blocks: {mark: "no", family: "stuck", words: "keeps it off every node"},
+  narrows: {mark: "unschedulable", family: "held", words: "keeps it off some nodes"},
+  delays: {mark: "backoff", family: "clock", words: "only takes time"},
+  notes: {mark: "expired", family: "held", words: "worth knowing"},
+};
+
+/** Whether there is anything to ask: a pod that waits for a node and is not on its way out. */
+export function isPending(pod) {
+  return Boolean(pod) && !pod.node && !pod.assumed && pod.deleting === undefined &&
+    pod.phase !== "Succeeded" && pod.phase !== "Failed";
+}
+
+/** "Label n2 disk=ssd: it is bound to n2 at 20.008 s." as the order and what came of it. */
+export function fixParts({text}) {
+  const at = text.lastIndexOf(": it ");
+  if (at < 0) return {order: text, outcome: ""};
+  const outcome = text.slice(at + 2);
+  return {order: text.slice(0, at), outcome: outcome[0].toUpperCase() + outcome.slice(1)};
+}
+
+/** What stands behind an offered change. */
+export function proof({shown}) {
+  return shown === "fork"
+    ? {mark: "ok", family: "settled", words: "tried in a fork"}
+    : {mark: "expired", family: "held", words: "decided again, not run"};
+}
+
+/** A command in a few words: "patch node/n2", "replace Pod default/web-3", "uncordon node/n1". */
+export function commandWords({verb, object, manifest}) {
+  if (!manifest) return `${verb} ${object}`;
+  const {name, namespace} = manifest.metadata;
+  return `${verb} ${manifest.kind} ${namespace ? `${namespace}/` : ""}${name}`;
+}
+
+/** The title of the section's right side: at which event, and how many changes were tried. */
+export function triedWords({seq, tried}) {
+  const total = Object.values(tried ?? {}).reduce((sum, each) => sum + each, 0);
+  const several = total === 1 ? "change" : "changes";
+  return total === 0 ? `at event ${count(seq)}` : `${count(total)} ${several} tried at event ${count(seq)}`;
+}
+
+/** Whether an answer speaks of this very event. */
+export function isCurrent(answer, seq) {
+  return answer?.status === "ready" && answer.diagnosis.seq === seq;
+}
+
+/**
+ * What is held of the pod of this id, or null. Whoever follows the run keeps an answer while the run
+ * goes on; whoever looks at the past sees only what was asked there.
+ */
+export function answerFor(held, id, {seq, past}) {
+  if (held?.id !== id) return null;
+  return past && held.status === "ready" && !isCurrent(held, seq) ? null : held;
+}

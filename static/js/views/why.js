@@ -1,0 +1,59 @@
+import {html} from "../lib/html.js";
+import {CAUSE_LOOK, answerFor, commandWords, fixParts, isCurrent, isPending, proof, triedWords} from "../model/diagnosis.js";
+import {Mark} from "./mark.js";
+
+/** What would fix it: single changes that were tried in forks of this cluster, on demand. */
+export function WhatWouldFix({board, id, pod}) {
+  if (!isPending(pod)) return null;
+  const answer = answerFor(board.why.held.value, id, board.place);
+  const asked = answer?.status === "ready" ? answer.diagnosis : null;
+  return html`
+    <section class="why" aria-label="What would fix it">
+      <h3>What would fix it${asked && html`<span>${triedWords(asked)}</span>`}</h3>
+      ${asked && html`<${Answer} board=${board} told=${asked} />`}
+      ${answer?.status === "loading" && html`<p class="small soft" role="status">Trying single changes in forks…</p>`}
+      ${answer?.status === "failed" && html`<p class="small" role="status">${answer.message}</p>`}
+      <${Ask} board=${board} answer=${answer} />
+    </section>`;
+}
+
+/** The button, as long as there is something new to ask. */
+function Ask({board, answer}) {
+  const {seq} = board.place;
+  if (answer?.status === "loading" || isCurrent(answer, seq)) return null;
+  const again = answer?.status === "ready";
+  return html`
+    <p class="small soft ask"><span>${again
+      ? "The run has gone on since."
+      : "Each change is tried by itself in a copy of this cluster, the smallest first."}</span>
+      <button class="btn" aria-keyshortcuts="w" onClick=${() => board.askWhy()}>
+        ${again ? "Try again" : "Try changes"} <kbd>w</kbd></button></p>`;
+}
+
+function Answer({board, told}) {
+  return html`
+    <ul class="causes small">${told.causes.map((cause, place) => html`<${Cause} key=${place} cause=${cause} />`)}</ul>
+    ${told.outlook && html`<p class="small soft">${told.outlook.sentence}</p>`}
+    ${told.fixes.length > 0 && html`<div class="fixes">${told.fixes.map((fix, place) => html`
+      <${Fix} key=${fix.kind} board=${board} fix=${fix} first=${place === 0} />`)}</div>`}
+    ${told.conclusion && html`<p class="small">${told.conclusion}</p>`}`;
+}
+
+function Cause({cause}) {
+  const {mark, family, words} = CAUSE_LOOK[cause.severity];
+  const title = [words, cause.plugin, ...cause.reasons, cause.where].filter(Boolean).join("\n");
+  return html`
+    <li title=${title}><${Mark} name=${mark} family=${family} /><span><span class="vh">${words}: </span>${cause.sentence}
+      ${" "}<span class="mute">${cause.plugin}</span></span></li>`;
+}
+
+function Fix({board, fix, first}) {
+  const {order, outcome} = fixParts(fix);
+  const shown = proof(fix);
+  return html`
+    <div class="fix"><span><b class="strong">${order}</b>
+        <span class="micro soft outcome">${outcome}${fix.note && ` ${fix.note}`}</span>
+        <span class="micro state"><${Mark} name=${shown.mark} family=${shown.family} />${shown.words}</span></span>
+      ${!board.past.value && html`<button class=${`btn${first ? " primary" : ""}`} title=${commandWords(fix.command)}
+        aria-label=${`Apply: ${order}`} onClick=${() => board.command(fix.command)}>Apply</button>`}</div>`;
+}

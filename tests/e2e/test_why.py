@@ -1,0 +1,28 @@
+"""What would fix a pending pod: asked for, tried, applied."""
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, pod_button, start
+
+
+def test_a_change_that_was_tried_in_a_fork_is_applied_by_a_button(page: Page) -> None:
+    start(page, "would-fix", one_pod_too_many("would-fix"))
+    finish(page)
+    pod_button(page, "big-").click()
+    section = page.get_by_role("region", name="What would fix it")
+    section.get_by_role("button", name="Try changes").click()
+    expect(section).to_contain_text("tried in a fork", timeout=PATIENCE_MS)
+    expect(section).to_contain_text("cpu 500m short")
+    section.get_by_role("button", name="Apply: Ask for 1 cpu instead of 1500m").click()
+    inspector = page.get_by_role("complementary", name="Selected pod")
+    expect(inspector).to_contain_text("bound to small", timeout=PATIENCE_MS)
+    expect(section).to_have_count(0)
+
+
+def test_the_keyboard_asks_too(page: Page) -> None:
+    start(page, "would-fix-keys", one_pod_too_many("would-fix-keys"))
+    finish(page)
+    pod_button(page, "big-").click()
+    page.keyboard.press("w")
+    section = page.get_by_role("region", name="What would fix it")
+    expect(section).to_contain_text("tried in a fork", timeout=PATIENCE_MS)

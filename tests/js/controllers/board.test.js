@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import {beforeEach, test} from "node:test";
+
+import {Board} from "../../../static/js/controllers/board.js";
+
+const LENGTH = 100;
+const EVENTS = Array.from({length: LENGTH}, (_, i) => ({
+  seq: i + 1, at: (i + 1) * 1e9, kind: "PodUpdated", object: "pod/a/p",
+  changes: {"pod/a/p": {attempts: i + 1}, queue: {cycle: Math.floor(i / 4)}},
+}));
+
+/** A server whose answers about the state of the run come when `release` is called. */
+class FakeApi {
+  posted = [];
+  waiting = [];
+
+  get(path, params, signal) {
+    if (path === "events/") {
+      const {after, limit} = params;
+      return Promise.resolve({events: EVENTS.filter(({seq}) => seq > after).slice(0, limit)});
+    }
+    if (path !== "state/") return Promise.resolve({});
+    return new Promise((resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(Object.assign(new Error(), {name: "AbortError"})));
+      const {seq} = params;
+      const state = seq > 0 ? {"pod/a/p": {attempts: seq}} : {};
+      this.waiting.push({resolve: () => resolve({seq, at: seq * 1e9, state, events: []}), reject});
+    });
+  }
+
+  post(path, body) {
+    this.posted.push(body);
+    return Promise.resolve({status: "paused"});
+  }
+
+  release() {
+    for (const {resolve} of this.waiting.splice(0)) resolve();
+  }
+}
+
+let board, api;
+
+beforeEach(() => {
+  api = new FakeApi();
+  const address = {seq: null, pod: null, write() {}};
+  board = new Board({run: {id: 7, status: "paused", head: LENGTH, head_at: LENGTH * 1e9}, api, address});
+  board.live.reset({seq: LENGTH, at: LENGTH * 1e9, state: {}, events: []});
+  board.ready.value = true;
+});
+
+const asked = () => board.model.seq;
+
+test("a step pressed while a seek is on its way is taken from where it leads", async () => {
+  board.seek({seq: 0});
+  const stepped = board.stepEvent();
+  api.release();
+  await stepped;
+  assert.equal(asked(), 1);
+  assert.deepEqual(api.posted, []);
+});
+
+test("steps pressed faster than the server answers are all taken", async () => {
+  board.seek({seq: 10});
+  board.stepEvent();
+  board.stepEvent();
+  const stepped = board.stepEvent();
+  api.release();
+  await stepped;
+  assert.equal(asked(), 13);
+});
+
+test("a step before a second seek does not move what that one reaches", async () => {
+  board.seek({seq: 10});
+  const stepped = board.stepEvent();
+  const arrived = board.seek({seq: 50});
+  api.release();
+  await Promise.all([stepped, arrived]);
+  assert.equal(asked(), 50);
+});
+
+test("a step after a seek that failed does nothing", async () => {
+  board.seek({seq: 0});
+  const stepped = board.stepEvent();
+  api.waiting[0].reject(new Error("the server answered 500"));
+  await stepped;
+  assert.equal(asked(), LENGTH);
+  assert.deepEqual(api.posted, []);
+  assert.equal(board.notice.value, "the server answered 500");
+});
+
+test("play pressed while a seek is on its way does not play the run itself", async () => {
+  board.seek({seq: 0});
+  const pressed = board.togglePlay();
+  board.jumpToNewest();
+  await pressed;
+  assert.deepEqual(api.posted, []);
+});
+
+test("at the newest event a step is asked of the engine", async () => {
+  await board.stepEvent();
+  clearTimeout(board.settleTimer);
+  assert.deepEqual(api.posted, [{action: "step", unit: "event"}]);
+});
+
+test("a cycle goes on to the event that begins the next one", async () => {
+  const arrived = board.seek({seq: 5});
+  api.release();
+  await arrived;
+  await board.stepCycle();
+  assert.equal(board.model.entities.get("queue").cycle, 1);
+  await board.stepCycle();
+  assert.deepEqual([asked(), board.model.entities.get("queue").cycle], [9, 2]);
+});
+
+test("two steps back pressed at once go back two events", async () => {
+  board.seek({seq: 30});
+  board.stepBack();
+  const stepped = board.stepBack();
+  api.release();
+  while (asked() !== 28) {
+    await new Promise((resolve) => { setImmediate(resolve); });
+    api.release();
+  }
+  await stepped;
+  assert.equal(asked(), 28);
+});

@@ -1,0 +1,167 @@
+"""A scheduler's configuration that cannot be used is refused when it is uploaded, with its place."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from kscope.runs import services
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Run, Scenario
+from kscope.runs.uploads import Upload, upload_take
+from kscope.sim.scenario import Scenario as LoadedScenario
+from scheduling.engine.cluster import Cluster
+
+pytestmark = pytest.mark.django_db
+
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '2'}}\n"
+MODERN = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+"""
+HEADER = "apiVersion: kscope.dev/v1\nkind: Scenario\nmetadata: {name: mine}\n"
+
+
+def upload(*texts: str) -> Upload:
+    files = [SimpleUploadedFile(f"{place}.yaml", text.encode()) for place, text in enumerate(texts)]
+    return upload_take(files)
+
+
+@pytest.mark.parametrize(
+    ("setup", "field", "line", "value", "message"),
+    [
+        (
+            MODERN + "profiles:\n- plugins:\n    filter:\n      enabled:\n      - name: NodeNam\n",
+            "profiles[0].plugins.filter.enabled[0].name",
+            8,
+            '"NodeNam"',
+            "there is no plugin 'NodeNam' in v1.34",
+        ),
+        (
+            MODERN + "podInitialBackoffSeconds: 0\n",
+            "podInitialBackoffSeconds",
+            4,
+            "0",
+            "0 is out of range",
+        ),
+        (
+            MODERN
+            + "profiles:\n- pluginConfig:\n  - name: InterPodAffinity\n    args:\n"
+            + "      hardPodAffinityWeight: 101\n",
+            "profiles[0].pluginConfig[0].args.hardPodAffinityWeight",
+            8,
+            "101",
+            "101 is out of range",
+        ),
+        (
+            "kind: Policy\napiVersion: v1\npredicates:\n- name: HostName\n- name: Nope\n",
+            "predicates[1].name",
+            6,
+            '"Nope"',
+            "Predicate type not found for Nope",
+        ),
+        (
+            HEADER + "spec:\n  schedulers:\n  - name: a\n    replicas: 77\n",
+            "spec.schedulers[0].replicas",
+            8,
+            "77",
+            "77 is out of range",
+        ),
+        (
+            HEADER
+            + "spec:\n  schedulers:\n  - configuration:\n      kind: KubeSchedulerConfiguration\n"
+            + "      apiVersion: kubescheduler.config.k8s.io/v1\n      podMaxBackoffSeconds: soon\n",
+            "spec.schedulers[0].configuration.podMaxBackoffSeconds",
+            10,
+            '"soon"',
+            "expected an integer",
+        ),
+    ],
+)
+def test_a_bad_setup_is_told_with_file_document_line_field_and_value(
+    setup: str, field: str, line: int, value: str, message: str
+) -> None:
+    taken = upload(NODE, f"---\n{setup}")
+    assert taken.scenario is None
+    assert not Scenario.objects.exists()
+    (problem,) = [one for file in taken.report.files for one in file.problems]
+    assert (problem.file, problem.document, problem.line) == ("1.yaml", 1, line)
+    assert (problem.field, problem.value) == (field, value)
+    assert problem.message.startswith(message)
+
+
+def test_the_document_is_told_where_a_file_has_several() -> None:
+    taken = upload(f"{NODE}---\n{MODERN}percentageOfNodesToScore: 300\n")
+    (problem,) = taken.report.files[0].problems
+    assert (problem.document, problem.line) == (2, 8)
+
+
+def test_a_configuration_for_another_profile_than_the_scenarios_is_refused() -> None:
+    taken = upload(NODE, HEADER + "spec: {profile: v1.16}\n", MODERN)
+    (problem,) = [one for file in taken.report.files for one in file.problems]
+    assert (problem.file, problem.field) == ("2.yaml", "apiVersion")
+    assert "the scheduler's profile is v1.16" in problem.message
+
+
+def test_a_policy_brings_the_profile_that_it_is_for() -> None:
+    taken = upload(NODE, "kind: Policy\napiVersion: v1\npredicates: [{name: HostName, order: 1}]\n")
+    assert taken.scenario is not None
+    assert taken.scenario.document["profile"] == "v1.16"
+    assert taken.report.warnings == [
+        'predicates[0].order: ignored, there is no field "order"',
+        "runs under profile v1.16, which its configuration is for",
+    ]
+
+
+def test_a_run_cannot_be_made_under_a_profile_that_the_configuration_is_not_for() -> None:
+    taken = upload(NODE, MODERN)
+    assert taken.scenario is not None
+    with pytest.raises(ApplicationError, match=r"configuration\.apiVersion: .* is for v1\.34"):
+        services.run_create(scenario=taken.scenario, profile="v1.16")
+    assert not Run.objects.exists()
+
+
+def test_a_good_setup_is_taken() -> None:
+    taken = upload(NODE, MODERN + "percentageOfNodesToScore: 30\n")
+    assert taken.scenario is not None
+    assert services.run_create(scenario=taken.scenario).profile == "v1.34"
+
+
+POD = """---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {FIELD: nope, containers: [{name: c, image: x}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("priorityClassName", "no PriorityClass with name nope was found"),
+        ("runtimeClassName", 'pod rejected: RuntimeClass "nope" not found'),
+    ],
+)
+def test_a_pod_that_names_a_class_that_is_not_there_is_told(field: str, message: str) -> None:
+    taken = upload(NODE + POD.replace("FIELD", field))
+    assert taken.scenario is None
+    (problem,) = taken.report.files[0].problems
+    assert (problem.document, problem.line) == (2, 6)
+    assert (problem.field, problem.value) == (f"spec.{field}", '"nope"')
+    assert problem.message == message
+
+
+def test_a_pod_whose_class_is_there_or_is_the_systems_is_taken() -> None:
+    text = "---\nkind: PriorityClass\napiVersion: scheduling.k8s.io/v1\nmetadata: {name: nope}\n"
+    given = POD.replace("FIELD", "priorityClassName")
+    system = given.replace("nope", "system-node-critical").replace("name: p", "name: q")
+    assert upload(NODE + given + system + text + "value: 5\n").scenario is not None
+
+
+def test_what_is_in_a_namespace_that_is_being_deleted_is_taken() -> None:
+    """A file may be a picture of a cluster at such a moment."""
+    text = (
+        "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: default, "
+        "deletionTimestamp: '2024-01-01T00:00:00Z'}\nspec: {finalizers: [kubernetes]}\n"
+    )
+    taken = upload(NODE + text + POD.replace("FIELD: nope, ", ""))
+    assert taken.scenario is not None
+    cluster = Cluster.create(LoadedScenario.from_dict(taken.scenario.document))
+    assert cluster.store.find("Pod", "default/p") is not None

@@ -1,0 +1,80 @@
+"""Pages around the board: what a newcomer meets."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kscope.api_docs import operations
+from kscope.runs import views
+from kscope.runs.models import Run, Scenario
+
+pytestmark = pytest.mark.django_db
+
+
+def page(client: Client, path: str) -> str:
+    return client.get(path).content.decode()
+
+
+def test_the_api_page_tells_every_operation_and_needs_nothing_from_elsewhere(
+    client: Client,
+) -> None:
+    schema = client.get("/api/schema/", HTTP_ACCEPT="application/json").json()
+    text = page(client, "/api/docs/")
+    told = {(each.method.lower(), each.path) for each in operations()}
+    assert told == {(method, path) for path, of in schema["paths"].items() for method in of}
+    assert all(path in text for path in schema["paths"])
+    assert not re.findall(r"""(?:src|href)=["'](?:https?:)?//""", text)
+
+
+def test_the_api_page_tells_parameters_bodies_and_answers() -> None:
+    by_name = {(each.method, each.path): each for each in operations()}
+    transport = by_name["POST", "/api/runs/{run_id}/transport/"]
+    fields = {each.name: each for each in transport.body}
+    assert fields["action"].kind == "play | pause | step | speed"
+    assert (fields["action"].required, fields["unit"].required) == (True, False)
+    assert "head" in [each.name for each in transport.answers[0].fields]
+    events = by_name["GET", "/api/runs/{run_id}/events/"]
+    assert "after" in [each.name for each in events.parameters]
+
+
+def test_a_page_that_is_not_there_says_so_in_our_own_words(client: Client) -> None:
+    answer = client.get("/runs/99999/")
+    assert answer.status_code == 404
+    assert "/runs/99999/" in answer.content.decode()
+    assert "it may have been deleted" in answer.content.decode()
+
+
+def test_the_login_says_where_the_password_is(client: Client) -> None:
+    assert "manage.py changepassword admin" in page(client, "/admin/login/")
+
+
+def test_a_form_without_its_token_is_refused_in_words() -> None:
+    answer = Client(enforce_csrf_checks=True).post("/scenarios/1/start/")
+    assert answer.status_code == 403
+    assert "reload the page" in answer.content.decode()
+
+
+def test_the_home_page_shows_the_newest_runs_and_the_others_when_asked(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "SHOWN_RUNS", 2)
+    scenario = Scenario.objects.create(name="s", digest="s", document={})
+    for number in range(3):
+        Run.objects.create(scenario=scenario, name=f"run-{number}")
+    first = page(client, "/")
+    assert "run-2" in first
+    assert "run-0" not in first
+    assert "Show 1 older" in first
+    assert "run-0" in page(client, "/?runs=all")
+
+
+def test_a_page_of_a_run_does_not_read_its_scenarios_document(
+    client: Client, django_assert_num_queries: Any
+) -> None:
+    scenario = Scenario.objects.create(name="s", digest="s", question="Why?", document={})
+    run = Run.objects.create(scenario=scenario, name="run")
+    with django_assert_num_queries(1) as captured:
+        assert "Why?" in page(client, f"/runs/{run.pk}/")
+    assert '"document"' not in captured.captured_queries[0]["sql"]
