@@ -57,7 +57,12 @@ class Engine(Protocol):
     def next_at(self) -> int | None: ...
 
     def advance(
-        self, until: int, *, max_steps: int | None = None, stop: Stop | None = None
+        self,
+        until: int,
+        *,
+        max_steps: int | None = None,
+        stop: Stop | None = None,
+        rest: bool = True,
     ) -> bool: ...
     def apply(self, command: Any) -> Outcome: ...
     def take(self) -> EngineSlice: ...

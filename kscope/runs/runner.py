@@ -18,7 +18,7 @@ import redis
 from django.db import InterfaceError, OperationalError, connection
 
 from kscope.runs import slices
-from kscope.runs.checkpoints import checkpoint_freeze
+from kscope.runs.checkpoints import checkpoint_freeze, uncollected
 from kscope.runs.committer import Committer
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.models import Checkpoint, Command, Run
@@ -31,6 +31,7 @@ CHUNK = 200  # callbacks between two looks at the wall clock
 TURN_SECONDS = 3.0  # after which a run makes way, if another one waits for a worker
 LINGER_SECONDS = 2.0  # an idle owner waits this long for the next wish
 QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
+COLLECT_SECONDS = 60.0  # between two looks for garbage that only the collector finds
 CHECKPOINT_EVENTS = 10_000
 CHECKPOINT_SHARE = 10  # checkpoints take at most one tenth of the time
 SPEEDS = {"1": 1, "10": 10, "100": 100}
@@ -88,6 +89,23 @@ def run_drive(run_id: int) -> None:
         _live.pop(run_id, None)
         slices.run_fail(run_id=run_id, epoch=epoch, error=f"{type(broken).__name__}: {broken}")
         publish_head(run_id, 0)
+    _collector.look()
+
+
+class _Collector:
+    """Frees the engines that were let go, each one large circle, while nobody waits for a slice."""
+
+    def __init__(self) -> None:
+        self._collected = time.monotonic()
+
+    def look(self) -> None:
+        """Collect, unless that was done a short while ago."""
+        if time.monotonic() - self._collected > COLLECT_SECONDS:
+            gc.collect()
+            self._collected = time.monotonic()
+
+
+_collector = _Collector()
 
 
 def _remember(run_id: int, live: Live) -> None:
@@ -143,20 +161,18 @@ class Driver:
 
     def drive(self) -> None:
         """Slices, until nothing was wanted for a while or another run has waited for a turn."""
-        # An engine is a hundred thousand objects that live long and leave hardly any garbage in
-        # cycles: looking through all of them again and again cost more than it ever found.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 50, 50)
         # The committing thread needs the interpreter a dozen times per slice, each time for a moment;
         # after every answer of the database it would else wait 5 ms for its turn.
         sys.setswitchinterval(0.001)
         listener = WakeListener()
         try:
-            if not self._is_started:
-                self._commit()
-            self._drive(listener)
-            self._committer.wait()
+            # An engine is half a million objects that live long and leave hardly any garbage in
+            # circles: looking through them again and again took a tenth of the time.
+            with uncollected():
+                if not self._is_started:
+                    self._commit()
+                self._drive(listener)
+                self._committer.wait()
         finally:
             listener.close()
 
@@ -292,11 +308,13 @@ class Driver:
             if target is not None and due > target:
                 engine.advance(min(target, self._end()))
                 return
-            limit = due if target is None else target
             if due > self._end():
                 engine.advance(self._end())
                 return
-            engine.advance(limit, max_steps=CHUNK)
+            if target is None:
+                engine.advance(self._end(), max_steps=CHUNK, rest=False)
+            else:
+                engine.advance(target, max_steps=CHUNK)
 
     # Writing
 

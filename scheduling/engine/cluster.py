@@ -200,9 +200,14 @@ class Cluster:
         return None if due is None or due > self.horizon else due
 
     def advance(
-        self, until: int, *, max_steps: int | None = None, stop: Stop | None = None
+        self,
+        until: int,
+        *,
+        max_steps: int | None = None,
+        stop: Stop | None = None,
+        rest: bool = True,
     ) -> bool:
-        """Run what is due up to *until*, then rest there.
+        """Run what is due up to *until*, then rest there; without *rest*, stay where that leads.
 
         Halts earlier, without resting, after *max_steps* callbacks, or with *stop* after the first
         callback that recorded an event ("event") or ended a scheduling cycle ("cycle"). Returns
@@ -210,7 +215,9 @@ class Cluster:
         """
         loop, last = self.loop, None if max_steps is None else self.loop.steps + max_steps
         if stop is None:
-            if loop.run_due(until, last):
+            if not rest:
+                loop.run_due(min(until, self.horizon), last)
+            elif loop.run_due(until, last):
                 loop.rest_at(until)
             return False
         seq, cycles = self.recorder.seq, self._cycles_ended

@@ -327,10 +327,10 @@ class FastPath:
         start %= len(order)
         rows = self._twice[start : start + wanted + 1]
         totals = kept.masked.take(rows)
-        if totals.min() < 0:
+        if kept.feasible < len(self._table) and np.minimum.reduce(totals) < 0:
             return None
         totals = totals[:-1]
-        tied = rows[:-1][totals == totals.max()]
+        tied = rows[:-1][totals == np.maximum.reduce(totals)]
         tied.sort()
         return FastChoice(tied, wanted, wanted)
 

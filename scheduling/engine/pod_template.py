@@ -119,6 +119,7 @@ class TemplateRegistry:
     """All templates seen so far. Part of the engine's state."""
 
     known: dict[bytes, PodTemplate] = field(default_factory=dict[bytes, PodTemplate])
+    keys: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 
     def of(self, pod: PodInfo) -> PodTemplate:
         """The template of *pod*, parsed when it is the first of its kind."""
@@ -126,7 +127,9 @@ class TemplateRegistry:
         derived = pod.pod.template
         key: bytes | None = derived.get("scheduling_essence")
         if key is None:
-            key = derived["scheduling_essence"] = _essence(pod)
+            key = _essence(pod)
+            # Ten thousand pods of one template share one key.
+            key = derived["scheduling_essence"] = self.keys.setdefault(key, key)
         template = self.known.get(key)
         if template is None:
             template = self.known[key] = _parse(pod, len(self.known))

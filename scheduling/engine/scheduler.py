@@ -294,7 +294,10 @@ class Scheduler:
             if binding is not None:
                 # The cache knows pods by name: the namesake makes room for the new pod.
                 self._forget(binding)
-            self.queue.add(PodInfo(new, self._rules))
+            info = PodInfo(new, self._rules)
+            # Read now, with the rest of the pod, what its attempts will ask for.
+            self.handle.templates.of(info)
+            self.queue.add(info)
         elif self.cache.is_assumed(new.key):
             return  # It has its place; the rest of its life is the binding cycle's.
         else:
@@ -525,6 +528,7 @@ class Scheduler:
 
     def volumes_done(self, binding: Binding, error: str | None) -> None:
         """What the binder came to: on with the binding, or back to the queue."""
+        binding.waiting = None
         if binding.forgotten:
             return
         if error is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
+from collections import deque
+from heapq import heappop, heappush
 
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
@@ -20,9 +21,12 @@ class KeyedHeap:
     ones are the majority. Go's heap leaves the order of equals open; this one does not.
     """
 
-    __slots__ = ("_entries", "_sequence", "live")
+    __slots__ = ("_entries", "_run", "_sequence", "live")
 
     def __init__(self) -> None:
+        # Who comes in order, as most do, goes to the run, whose ends cost nothing; who comes out of
+        # order to the heap.
+        self._run: deque[Entry] = deque()
         self._entries: list[Entry] = []
         # The entries by pod key. Only to be looked at from outside.
         self.live: dict[str, Entry] = {}
@@ -55,23 +59,34 @@ class KeyedHeap:
             turn = present[1]
         entry = (sort_key, turn, self._sequence, info)
         self.live[info.key] = entry
-        heappush(self._entries, entry)
+        run = self._run
+        if not run or run[-1] < entry:
+            run.append(entry)
+        else:
+            heappush(self._entries, entry)
 
     def peek(self) -> QueuedPodInfo | None:
         """The first pod, left where it is."""
-        entries, live = self._entries, self.live
-        while entries:
-            entry = entries[0]
+        run, entries, live = self._run, self._entries, self.live
+        while run or entries:
+            from_run = bool(run) and (not entries or run[0] < entries[0])
+            entry = run[0] if from_run else entries[0]
             if live.get(entry[3].key) is entry:
                 return entry[3]
-            heappop(entries)
+            if from_run:
+                run.popleft()
+            else:
+                heappop(entries)
         return None
 
     def pop(self) -> QueuedPodInfo | None:
         """Take out the first pod."""
-        entries, live = self._entries, self.live
-        while entries:
-            entry = heappop(entries)
+        run, entries, live = self._run, self._entries, self.live
+        while run or entries:
+            if run and (not entries or run[0] < entries[0]):
+                entry = run.popleft()
+            else:
+                entry = heappop(entries)
             info = entry[3]
             if live.get(info.key) is entry:
                 del live[info.key]
@@ -83,7 +98,8 @@ class KeyedHeap:
         entry = self.live.pop(key, None)
         if entry is None:
             return None
-        if len(self._entries) > _WORTH_COMPACTING and len(self._entries) > 2 * len(self.live):
+        kept = len(self._entries) + len(self._run)
+        if kept > _WORTH_COMPACTING and kept > 2 * len(self.live):
             self._compact()
         return entry[3]
 
@@ -96,8 +112,8 @@ class KeyedHeap:
         return [entry[3] for entry in self.live.values()]
 
     def _compact(self) -> None:
-        self._entries = list(self.live.values())
-        heapify(self._entries)
+        self._run = deque(self.ordered())
+        self._entries = []
 
 
 def _order(entry: Entry) -> tuple[SortKey, int]:

@@ -78,7 +78,8 @@ class WorkloadListers:
     def _index(self, event: WatchEvent) -> None:
         new, old = event.new, event.old
         if event.type == "MODIFIED" and old is not None:
-            if _stands_where(old, new):
+            if old.uid == new.uid and old.controller == new.controller:
+                self._move(new, old.spec.get("nodeName"), new.spec.get("nodeName"))
                 return
             for index, key in _places(old):
                 if (index, key) not in _places(new) or old.uid != new.uid:
@@ -88,6 +89,15 @@ class WorkloadListers:
                 self._drop(index, key, new.key)
             else:
                 self._index_of(index).setdefault(key, {})[new.key] = None
+
+    def _move(self, pod: ApiObject, before: str | None, after: str | None) -> None:
+        """All that may have changed of where the pod is found is its node."""
+        if before == after:
+            return
+        if before:
+            self._drop("node", before, pod.key)
+        if after:
+            self._by_node.setdefault(after, {})[pod.key] = None
 
     def _index_of(self, index: str) -> dict[str, dict[str, None]]:
         if index == "owner":
@@ -100,15 +110,6 @@ class WorkloadListers:
             held[key].pop(pod, None)
             if not held[key]:
                 del held[key]
-
-
-def _stands_where(old: ApiObject, new: ApiObject) -> bool:
-    """Whether two versions of a pod are found under the same keys."""
-    return (
-        old.spec.get("nodeName") == new.spec.get("nodeName")
-        and old.controller == new.controller
-        and old.uid == new.uid
-    )
 
 
 def _places(pod: ApiObject) -> list[tuple[str, str]]:
