@@ -1,15 +1,16 @@
 """The engine, as the runner of `kscope.runs` is given it."""
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 from psycopg import Cursor
 
-from kscope.runs.engine import EngineSlice
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.past import ObjectLog
 from kscope.sim.scenario import Scenario
+from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
 from scheduling.extender_client import HttpTransport
@@ -60,16 +61,18 @@ def command_parse(body: dict[str, Any]) -> Command:
     return Command.from_dict(body)
 
 
-def attempts_write(cursor: "Cursor[Any]", run_id: int, piece: EngineSlice) -> None:
+def attempts_write(
+    cursor: "Cursor[Any]", run_id: int, attempts: Sequence[SchedulingAttempt]
+) -> None:
     """Keep a slice's scheduling attempts, their evidence compressed."""
-    if not piece.attempts:
+    if not attempts:
         return
     statement = (
         "COPY scheduling_schedulingattempt"
         " (run_id, pod, number, seq, at, cycle, result, node, evidence) FROM STDIN"
     )
     with cursor.copy(statement) as copy:
-        for each in piece.attempts:
+        for each in attempts:
             evidence = None
             if each.evidence is not None:
                 evidence = zlib.compress(orjson.dumps(each.evidence), 1)

@@ -1,28 +1,34 @@
-"""Writing a slice while the next one is computed: one thread, one connection, one slice ahead.
+"""Writing a slice while the next one is computed: one slice behind, in a thread or a process.
 
-The engine and the database each take their half of a run's time, and each waits for the other when
+The engine and the database each take their part of a run's time, and each waits for the other when
 they take turns. So the runner hands a finished slice over and goes on computing; it waits only when
 the slice before that one is still being written. What a user is waiting for (the outcome of a
-command, a step, the end) is written before the runner goes on.
+command, a step, the end) is written before the runner goes on. See docs/adr/0014.
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from django.db import connection
+from django.db import OperationalError, connection
 
 from kscope.runs import slices
 from kscope.runs.nudges import publish_head
+from kscope.runs.writer import Writer
+
+# A run with slices of so many events keeps a core busy, and gets a process to write them.
+BIG_SLICE = 1_000
+
+# One for all the runs that this worker drives, one after the other.
+_writer: Writer | None = None
 
 
 class Committer:
     """Commits the slices of one ownership of a run, in order, at most one behind the engine."""
 
     def __init__(self, run_id: int, epoch: int) -> None:
-        self._run_id = run_id
-        self._epoch = epoch
+        self._owned = {"run_id": run_id, "epoch": epoch}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"commit-{run_id}")
-        self._writing: Future[slices.Controls] | None = None
+        self._writing: Future[slices.Controls] | Writer | None = None
 
     def begin(self, head: slices.Head, **slice_: Any) -> slices.Controls | None:
         """Start writing a slice (the arguments are those of `slices.slice_commit`).
@@ -30,24 +36,56 @@ class Committer:
         Returns what the user wanted as of the slice before, which is written by now; None when
         there was none. Raises what went wrong with that one: LostLease, or a database error.
         """
+        slice_ |= {"piece": slices.slice_packed(slice_["piece"]), "head": head, **self._owned}
         before = self.wait()
-        self._writing = self._thread.submit(self._write, head, slice_)
+        writer = _writer_for(slice_["piece"])
+        if writer is None:
+            self._writing = self._thread.submit(_write, slice_)
+        else:
+            writer.send(slice_)
+            self._writing = writer
         return before
 
     def wait(self) -> slices.Controls | None:
         """Until nothing is being written. Returns and raises as `begin`."""
         writing, self._writing = self._writing, None
-        return None if writing is None else writing.result()
+        if writing is None:
+            return None
+        return writing.answer() if isinstance(writing, Writer) else writing.result()
 
     def close(self) -> None:
-        """End the thread, when what it writes is written. Raises nothing."""
+        """Let what is being written be finished, and end the thread. Raises nothing."""
+        if isinstance(self._writing, Writer):
+            try:
+                self.wait()
+            except (OperationalError, slices.LostLease, RuntimeError):
+                writer_close()
         self._thread.submit(_hang_up)
         self._thread.shutdown(wait=True)
 
-    def _write(self, head: slices.Head, slice_: dict[str, Any]) -> slices.Controls:
-        controls = slices.slice_commit(run_id=self._run_id, epoch=self._epoch, head=head, **slice_)
-        publish_head(self._run_id, head.seq)
-        return controls
+
+def writer_close() -> None:
+    """End the process that writes big slices, if there is one."""
+    global _writer
+    writer, _writer = _writer, None
+    if writer is not None:
+        writer.close()
+
+
+def _writer_for(piece: slices.Packed) -> Writer | None:
+    """The process, once it is there; a first big slice has it started, and does not wait."""
+    global _writer
+    if _writer is not None and not _writer.is_alive:
+        writer_close()
+    if _writer is None and len(piece.rows) >= BIG_SLICE:
+        _writer = Writer()
+    return _writer if _writer is not None and _writer.is_ready else None
+
+
+def _write(slice_: dict[str, Any]) -> slices.Controls:
+    controls = slices.slice_commit(**slice_)
+    publish_head(slice_["run_id"], slice_["head"].seq)
+    return controls
 
 
 def _hang_up() -> None:

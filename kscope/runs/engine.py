@@ -71,7 +71,8 @@ class Engine(Protocol):
     def view(self) -> State: ...
 
 
-SliceWriter = Callable[[Cursor[Any], int, EngineSlice], None]
+# Writes the attempts of a slice of a run.
+SliceWriter = Callable[[Cursor[Any], int, Sequence[Any]], None]
 
 
 @dataclass(slots=True)

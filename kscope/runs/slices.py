@@ -11,7 +11,6 @@ from psycopg import Cursor, sql
 from kscope.runs.checkpoints import checkpoint_insert
 from kscope.runs.engine import EngineSlice, Manifest, wiring
 from kscope.runs.models import Checkpoint, OtherObject, Run, RunEvent
-from kscope.sim.recorder import EventRow
 
 LEASE = "5 seconds"
 # While the engine is built, restored or frozen nobody can renew; a large one takes seconds.
@@ -58,11 +57,50 @@ class Controls:
     until: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a slice changes in one table of objects: keys that went, and the others as JSON."""
+
+    table: str
+    gone: list[str]
+    kept: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A slice, ready to be written: what is left to do takes the database's time, not ours."""
+
+    rows: list[tuple[Any, ...]]
+    projections: list[Projection]
+    attempts: Sequence[Any]
+
+
+def slice_packed(piece: EngineSlice) -> Packed:
+    """*piece* with its objects sorted into tables and encoded."""
+    by_table: dict[str, dict[str, Manifest | None]] = {}
+    for entity, manifest in piece.touched.items():
+        prefix, _, key = entity.partition("/")
+        model = wiring.projections.get(prefix, OtherObject)
+        found = by_table.setdefault(model._meta.db_table, {})
+        found[key if model is not OtherObject else entity] = manifest
+    projections = [
+        Projection(
+            table,
+            [key for key, manifest in objects.items() if manifest is None],
+            orjson.dumps(
+                {key: manifest for key, manifest in objects.items() if manifest is not None}
+            ).decode(),
+        )
+        for table, objects in by_table.items()
+    ]
+    return Packed([tuple(row) for row in piece.rows], projections, piece.attempts)
+
+
 def slice_commit(
     *,
     run_id: int,
     epoch: int,
-    piece: EngineSlice,
+    piece: EngineSlice | Packed,
     head: Head,
     done: Sequence[Done] = (),
     steps_taken: int = 0,
@@ -79,14 +117,16 @@ def slice_commit(
 
     Raises LostLease.
     """
+    packed = piece if isinstance(piece, Packed) else slice_packed(piece)
     with transaction.atomic(), connection.cursor() as cursor:
         if not done:
             cursor.execute("SET LOCAL synchronous_commit = off")
         _fence(cursor, run_id, epoch)
-        _copy_events(cursor, run_id, piece.rows)
-        _project(cursor, run_id, piece.touched)
+        _copy_events(cursor, run_id, packed.rows)
+        for projection in packed.projections:
+            _upsert(cursor, run_id, projection)
         for write in wiring.writers:
-            write(cursor, run_id, piece)
+            write(cursor, run_id, packed.attempts)
         _mark_commands(cursor, done)
         if checkpoint:
             checkpoint_insert(checkpoint)
@@ -135,7 +175,7 @@ def _fence(cursor: Any, run_id: int, epoch: int) -> None:
         raise LostLease(f"run {run_id} has another owner than epoch {epoch}")
 
 
-def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[EventRow]) -> None:
+def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[tuple[Any, ...]]) -> None:
     if not rows:
         return
     statement = (
@@ -147,33 +187,18 @@ def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[EventRow]) -> 
             copy.write_row((run_id, *row))
 
 
-def _project(cursor: Cursor[Any], run_id: int, touched: dict[str, Manifest | None]) -> None:
-    by_model: dict[Any, dict[str, Manifest | None]] = {}
-    for entity, manifest in touched.items():
-        prefix, _, key = entity.partition("/")
-        model = wiring.projections.get(prefix, OtherObject)
-        by_model.setdefault(model, {})[key if model is not OtherObject else entity] = manifest
-    for model, objects in by_model.items():
-        _upsert(cursor, model._meta.db_table, run_id, objects)
-
-
-def _upsert(
-    cursor: Cursor[Any], table: str, run_id: int, objects: dict[str, Manifest | None]
-) -> None:
-    gone = [key for key, manifest in objects.items() if manifest is None]
-    kept = {key: manifest for key, manifest in objects.items() if manifest is not None}
-    name = sql.Identifier(table)
-    if gone:
+def _upsert(cursor: Cursor[Any], run_id: int, projection: Projection) -> None:
+    name = sql.Identifier(projection.table)
+    if projection.gone:
         delete = sql.SQL("DELETE FROM {} WHERE run_id = %s AND key = ANY(%s)").format(name)
-        cursor.execute(delete, [run_id, gone])
-    if kept:
-        # One JSON parameter: quoting every manifest into an array took longer than the scheduling.
-        upsert = sql.SQL(
-            "INSERT INTO {} (run_id, key, manifest)"
-            " SELECT %s, key, value FROM jsonb_each(%s::jsonb)"
-            " ON CONFLICT (run_id, key) DO UPDATE SET manifest = EXCLUDED.manifest"
-        ).format(name)
-        cursor.execute(upsert, [run_id, orjson.dumps(kept).decode()])
+        cursor.execute(delete, [run_id, projection.gone])
+    # One JSON parameter: quoting every manifest into an array took longer than the scheduling.
+    upsert = sql.SQL(
+        "INSERT INTO {} (run_id, key, manifest)"
+        " SELECT %s, key, value FROM jsonb_each(%s::jsonb)"
+        " ON CONFLICT (run_id, key) DO UPDATE SET manifest = EXCLUDED.manifest"
+    ).format(name)
+    cursor.execute(upsert, [run_id, projection.kept])
 
 
 def _mark_commands(cursor: Cursor[Any], done: Sequence[Done]) -> None:

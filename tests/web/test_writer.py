@@ -1,0 +1,109 @@
+"""Slices written by a process of their own, as those of big runs are."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import pytest
+
+from kscope.runs import committer, runner, slices
+from kscope.runs.models import Run, RunEvent
+from kscope.runs.writer import Writer
+from scheduling.models import Pod, SchedulingAttempt
+from scheduling.services import cluster_create
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Start = Callable[..., Run]
+
+
+@pytest.fixture
+def writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Writer]:
+    """The process, ready, and wanted for every slice."""
+    monkeypatch.setattr(committer, "BIG_SLICE", 1)
+    found = Writer()
+    monkeypatch.setattr(committer, "_writer", found)
+    deadline = time.monotonic() + 30
+    while not found.is_ready:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    yield found
+    found.close()
+
+
+def not_here(**_slice: Any) -> NoReturn:
+    raise AssertionError("written by the worker itself")
+
+
+def played_alone(run: Run) -> str:
+    cluster = cluster_create(run)
+    cluster.advance(60 * 10**9)
+    cluster.take()
+    return cluster.digest()
+
+
+@pytest.mark.usefixtures("writer")
+def test_a_run_is_written_whole_by_the_process(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "slice_commit", not_here)
+    run = start(play=True, speed="max")
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.Status.FINISHED, "")
+    assert run.head_digest == played_alone(run)
+    seqs = RunEvent.objects.filter(run=run).order_by("seq").values_list("seq", flat=True)
+    assert list(seqs) == list(range(1, run.head_seq + 1))
+    assert Pod.objects.get(run=run, key="default/web").phase == "Running"
+    attempt = SchedulingAttempt.objects.filter(run=run, pod="default/giant").first()
+    assert attempt is not None
+    assert attempt.evidence
+
+
+@pytest.mark.usefixtures("writer")
+def test_who_lost_the_lease_hears_it_from_the_process(start: Start) -> None:
+    run = start()
+    epoch = slices.lease_take(run.pk, "first")
+    assert epoch is not None
+    driver = runner.Driver(run.pk, epoch)
+    Run.objects.filter(pk=run.pk).update(lease_until=None)
+    assert slices.lease_take(run.pk, "second") == epoch + 1
+    driver.engine.advance(10**10)
+    with pytest.raises(slices.LostLease):
+        driver._commit()
+    assert not RunEvent.objects.filter(run=run).exists()
+
+
+def test_a_run_whose_writer_was_killed_goes_on_later(
+    start: Start, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = Writer.send
+
+    def send_and_kill(self: Writer, slice_: dict[str, Any]) -> None:
+        send(self, slice_)
+        self._child.kill()
+
+    run = start(play=True, speed="max")
+    with monkeypatch.context() as killing:
+        killing.setattr(Writer, "send", send_and_kill)
+        runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.error) == (Run.Status.PLAYING, "")
+    assert not writer.is_alive
+    Run.objects.update(lease_until=None)
+    monkeypatch.setattr(committer, "BIG_SLICE", 1_000_000)
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert run.status == Run.Status.FINISHED
+    assert run.head_digest == played_alone(run)
+
+
+def test_what_cannot_be_written_is_told_with_its_cause(writer: Writer) -> None:
+    writer.send({"run_id": 1})
+    with pytest.raises(RuntimeError, match="missing"):
+        writer.answer()
+
+
+def test_a_small_run_starts_no_process(start: Start) -> None:
+    run = start(play=True, speed="max")
+    runner.run_drive(run.pk)
+    assert committer._writer is None
