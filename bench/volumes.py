@@ -7,21 +7,25 @@ import gc
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, cast
 
 from bench.shapes import Manifest, claim, node, pod, scenario, volume
-from bench.table import Row, median
-from kscope.sim.latency import DEFAULT_LATENCIES, Latency
+from bench.table import Row, cpu_seconds, median, uncollected
+from kscope.sim.latency import DEFAULT_LATENCIES, Latencies, Latency
+from kscope.sim.loop import EventLoop
 from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, Pod, from_manifest
+from kscope.sim.recorder import Recorder
+from kscope.sim.rng import Streams
+from kscope.sim.store import ObjectStore
 from kscope.sim.units import HOUR, MINUTE, SECOND
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
+from volumes.engine.actors import VolumeActors
 from volumes.engine.matching import VolumeIndex, find_matching_volume
+from volumes.engine.phases import protected, settled
 
 VOLUMES = 10_000
 ASKED = 2_000
@@ -39,26 +43,7 @@ NO_LATENCY: Mapping[str, Latency] = {name: Latency("fixed", 0) for name in DEFAU
 
 def bench(full: bool = False) -> list[Row]:
     """Matching, binding, provisioning, kubelets. Everything is in full size already."""
-    with seldom_collected():
-        rows = [_matching(), _binding(), _provisioning()]
-    return [*rows, *_kubelets()]
-
-
-@contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Collect garbage no more often than the worker does."""
-    before = gc.get_threshold()
-    gc.set_threshold(50_000, 50, 50)
-    yield
-    gc.set_threshold(*before)
-
-
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """CPU time of one call, garbage of others collected first: others use the machine, too."""
-    gc.collect()
-    began = time.process_time()
-    work()
-    return time.process_time() - began
+    return [_matching(), *_binding(), _provisioning(), *_kubelets()]
 
 
 def _matching() -> Row:
@@ -113,23 +98,32 @@ def _available(name: str, gibibytes: int) -> Manifest:
     return {**volume(name, gibibytes), "status": {"phase": "Available"}}
 
 
-def _binding() -> Row:
+def _binding() -> list[Row]:
     """From the first watch event to the last claim bound, every write of the binding included."""
-    return _claims_a_second(
-        f"PV controller, {VOLUMES:,} claims on {VOLUMES:,} volumes", VOLUMES, _static, aim=5_000
-    )
+    name = f"PV controller, {VOLUMES:,} claims on {VOLUMES:,} volumes"
+    return [
+        _claims_a_second(name, VOLUMES, _static, _bind_alone, aim=5_000),
+        _claims_a_second("  the same in a whole cluster", VOLUMES, _static, _bind_all),
+    ]
 
 
 def _provisioning() -> Row:
     """Claims of a CSI class, bound at once: annotation, provisioner, volume, binding."""
-    return _claims_a_second(f"provisioning, {PROVISIONED:,} claims", PROVISIONED, _dynamic)
+    return _claims_a_second(
+        f"provisioning, {PROVISIONED:,} claims", PROVISIONED, _dynamic, _bind_all
+    )
 
 
 def _claims_a_second(
-    name: str, count: int, objects: Callable[[int], list[Manifest]], aim: float | None = None
+    name: str,
+    count: int,
+    objects: Callable[[int], list[Manifest]],
+    bind: Callable[[list[Manifest]], float],
+    aim: float | None = None,
 ) -> Row:
     few = count // 10
-    slow, fast = few / _bind_all(objects(few)), count / _bind_all(objects(count))
+    slow = few / bind(objects(few))
+    fast = median(count / bind(objects(count)) for _ in range(3))
     return Row(
         name=name,
         figure=fast,
@@ -137,7 +131,9 @@ def _claims_a_second(
         baseline=slow,
         against=f"the same with {few:,}",
         aim=aim,
-        note="no latency; events recorded in memory, not encoded",
+        note="storage components alone: no scheduler, no workloads; no latency; events in memory"
+        if bind is _bind_alone
+        else "every component hears of every step; no latency; events in memory",
     )
 
 
@@ -156,11 +152,35 @@ def _dynamic(count: int) -> list[Manifest]:
 
 
 def _bind_all(objects: list[Manifest]) -> float:
+    """In a whole cluster, where the scheduler and all controllers hear of every step."""
     cluster = Cluster.create(scenario("claims", objects, latencies=NO_LATENCY))
     took = cpu_seconds(lambda: cluster.advance(MINUTE))
-    waiting = [c.key for c in cluster.store.objects("PersistentVolumeClaim") if not _is_bound(c)]
-    assert not waiting, f"{len(waiting)} claims wait, the first is {waiting[0]}"
+    _assert_bound(cluster.store)
     return took
+
+
+def _bind_alone(objects: list[Manifest]) -> float:
+    """With the components of storage alone: the PV controller and its neighbours."""
+    loop = EventLoop()
+    recorder, streams = Recorder(loop), Streams(0)
+    store = ObjectStore(loop, recorder)
+    for raw in objects:
+        store.create(protected(settled(from_manifest(raw))), by="scenario")
+    VolumeActors(
+        loop=loop,
+        store=store,
+        recorder=recorder,
+        latencies=Latencies(NO_LATENCY, streams),
+        profile="v1.34",
+    )
+    took = cpu_seconds(lambda: loop.run(MINUTE))
+    _assert_bound(store)
+    return took
+
+
+def _assert_bound(store: ObjectStore) -> None:
+    waiting = [c.key for c in store.objects("PersistentVolumeClaim") if not _is_bound(c)]
+    assert not waiting, f"{len(waiting)} claims wait, the first is {waiting[0]}"
 
 
 def _is_bound(obj: object) -> bool:
@@ -331,7 +351,7 @@ def _measure(nodes: int) -> dict[str, float]:
     empty_mib = _most_mib()
     machines = _Machines(nodes)
     cluster = machines.cluster
-    with seldom_collected():
+    with uncollected():
         machines.take()
         mount_s = machines.add(machines.pods)
         mounts = machines.mounted

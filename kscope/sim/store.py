@@ -6,7 +6,7 @@ and delivered to the watches, each after its own latency. Components meet only h
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from kscope.sim.answers import Answers
 from kscope.sim.errors import AlreadyExists, Conflict, NotFound
@@ -47,6 +47,14 @@ class WatchEvent(NamedTuple):
         """A deletion that no watch saw: `new` is what was known last, and may be out of date."""
         return self.type == "DELETED" and self.old is self.new
 
+
+# As WatchEvent(…), without the detour that NamedTuple's own constructor takes.
+_new: Callable[..., Any] = cast("Any", tuple).__new__
+
+# A watch that finds more objects than that has them delivered in batches, not one by one: nobody
+# steps through thousands of them, and each callback of its own costs as much as what it does.
+_FEW = 1_000
+_BATCH = 20
 
 Watcher = Callable[[WatchEvent], None]
 
@@ -269,7 +277,14 @@ class ObjectStore:
         What is in the store already is delivered too, as ADDED, in order of creation.
         """
         self._watchers.setdefault(kind, {}).setdefault(latency, []).append(watcher)
-        for obj in self.objects(kind):
+        found = self.objects(kind)
+        if len(found) > _FEW:
+            causes = [(self._told.get(obj.id, 0), obj) for obj in found]
+            for start in range(0, len(causes), _BATCH):
+                batch = causes[start : start + _BATCH]
+                self._loop.call_after(latency, self._call_each, [watcher], batch)
+            return
+        for obj in found:
             self._loop.cause = self._told.get(obj.id, 0)
             self._loop.call_after(latency, watcher, WatchEvent("ADDED", None, obj))
 
@@ -277,7 +292,8 @@ class ObjectStore:
         """End every watch whose watcher is a method of one of *owners*, deliveries under way too."""
         lists = [each for of_kind in self._watchers.values() for each in of_kind.values()]
         # What is under way when watches are cut has lists of its own.
-        lists += [arguments[0] for arguments in self._loop.pending_arguments(self._call)]
+        for call in (self._call, self._call_each):
+            lists += [arguments[0] for arguments in self._loop.pending_arguments(call)]
         for watchers in lists:
             watchers[:] = [one for one in watchers if not is_method_of(one, owners)]
 
@@ -421,7 +437,7 @@ class ObjectStore:
                 told[other] = merge(told.get(other), change)
         self._told[entity] = self._recorder.record(fact, entity, by, message, data, told or None)
         plain = isinstance(new, Pod) and old is not None and is_plain(old, new)
-        self._deliver(new.kind, WatchEvent(watch_type, old, new, plain))
+        self._deliver(new.kind, _new(WatchEvent, (watch_type, old, new, plain)))
 
     def _deliver(self, kind: str, event: WatchEvent) -> None:
         loop, prompt = self._loop, self.faults is None
@@ -444,6 +460,13 @@ class ObjectStore:
         for watcher in watchers:
             loop.cause = cause
             watcher(event)
+
+    def _call_each(self, watchers: list[Watcher], found: list[tuple[int, ApiObject]]) -> None:
+        """What a watch finds, each with the event that is its cause."""
+        for cause, obj in found:
+            for watcher in watchers:
+                self._loop.cause = cause
+                watcher(_new(WatchEvent, ("ADDED", None, obj, False)))
 
     def _next_revision(self) -> str:
         self._revision += 1

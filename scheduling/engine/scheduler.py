@@ -368,7 +368,7 @@ class Scheduler:
 
     def _observe_other(self, event: WatchEvent) -> None:
         obj = event.new
-        if isinstance(obj, PersistentVolume | PersistentVolumeClaim):
+        if obj.kind in _STORAGE:
             self.volume_work.observe(event)
         elif event.type == "DELETED":
             self.handle.listers.remove(obj.kind, obj.key)
@@ -960,6 +960,8 @@ _CHANGES: dict[tuple[str, str], ClusterEvent] = {
     ("Service", "MODIFIED"): cluster_events.SERVICE_UPDATE,
     ("Service", "DELETED"): cluster_events.SERVICE_DELETE,
 }
+
+_STORAGE = (PersistentVolume.KIND, PersistentVolumeClaim.KIND)
 
 _WATCHED_KINDS = (
     "Namespace",

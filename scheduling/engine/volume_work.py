@@ -104,18 +104,18 @@ class VolumeWork:
         Upstream the caches and the queue hear of it in threads of their own: with a latency of the
         caches the event can wake a pod that is then tried with what was known before.
         """
-        self._heard_until = max(
-            self._loop.now + self._latencies.draw("assume_cache"), self._heard_until
-        )
-        if self._heard_until > self._loop.now:
-            self._loop.call_at(self._heard_until, self._take, event)
+        now = self._loop.now
+        self._heard_until = at = max(now + self._latencies.draw("assume_cache"), self._heard_until)
+        if at > now:
+            self._loop.call_at(at, self._take, event)
         else:
             self._take(event)
 
     def _take(self, event: WatchEvent) -> None:
-        cache = self._volumes if isinstance(event.new, PersistentVolume) else self._claims
+        obj = event.new
+        cache = self._volumes if obj.kind == PersistentVolume.KIND else self._claims
         cache.observe(event)
-        self._show(event.new.kind, event.new.key)
+        self._show(obj.kind, obj.key)
 
     def assume(self, info: PodInfo, node: str, plan: Plan) -> PodVolumes | None:
         """Lay the plugin's *plan* over the caches; None when there is nothing to bind.
