@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from kscope.runs import aside, runner, services
+from kscope.runs import aside, committer, runner, services
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
 from kscope.sim.loader import load_files
@@ -52,6 +52,13 @@ def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody but the test drives runs, and a driver does not linger."""
     monkeypatch.setattr(wiring, "enqueue", None)
     monkeypatch.setattr(runner, "LINGER_SECONDS", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def no_writer_left() -> Iterator[None]:
+    """A process that a big run has started to write its slices ends with the test."""
+    yield
+    committer.writer_close()
 
 
 @pytest.fixture(autouse=True)
