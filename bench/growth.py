@@ -5,14 +5,13 @@ growth from the smallest size would give.
 """
 
 import json
-import resource
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 from bench.shapes import SHAPES, pod
-from bench.table import Row, median
+from bench.table import Row, median, most_mib
 
 SIZES = ((1_000, 0), (5_000, 0), (5_000, 1_000), (5_000, 10_000), (5_000, 50_000))
 PODS = 500
@@ -84,8 +83,7 @@ def _measure(nodes: int, placed: int) -> dict[str, float]:
     shape = replace(SHAPES[0], nodes=nodes, warm_up=100, objects=already_placed)
     cluster = prepared(shape)
     rates = [place(cluster, shape, f"round-{turn}", PODS).rate for turn in range(3)]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"us": 1e6 / median(rates), "mib": peak}
+    return {"us": 1e6 / median(rates), "mib": most_mib()}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, cast
 
 from bench.shapes import Manifest, claim, node, pod, scenario, volume
-from bench.table import Row, cpu_seconds, median, uncollected
+from bench.table import Row, cpu_seconds, median, most_mib, uncollected
 from kscope.sim.latency import DEFAULT_LATENCIES, Latencies, Latency
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, Pod, from_manifest
@@ -339,16 +339,8 @@ class _Machines:
         assert outcome.applied, outcome.reason
 
 
-def _most_mib() -> float:
-    """The most memory that this process has had since it began; its parent's does not count."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    raise AssertionError("the kernel does not tell VmHWM")
-
-
 def _measure(nodes: int) -> dict[str, float]:
-    empty_mib = _most_mib()
+    empty_mib = most_mib()
     machines = _Machines(nodes)
     cluster = machines.cluster
     with uncollected():
@@ -356,7 +348,7 @@ def _measure(nodes: int) -> dict[str, float]:
         mount_s = machines.add(machines.pods)
         mounts = machines.mounted
         assert mounts == len(machines.pods) * len(_SOURCES), mounts
-        mib = _most_mib()
+        mib = most_mib()
         machines.take()
         steps = cluster.steps
         machines.rest(HOUR)
