@@ -2,10 +2,11 @@
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from kscope.runs.garbage import uncollected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,7 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 def seconds(work: Callable[[], object]) -> float:
     """Wall time of one call, garbage of others collected first."""
+    gc.collect()
     with uncollected():
         began = time.perf_counter()
         work()
@@ -96,23 +98,11 @@ def seconds(work: Callable[[], object]) -> float:
 
 def cpu_seconds(work: Callable[[], object]) -> float:
     """As `seconds`, but the time on the CPU: others use the machine, too."""
+    gc.collect()
     with uncollected():
         began = time.process_time()
         work()
         return time.process_time() - began
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Clean now, and no collector from here on: the worker too drives engines without it."""
-    collects = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def most_mib() -> float:

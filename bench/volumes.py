@@ -13,7 +13,8 @@ from random import Random
 from typing import Any, cast
 
 from bench.shapes import Manifest, claim, node, pod, scenario, volume
-from bench.table import Row, cpu_seconds, median, most_mib, uncollected
+from bench.table import Row, cpu_seconds, median, most_mib
+from kscope.runs.garbage import uncollected
 from kscope.sim.latency import DEFAULT_LATENCIES, Latencies, Latency
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, Pod, from_manifest
@@ -343,6 +344,7 @@ def _measure(nodes: int) -> dict[str, float]:
     empty_mib = most_mib()
     machines = _Machines(nodes)
     cluster = machines.cluster
+    gc.collect()
     with uncollected():
         machines.take()
         mount_s = machines.add(machines.pods)

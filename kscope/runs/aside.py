@@ -35,10 +35,12 @@ def call(function: Callable[..., Any], **arguments: Any) -> Any:
 
     Calls take turns. Raises ApplicationError when the function does, or when it takes too long.
     """
+    from kscope.runs.same_database import database_name
+
     request = {
         "function": f"{function.__module__}:{function.__qualname__}",
         "arguments": arguments,
-        "database": _database(),
+        "database": database_name(),
     }
     with _turn:
         answer = _exchange(orjson.dumps(request) + b"\n")
@@ -60,12 +62,6 @@ def close() -> None:
             assert pipe
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
-
-
-def _database() -> str:
-    from django.db import connection
-
-    return str(connection.settings_dict["NAME"])
 
 
 def _exchange(line: bytes) -> dict[str, Any]:
@@ -141,11 +137,11 @@ def _listen(requests: "queue.Queue[bytes]") -> None:
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
-    from django.db import close_old_connections, connection
+    from django.db import close_old_connections
 
-    if connection.settings_dict["NAME"] != request["database"]:
-        connection.close()
-        connection.settings_dict["NAME"] = request["database"]
+    from kscope.runs.same_database import database_use
+
+    database_use(request["database"])
     close_old_connections()
     try:
         module, name = request["function"].split(":")

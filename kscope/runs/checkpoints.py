@@ -1,15 +1,13 @@
 """Saving an engine at a committed head, and getting it back."""
 
-import gc
 import hashlib
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import orjson
 
 from kscope.runs.engine import Engine
+from kscope.runs.garbage import uncollected
 from kscope.runs.models import Checkpoint
 from kscope.sim.view import State
 
@@ -47,18 +45,6 @@ def checkpoint_freeze(*, run_id: int, engine: Engine, commands: int) -> Checkpoi
         view=view,
         view_digest=hashlib.sha256(view).hexdigest(),
     )
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """While an engine is frozen or thawed: hundreds of thousands of objects, none of them garbage."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def checkpoint_view(checkpoint: Checkpoint) -> State:

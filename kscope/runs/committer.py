@@ -12,8 +12,7 @@ from typing import Any
 from django.db import OperationalError, connection
 
 from kscope.runs import slices
-from kscope.runs.nudges import publish_head
-from kscope.runs.writer import Writer
+from kscope.runs.writer import Writer, slice_write
 
 # A run with slices of so many events keeps a core busy, and gets a process to write them.
 BIG_SLICE = 1_000
@@ -40,7 +39,7 @@ class Committer:
         before = self.wait()
         writer = _writer_for(slice_["piece"])
         if writer is None:
-            self._writing = self._thread.submit(_write, slice_)
+            self._writing = self._thread.submit(slice_write, slice_)
         else:
             writer.send(slice_)
             self._writing = writer
@@ -80,12 +79,6 @@ def _writer_for(piece: slices.Packed) -> Writer | None:
     if _writer is None and len(piece.rows) >= BIG_SLICE:
         _writer = Writer()
     return _writer if _writer is not None and _writer.is_ready else None
-
-
-def _write(slice_: dict[str, Any]) -> slices.Controls:
-    controls = slices.slice_commit(**slice_)
-    publish_head(slice_["run_id"], slice_["head"].seq)
-    return controls
 
 
 def _hang_up() -> None:

@@ -4,8 +4,9 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from kscope.runs.checkpoints import checkpoint_before, engine_bytes, uncollected
+from kscope.runs.checkpoints import checkpoint_before, engine_bytes
 from kscope.runs.engine import Engine, wiring
+from kscope.runs.garbage import uncollected
 from kscope.runs.models import Checkpoint, Command, Run
 from kscope.runs.stopping import Stopping
 

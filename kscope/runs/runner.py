@@ -5,7 +5,6 @@ owner computes again identically (see replay.py). What the user wants (play, pau
 commands) is read from the run's row before each slice.
 """
 
-import gc
 import logging
 import os
 import socket
@@ -18,9 +17,10 @@ import redis
 from django.db import InterfaceError, OperationalError, connection
 
 from kscope.runs import slices
-from kscope.runs.checkpoints import checkpoint_freeze, uncollected
+from kscope.runs.checkpoints import checkpoint_freeze
 from kscope.runs.committer import Committer
 from kscope.runs.engine import Engine, wiring
+from kscope.runs.garbage import Collector, uncollected
 from kscope.runs.models import Checkpoint, Command, Run
 from kscope.runs.nudges import WakeListener, publish_head
 from kscope.runs.replay import engine_at_head, engine_created
@@ -31,7 +31,6 @@ CHUNK = 200  # callbacks between two looks at the wall clock
 TURN_SECONDS = 3.0  # after which a run makes way, if another one waits for a worker
 LINGER_SECONDS = 2.0  # an idle owner waits this long for the next wish
 QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
-COLLECT_SECONDS = 60.0  # between two looks for garbage that only the collector finds
 CHECKPOINT_EVENTS = 10_000
 CHECKPOINT_SHARE = 10  # checkpoints take at most one tenth of the time
 SPEEDS = {"1": 1, "10": 10, "100": 100}
@@ -92,20 +91,7 @@ def run_drive(run_id: int) -> None:
     _collector.look()
 
 
-class _Collector:
-    """Frees the engines that were let go, each one large circle, while nobody waits for a slice."""
-
-    def __init__(self) -> None:
-        self._collected = time.monotonic()
-
-    def look(self) -> None:
-        """Collect, unless that was done a short while ago."""
-        if time.monotonic() - self._collected > COLLECT_SECONDS:
-            gc.collect()
-            self._collected = time.monotonic()
-
-
-_collector = _Collector()
+_collector = Collector()
 
 
 def _remember(run_id: int, live: Live) -> None:

@@ -21,6 +21,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from kscope.runs import slices
 from kscope.runs.nudges import publish_head
+from kscope.runs.same_database import database_name, database_use
 
 IDLE_SECONDS = 120.0
 _LENGTH = struct.Struct("!Q")
@@ -34,6 +35,13 @@ django.setup()
 from kscope.runs.writer import main
 main()
 """
+
+
+def slice_write(slice_: dict[str, Any]) -> slices.Controls:
+    """Commit a slice, the arguments of `slices.slice_commit`, and tell the pages. Raises as that."""
+    controls = slices.slice_commit(**slice_)
+    publish_head(slice_["run_id"], slice_["head"].seq)
+    return controls
 
 
 class Writer:
@@ -69,7 +77,7 @@ class Writer:
 
         Raises OperationalError when the process has ended.
         """
-        message = {"database": str(connection.settings_dict["NAME"]), "slice": slice_}
+        message = {"database": database_name(), "slice": slice_}
         try:
             _put(self._to, message)
         except OSError as broken:
@@ -138,13 +146,9 @@ def main() -> None:
 
 
 def _written(message: dict[str, Any]) -> tuple[str, Any]:
-    if connection.settings_dict["NAME"] != message["database"]:
-        connection.close()
-        connection.settings_dict["NAME"] = message["database"]
-    slice_ = message["slice"]
+    database_use(message["database"])
     try:
-        controls = slices.slice_commit(**slice_)
-        publish_head(slice_["run_id"], slice_["head"].seq)
+        controls = slice_write(message["slice"])
     except slices.LostLease as lost:
         return "lost", str(lost)
     except (OperationalError, InterfaceError) as problem:

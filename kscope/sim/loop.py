@@ -58,14 +58,8 @@ class EventLoop:
         return timer
 
     def call_after(self, delay: int, callback: Callback, *args: Any) -> Timer:
-        """Run *callback* once, *delay* nanoseconds from now. Raises ValueError below zero."""
-        if delay < 0:
-            raise ValueError(f"delay is {delay}; time only moves forward")
-        at = self.now + delay
-        timer = Timer(at, callback, args, self.cause)
-        self._sequence += 1
-        heappush(self._pending, (at, self._sequence, timer))
-        return timer
+        """Run *callback* once, *delay* nanoseconds from now."""
+        return self.call_at(self.now + delay, callback, *args)
 
     def pending_arguments(self, callback: Callback) -> Iterator[tuple[Any, ...]]:
         """With what *callback* is going to be called, in no order that may matter."""
@@ -89,19 +83,11 @@ class EventLoop:
 
     def run_next(self) -> bool:
         """Run the next callback, moving time to it; False when there is none."""
-        pending = self._pending
-        while pending:
-            at, _, timer = heappop(pending)
-            callback = timer.callback
-            if callback is None:
-                continue
-            self.now = at
-            self.cause = timer.cause
-            self.steps += 1
-            timer.callback = None
-            callback(*timer.args)
-            return True
-        return False
+        due = self.next_at
+        if due is None:
+            return False
+        self.run_due(due, self.steps + 1)
+        return True
 
     def run(self, until: int) -> None:
         """Run everything due up to and including *until*, then rest at *until*."""

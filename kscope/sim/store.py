@@ -367,11 +367,7 @@ class ObjectStore:
     ) -> ApiObject:
         old = self._objects[gone.kind].pop(gone.key)
         told = old, gone, by, event or _fact(gone, "Deleted"), message, data, changes
-        at = self._due(gone, by)
-        if at > self._loop.now:
-            self._loop.call_at(at, self._tell_removed, *told)
-        else:
-            self._tell_removed(*told)
+        self._when_due(gone, by, self._tell_removed, *told)
         return gone
 
     def _tell_removed(
@@ -408,12 +404,16 @@ class ObjectStore:
         data: dict[str, Any] | None,
         changes: Changes | None,
     ) -> None:
-        at = self._loop.now if self.faults is None else self._due(new, by)
+        told = new, old, watch_type, by, fact, message, data, changes
+        self._when_due(new, by, self._tell_written, *told)
+
+    def _when_due(self, obj: ApiObject, by: str, tell: Callable[..., None], *told: Any) -> None:
+        """Tell of a write of *obj* when its author has the answer, which mostly is at once."""
+        at = self._due(obj, by)
         if at > self._loop.now:
-            told = new, old, watch_type, by, fact, message, data, changes
-            self._loop.call_at(at, self._tell_written, *told)
+            self._loop.call_at(at, tell, *told)
         else:
-            self._tell_written(new, old, watch_type, by, fact, message, data, changes)
+            tell(*told)
 
     def _tell_written(
         self,

@@ -305,7 +305,7 @@ class SchedulingQueue:
         *old* and *new* are the object before and after, None when there is none. What the version
         has no event handler for moves nobody. The pod with the key *but* stays where it is.
         """
-        if self._rules.hints and not self._unschedulable.is_any and not len(self._in_flight):
+        if self._rules.hints and not len(self._unschedulable) and not len(self._in_flight):
             # Nobody waits for it, and nobody is tried who might have missed it.
             if self._of_interest(event):
                 self.move_request_cycle = self.scheduling_cycle

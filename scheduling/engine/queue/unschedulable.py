@@ -23,11 +23,6 @@ class UnschedulablePods:
     def __len__(self) -> int:
         return len(self._infos)
 
-    @property
-    def is_any(self) -> bool:
-        """Whether anybody is here."""
-        return bool(self._infos)
-
     def __contains__(self, key: object) -> bool:
         return key in self._infos
 

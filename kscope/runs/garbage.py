@@ -1,0 +1,33 @@
+"""When to look for garbage: engines are half a million objects that live long, in one large circle."""
+
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+COLLECT_SECONDS = 60.0  # between two looks for garbage that only the collector finds
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """While an engine computes, is frozen or thawed: hardly any of what it makes is garbage."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+class Collector:
+    """Frees the engines that were let go while nobody waits for a slice."""
+
+    def __init__(self) -> None:
+        self._collected = time.monotonic()
+
+    def look(self) -> None:
+        """Collect, unless that was done a short while ago."""
+        if time.monotonic() - self._collected > COLLECT_SECONDS:
+            gc.collect()
+            self._collected = time.monotonic()
