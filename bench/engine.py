@@ -1,21 +1,26 @@
 """The whole engine path, pods per second: queue, cache, filters, scores, assume, bind, events.
 
 Timed from the scheduler's hearing of the pods until the last one is bound, with every latency of the
-control plane at zero. Every node is examined. Events are recorded in memory; encoding and digesting
-them (`Cluster.take`) is timed apart.
+control plane at zero. Every node is examined. The scheduler is alone with the API's objects, as the
+real one was for the figures beside ours; a whole cluster, where kubelets and controllers hear of
+every step, is measured too. Events are recorded in memory; encoding and digesting them (`take`) is
+timed apart.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
+from bench.alone import SchedulerAlone
 from bench.shapes import SHAPES, Manifest, Shape, claim, node, scenario
-from bench.table import Row, median, seconds
+from bench.table import Row, cpu_seconds, median, seconds
 from kscope.sim.units import SECOND
 from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
+from scheduling.engine.explanation import Explanation
 
 PATIENCE = 120 * SECOND
 PILOT = 10
@@ -24,31 +29,29 @@ PILOT = 10
 class Recomputing(SchedulingAlgorithm):
     """Works every node out anew for every pod: the baseline."""
 
-    def schedule(self, pod: Any, order: Any = None, *, explain: bool = True) -> ScheduleResult:
+    def schedule(
+        self,
+        pod: Any,
+        order: Any = None,
+        *,
+        explain: bool = True,
+        by_columns: bool = False,
+        keep: bool = False,
+    ) -> ScheduleResult:
         """As the base class, never from what it kept."""
-        return super().schedule(pod, order, explain=True)
-
-
-class Explaining(Recomputing):
-    """Keeps of every attempt each node's verdict and each plugin's raw and normalised score."""
-
-    kept: ClassVar[list[ScheduleResult]] = []
-
-    def schedule(self, pod: Any, order: Any = None, *, explain: bool = True) -> ScheduleResult:
-        """As the base class."""
-        result = super().schedule(pod, order, explain=True)
-        self.kept.append(result)
-        return result
+        self.standings.forget()
+        return super().schedule(pod, order, explain=True, keep=keep)
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Seconds of engine time, and of encoding what it recorded."""
+    """Seconds of the engine's CPU, and of encoding what it recorded; the explanations, where kept."""
 
     pods: int
     engine_s: float
     take_s: float
     events: int
+    explanations: tuple[Explanation, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -56,11 +59,16 @@ class Measured:
         return self.pods / self.engine_s
 
 
-def prepared(shape: Shape) -> Cluster:
-    """The cluster of *shape* after its warm-up."""
+Simulated = Cluster | SchedulerAlone
+
+
+def prepared(shape: Shape, *, alone: bool = False) -> Simulated:
+    """The cluster of *shape*, or as much of it as the scheduler needs, after its warm-up."""
     objects: list[Manifest] = [node(index) for index in range(shape.nodes)]
     objects.extend(shape.objects(shape))
-    cluster = Cluster.create(scenario(shape.name, objects))
+    told = scenario(shape.name, objects)
+    with_storage = shape.has_claims
+    cluster = SchedulerAlone(told, with_storage=with_storage) if alone else Cluster.create(told)
     algorithm = cluster.scheduler.algorithm
     algorithm.profile = replace(algorithm.profile, percentage=100)
     cluster.advance(SECOND)
@@ -69,7 +77,7 @@ def prepared(shape: Shape) -> Cluster:
     return cluster
 
 
-def place(cluster: Cluster, shape: Shape, prefix: str, count: int) -> Measured:
+def place(cluster: Simulated, shape: Shape, prefix: str, count: int) -> Measured:
     """Create *count* pods, untimed, then let the engine work until all are bound."""
     names = [f"{prefix}-{index}" for index in range(count)]
     for index, name in enumerate(names):
@@ -77,15 +85,34 @@ def place(cluster: Cluster, shape: Shape, prefix: str, count: int) -> Measured:
             create(cluster, claim(name))
         create(cluster, shape.make(name, index))
     bound = Bound(cluster, names)
-    engine_s = seconds(bound.wait)
+    engine_s = cpu_seconds(bound.wait)
     events = len(cluster.recorder.pending)
-    return Measured(count, engine_s, seconds(cluster.take), events)
+    attempts = Attempts(cluster)
+    take_s = cpu_seconds(attempts.take)
+    return Measured(count, engine_s, take_s, events, attempts.explanations)
+
+
+class Attempts:
+    """The attempts of one round, as they are taken from the cluster."""
+
+    def __init__(self, cluster: Simulated) -> None:
+        self._cluster = cluster
+        self._taken: list[SchedulingAttempt] = []
+
+    def take(self) -> None:
+        """Encode what was recorded."""
+        self._taken = self._cluster.take().attempts
+
+    @property
+    def explanations(self) -> tuple[Explanation, ...]:
+        """Those that the scheduler has kept."""
+        return tuple(one.explanation for one in self._taken if one.explanation is not None)
 
 
 class Bound:
     """Waits, in virtual time, until all the pods have their node."""
 
-    def __init__(self, cluster: Cluster, names: list[str]) -> None:
+    def __init__(self, cluster: Simulated, names: list[str]) -> None:
         self._cluster = cluster
         self._names = names
 
@@ -108,14 +135,17 @@ class Bound:
         return None
 
 
-def create(cluster: Cluster, manifest: Manifest) -> None:
+def create(cluster: Simulated, manifest: Manifest) -> None:
     """Create the object at this instant. Raises AssertionError when it is refused."""
+    if isinstance(cluster, SchedulerAlone):
+        cluster.create(manifest)
+        return
     outcome = cluster.apply(Command(verb="create", manifest=manifest))
     assert outcome.applied, outcome.reason
 
 
 def measure(
-    cluster: Cluster, shape: Shape, name: str, *, budget_s: float, most: int
+    cluster: Simulated, shape: Shape, name: str, *, budget_s: float, most: int
 ) -> list[Measured]:
     """Up to three rounds of at most *most* pods, on a cluster that is the fuller each time.
 
@@ -136,40 +166,62 @@ def _number(text: str) -> float:
 
 
 def bench(full: bool = False, only: Callable[[Shape], bool] = lambda _shape: True) -> list[Row]:
-    """Two rows per shape: without explanations, and with every node's verdict and score kept."""
+    """Per shape: the scheduler alone, a whole cluster, and with every explanation kept."""
     rows: list[Row] = []
     for shape in filter(only, SHAPES):
-        cluster = prepared(shape)
-        fast = measure(cluster, shape, "fast", budget_s=60 if full else 4, most=shape.pods)
-        few = shape.pods // 10
-        cluster.scheduler.algorithm.__class__ = Explaining
-        told = measure(cluster, shape, "told", budget_s=20 if full else 2, most=few)
-        Explaining.kept.clear()
-        cluster.scheduler.algorithm.__class__ = Recomputing
-        slow = measure(cluster, shape, "slow", budget_s=30 if full else 2, most=few)
-        encoded = median(each.pods / (each.engine_s + each.take_s) for each in fast)
-        rows.append(
-            Row(
-                name=shape.name,
-                figure=median(each.rate for each in fast),
-                unit="pods/s",
-                baseline=median(each.rate for each in slow),
-                against="nothing kept between pods",
-                given=" / ".join(filter(None, shape.real)),
-                aim=shape.aim,
-                note=f"{encoded:,.0f} pods/s with events encoded and digested; "
-                f"{fast[0].events / fast[0].pods:.1f} events per pod; "
-                f"median of {len(fast)} rounds of {fast[0].pods} pods",
-            )
+        rows.extend(_alone(shape, full))
+        whole = measure(
+            prepared(shape), shape, "whole", budget_s=30 if full else 2, most=shape.pods
         )
-        if any(shape.real):
-            rows.append(
-                Row(
-                    name="  explanation of every attempt kept",
-                    figure=median(each.rate for each in told),
-                    unit="pods/s",
-                    given=" / ".join(filter(None, shape.real)),
-                    aim=max(map(_number, _NUMBERS.findall(" ".join(shape.real)))),
-                )
-            )
+        row = Row(name="  in a whole cluster", figure=_rate(whole), unit="pods/s")
+        rows.insert(-1 if any(shape.real) else len(rows), row)
     return rows
+
+
+def _alone(shape: Shape, full: bool) -> Iterator[Row]:
+    cluster = prepared(shape, alone=True)
+    fast = measure(cluster, shape, "fast", budget_s=60 if full else 4, most=shape.pods)
+    few = shape.pods // 10
+    cluster.scheduler.keep_explanations = True
+    told = measure(cluster, shape, "told", budget_s=20 if full else 2, most=few)
+    cluster.scheduler.keep_explanations = False
+    cluster.scheduler.algorithm.__class__ = Recomputing
+    slow = measure(cluster, shape, "slow", budget_s=30 if full else 2, most=few)
+    encoded = median(each.pods / (each.engine_s + each.take_s) for each in fast)
+    given = " / ".join(filter(None, shape.real))
+    yield Row(
+        name=shape.name,
+        figure=_rate(fast),
+        unit="pods/s",
+        baseline=_rate(slow),
+        against="nothing kept between pods",
+        given=given,
+        aim=shape.aim,
+        note=f"{encoded:,.0f} pods/s with events encoded and digested; "
+        f"{fast[0].events / fast[0].pods:.1f} events per pod; "
+        f"median of {len(fast)} rounds of {fast[0].pods} pods",
+    )
+    if given:
+        yield Row(
+            name="  explanation of every attempt kept",
+            figure=_rate(told),
+            unit="pods/s",
+            given=given,
+            aim=max(map(_number, _NUMBERS.findall(given))),
+            note=_kept([one for each in told for one in each.explanations]),
+        )
+
+
+def _rate(rounds: list[Measured]) -> float:
+    return median(each.rate for each in rounds)
+
+
+def _kept(explanations: list[Explanation]) -> str:
+    """What keeping them costs, and reading the oldest of them."""
+    ledgers = {id(one.ledger): one.ledger for one in explanations if one.ledger is not None}
+    weight = sum(ledger.weight for ledger in ledgers.values()) / len(explanations)
+    read_s = seconds(explanations[0].verdicts) + seconds(explanations[0].scores)
+    return (
+        f"{weight:,.0f} bytes of columns and notes per attempt, of {len(explanations)}; "
+        f"all verdicts and scores of the first one read in {1000 * read_s:.1f} ms"
+    )

@@ -94,9 +94,12 @@ _CAUSE = {
     "check": inline_serializer("CauseCheck", _CHECK, allow_null=True),
 }
 _FIX = {
-    "kind": serializers.CharField(help_text="label, toleration, requests, volume, node, …"),
+    "kind": serializers.CharField(help_text="label, toleration, requests, volume, node, pair, …"),
     "text": serializers.CharField(),
     "command": serializers.JSONField(help_text="to be posted to runs/<id>/commands/"),
+    "then": serializers.JSONField(
+        allow_null=True, help_text="to be posted after it, where only two changes together do"
+    ),
     "node": serializers.CharField(help_text="where the pod went when this was tried"),
     "shown": serializers.ChoiceField(
         ["fork", "decision"], help_text="run in a fork until bound, or only decided again"
@@ -135,7 +138,7 @@ DIAGNOSIS = inline_serializer(
 
 
 class PodWhy(APIView):
-    """Why a pod has no node, and the smallest single change that would give it one."""
+    """Why a pod has no node, and the smallest change that would give it one."""
 
     @extend_schema(
         parameters=[OpenApiParameter("seq", int, description="after this event; now when absent")],

@@ -1,7 +1,7 @@
 """An informer: one component's own, possibly stale, copy of the objects of a kind."""
 
 from collections.abc import Iterator, Sequence
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from kscope.sim.loop import is_method_of
 from kscope.sim.objects import ApiObject
@@ -17,34 +17,45 @@ class Informer(Generic[Obj]):
 
     def __init__(self, store: ObjectStore, kind: str, latency: int = 0) -> None:
         self._objects: dict[str, Obj] = {}
-        self._handlers: list[Watcher] = []
+        # Each with the objects without which it has nothing to do, if that is so.
+        self._handlers: list[tuple[Watcher, dict[str, Any] | None]] = []
         # Those that hear of plain changes, too.
-        self._thorough: list[Watcher] = []
+        self._thorough: list[tuple[Watcher, dict[str, Any] | None]] = []
         store.watch(kind, self.observe, latency)
 
     def observe(self, event: WatchEvent) -> None:
         """Take a watch event into the cache and tell the handlers."""
+        new: Any = event.new
         if event.type == "DELETED":
-            self._objects.pop(event.new.key, None)
+            self._objects.pop(new.key, None)
         else:
-            self._objects[event.new.key] = cast("Obj", event.new)
-        for handler in self._thorough if event.plain else self._handlers:
-            handler(event)
+            self._objects[new.key] = new
+        for handler, needed in self._thorough if event.plain else self._handlers:
+            if needed is None or needed:
+                handler(event)
 
-    def on_event(self, handler: Watcher, *, plain: bool = True) -> None:
+    def on_event(
+        self,
+        handler: Watcher,
+        *,
+        plain: bool = True,
+        only_with: "Informer[Any] | None" = None,
+    ) -> None:
         """Call *handler*, a bound method, with every event from now on.
 
         Without *plain* it is spared what concerns neither owners nor storage: that a lone pod
-        without volumes got its node, or runs. That is most of what happens in a large cluster.
+        without volumes got its node, or runs. That is most of what happens in a large cluster. While
+        the informer *only_with* knows of no object, it is spared everything.
         """
-        self._handlers.append(handler)
+        entry = handler, None if only_with is None else only_with._objects
+        self._handlers.append(entry)
         if plain:
-            self._thorough.append(handler)
+            self._thorough.append(entry)
 
     def forget(self, owners: Sequence[object]) -> None:
         """Call no handler any more that is a method of one of *owners*."""
         for handlers in (self._handlers, self._thorough):
-            handlers[:] = [one for one in handlers if not is_method_of(one, owners)]
+            handlers[:] = [one for one in handlers if not is_method_of(one[0], owners)]
 
     def get(self, key: str) -> Obj | None:
         """The cached object, or None."""

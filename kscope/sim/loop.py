@@ -1,5 +1,6 @@
 """The event loop: callbacks in order of virtual time."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
@@ -36,49 +37,67 @@ class EventLoop:
     that led to what is running now; a callback inherits it from whoever scheduled it.
     """
 
-    __slots__ = ("_pending", "_sequence", "cause", "now", "steps")
+    __slots__ = ("_at_once", "_pending", "_sequence", "cause", "now", "steps")
 
     def __init__(self) -> None:
-        self.now = 0
+        self.now: int = 0
         self.steps = 0
         self.cause = 0
         self._sequence = 0
         self._pending: list[tuple[int, int, Timer]] = []
+        # Due at this instant and scheduled since it began: they come after all that was due then.
+        self._at_once: deque[Timer] = deque()
 
     def call_at(self, at: int, callback: Callback, *args: Any) -> Timer:
         """Run *callback* once, at virtual time *at*.
 
         Raises ValueError when *at* lies in the past.
         """
-        if at < self.now:
-            raise ValueError(f"at is {at}, before now ({self.now}); time only moves forward")
         timer = Timer(at, callback, args, self.cause)
-        self._sequence += 1
-        heappush(self._pending, (at, self._sequence, timer))
+        if at > self.now:
+            self._sequence += 1
+            heappush(self._pending, (at, self._sequence, timer))
+        elif at == self.now:
+            self._at_once.append(timer)
+        else:
+            raise ValueError(f"at is {at}, before now ({self.now}); time only moves forward")
         return timer
 
     def call_after(self, delay: int, callback: Callback, *args: Any) -> Timer:
         """Run *callback* once, *delay* nanoseconds from now."""
-        return self.call_at(self.now + delay, callback, *args)
+        if delay:
+            return self.call_at(self.now + delay, callback, *args)
+        timer = Timer(self.now, callback, args, self.cause)
+        self._at_once.append(timer)
+        return timer
 
     def pending_arguments(self, callback: Callback) -> Iterator[tuple[Any, ...]]:
         """With what *callback* is going to be called, in no order that may matter."""
-        for _, _, timer in self._pending:
+        for timer in self._timers():
             if timer.callback == callback:
                 yield timer.args
 
     def cancel_of(self, owners: Sequence[object]) -> None:
         """Forget every callback that is a method of one of *owners*: their process has died."""
-        for _, _, timer in self._pending:
+        for timer in self._timers():
             if is_method_of(timer.callback, owners):
                 timer.cancel()
+
+    def _timers(self) -> Iterator[Timer]:
+        yield from self._at_once
+        for _, _, timer in self._pending:
+            yield timer
 
     @property
     def next_at(self) -> int | None:
         """When the next callback is due, or None when nothing is."""
-        pending = self._pending
+        at_once, pending = self._at_once, self._pending
+        while at_once and at_once[0].callback is None:
+            at_once.popleft()
         while pending and pending[0][2].callback is None:
             heappop(pending)
+        if at_once:
+            return self.now
         return pending[0][0] if pending else None
 
     def run_next(self) -> bool:
@@ -96,24 +115,26 @@ class EventLoop:
 
     def run_due(self, until: int, last_step: int | None = None) -> bool:
         """Run what is due up to and including *until*; False when *last_step* was reached first."""
-        pending = self._pending
+        at_once, pending = self._at_once, self._pending
         limit = _NEVER if last_step is None else last_step
-        while pending:
-            at, _, timer = pending[0]
+        while at_once or pending:
+            is_older = not at_once or bool(pending and pending[0][0] == self.now)
+            timer = pending[0][2] if is_older else at_once[0]
             callback = timer.callback
-            if callback is None:
-                heappop(pending)
-                continue
-            if at > until:
+            if callback is not None and timer.at > until:
                 break
-            if self.steps >= limit:
+            if callback is not None and self.steps >= limit:
                 return False
-            heappop(pending)
-            self.now = at
-            self.cause = timer.cause
-            self.steps += 1
-            timer.callback = None
-            callback(*timer.args)
+            if is_older:
+                heappop(pending)
+            else:
+                at_once.popleft()
+            if callback is not None:
+                self.now = timer.at
+                self.cause = timer.cause
+                self.steps += 1
+                timer.callback = None
+                callback(*timer.args)
         return True
 
     def rest_at(self, at: int) -> None:

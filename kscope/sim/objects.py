@@ -6,7 +6,9 @@ once and kept on the object.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
+
+import orjson
 
 from kscope.sim import quantity
 from kscope.sim.view import merge
@@ -146,18 +148,15 @@ class ApiObject:
         """metadata.creationTimestamp, or ""."""
         return self.raw["metadata"].get("creationTimestamp") or ""
 
-    @derived
+    @property
     def owner_references(self) -> list[Manifest]:
         """metadata.ownerReferences."""
         return self.raw["metadata"].get("ownerReferences") or []
 
-    @derived
+    @property
     def controller(self) -> Manifest | None:
         """The reference to the one owner that controls it, or None."""
-        for ref in self.owner_references:
-            if ref.get("controller"):
-                return ref
-        return None
+        return _controller(self.owner_references)
 
     def patched(self, patch: Manifest) -> Self:
         """A new object: this one with an RFC 7386 merge patch applied."""
@@ -191,14 +190,75 @@ class ApiObject:
         return new
 
 
+class PodFacts(NamedTuple):
+    """What is asked most often of a pod, and follows from its spec and its metadata."""
+
+    scheduler_name: str
+    priority: int
+    volumes: list[Manifest]
+    claim_names: tuple[str, ...]
+    owner_references: list[Manifest]
+    controller: Manifest | None
+    scheduling_gates: tuple[str, ...]
+    # Nobody owns it and it has no volumes.
+    is_lone: bool
+
+
 class Template(dict[str, Any]):
     """What was derived from a pod's spec: the same object for all versions with that spec.
 
     Pickled it is still the same one, but empty: what it held is worked out again when asked for.
     """
 
+    __slots__ = ("facts",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts: PodFacts | None = None
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (Template, ())
+
+
+class Templates:
+    """Pods made alike share one template, so that what follows from a spec is worked out once.
+
+    Only the most recent kinds of pods are remembered: those of a workload come together.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Template] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What pods hold of it is theirs; a run that goes on from here begins a new collection.
+        return (Templates, ())
+
+    def shared(self, pod: "Pod") -> Template:
+        """The template for *pod*, which is new: that of its like, or else its own."""
+        metadata = pod.metadata
+        told = [metadata.get(name) for name in _TEMPLATE_METADATA]
+        try:
+            essence = orjson.dumps((pod.namespace, told, pod.raw.get("spec")))
+        except TypeError:
+            return pod.template  # A number beyond 64 bits.
+        template = self._known.get(essence)
+        if template is None:
+            if len(self._known) >= _TEMPLATES_KEPT:
+                self._known.clear()
+            # The claims of ephemeral volumes are named after the pod: it has no like.
+            if b'"ephemeral"' in essence:
+                return pod.template
+            template = self._known[essence] = pod.template
+        return template
+
+
+_TEMPLATES_KEPT = 4_096
+
+# Of a pod's metadata, what something in its template may follow from.
+_TEMPLATE_METADATA = ("labels", "annotations", "ownerReferences")
+_IN_TEMPLATE = frozenset(_TEMPLATE_METADATA)
 
 
 class Pod(ApiObject):
@@ -219,9 +279,29 @@ class Pod(ApiObject):
         metadata = patch.get("metadata")
         new = super().patched(patch)
         if (spec and not spec.keys() <= {"nodeName"}) or (
-            metadata and metadata.keys() & {"labels", "annotations"}
+            metadata and not _IN_TEMPLATE.isdisjoint(metadata)
         ):
             new.template = Template()
+        return new
+
+    def with_metadata(self, **fields: Any) -> Self:
+        """As ApiObject.with_metadata; `template` survives when nothing of it is replaced."""
+        new = super().with_metadata(**fields)
+        if not _IN_TEMPLATE.isdisjoint(fields):
+            new.template = Template()
+        return new
+
+    def bound(self, node: str, conditions: list[Manifest], revision: str) -> Self:
+        """The next version of this pod: it has a node, and its conditions say so."""
+        raw = self.raw.copy()
+        metadata = raw["metadata"] = raw["metadata"].copy()
+        metadata["uid"], metadata["resourceVersion"] = self.uid, revision
+        spec = raw["spec"] = dict(self.spec)
+        spec["nodeName"] = node
+        status = raw["status"] = dict(self.status)
+        status["conditions"] = conditions
+        new = self._successor(raw)
+        new.__dict__["uid"] = self.uid
         return new
 
     def _successor(self, raw: Manifest) -> Self:
@@ -234,7 +314,7 @@ class Pod(ApiObject):
         """spec.nodeName, or "" while the pod has no node."""
         return self.spec.get("nodeName") or ""
 
-    @derived
+    @property
     def phase(self) -> str:
         """status.phase; Pending when absent."""
         return self.status.get("phase") or "Pending"
@@ -249,38 +329,53 @@ class Pod(ApiObject):
         """status.nominatedNodeName, or ""."""
         return self.status.get("nominatedNodeName") or ""
 
-    @derived
+    @property
+    def facts(self) -> PodFacts:
+        """What follows from the spec, read once for all pods made alike."""
+        facts = self.template.facts
+        if facts is None:
+            facts = self.template.facts = _facts(self)
+        return facts
+
+    @property
     def scheduler_name(self) -> str:
         """spec.schedulerName; default-scheduler when absent."""
-        return self.spec.get("schedulerName") or "default-scheduler"
+        return (self.template.facts or self.facts).scheduler_name
 
-    @derived
+    @property
     def priority(self) -> int:
         """spec.priority; 0 when admission has given none."""
-        return self.spec.get("priority") or 0
+        return (self.template.facts or self.facts).priority
 
     @property
     def containers(self) -> list[Manifest]:
         """spec.containers."""
         return self.spec.get("containers") or []
 
-    @derived
+    @property
     def volumes(self) -> list[Manifest]:
         """spec.volumes."""
-        return self.spec.get("volumes") or []
+        return (self.template.facts or self.facts).volumes
 
-    @derived
+    @property
     def claim_names(self) -> tuple[str, ...]:
         """Names, in its own namespace, of the claims it uses, ephemeral ones included."""
-        names = self.template.get("claim_names")
-        if names is None:
-            names = self.template["claim_names"] = tuple(_claim_names(self))
-        return names
+        return (self.template.facts or self.facts).claim_names
+
+    @property
+    def owner_references(self) -> list[Manifest]:
+        """metadata.ownerReferences."""
+        return (self.template.facts or self.facts).owner_references
+
+    @property
+    def controller(self) -> Manifest | None:
+        """The reference to the one owner that controls it, or None."""
+        return (self.template.facts or self.facts).controller
 
     @property
     def scheduling_gates(self) -> tuple[str, ...]:
         """Names of spec.schedulingGates."""
-        return tuple(gate["name"] for gate in self.spec.get("schedulingGates") or ())
+        return (self.template.facts or self.facts).scheduling_gates
 
     @property
     def grace_period_seconds(self) -> int:
@@ -291,24 +386,40 @@ class Pod(ApiObject):
 
 def is_plain(old: ApiObject, pod: Pod) -> bool:
     """Whether a pod that nobody owns, with the same labels and no volumes, went on with its life."""
-    return (
-        isinstance(old, Pod)
-        and pod.template is old.template
-        and not pod.volumes
-        and not pod.owner_references
-        and not old.owner_references
-        and not pod.deletion_timestamp
-        and not pod.is_terminated
+    template = pod.template
+    if not isinstance(old, Pod) or template is not old.template:
+        return False
+    is_lone = (template.facts or pod.facts).is_lone
+    return is_lone and not pod.deletion_timestamp and not pod.is_terminated
+
+
+def _facts(pod: Pod) -> PodFacts:
+    spec = pod.spec
+    volumes: list[Manifest] = spec.get("volumes") or []
+    owners: list[Manifest] = pod.metadata.get("ownerReferences") or []
+    return PodFacts(
+        scheduler_name=spec.get("schedulerName") or "default-scheduler",
+        priority=spec.get("priority") or 0,
+        volumes=volumes,
+        claim_names=tuple(_claim_names(pod.name, volumes)),
+        owner_references=owners,
+        controller=_controller(owners),
+        scheduling_gates=tuple(gate["name"] for gate in spec.get("schedulingGates") or ()),
+        is_lone=not volumes and not owners,
     )
 
 
-def _claim_names(pod: Pod) -> list[str]:
+def _controller(owners: list[Manifest]) -> Manifest | None:
+    return next((ref for ref in owners if ref.get("controller")), None)
+
+
+def _claim_names(pod: str, volumes: list[Manifest]) -> list[str]:
     names: list[str] = []
-    for volume in pod.volumes:
+    for volume in volumes:
         if source := volume.get("persistentVolumeClaim"):
             names.append(source["claimName"])
         elif "ephemeral" in volume:
-            names.append(f"{pod.name}-{volume['name']}")
+            names.append(f"{pod}-{volume['name']}")
     return names
 
 

@@ -1,6 +1,6 @@
 """What of an API object the pages draw: its attributes in the view state (docs/events.md)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kscope.sim.objects import (
@@ -55,15 +55,22 @@ def advanced(
     return shows, patch
 
 
+def bound(shown: Attributes, pod: Pod) -> tuple[Attributes, Attributes]:
+    """As `advanced`, for a pod that has got its node, which is all that the pages show of it."""
+    patch: Attributes = {"node": pod.node_name}
+    return {**shown, **patch}, patch
+
+
 def _changes_of(old: ApiObject, new: ApiObject) -> Attributes | None:
     """What may differ between two versions in a row; None when that is anything."""
     changing = _CHANGING.get(new.kind)
     if changing is None:
         return None
-    before, after = old.metadata, new.metadata
-    for name in ("deletionTimestamp", "creationTimestamp"):
-        if before.get(name) != after.get(name):
-            return None
+    before, after = old.raw["metadata"], new.raw["metadata"]
+    if before.get("deletionTimestamp") != after.get("deletionTimestamp"):
+        return None
+    if before.get("creationTimestamp") != after.get("creationTimestamp"):
+        return None
     return changing(old, new)
 
 
@@ -149,14 +156,24 @@ def _claim_attributes(claim: PersistentVolumeClaim) -> Attributes:
 
 
 def _claim_changes(old: PersistentVolumeClaim, new: PersistentVolumeClaim) -> Attributes | None:
-    if old.storage_class_name != new.storage_class_name:
-        return None
-    before, after = old.spec, new.spec
-    if before is not after and (
-        before.get("resources") != after.get("resources") or old.access_modes != new.access_modes
-    ):
-        return None
-    return _claim_progress(new)
+    """Of a claim's progress that of which the parts were written anew; None when it asks for more."""
+    changes: Attributes = {}
+    before, after = old.raw, new.raw
+    if before.get("status") is not after.get("status"):
+        changes["phase"] = new.phase
+    if before.get("spec") is not after.get("spec"):
+        if not _agree(old.spec, new.spec, _CLAIM_WISH):
+            return None
+        changes["volume"] = new.volume_name
+    if before["metadata"].get("annotations") is not after["metadata"].get("annotations"):
+        if old.storage_class_name != new.storage_class_name:
+            return None
+        changes["selected_node"] = new.selected_node
+        changes["completed"] = new.is_bind_completed
+    return changes
+
+
+_CLAIM_WISH = ("resources", "accessModes", "storageClassName")
 
 
 def _claim_progress(claim: PersistentVolumeClaim) -> Attributes:
@@ -167,6 +184,15 @@ def _claim_progress(claim: PersistentVolumeClaim) -> Attributes:
         "selected_node": claim.selected_node,
         "completed": claim.is_bind_completed,
     }
+
+
+def _agree(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+    """Whether the fields of these *names* are the same; mostly they are the very same objects."""
+    for name in names:
+        one, other = before.get(name), after.get(name)
+        if one is not other and one != other:
+            return False
+    return True
 
 
 def _volume_attributes(volume: PersistentVolume) -> Attributes:
@@ -181,18 +207,29 @@ def _volume_attributes(volume: PersistentVolume) -> Attributes:
 
 
 def _volume_changes(old: PersistentVolume, new: PersistentVolume) -> Attributes | None:
-    if old.storage_class_name != new.storage_class_name:
-        return None
-    before, after = old.spec, new.spec
-    if before is not after and any(
-        before.get(name) is not after.get(name) and before.get(name) != after.get(name)
-        for name in _VOLUME_OFFER
-    ):
-        return None
-    return _volume_progress(new)
+    """Of a volume's progress that of which the parts were written anew; None when it offers more."""
+    changes: Attributes = {}
+    before, after = old.raw, new.raw
+    if before.get("status") is not after.get("status"):
+        changes["phase"] = new.phase
+    if before.get("spec") is not after.get("spec"):
+        if not _agree(old.spec, new.spec, _VOLUME_OFFER):
+            return None
+        changes["claim"] = new.claim_key
+    if before["metadata"].get("annotations") is not after["metadata"].get("annotations"):
+        if old.storage_class_name != new.storage_class_name:
+            return None
+        changes["bound_by_controller"] = _is_bound_by_controller(new)
+    return changes
 
 
-_VOLUME_OFFER = ("capacity", "accessModes", "nodeAffinity", "persistentVolumeReclaimPolicy")
+_VOLUME_OFFER = (
+    "capacity",
+    "accessModes",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+)
 
 
 def _volume_progress(volume: PersistentVolume) -> Attributes:
@@ -200,8 +237,12 @@ def _volume_progress(volume: PersistentVolume) -> Attributes:
     return {
         "phase": volume.phase,
         "claim": volume.claim_key,
-        "bound_by_controller": "pv.kubernetes.io/bound-by-controller" in volume.annotations,
+        "bound_by_controller": _is_bound_by_controller(volume),
     }
+
+
+def _is_bound_by_controller(volume: PersistentVolume) -> bool:
+    return "pv.kubernetes.io/bound-by-controller" in volume.annotations
 
 
 def _affinity_text(volume: PersistentVolume) -> str:

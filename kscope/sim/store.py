@@ -5,15 +5,15 @@ and delivered to the watches, each after its own latency. Components meet only h
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from kscope.sim.answers import Answers
 from kscope.sim.errors import AlreadyExists, Conflict, NotFound
 from kscope.sim.faults import ApiFaults, Cut
 from kscope.sim.loop import EventLoop, is_method_of
-from kscope.sim.objects import ApiObject, Manifest, Pod, is_plain
-from kscope.sim.projection import advanced
+from kscope.sim.objects import ApiObject, Manifest, Pod, Templates, is_plain
+from kscope.sim.projection import advanced, bound
 from kscope.sim.recorder import Recorder
 from kscope.sim.units import SECOND, timestamp
 from kscope.sim.view import Attributes, Changes, merge
@@ -58,6 +58,8 @@ _BATCH = 20
 
 Watcher = Callable[[WatchEvent], None]
 
+_NOBODY: dict[int, list[Watcher]] = {}
+
 
 class ObjectStore:
     """Objects by kind and key, with one resourceVersion counter over all of them.
@@ -70,6 +72,8 @@ class ObjectStore:
         self._recorder = recorder
         self._seed = seed
         self._objects: dict[str, dict[str, ApiObject]] = {}
+        # The kinds that ever had an object, in the order they first came.
+        self._kinds: dict[str, None] = {}
         self._shown: dict[str, Attributes] = {}
         self._told: dict[str, int] = {}
         self._watchers: dict[str, dict[int, list[Watcher]]] = {}
@@ -77,6 +81,7 @@ class ObjectStore:
         self._uids = 0
         self.touched: dict[str, Manifest | None] = {}
         self.faults: ApiFaults | None = None
+        self._templates = Templates()
         self._latest: dict[tuple[str, int], int] = {}
         # Slow writes: who waits for answers, which callback's writes take until when, and when
         # what was written of an object is there for all to see.
@@ -105,7 +110,11 @@ class ObjectStore:
 
     def kinds(self) -> Iterator[str]:
         """The kinds that ever had an object, in the order they first came."""
-        return iter(self._objects)
+        return iter(self._kinds)
+
+    def live(self, kind: str) -> Mapping[str, ApiObject]:
+        """The objects of *kind* by key, now and in future. Not to be changed."""
+        return self._objects.setdefault(kind, {})
 
     @property
     def now(self) -> int:
@@ -138,6 +147,7 @@ class ObjectStore:
         of_kind = self._objects.setdefault(obj.kind, {})
         if obj.key in of_kind:
             raise AlreadyExists(f'{obj.kind} "{obj.key}" already exists')
+        self._kinds.setdefault(obj.kind)
         stored = obj.with_metadata(
             uid=obj.uid or self._new_uid(obj),
             creationTimestamp=obj.creation_timestamp or timestamp(self._loop.now),
@@ -145,6 +155,8 @@ class ObjectStore:
         )
         if obj.kind in _GENERATED and not obj.metadata.get("generation"):
             stored = stored.with_metadata(generation=1)
+        if isinstance(stored, Pod):
+            stored.template = self._templates.shared(stored)
         of_kind[obj.key] = stored
         self._written(
             stored, None, "ADDED", by, event or _fact(obj, "Created"), message, data, changes
@@ -196,6 +208,30 @@ class ObjectStore:
         stored = old.revised(patch, self._next_revision())
         return self._replace(old, stored, by, event, message, data, changes)
 
+    def bind(
+        self,
+        pod: Pod,
+        node: str,
+        conditions: list[Manifest],
+        *,
+        by: str,
+        event: str,
+        message: str,
+        data: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the node and the conditions of *pod*, the newest version: the API's pods/binding.
+
+        A pod that is being deleted cannot be bound; the caller has seen to that.
+        """
+        if self.faults is not None:
+            self.faults.write(pod.kind, pod.id, by)
+        new = pod.bound(node, conditions, self._next_revision())
+        self._objects[pod.kind][pod.key] = new
+        if self.faults is None:
+            self._tell_bound(new, pod, by, event, message, data)
+        else:
+            self._when_due(new, by, self._tell_bound, new, pod, by, event, message, data)
+
     def delete(
         self,
         kind: str,
@@ -242,7 +278,7 @@ class ObjectStore:
 
     def answered_at(self, author: str) -> int:
         """When what *author* has written in the current callback is answered; now if nothing."""
-        if self._callback == (self._loop.steps, author):
+        if self.faults is not None and self._callback == (self._loop.steps, author):
             return max(self._answered, self._loop.now)
         return self._loop.now
 
@@ -404,8 +440,11 @@ class ObjectStore:
         data: dict[str, Any] | None,
         changes: Changes | None,
     ) -> None:
-        told = new, old, watch_type, by, fact, message, data, changes
-        self._when_due(new, by, self._tell_written, *told)
+        if self.faults is None:
+            self._tell_written(new, old, watch_type, by, fact, message, data, changes)
+        else:
+            told = new, old, watch_type, by, fact, message, data, changes
+            self._when_due(new, by, self._tell_written, *told)
 
     def _when_due(self, obj: ApiObject, by: str, tell: Callable[..., None], *told: Any) -> None:
         """Tell of a write of *obj* when its author has the answer, which mostly is at once."""
@@ -439,12 +478,21 @@ class ObjectStore:
         plain = isinstance(new, Pod) and old is not None and is_plain(old, new)
         self._deliver(new.kind, _new(WatchEvent, (watch_type, old, new, plain)))
 
+    def _tell_bound(
+        self, new: Pod, old: Pod, by: str, fact: str, message: str, data: dict[str, Any] | None
+    ) -> None:
+        entity = new.id
+        self._shown[entity], patch = bound(self._shown[entity], new)
+        self.touched[entity] = new.raw
+        self._told[entity] = self._recorder.record(fact, entity, by, message, data, {entity: patch})
+        self._deliver(new.kind, _new(WatchEvent, ("MODIFIED", old, new, is_plain(old, new))))
+
     def _deliver(self, kind: str, event: WatchEvent) -> None:
-        loop, prompt = self._loop, self.faults is None
-        for latency, watchers in self._watchers.get(kind, {}).items():
-            at = loop.now + latency if prompt else self._delivery(kind, latency)
-            if self.faults is not None and self.faults.cuts:
-                watchers = self.faults.hearing(latency, watchers, event.new, event.old)
+        loop, faults = self._loop, self.faults
+        for latency, watchers in self._watchers.get(kind, _NOBODY).items():
+            at = loop.now + latency if faults is None else self._delivery(kind, latency)
+            if faults is not None and faults.cuts:
+                watchers = faults.hearing(latency, watchers, event.new, event.old)
             loop.call_at(at, self._call, watchers, event)
 
     def _delivery(self, kind: str, latency: int) -> int:

@@ -16,17 +16,23 @@ import numpy as np
 
 from kscope.sim.rng import Stream
 from scheduling.engine import names
+from scheduling.engine.cells import Ties
+from scheduling.engine.explanation import Explanation, ToldVerdicts
 from scheduling.engine.extender_rounds import ExtenderRounds
 from scheduling.engine.extenders import Extender
 from scheduling.engine.fast_path import FastPath
 from scheduling.engine.framework import SUCCESS, Code, IntArray, Status
 from scheduling.engine.handle import Handle
+from scheduling.engine.kept_verdicts import KeptVerdicts
 from scheduling.engine.messages import NO_NODES, aggregate, fit_error
+from scheduling.engine.nominated import Nominated
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.post_filters import PostFilters
+from scheduling.engine.post_filters import PostFilters, dynamic_resources_ran
 from scheduling.engine.preemption import NOT_HELPFUL, Evaluator, Preemption
 from scheduling.engine.profiles import Profile
-from scheduling.engine.runtime import Nominated, Scores, Search, no_verdicts
+from scheduling.engine.runtime import KnownVerdicts, Scores, Search, no_verdicts
+from scheduling.engine.scoring import ScoringFailed
+from scheduling.engine.standing import Standings
 
 SCHEDULED = "scheduled"
 UNSCHEDULABLE = "unschedulable"
@@ -34,6 +40,9 @@ ERROR = "error"
 
 _MIN_FEASIBLE = 100
 _MIN_PERCENTAGE = 5
+
+
+_NO_VERDICTS = no_verdicts()
 
 
 def _no_rows() -> IntArray:
@@ -45,7 +54,8 @@ class ScheduleResult:
     """What was decided for one pod, and everything it was decided on.
 
     `evaluated` counts the nodes that were looked at, `feasible` those that fitted. `search` and
-    `scores` are kept for the explanation; both are None after the fast path.
+    `scores` are there for the explanation at once; after the fast path no verdicts are in it and no
+    scores. `explanation` can be kept, and read at any later time, where that was asked for.
     """
 
     pod: PodInfo
@@ -54,13 +64,15 @@ class ScheduleResult:
     row: int = -1
     evaluated: int = 0
     feasible: int = 0
-    tied_rows: IntArray = field(default_factory=_no_rows)
+    # After the fast path good until the next decision.
+    tied_rows: IntArray | Ties = field(default_factory=_no_rows)
     message: str = ""
     search: Search | None = None
     scores: Scores | None = None
     # The distinct statuses of the nodes that were refused.
     statuses: list[Status] = field(default_factory=list[Status])
     preemption: Preemption | None = None
+    explanation: Explanation | None = None
 
 
 class SchedulingAlgorithm:
@@ -89,13 +101,28 @@ class SchedulingAlgorithm:
         self._ties = ties
         plugins = self.framework.plugins.by_name.values()
         self._may_fail = profile.is_classic or any(plugin.may_fail for plugin in plugins)
-        self._fast = FastPath(self.framework, self.table)
-        self._evaluator = Evaluator(self.framework, handle, profile.preemption, ties)
+        # What is only there to prepare is asked in every cycle.
+        self._may_fail |= profile.prepares_alone
+        self._takes_first = profile.takes_first_fit and not any(
+            one.settings.filter_verb or one.settings.prioritize_verb for one in extenders
+        )
+        self._fast = FastPath(self.framework, self.table, by_name=ties is None)
+        self.standings = Standings(self.framework, self.nominated)
+        # Plugins of somebody else's are asked once in an attempt.
+        self._asks_once = bool(profile.custom_plugins)
+        self._kept = KeptVerdicts(self.framework, foreign=self._asks_once)
+        self._evaluator = Evaluator(
+            self.framework, handle, profile.preemption, self.standings, ties
+        )
 
     @property
     def wanted_nodes(self) -> int:
         """After how many feasible nodes a search of the whole cluster stops."""
-        return nodes_to_find(len(self.table), self.profile.percentage)
+        return self._nodes_to_find(len(self.table))
+
+    def _nodes_to_find(self, node_count: int) -> int:
+        """One is as good as another where nothing is scored. Upstream: hasScoring()."""
+        return 1 if self._takes_first else nodes_to_find(node_count, self.profile.percentage)
 
     @property
     def next_start(self) -> int:
@@ -109,24 +136,85 @@ class SchedulingAlgorithm:
     # -- scheduling ------------------------------------------------------------------------------
 
     def schedule(
-        self, pod: PodInfo, order: IntArray | None = None, *, explain: bool = True
+        self,
+        pod: PodInfo,
+        order: IntArray | None = None,
+        *,
+        explain: bool = True,
+        by_columns: bool = False,
+        keep: bool = False,
     ) -> ScheduleResult:
         """Decide on *pod*. Does not preempt; see `preempt`.
 
-        With *explain* every verdict and score is kept in the result. Without it a pod that fits
-        somewhere costs only what changed since its template was last looked at; the decision is
-        the same, and one that fits nowhere is explained all the same.
+        With *explain* every verdict and score is in the result; they are all worked out anew, or
+        with *by_columns* they may be the template's of before, but for what has changed. Without
+        *explain* a pod that fits somewhere costs only such changes, and one that fits nowhere is
+        explained all the same. With *keep* the result has an explanation that can be kept and read
+        later. The decision is always the same.
         """
         rows = self.table.active if order is None else order
         if len(rows) == 0:
             return ScheduleResult(pod, UNSCHEDULABLE, message=NO_NODES)
         asks = self.extenders is not None and self.extenders.interested(pod)
-        if not explain and not asks:
-            quick = self._quickly(pod, rows)
-            if quick is not None:
-                return quick
-        rotated = np.roll(rows, -(self.next_start % len(rows))) if self.next_start else rows
-        search = self.framework.find_feasible(pod, rotated, self.nominated)
+        tells, start = explain or keep, self.next_start
+        # What is kept tells the scores, too, but for somebody else's plugins.
+        scored = explain or (keep and self._asks_once)
+        result: ScheduleResult | None = None
+        if pod.pod.nominated_node_name and self.profile.tries_nominated_first:
+            result = self._on_nominated_node(pod, asks=asks, scored=scored)
+        if result is None and not asks and self._may_be_quick(pod, explain, by_columns, keep):
+            result = self._quickly(pod, rows)
+            if result is not None and tells:
+                self._tell(result, rows, start, explain=explain, keep=keep)
+        if result is None:
+            known = None if explain and not by_columns else self._known(pod, keep=keep)
+            result = self._in_full(pod, rows, known, asks=asks)
+        if keep and result.explanation is None and result.search is not None:
+            result.explanation = self._keep(result, result.search)
+        return result
+
+    def _keep(self, result: ScheduleResult, search: Search) -> Explanation:
+        """What *search* and the scores came to."""
+        explanation = self._kept.settle(search)
+        if result.scores is not None:
+            self._kept.keep_scores(search, explanation, result.scores)
+        elif result.result == SCHEDULED:
+            self._kept.score(search, explanation)
+        return explanation
+
+    def _may_be_quick(self, pod: PodInfo, explain: bool, by_columns: bool, keep: bool) -> bool:
+        """Whether there are columns that tell what is asked for, and that have paid off."""
+        if not explain and not keep:
+            return True
+        if self._asks_once:
+            return False
+        return self._kept.has_met(pod) if explain and by_columns else not explain
+
+    def _tell(
+        self, quick: ScheduleResult, rows: IntArray, start: int, *, explain: bool, keep: bool
+    ) -> None:
+        """Let *quick*, which looked at *rows* from *start* on, tell what the plugins said."""
+        looked_at = self._kept.rotated(rows, start)[: quick.evaluated]
+        search = self.framework.find_feasible(quick.pod, looked_at, self.nominated, self._kept)
+        verdicts = search.verdicts
+        told = isinstance(verdicts, ToldVerdicts)
+        explanation = verdicts.explanation if told else self._kept.settle(search)
+        scores = self._kept.score(search, explanation)
+        if explain:
+            quick.search, quick.scores = search, scores
+        if keep:
+            quick.explanation = explanation
+
+    def _known(self, pod: PodInfo, *, keep: bool) -> KnownVerdicts:
+        """Who knows what the filters say; columns know nothing of nominated pods."""
+        return self._kept if keep and not self.nominated.concern(pod) else self.standings
+
+    def _in_full(
+        self, pod: PodInfo, rows: IntArray, known: KnownVerdicts | None, *, asks: bool
+    ) -> ScheduleResult:
+        """Look at every node, but for what is *known*."""
+        rotated = self._kept.rotated(rows, self.next_start)
+        search = self.framework.find_feasible(pod, rotated, self.nominated, known)
         if not search.status.is_success:
             return self._rejected(search)
         self._sample(search, len(rows))
@@ -141,7 +229,10 @@ class SchedulingAlgorithm:
         feasible = search.feasible
         if len(feasible) == 0:
             return self._unschedulable(search)
-        scores = self.framework.score(search.state, feasible)
+        try:
+            scores = self.framework.score(search.state, feasible)
+        except ScoringFailed as failed:
+            return ScheduleResult(pod, ERROR, message=str(failed), search=search)
         if self.extenders is not None and asks and len(feasible) > 1:
             self.extenders.prioritize(search.state, scores)
         row, tied = self.choose_host(scores)
@@ -157,37 +248,71 @@ class SchedulingAlgorithm:
             scores=scores,
         )
 
-    def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
-        """The decision by what is kept per template, or None where the full path is needed."""
-        if self.profile.is_classic and pod.pod.claim_names:
-            return None  # A predicate's error fails the attempt, wherever it happens.
-        if self._may_fail and not self.profile.is_classic:
+    def _on_nominated_node(
+        self, pod: PodInfo, *, asks: bool, scored: bool
+    ) -> ScheduleResult | None:
+        """The node that was promised to *pod* is tried before all others, and taken if it fits.
+
+        Upstream: evaluateNominatedNode().
+        """
+        row = self.table.rows.get(pod.pod.nominated_node_name, -1)
+        if row < 0:
             return None
-        if len(self.nominated) and self.nominated.on_rows(pod, rows):
+        rows = np.array([row], np.int64)
+        search = self.framework.find_feasible(pod, rows, self.nominated, self.standings)
+        if not search.status.is_success or len(search.feasible) == 0:
             return None
-        state = self.framework.new_state(pod)
-        wanted = nodes_to_find(len(rows), self.profile.percentage)
-        choice = self._fast.choose(state, rows, self.next_start, wanted)
-        if choice is None:
-            return None
-        self.next_start = (self.next_start + choice.evaluated) % len(rows)
-        row = self._pick(choice.tied)
+        if self.extenders is not None and asks:
+            failed = self.extenders.filter(search)
+            if failed or len(search.feasible) == 0:
+                return None
+        scores = self.framework.score(search.state, rows) if scored else None
         return ScheduleResult(
             pod,
             SCHEDULED,
             node=self.table.name(row),
             row=row,
-            evaluated=choice.evaluated,
+            evaluated=1,
+            feasible=1,
+            tied_rows=rows,
+            search=search,
+            scores=scores,
+        )
+
+    def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
+        """The decision by what is kept per template, or None where the full path is needed."""
+        if self._may_fail and (not self.profile.is_classic or pod.pod.claim_names):
+            return None  # An error fails the attempt, wherever it happens.
+        if self.nominated.concern(pod):
+            return None
+        state = self.framework.new_state(pod)
+        wanted = self._nodes_to_find(len(rows))
+        try:
+            choice = self._fast.choose(state, rows, self.next_start, wanted)
+        except ScoringFailed:
+            return None  # The full path knows whether it concerns a node that fits.
+        if choice is None:
+            return None
+        evaluated, tied = choice.evaluated, choice.tied
+        self.handle.next_start = (self.handle.next_start + evaluated) % len(rows)
+        row = self._pick(tied)
+        return ScheduleResult(
+            pod,
+            SCHEDULED,
+            node=self.table.name(row),
+            row=row,
+            evaluated=evaluated,
             feasible=choice.feasible,
-            tied_rows=choice.tied,
-            search=Search(state, SUCCESS, no_verdicts()),
+            tied_rows=tied,
+            search=Search(state, SUCCESS, _NO_VERDICTS),
+            statuses=[],
         )
 
     def _sample(self, search: Search, node_count: int) -> None:
         """Stop after enough feasible nodes were found; forget what was seen beyond."""
-        wanted = nodes_to_find(node_count, self.profile.percentage)
+        wanted = self._nodes_to_find(node_count)
         verdicts = search.verdicts
-        found = np.flatnonzero(verdicts.fits)
+        found = np.flatnonzero(verdicts.fits) if verdicts.counted is None else ()
         if len(found) > wanted:
             # Upstream stops when it meets one more than it wants, which it then leaves aside.
             end = int(found[wanted])
@@ -202,7 +327,9 @@ class SchedulingAlgorithm:
         tied = np.sort(scores.rows[scores.total == scores.total.max()])
         return self._pick(tied), tied
 
-    def _pick(self, tied: IntArray) -> int:
+    def _pick(self, tied: IntArray | Ties) -> int:
+        if isinstance(tied, Ties):
+            return tied.pick(self._ties)
         if len(tied) == 1:
             return int(tied[0])
         if self._ties is None:
@@ -314,7 +441,7 @@ class SchedulingAlgorithm:
         if self.profile.refuses_per_node:
             if self.profile.custom_post_filters:
                 result.preemption, _ = self._post_filter(search, nominated_node)
-            elif search.status.is_success and self.profile.preempts:
+            elif self._may_be_undone(search) and self.profile.preempts:
                 result.preemption = self._evict(search, nominated_node)
             return result.preemption
         preemption, post_filter = self._post_filter(search, nominated_node)
@@ -326,6 +453,10 @@ class SchedulingAlgorithm:
             post_filter=post_filter,
         )
         return preemption
+
+    def _may_be_undone(self, search: Search) -> bool:
+        """Whether evictions may help: the nodes refused the pod, or PreFilter did not for good."""
+        return search.status.is_success or search.status.code is Code.UNSCHEDULABLE
 
     def _evict(self, search: Search, nominated_node: str) -> Preemption:
         """The victims that would make room, and what extenders say to that."""
@@ -343,13 +474,15 @@ class SchedulingAlgorithm:
                 search, self._refused(search), evict
             )
         dynamic = names.DYNAMIC_RESOURCES in asked
-        if not search.status.is_success and (dynamic or self.profile.is_classic):
-            # DynamicResources' PostFilter finds no state of its PreFilter, and that ends it.
-            return Preemption(), "not found" if dynamic else ""
+        if not search.status.is_success and self.profile.is_classic:
+            return Preemption(), ""
+        if dynamic and not dynamic_resources_ran(search):
+            # Its PostFilter finds no state of its PreFilter, and that ends it.
+            return Preemption(), "not found"
         said = ["no new claims to deallocate"] if dynamic else []
         if not self.profile.preempts:
             return Preemption(), ", ".join(said)
-        if search.status.is_success:
+        if self._may_be_undone(search):
             preemption = self._evict(search, nominated_node)
         else:
             # No node was looked at, and each counts as beyond help.

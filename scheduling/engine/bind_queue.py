@@ -16,9 +16,10 @@ from typing import Any
 
 from kscope.sim.errors import SimError
 from scheduling.engine import names
+from scheduling.engine.chronicle import COMPONENT
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
-from scheduling.engine.scheduler import COMPONENT, Attempt, Scheduler
+from scheduling.engine.scheduler import Attempt, Scheduler
 from volumes.engine.binder import PodVolumes
 
 STARTED = "Volume binding started, waiting for completion"

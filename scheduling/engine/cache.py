@@ -207,25 +207,27 @@ class SchedulerCache:
         Raises:
             CacheError: the pod is in the cache already, or has no uid.
         """
-        uid = self._uid(info, "assume")
+        uid = info.uid or self._uid(info, "assume")
         if uid in self._pods:
             self._refuse(info, "assume", "{pod} is in the cache, so can't be assumed")
         self._count(info)
         self._pods[uid] = PodState(info, assumed=True)
         self._assumed[uid] = None
         self._assumed_keys[info.key] = uid
-        self._tell(info, "assume", "assumed")
+        if self._listener is not None:
+            self._tell(info, "assume", "assumed")
 
     def finish_binding(self, info: PodInfo) -> None:
         """The binding was written: from now on an assumed pod may expire. Others are ignored."""
-        state = self._pods.get(self._uid(info, "finish_binding"))
+        state = self._pods.get(info.uid or self._uid(info, "finish_binding"))
         if state is not None and state.assumed:
             state.binding_finished = True
             if self._ttl:
                 state.deadline = self._clock.now + self._ttl
                 self._deadlines.pop(info.uid, None)
                 self._deadlines[info.uid] = state.deadline
-            self._tell(state.info, "finish_binding", "assumed")
+            if self._listener is not None:
+                self._tell(state.info, "finish_binding", "assumed")
 
     def forget_pod(self, info: PodInfo) -> None:
         """The assumption came to nothing.
@@ -251,7 +253,7 @@ class SchedulerCache:
         Raises:
             CacheError: the pod was added before.
         """
-        uid = self._uid(info, "add")
+        uid = info.uid or self._uid(info, "add")
         state = self._pods.get(uid)
         if state is None:
             # New to this scheduler, or expired before it was confirmed.
@@ -271,7 +273,8 @@ class SchedulerCache:
         state.assumed = False
         state.deadline = None
         self._no_longer_assumed(info)
-        self._tell(info, "confirm", "added")
+        if self._listener is not None:
+            self._tell(info, "confirm", "added")
 
     def update_pod(self, old: PodInfo, info: PodInfo) -> None:
         """The watch shows a newer version of an added pod.
@@ -499,8 +502,9 @@ class SchedulerCache:
         counted = entry.replace_pod(new)
         if counted is None:
             raise CacheError(f"no corresponding pod {old.pod.name} in pods of node {entry.name}")
-        self._next_generation()
-        entry.generation = self._next_generation()
+        # As one change for each.
+        self._generation += 2
+        entry.generation = self._generation
         self._nodes.move_to_end(entry.name)
         observer = self._observer
         if observer is not None and entry.node is not None:
@@ -519,7 +523,8 @@ class SchedulerCache:
 
     def _no_longer_assumed(self, info: PodInfo) -> None:
         del self._assumed[info.uid]
-        self._deadlines.pop(info.uid, None)
+        if self._deadlines:
+            self._deadlines.pop(info.uid, None)
         if self._assumed_keys.get(info.key) == info.uid:
             del self._assumed_keys[info.key]
 

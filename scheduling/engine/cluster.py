@@ -4,12 +4,9 @@
 pure function of (scenario, profile, seed, commands at their positions).
 """
 
-import hashlib
+import io
 import pickle
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Literal
 
 from kscope.sim.errors import ApiError, SimError
@@ -30,8 +27,10 @@ from scheduling.engine.comparer import compare
 from scheduling.engine.configuration import read_schedulers
 from scheduling.engine.extenders import ExtenderCalls
 from scheduling.engine.faults import FaultInjector
+from scheduling.engine.framework import Plugin
 from scheduling.engine.replicas import SchedulerReplicas, Surroundings
 from scheduling.engine.scheduler import Scheduler
+from scheduling.engine.source import fingerprint, package_digest, plugin_fingerprints
 from scheduling.engine.workloads.actors import WorkloadActors
 from scheduling.engine.workloads.rules import WORKLOAD_RULES
 from volumes.engine.actors import VolumeActors
@@ -76,7 +75,7 @@ class Cluster:
         self.latencies = Latencies(scenario.latencies, self.streams)
         self.store = ObjectStore(self.loop, self.recorder, seed)
         workload_rules = WORKLOAD_RULES[profile]
-        self.admission = Admission(self.store, default_tolerations=workload_rules.node_lifecycle)
+        self.admission = Admission(self.store, default_tolerations=True)
         run = {"name": scenario.name, "profile": profile, "seed": seed}
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
         # Whoever may talk to extenders is put in from outside; see ExtenderCalls.
@@ -331,31 +330,39 @@ class Cluster:
         """
         if self.recorder.pending:
             raise ValueError(f"{len(self.recorder.pending)} events have not been taken")
-        return pickle.dumps((fingerprint(), self), protocol=pickle.HIGHEST_PROTOCOL)
+        parts = io.BytesIO()
+        written_by = fingerprint(), plugin_fingerprints(self._plugins())
+        for part in (written_by, self):
+            pickle.dump(part, parts, protocol=pickle.HIGHEST_PROTOCOL)
+        return parts.getvalue()
+
+    def _plugins(self) -> list[Plugin]:
+        """Those of all profiles of all schedulers."""
+        algorithms = [
+            one.algorithm_for(name) for one in self.schedulers for name in sorted(one.names)
+        ]
+        return [
+            plugin
+            for algorithm in algorithms
+            if algorithm is not None
+            for plugin in algorithm.framework.plugins.by_name.values()
+        ]
 
     @staticmethod
     def restore(blob: bytes) -> "Cluster":
         """The engine of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
+        parts = io.BytesIO(blob)
         try:
-            written_by, cluster = pickle.loads(blob)
-        except (AttributeError, ImportError, TypeError, KeyError) as broken:
+            engine, plugins = pickle.load(parts)
+            if engine != fingerprint():
+                raise StaleCheckpoint("the engine's code has changed since")
+            for package, digest in plugins.items():
+                if digest != package_digest(package):
+                    raise StaleCheckpoint(f"the code of the plugins in {package} has changed since")
+            return pickle.load(parts)
+        except (AttributeError, EOFError, ImportError, TypeError, KeyError) as broken:
             raise StaleCheckpoint(str(broken)) from broken
-        if written_by != fingerprint():
-            raise StaleCheckpoint("the engine's code has changed since")
-        return cluster
 
 
 def _admitted_first(obj: Any) -> int:
     return 0 if obj.kind in ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass") else 1
-
-
-@cache
-def fingerprint() -> str:
-    """A digest of the engines' source: two engines of the same fingerprint act the same."""
-    root = Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256(version("numpy").encode())
-    for room in ("kscope/sim", "volumes/engine", "scheduling/engine"):
-        for path in sorted((root / room).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()

@@ -175,15 +175,13 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         raise ConfigurationError(fields.at("plugins.queueSort"), found, problem)
     for before, after in (("preFilter", "filter"), ("preScore", "score")):
         for name in sets.of(after):
+            if name not in catalogue.in_tree:
+                continue  # It is its author's business what it can do without.
             if before in catalogue.points_of(name) and name not in sets.of(before):
                 path = fields.at(f"plugins.{before}.disabled")
                 raise ConfigurationError(
                     path, name, f"{name} takes part at {after}, which needs its {before}"
                 )
-    for name in sets.of("preScore"):
-        if name not in catalogue.in_tree and name not in sets.of("score"):
-            problem = f"{name} takes part at preScore, but has no score to prepare"
-            raise ConfigurationError(fields.at("plugins.preScore"), name, problem)
     binding = arguments.get(names.VOLUME_BINDING) or {}
     told = binding.get("bindTimeoutSeconds")
     evictions: Mapping[str, Any] = arguments.get(names.DEFAULT_PREEMPTION) or {}
@@ -199,6 +197,8 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         arguments=arguments,
         pre_enqueues=tuple(n for n in sets.of("preEnqueue") if n != names.DYNAMIC_RESOURCES),
         queue_sort=sets.of("queueSort")[0],
+        pre_scores=tuple(n for n in sets.of("preScore") if n not in catalogue.in_tree),
+        left_out=_left_out(sets, catalogue),
         post_filters=sets.of("postFilter"),
         reserves=sets.of("reserve"),
         permits=sets.of("permit"),
@@ -214,6 +214,19 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         ),
     )
     return _Parsed(profile, (600 if told is None else told) * SECOND)
+
+
+def _left_out(sets: PluginSets, catalogue: Catalogue) -> frozenset[tuple[str, str]]:
+    """Of the plugins that are not in-tree, the points they have a method for and are not enabled at."""
+    points = ("preFilter", "filter", "preScore", "score")
+    chosen = dict.fromkeys(name for point in points for name in sets.of(point))
+    return frozenset(
+        (name, point)
+        for name in chosen
+        if name not in catalogue.in_tree
+        for point in points
+        if point in catalogue.points_of(name) and name not in sets.of(point)
+    )
 
 
 def _scores(

@@ -70,7 +70,7 @@ class Decisions:
             self.attempts.append(self._gated(pod, gates))
             return
         for number in range(1, _MAX_ATTEMPTS):
-            result = self.algorithm.schedule(pod, explain=self.evidence)
+            result = self.algorithm.schedule(pod, explain=self.evidence, by_columns=True)
             preemption = self.algorithm.preempt(result)
             self.attempts.append(self._attempt(result, number))
             if result.result == SCHEDULED:
@@ -107,7 +107,7 @@ class Decisions:
     def _plan(self, result: ScheduleResult) -> dict[str, dict[str, str]]:
         search = result.search
         binding = self.algorithm.framework.volume_binding
-        if search is None or binding is None:
+        if search is None or binding is None or result.row < 0:
             return {"bind": {}, "provision": {}}
         plan = binding.plan(search.state, result.row)
         return {"bind": plan.bind, "provision": plan.provision}

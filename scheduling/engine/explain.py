@@ -6,7 +6,7 @@ are read from the node table as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -19,42 +19,18 @@ from scheduling.engine.algorithm import (
     ScheduleResult,
     SchedulingAlgorithm,
 )
-from scheduling.engine.framework import Detail
+from scheduling.engine.framework import RECORD, Detail, record_of
+from scheduling.engine.messages import sentence_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.post_filters import RECORD, record_of
 from scheduling.engine.preemption import Preemption
 from scheduling.engine.runtime import Search
+from scheduling.engine.standing import Refusal, Standing
 
 Evidence = dict[str, Any]
 
 # For a sentence about thousands of nodes, this many of each kind of refusal are looked at.
 _ROWS_PER_KIND = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """One node that did not fit, and how close it was."""
-
-    row: int
-    node: str
-    plugin: str
-    failing: tuple[str, ...]
-    detail: Detail
-
-    @property
-    def distance(self) -> tuple[int, int, float, str]:
-        """Fewest obstacles first, then what has a measure, then the smallest share that is short.
-
-        Each resource that is short is an obstacle of its own.
-        """
-        short = self.detail.short
-        if short is None:
-            return len(self.failing), 1, 0.0, self.node
-        shares = [_share(entry) for entry in self.detail.numbers.values()]
-        shares = [share for share in shares if share is not None]
-        obstacles = len(self.failing) + max(len(shares) - 1, 0)
-        return obstacles, 0, sum(shares) or float(short), self.node
 
 
 def summary(decision: ScheduleResult) -> Evidence:
@@ -74,7 +50,8 @@ def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
     if search is None or decision.result != UNSCHEDULABLE:
         return ()
     if not search.status.is_success:
-        return (search.status.plugin,) if search.status.plugin else search.narrowed_by
+        refusing = (search.status.plugin,) if search.status.plugin else ()
+        return tuple(dict.fromkeys((*refusing, *search.narrowed_by)))
     refused = {status.plugin: None for status in decision.statuses}
     return tuple({**refused, **dict.fromkeys(search.narrowed_by)})
 
@@ -218,16 +195,18 @@ def blocker(
     search = decision.search
     if search is None or not search.status.is_success or decision.result != "unschedulable":
         return _refused_outright(decision, attempt)
-    refusals = closest(search, algorithm)
-    if not refusals:
-        return _refused_outright(decision, attempt)
+    with algorithm.standings.apart(search.state) as standing:
+        refusals = closest(search, algorithm, standing)
+        if not refusals:
+            return _refused_outright(decision, attempt)
+        fixes = _fixes(decision.pod, algorithm, refusals, standing)
     nearest = refusals[0]
     told: Evidence = {
         "plugin": nearest.plugin,
         "node": nearest.node,
         "value": nearest.detail.short,
         "unit": nearest.detail.unit or None,
-        "fixes": _fixes(decision.pod, algorithm, search, refusals),
+        "fixes": fixes,
         "attempt": attempt,
     }
     chosen = decision.preemption.chosen if decision.preemption else None
@@ -241,31 +220,49 @@ def blocker(
     return told
 
 
-def closest(search: Search, algorithm: SchedulingAlgorithm) -> list[Refusal]:
-    """Refused nodes, the closest to fitting first."""
-    framework, verdicts = algorithm.framework, search.verdicts
-    picked: dict[tuple[int, int], list[int]] = {
-        (plugin, code): verdicts.rows_of(plugin, code)[:_ROWS_PER_KIND].tolist()
-        for plugin, code, _ in verdicts.kinds()
-    }
-    failing = _failing(search, algorithm, [row for rows in picked.values() for row in rows])
-    refusals = [
-        Refusal(
-            row,
-            algorithm.table.name(row),
-            framework.plugins.filter[plugin - 1].name,
-            failing[row],
-            framework.detail(search.state, row, plugin, code),
-        )
-        for (plugin, code), rows in picked.items()
-        for row in rows
-    ]
-    refusals.sort(key=_distance)
-    return refusals
+def closest(
+    search: Search, algorithm: SchedulingAlgorithm, standing: Standing | None
+) -> list[Refusal]:
+    """Refused nodes, the closest to fitting first; what *standing* keeps of them is kept there."""
+    verdicts = search.verdicts
+    known: dict[int, Refusal] = {} if standing is None else standing.closest
+    picked: dict[int, tuple[int, int]] = {}
+    for plugin, code, count in verdicts.kinds():
+        everyone = count == len(verdicts.rows)
+        rows = verdicts.rows if everyone else verdicts.rows_of(plugin, code)
+        picked.update(dict.fromkeys(rows[:_ROWS_PER_KIND].tolist(), (plugin, code)))
+    unknown = [row for row in picked if row not in known]
+    failing = _failing(search, algorithm, unknown)
+    for row in unknown:
+        known[row] = _refusal(search, algorithm, row, *picked[row], failing[row])
+    return sorted((known[row] for row in picked), key=attrgetter("distance"))
 
 
-def _distance(refusal: Refusal) -> tuple[int, int, float, str]:
-    return refusal.distance
+def _refusal(
+    search: Search,
+    algorithm: SchedulingAlgorithm,
+    row: int,
+    plugin: int,
+    code: int,
+    failing: tuple[str, ...],
+) -> Refusal:
+    framework, node = algorithm.framework, algorithm.table.name(row)
+    detail = framework.detail(search.state, row, plugin, code)
+    name = framework.plugins.filter[plugin - 1].name
+    return Refusal(row, node, name, failing, detail, _distance(node, failing, detail))
+
+
+def _distance(node: str, failing: tuple[str, ...], detail: Detail) -> tuple[int, int, float, str]:
+    """Fewest obstacles first, then what has a measure, then the smallest share that is short.
+
+    Each resource that is short is an obstacle of its own.
+    """
+    if detail.short is None:
+        return len(failing), 1, 0.0, node
+    shares = [_share(entry) for entry in detail.numbers.values()]
+    shares = [share for share in shares if share is not None]
+    obstacles = len(failing) + max(len(shares) - 1, 0)
+    return obstacles, 0, sum(shares) or float(detail.short), node
 
 
 def _refused_outright(decision: ScheduleResult, attempt: int) -> Evidence:
@@ -275,7 +272,7 @@ def _refused_outright(decision: ScheduleResult, attempt: int) -> Evidence:
     if status is not None and not status.is_success:
         text = status.message
     return {
-        "sentence": text[:1].upper() + text[1:] + ("" if text.endswith(".") else "."),
+        "sentence": sentence_of(text),
         "short": text,
         "plugin": status.plugin if status is not None else "",
         "value": None,
@@ -302,7 +299,10 @@ def _sentence(decision: ScheduleResult, nearest: Refusal) -> tuple[str, str]:
 
 
 def _fixes(
-    pod: PodInfo, algorithm: SchedulingAlgorithm, search: Search, refusals: list[Refusal]
+    pod: PodInfo,
+    algorithm: SchedulingAlgorithm,
+    refusals: list[Refusal],
+    standing: Standing | None,
 ) -> list[Evidence]:
     """Single changes that would let the pod onto a node that only one filter refuses."""
     fixes: list[Evidence] = []
@@ -310,7 +310,7 @@ def _fixes(
     for refusal in refusals:
         if len(refusal.failing) != 1 or refusal.plugin in told:
             continue
-        fix = _fix(pod, algorithm, search, refusal)
+        fix = _fix(pod, algorithm, refusal, standing)
         if fix is not None:
             told[refusal.plugin] = None
             fixes.append(fix)
@@ -318,11 +318,11 @@ def _fixes(
 
 
 def _fix(
-    pod: PodInfo, algorithm: SchedulingAlgorithm, search: Search, refusal: Refusal
+    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, standing: Standing | None
 ) -> Evidence | None:
     numbers = refusal.detail.numbers
     if refusal.plugin in (names.NODE_RESOURCES_FIT, names.GENERAL_PREDICATES):
-        return _ask_for_less(pod, algorithm, search, refusal)
+        return _ask_for_less(pod, algorithm, refusal, standing)
     if refusal.plugin in (names.TAINT_TOLERATION, names.POD_TOLERATES_NODE_TAINTS):
         toleration = {"key": numbers["key"], "effect": numbers["effect"], "operator": "Exists"}
         if numbers["value"]:
@@ -350,7 +350,7 @@ def _fix(
 
 
 def _ask_for_less(
-    pod: PodInfo, algorithm: SchedulingAlgorithm, search: Search, refusal: Refusal
+    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, standing: Standing | None
 ) -> Evidence | None:
     """Lower one container's request by what is short, and see whether that really fits."""
     # Some details hold plain values too: the label that was found, or None.
@@ -366,9 +366,11 @@ def _ask_for_less(
     patch = _lowered(pod, name, int(entry["short"]))
     if patch is None:
         return None
-    changed = PodInfo(pod.pod.patched({"spec": patch}), pod.rules)
-    rows = np.array([refusal.row], np.int64)
-    if len(algorithm.framework.find_feasible(changed, rows, algorithm.nominated).feasible) == 0:
+    tried: dict[int, bool] = {} if standing is None else standing.tried
+    if refusal.row not in tried:
+        changed = PodInfo(pod.pod.patched({"spec": patch}), pod.rules)
+        tried[refusal.row] = _would_fit(changed, algorithm, refusal.row)
+    if not tried[refusal.row]:
         return None
     asked = int(entry["requested"])
     less = format_amount(name, asked - int(entry["short"]))
@@ -378,6 +380,12 @@ def _ask_for_less(
         "object": pod.pod.id,
         "patch": {"spec": patch},
     }
+
+
+def _would_fit(pod: PodInfo, algorithm: SchedulingAlgorithm, row: int) -> bool:
+    rows = np.array([row], np.int64)
+    search = algorithm.framework.find_feasible(pod, rows, algorithm.nominated)
+    return len(search.feasible) > 0
 
 
 def _lowered(pod: PodInfo, name: str, short: int) -> Evidence | None:

@@ -1,4 +1,4 @@
-"""QueueSort, and Reserve to PostBind, where a profile has plugins of its own at these points.
+"""QueueSort, Reserve to PostBind, and PodsToActivate, for the plugins of somebody else's.
 
     assume ── Reserve ── Permit ─┬─ (wait) ─┬─ PreBind ── Bind ── PostBind
                  │          │    └──────────┘     │         │
@@ -6,8 +6,8 @@
 
 What the scheduler does itself at a point (VolumeBinding at Reserve and PreBind, DefaultBinder at
 Bind) keeps its place among the plugins. Each point at which a plugin was asked is a PluginsRan
-event; Reserve and Permit are also in the attempt's evidence. A scheduler without such plugins is a
-plain `Scheduler` and knows nothing of all this.
+event; Reserve and Permit are also in the attempt's evidence. A scheduler with the in-tree plugins
+alone is a plain `Scheduler` and knows nothing of all this.
 
 Upstream: pkg/scheduler/schedule_one.go schedulingCycle(), bindingCycle(),
 handleBindingCycleError(); pkg/scheduler/framework/runtime/framework.go Run…Plugins().
@@ -23,7 +23,9 @@ from kscope.sim.errors import SimError
 from kscope.sim.objects import Pod
 from scheduling.engine import names
 from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult
+from scheduling.engine.chronicle import COMPONENT
 from scheduling.engine.framework import (
+    PODS_TO_ACTIVATE,
     SKIP,
     SUCCESS,
     BindPlugin,
@@ -35,15 +37,15 @@ from scheduling.engine.framework import (
     PreBindPlugin,
     ReservePlugin,
     Status,
+    record_of,
 )
 from scheduling.engine.messages import fit_error
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.post_filters import record_of
 from scheduling.engine.profiles import Profile
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.active import QueueSort
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
-from scheduling.engine.scheduler import COMPONENT, Attempt, Binding, Scheduler
+from scheduling.engine.scheduler import Attempt, Binding, Scheduler
 from scheduling.engine.waiting_pods import MAX_TIMEOUT, WaitingPod, go_duration
 
 ERROR = "error"
@@ -88,7 +90,7 @@ class Points:
         if point == "WaitOnPermit":
             return Failure(f"waiting on permit for pod: {text}")
         prefix = "binding rejected: " if self._is_old and point == "Bind" else ""
-        if status.code is Code.SKIP:
+        if status.code is Code.SKIP and point == "Bind":
             return Failure(prefix + text)
         return Failure(f'{prefix}running {point} plugin "{status.plugin}": {text}')
 
@@ -146,6 +148,7 @@ class PluggedScheduler(Scheduler):
     def __init__(self, **arguments: Any) -> None:
         """As Scheduler's."""
         super().__init__(**arguments)
+        self._asks_binders = True
         self._points = {
             name: Points(one.profile, one.framework.plugins.by_name)
             for name, one in self._algorithms.items()
@@ -175,6 +178,8 @@ class PluggedScheduler(Scheduler):
         points = self._points.get(queued.pod.scheduler_name)
         if points is None or decision.search is None:
             super()._assume(attempt, node)
+            if decision.search is not None and queued.key in self._bindings:
+                self._activate(queued.pod, decision.search.state)
             return
         state, info = decision.search.state, queued.pod_info.assigned_to(node)
         binding = PluggedBinding(self, queued, info, node, attempt.cycle, points, state)
@@ -195,6 +200,7 @@ class PluggedScheduler(Scheduler):
             attempt.evidence |= ended
         if failure is None:
             self._keep_attempt(attempt, seq)
+            self._activate(queued.pod, state)
         else:
             self._fail_placing(binding, failure, attempt)
         if status.is_success:
@@ -369,6 +375,20 @@ class PluggedScheduler(Scheduler):
                 cast("PostBindPlugin", plugin).post_bind(binding.state, binding.node)
                 said.append(Status(SUCCESS.code, (), name))
         self._told(binding, "PostBind", said)
+        if self._activate(binding.info.pod, binding.state):
+            self._wake()
+
+    def _activate(self, pod: Pod, state: CycleState) -> bool:
+        """Move the pods that the plugins want tried now; whether there are any (since v1.22).
+
+        Upstream: schedulingCycle(), bindingCycle(), PodsToActivate.
+        """
+        wanted: dict[str, Pod] = state.data.pop(PODS_TO_ACTIVATE, None) or {}
+        if not wanted or self._profile.refuses_per_node:
+            return False
+        self._tell("PodsActivated", pod.id, ", ".join(wanted), {"pods": list(wanted)})
+        self.queue.activate(list(wanted.values()))
+        return True
 
     # Failure
 
@@ -382,6 +402,10 @@ class PluggedScheduler(Scheduler):
         """
         self._forget(binding)
         pod, queued = binding.info.pod, binding.queued
+        in_binding = attempt is None and not self._profile.status_wakes
+        if in_binding and not failure.is_rejection:
+            # Its leaving counts for itself, too: nothing has refused it.
+            self._move_on_leaving(binding)
         known = self._known.get(pod.key)
         if known is not None and known.uid == pod.uid:
             queued.rejected_by(*failure.plugins)
@@ -392,13 +416,16 @@ class PluggedScheduler(Scheduler):
             self.queue.done(pod.uid)
             self._tell_event(pod, "FailedScheduling", "Warning", failure.message)
         if attempt is not None:
-            self._keep_attempt(attempt, self._recorder.seq)
-        elif not self._profile.status_wakes:
+            self._keep_attempt(attempt, self.chronicle.seq)
+        elif in_binding and failure.is_rejection:
             # The pod itself is not woken by its own leaving.
-            self.queue.move_all_to_active_or_backoff(
-                cluster_events.ASSIGNED_POD_DELETE, binding.assumed, None, but=pod.key
-            )
+            self._move_on_leaving(binding, but=pod.key)
         self._wake()
+
+    def _move_on_leaving(self, binding: Binding, but: str = "") -> None:
+        self.queue.move_all_to_active_or_backoff(
+            cluster_events.ASSIGNED_POD_DELETE, binding.assumed, None, but=but
+        )
 
     def _forget(self, binding: Binding) -> None:
         if isinstance(binding, PluggedBinding):
@@ -488,5 +515,5 @@ _NO_POINTS = Points(
 
 
 def is_plugged(profiles: Iterable[Profile]) -> bool:
-    """Whether any profile has plugins of its own at these points."""
-    return any(profile.custom_placing or profile.custom_queue_sort for profile in profiles)
+    """Whether any profile has plugins of somebody else's, which may ask for what is done here."""
+    return any(profile.custom_plugins for profile in profiles)

@@ -1,272 +1,83 @@
-"""What is kept per pod template, so that a decision costs only what changed since the last one.
+"""Finds the best rows for a pod by what is kept per template, at the cost of what changed since.
 
-For each template: which rows pass the filters that look at one node only, and the sum of the
-weighted scores that need no normalisation, with -1 where the pod does not fit. Changed rows come
-from the node table's log; one or a few of them are worked out in plain ints, many as columns.
-Filters and scores that depend on other nodes (spreading, pod affinity, volumes) run on top, every
-time. The answers are those of the full path; tests hold the two against each other.
+What plugins say of one node only is kept (see `kept_totals`). Filters and scores that depend on
+other nodes (spreading, pod affinity) are asked about one row of each cell (see `cells`); where that
+will not do, about all rows that are left, every time. The answers are those of the full path; tests
+hold the two against each other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
+from scheduling.engine.cells import Cell, Cells, Ties, Trait
 from scheduling.engine.framework import (
     FITS,
-    BoolArray,
     Code,
     CycleState,
     FilterPlugin,
     IntArray,
     NormalizeScorePlugin,
+    PreFilterPlugin,
     PreScorePlugin,
     ScorePlugin,
 )
+from scheduling.engine.kept_totals import Kept, KeptTotals
 from scheduling.engine.node_table import NodeTable
+from scheduling.engine.row_plugins import JudgesRow, MaySkip, TellsApart
 from scheduling.engine.runtime import Framework
 
-# Up to this many changed rows are worked out one by one.
-_FEW_ROWS = 10
-_NOT_FEASIBLE = -1
-
-
-@runtime_checkable
-class RowFilter(Protocol):
-    """A local filter that can also answer without reasons, and for a single row in plain ints."""
-
-    def fits(self, state: CycleState, rows: IntArray) -> BoolArray:
-        """Which of *rows* can take the pod; as `filter`."""
-        ...
-
-    def fits_row(self, state: CycleState, row: int) -> bool:
-        """Whether the node at *row* can take the pod; as `filter`."""
-        ...
-
-
-@runtime_checkable
-class RowScore(Protocol):
-    """A local score that can also answer for a single row in plain ints."""
-
-    def score_row(self, state: CycleState, row: int) -> int:
-        """The raw score of *row*; as `score`."""
-        ...
-
-
-@runtime_checkable
-class MaySkip(Protocol):
-    """A score plugin that can tell cheaply that it would make no difference."""
-
-    def has_nothing_to_score(self, state: CycleState) -> bool:
-        """Whether every node would get the same."""
-        ...
-
 
 @dataclass(slots=True)
-class GlobalScore:
-    """A score that depends on more than its node, by the extension points it takes part in."""
+class GlobalPlugin:
+    """A plugin that depends on more than its node, by the extension points it takes part in."""
 
-    plugin: ScorePlugin
+    name: str
+    needs_volumes: bool
+    filter: FilterPlugin | None
+    pre_filter: PreFilterPlugin | None
+    score: ScorePlugin | None
     weight: int
-    pre: PreScorePlugin | None
+    pre_score: PreScorePlugin | None
     normalize: NormalizeScorePlugin | None
     may_skip: MaySkip | None
-
-
-@dataclass(slots=True)
-class Kept:
-    """The columns of one template. `masked` is the local total, -1 for rows that do not fit."""
-
-    state: CycleState
-    generation: tuple[int, ...]
-    position: int
-    static_fits: BoolArray
-    static_total: IntArray
-    masked: IntArray
-    # Normalised scores that differ between nodes: (plugin, weight, raw scores).
-    varying: list[tuple[NormalizeScorePlugin, int, IntArray]]
-    filters: list[FilterPlugin] = field(default_factory=list[FilterPlugin])
-    row_filters: list[RowFilter] = field(default_factory=list[RowFilter])
-    scores: list[tuple[ScorePlugin, int]] = field(default_factory=list[tuple[ScorePlugin, int]])
-    row_scores: list[tuple[RowScore, int]] = field(default_factory=list[tuple[RowScore, int]])
-    feasible: int = 0
-
-    @property
-    def by_row(self) -> bool:
-        """Whether every plugin that is asked again can answer for a single row."""
-        return not self.filters and len(self.row_scores) == len(self.scores)
-
-
-@dataclass(slots=True)
-class Caches:
-    """The kept columns of all templates of one scheduler profile."""
-
-    framework: Framework
-    kept: dict[int, Kept] = field(default_factory=dict[int, Kept])
-
-    def of(self, state: CycleState) -> Kept:
-        """The columns of the state's template, brought up to date."""
-        table = self.framework.handle.table
-        generation = (table.static_generation, table.image_generation, table.capacity)
-        number = state.template.number
-        kept = self.kept.get(number)
-        if kept is None or kept.generation != generation:
-            kept = self.kept[number] = self._build(state, generation)
-        elif kept.position != table.log_end:
-            changed = table.changed_since(kept.position)
-            if changed is None:
-                self._recompute(kept, table.active)
-            elif len(changed) == 1:
-                self._renew(kept, changed)
-            else:
-                self._renew(kept, list(dict.fromkeys(changed)))
-            kept.position = table.log_end
-        return kept
-
-    def _build(self, state: CycleState, generation: tuple[int, ...]) -> Kept:
-        table, plugins = self.framework.handle.table, self.framework.plugins
-        rows = table.active
-        state = CycleState(state.pod, state.template, {}, set(), set())
-        for plugin in plugins.pre_filter:
-            if plugin.name in self.framework.local_names and (
-                plugin.pre_filter(state).status.code is Code.SKIP
-            ):
-                state.skip_filter.add(plugin.name)
-        kept = Kept(
-            state=state,
-            generation=generation,
-            position=table.log_end,
-            static_fits=np.zeros(table.capacity, np.bool_),
-            static_total=np.zeros(table.capacity, np.int64),
-            masked=np.full(table.capacity, _NOT_FEASIBLE, np.int64),
-            varying=[],
-        )
-        self._sort_filters(kept, rows)
-        self._sort_scores(kept, rows)
-        self._recompute(kept, rows)
-        return kept
-
-    def _sort_filters(self, kept: Kept, rows: IntArray) -> None:
-        """Work static filters out for good; the others are asked again about changed rows."""
-        fits = np.ones(len(rows), np.bool_)
-        for plugin in self.framework.plugins.filter:
-            if not plugin.is_local or plugin.name in kept.state.skip_filter:
-                continue
-            if plugin.name in self.framework.static_names:
-                fits &= plugin.filter(kept.state, rows) == FITS
-            elif isinstance(plugin, RowFilter):
-                kept.row_filters.append(plugin)
-            else:
-                kept.filters.append(plugin)
-        kept.static_fits[rows] = fits
-
-    def _sort_scores(self, kept: Kept, rows: IntArray) -> None:
-        for plugin, weight in self.framework.plugins.score:
-            if not plugin.is_local:
-                continue
-            if isinstance(plugin, PreScorePlugin) and (
-                plugin.pre_score(kept.state, rows).code is Code.SKIP
-            ):
-                continue
-            if plugin.name not in self.framework.static_names:
-                kept.scores.append((plugin, weight))
-                if isinstance(plugin, RowScore):
-                    kept.row_scores.append((plugin, weight))
-                continue
-            raw = plugin.score(kept.state, rows)
-            if not isinstance(plugin, NormalizeScorePlugin):
-                kept.static_total[rows] += raw * weight
-            elif raw.any():
-                column = np.zeros(len(kept.masked), np.int64)
-                column[rows] = raw
-                kept.varying.append((plugin, weight, column))
-            elif len(rows):
-                # All zero: so is every subset, and its normalised score is the same everywhere.
-                same = plugin.normalize(kept.state, rows[:1], raw[:1])
-                kept.static_total[rows] += int(same[0]) * weight
-
-    def _recompute(self, kept: Kept, rows: IntArray) -> None:
-        """All of *rows* as columns."""
-        fits = kept.static_fits.take(rows)
-        for row_filter in kept.row_filters:
-            fits &= row_filter.fits(kept.state, rows)
-        for plugin in kept.filters:
-            fits &= plugin.filter(kept.state, rows) == FITS
-        total = kept.static_total.take(rows)
-        for plugin, weight in kept.scores:
-            scores = plugin.score(kept.state, rows)
-            total += scores if weight == 1 else scores * weight
-        before = int(np.count_nonzero(kept.masked.take(rows) >= 0))
-        total[~fits] = _NOT_FEASIBLE
-        kept.masked[rows] = total
-        kept.feasible += int(np.count_nonzero(fits)) - before
-
-    def _renew(self, kept: Kept, rows: list[int]) -> None:
-        if not kept.by_row or len(rows) > _FEW_ROWS:
-            # Rows of nodes that are gone are not among them: that changes the generation.
-            self._recompute(kept, np.array(rows, np.int64))
-            return
-        for row in rows:
-            score = self._row(kept, row)
-            kept.feasible += (score >= 0) - (int(kept.masked[row]) >= 0)
-            kept.masked[row] = score
-
-    def _row(self, kept: Kept, row: int) -> int:
-        """The masked total of one row in plain ints."""
-        if not kept.static_fits[row]:
-            return _NOT_FEASIBLE
-        state = kept.state
-        for row_filter in kept.row_filters:
-            if not row_filter.fits_row(state, row):
-                return _NOT_FEASIBLE
-        total = kept.static_total.item(row)
-        for row_score, weight in kept.row_scores:
-            total += row_score.score_row(state, row) * weight
-        return total
+    tells_apart: TellsApart | None
+    judges_row: JudgesRow | None
 
 
 @dataclass(slots=True)
 class FastChoice:
     """The rows with the highest total, how many fitted, how many were looked at."""
 
-    tied: IntArray
+    tied: IntArray | Ties
     feasible: int
     evaluated: int
 
 
 class FastPath:
-    """Finds the best rows for a pod without keeping why the others are worse."""
+    """Finds the best rows for a pod without keeping why the others are worse.
 
-    def __init__(self, framework: Framework, table: NodeTable) -> None:
+    With *by_name* the smallest name among the best is wanted, without any of them by chance.
+    """
+
+    def __init__(self, framework: Framework, table: NodeTable, *, by_name: bool) -> None:
         self._framework = framework
         self._table = table
-        self._caches = Caches(framework)
+        self._kept = KeptTotals(framework, table, by_name)
         # The order of the last sample, and the same twice in a row: a sample may begin anywhere.
         self._order: IntArray | None = None
         self._twice: IntArray = np.zeros(0, np.int64)
-        plugins = framework.plugins
-        self._global_filters = [plugin for plugin in plugins.filter if not plugin.is_local]
-        self._global_pre_filters = [
-            plugin for plugin in plugins.pre_filter if plugin.name not in framework.local_names
-        ]
-        self._without_volumes = [
-            plugin
-            for plugin in self._global_pre_filters
-            if plugin.name not in framework.volume_names
-        ]
-        self._global_scores = [
-            GlobalScore(
-                plugin,
-                weight,
-                plugin if isinstance(plugin, PreScorePlugin) else None,
-                plugin if isinstance(plugin, NormalizeScorePlugin) else None,
-                plugin if isinstance(plugin, MaySkip) else None,
-            )
-            for plugin, weight in plugins.score
-            if not plugin.is_local
-        ]
+        self._globals = _global_plugins(framework)
+        self._names = frozenset(one.name for one in self._globals)
+        self._without_volumes = [one for one in self._globals if not one.needs_volumes]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is kept: columns are views of the table's, and soon worked out."""
+        kept = KeptTotals(self._framework, self._table, self._kept.by_name)
+        return {**self.__dict__, "_kept": kept, "_order": None, "_twice": self._twice[:0]}
 
     def choose(
         self, state: CycleState, order: IntArray, start: int, wanted: int
@@ -275,47 +86,165 @@ class FastPath:
 
         *order* is looked at from *start* on, round and round, until *wanted* rows were found.
         """
-        pre_filters = self._global_pre_filters
-        if not state.pod.pod.volumes:
-            pre_filters = self._without_volumes
-            state.skip_filter |= self._framework.volume_names
-        for plugin in pre_filters:
-            code = plugin.pre_filter(state).status.code
-            if code is Code.SKIP:
-                state.skip_filter.add(plugin.name)
-            elif code is not Code.SUCCESS:
-                return None
-        kept = self._caches.of(state)
-        if kept.feasible == 0:
-            return None
-        filters = [p for p in self._global_filters if p.name not in state.skip_filter]
+        concerned = self._concerned(state)
         if state.template.named_nodes is not None:
             return None
-        simple = not filters and not kept.varying and not self._has_global_scores(state)
-        if simple and kept.feasible <= wanted and len(order) == len(self._table):
-            masked = kept.masked
-            return FastChoice((masked == masked.max()).nonzero()[0], kept.feasible, len(order))
-        if simple and wanted < len(order):
+        kept = self._kept.of(state)
+        if kept.feasible == 0:
+            return None
+        sees_all = kept.feasible <= wanted and len(order) == len(self._table)
+        if concerned or kept.varying:
+            if sees_all:
+                choice = self._choose_by_cells(state, kept, concerned)
+                if choice is not None:
+                    return choice
+            return self._choose_by_rows(state, kept, concerned, order, start, wanted)
+        if sees_all:
+            return FastChoice(self._kept.plain(kept).best(), kept.feasible, len(order))
+        if wanted < len(order):
             sampled = self._sample(kept, order, start, wanted)
             if sampled is not None:
                 return sampled
+        return self._choose_by_rows(state, kept, concerned, order, start, wanted)
+
+    def _concerned(self, state: CycleState) -> list[GlobalPlugin]:
+        """The global plugins that may have something to say."""
+        asked = self._globals if state.pod.pod.volumes else self._without_volumes
+        return [one for one in asked if one.may_skip is None or one.may_skip.concerns(state)]
+
+    def _skip_others(self, state: CycleState, concerned: list[GlobalPlugin]) -> None:
+        """Note down, as PreFilter does, who has nothing to say; forget what was noted before."""
+        state.skip_filter.clear()
+        state.skip_filter.update(self._names)
+        for one in concerned:
+            state.skip_filter.discard(one.name)
+
+    # -- one row for many ------------------------------------------------------------------------
+
+    def _choose_by_cells(
+        self, state: CycleState, kept: Kept, concerned: list[GlobalPlugin]
+    ) -> FastChoice | None:
+        """Every row is looked at through the one that speaks for its cell."""
+        self._skip_others(state, concerned)
+        traits = self._traits(state, kept, concerned)
+        cells = None if traits is None else self._kept.cells(kept, traits)
+        if cells is None:
+            return None
+        judges = None if kept.varying else self._judges(state, concerned)
+        if judges is not None:
+            return self._judged(state, cells, judges)
+        speakers, rows, totals = cells.speakers()
+        for one in concerned:
+            if one.filter is None or one.name in state.skip_filter:
+                continue
+            codes = one.filter.filter(state, rows)
+            if np.count_nonzero(codes):
+                fits = codes == FITS
+                rows, totals = rows[fits], totals[fits]
+                speakers = [cell for cell, yes in zip(speakers, fits.tolist(), strict=True) if yes]
+        if not speakers:
+            return None
+        total = self._score_speakers(state, kept, concerned, speakers, rows, totals).tolist()
+        highest = max(total)
+        best = [cell for cell, one in zip(speakers, total, strict=True) if one == highest]
+        feasible = sum([cell.count for cell in speakers])
+        return FastChoice(cells.ties(best), feasible, len(self._table))
+
+    def _judges(self, state: CycleState, concerned: list[GlobalPlugin]) -> list[JudgesRow] | None:
+        """Those that filter, where all of them judge single rows and nobody scores; else None."""
+        judges: list[JudgesRow] = []
+        for one in concerned:
+            if one.score is not None or one.judges_row is None:
+                return None
+            if one.name not in state.skip_filter:
+                judges.append(one.judges_row)
+        return judges
+
+    def _judged(
+        self, state: CycleState, cells: Cells, judges: list[JudgesRow]
+    ) -> FastChoice | None:
+        """The choice in plain ints, cell by cell."""
+        best: list[Cell] = []
+        feasible = 0
+        for cell, row in cells.each_speaker():
+            if not all(judge.fits_row(state, row) for judge in judges):
+                continue
+            feasible += cell.count
+            if not best or cell.best > best[0].best:
+                best = [cell]
+            elif cell.best == best[0].best:
+                best.append(cell)
+        return FastChoice(cells.ties(best), feasible, len(self._table)) if best else None
+
+    def _traits(
+        self, state: CycleState, kept: Kept, concerned: list[GlobalPlugin]
+    ) -> list[Trait] | None:
+        """All by which rows are told apart; None where somebody cannot say."""
+        traits: list[Trait] = []
+        for varying in kept.varying:
+            if varying.trait is None:
+                return None
+            traits.append(varying.trait)
+        for one in concerned:
+            found = None if one.tells_apart is None else one.tells_apart.look(state)
+            if found is None:
+                return None
+            traits.extend(found)
+        return traits
+
+    def _score_speakers(
+        self,
+        state: CycleState,
+        kept: Kept,
+        concerned: list[GlobalPlugin],
+        speakers: list[Cell],
+        rows: IntArray,
+        total: IntArray,
+    ) -> IntArray:
+        if len(speakers) == 1:
+            return total
+        for one in kept.varying:
+            total = total + one.plugin.normalize(state, rows, one.raw[rows]) * one.weight
+        speak_for = np.array([cell.count for cell in speakers], np.int64)
+        for one in concerned:
+            if one.score is None or one.tells_apart is None:
+                continue
+            if one.tells_apart.pre_score_speakers(state, rows, speak_for):
+                total = total + _score(one, state, rows)
+        return total
+
+    # -- row by row ------------------------------------------------------------------------------
+
+    def _choose_by_rows(
+        self,
+        state: CycleState,
+        kept: Kept,
+        concerned: list[GlobalPlugin],
+        order: IntArray,
+        start: int,
+        wanted: int,
+    ) -> FastChoice | None:
+        filters: list[FilterPlugin] = []
+        self._skip_others(state, concerned)
+        for one in concerned:
+            if one.pre_filter is not None:
+                code = one.pre_filter.pre_filter(state).status.code
+                if code is Code.SKIP:
+                    state.skip_filter.add(one.name)
+                elif code is not Code.SUCCESS:
+                    return None
+            if one.filter is not None and one.name not in state.skip_filter:
+                filters.append(one.filter)
         feasible, evaluated = self._search(state, kept, filters, order, start, wanted)
         if len(feasible) == 0:
             return None
         total = kept.masked[feasible]
-        if not simple:
-            total = self._add_rest(state, kept, feasible, total)
+        if concerned or kept.varying:
+            total = self._add_rest(state, kept, concerned, feasible, total)
         tied = feasible[total == total.max()]
         if wanted < len(order) or len(order) < len(self._table):
             tied.sort()
         return FastChoice(tied, len(feasible), evaluated)
-
-    def _has_global_scores(self, state: CycleState) -> bool:
-        """Whether any global score might differ; asked cheaply, answered for sure later."""
-        for score in self._global_scores:
-            if score.may_skip is None or not score.may_skip.has_nothing_to_score(state):
-                return True
-        return False
 
     def _sample(self, kept: Kept, order: IntArray, start: int, wanted: int) -> FastChoice | None:
         """The best of the first *wanted* feasible rows, if all looked at are feasible; else None.
@@ -382,15 +311,74 @@ class FastPath:
                 rows = rows[fits]
         return rows
 
-    def _add_rest(self, state: CycleState, kept: Kept, rows: IntArray, total: IntArray) -> IntArray:
+    def _add_rest(
+        self,
+        state: CycleState,
+        kept: Kept,
+        concerned: list[GlobalPlugin],
+        rows: IntArray,
+        total: IntArray,
+    ) -> IntArray:
         """Add what is normalised over the feasible rows."""
-        for plugin, weight, raw in kept.varying:
-            total = total + plugin.normalize(state, rows, raw[rows]) * weight
-        for one in self._global_scores:
-            if one.pre is not None and one.pre.pre_score(state, rows).code is Code.SKIP:
+        for varying in kept.varying:
+            scores = varying.plugin.normalize(state, rows, varying.raw[rows])
+            total = total + scores * varying.weight
+        for one in concerned:
+            if one.pre_score is not None and one.pre_score.pre_score(state, rows).code is Code.SKIP:
                 continue
-            scores = one.plugin.score(state, rows)
-            if one.normalize is not None:
-                scores = one.normalize.normalize(state, rows, scores)
-            total = total + scores * one.weight
+            if one.score is not None:
+                total = total + _score(one, state, rows)
         return total
+
+
+def _score(one: GlobalPlugin, state: CycleState, rows: IntArray) -> IntArray:
+    assert one.score is not None
+    scores = one.score.score(state, rows)
+    if one.normalize is not None:
+        scores = one.normalize.normalize(state, rows, scores)
+    return scores * one.weight
+
+
+def _global_plugins(framework: Framework) -> list[GlobalPlugin]:
+    """The plugins that are not local, in the profile's order of filters, then of scores."""
+    plugins = framework.plugins
+    pre_filters = {
+        plugin.name: plugin
+        for plugin in plugins.pre_filter
+        if plugin.name not in framework.local_names
+    }
+    filters = {plugin.name: plugin for plugin in plugins.filter if not plugin.is_local}
+    scores = {plugin.name: (plugin, weight) for plugin, weight in plugins.score}
+    scores = {name: one for name, one in scores.items() if not one[0].is_local}
+    return [
+        _global_plugin(framework, name, pre_filters.get(name), filters.get(name), scores.get(name))
+        for name in dict.fromkeys((*pre_filters, *filters, *scores))
+    ]
+
+
+def _global_plugin(
+    framework: Framework,
+    name: str,
+    pre_filter: PreFilterPlugin | None,
+    filter_plugin: FilterPlugin | None,
+    scored: tuple[ScorePlugin, int] | None,
+) -> GlobalPlugin:
+    score, weight = (None, 0) if scored is None else scored
+    itself = framework.plugins.by_name.get(name)
+    tells_apart: TellsApart | None = None
+    # Somebody else's score is wrapped, to be checked: that is not to be got round.
+    if isinstance(itself, TellsApart) and (score is None or cast("object", score) is itself):
+        tells_apart = itself
+    return GlobalPlugin(
+        name=name,
+        needs_volumes=name in framework.volume_names,
+        filter=filter_plugin,
+        pre_filter=pre_filter,
+        score=score,
+        weight=weight,
+        pre_score=score if isinstance(score, PreScorePlugin) else None,
+        normalize=score if isinstance(score, NormalizeScorePlugin) else None,
+        may_skip=itself if isinstance(itself, MaySkip) else None,
+        tells_apart=tells_apart,
+        judges_row=tells_apart if isinstance(tells_apart, JudgesRow) else None,
+    )

@@ -13,12 +13,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from kscope.sim.objects import Pod
     from scheduling.engine.pod_info import PodInfo
     from scheduling.engine.pod_template import PodTemplate
 
@@ -115,6 +116,30 @@ class CycleState:
     skip_score: set[str] = field(default_factory=set[str])
 
 
+# Under this name a cycle's state keeps what each extension point's plugins said.
+RECORD: Final = "extension points"
+
+Record = dict[str, list[dict[str, Any]]]
+
+
+def record_of(state: CycleState) -> Record:
+    """What the plugins of each extension point said in this cycle, for the evidence."""
+    return cast("Record", state.data.setdefault(RECORD, {}))
+
+
+# Upstream: framework.PodsToActivateKey.
+PODS_TO_ACTIVATE: Final = "kubernetes.io/pods-to-activate"
+
+
+def pods_to_activate(state: CycleState) -> dict[str, Pod]:
+    """Pods, by key, that a plugin wants tried once this one has a place; to be added to.
+
+    They are moved to activeQ when the scheduling cycle has gone well, and those that were added
+    since when the binding cycle has. Upstream: framework.PodsToActivate.
+    """
+    return cast("dict[str, Pod]", state.data.setdefault(PODS_TO_ACTIVATE, {}))
+
+
 def fork_state(state: CycleState, extensions: Iterable[PreFilterExtensions]) -> CycleState:
     """*state* again, with separate copies of what *extensions* change. Upstream: Clone()."""
     data = dict(state.data)
@@ -136,6 +161,8 @@ class Plugin:
     name: ClassVar[str] = ""
     is_local: ClassVar[bool] = False
     is_static: ClassVar[bool] = False
+    # Of the scores it is given, its normalize goes by the lowest and the highest only.
+    normalizes_by_range: ClassVar[bool] = False
     # Takes part only for pods that have volumes.
     needs_volumes: ClassVar[bool] = False
     # Some code of its filter stands for an error, which ends the attempt whatever other nodes say.
@@ -150,7 +177,11 @@ class PreFilterPlugin(Protocol):
     name: ClassVar[str]
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
-        """Prepare this cycle; SKIP leaves the plugin's filter out, a rejection ends the cycle."""
+        """Prepare this cycle; SKIP leaves the plugin's filter out.
+
+        UNRESOLVABLE ends the cycle; UNSCHEDULABLE does so when all others were asked, and lets
+        preemption look at every node (v1.34). Anything else but SUCCESS fails the attempt.
+        """
         ...
 
 
@@ -196,7 +227,7 @@ class PreScorePlugin(Protocol):
     name: ClassVar[str]
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
-        """Prepare scoring; SKIP leaves the plugin's score out."""
+        """Prepare scoring; SKIP leaves the plugin's score out, anything else fails the attempt."""
         ...
 
 

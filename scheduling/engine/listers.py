@@ -7,6 +7,7 @@ watches deliver them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from kscope.sim.objects import (
     ApiObject,
@@ -16,7 +17,6 @@ from kscope.sim.objects import (
 )
 from volumes.engine.matching import VolumeIndex
 
-_LOG_LIMIT = 65_536
 _NO_LABELS: Mapping[str, str] = {}
 _ATTACHMENT = "VolumeAttachment"
 
@@ -24,9 +24,9 @@ _ATTACHMENT = "VolumeAttachment"
 class Listers:
     """Objects by kind and key, in the order they first arrived.
 
-    `generation` counts the changes of each kind, for caches of what was derived from them.
-    `volumes` is the same volumes again, indexed for matching; a volume that the scheduler has
-    assumed for a claim is put in with its claimRef already set.
+    `generation` counts the changes of each kind that is put in, for caches of what was derived from
+    them. `volumes` is the same volumes again, indexed for matching; a volume that the scheduler has
+    assumed for a claim is there with its claimRef already set.
     """
 
     def __init__(self) -> None:
@@ -35,16 +35,23 @@ class Listers:
         self.volumes = VolumeIndex()
         # VolumeAttachments by node and name.
         self._attachments: dict[str, dict[str, ApiObject]] = {}
-        # The names of volumes that changed, in order; see volumes_changed_since.
-        self._volume_log: list[str] = []
-        self._volume_log_start = 0
+
+    def adopt(
+        self,
+        volumes: dict[str, PersistentVolume],
+        index: VolumeIndex,
+        claims: dict[str, PersistentVolumeClaim],
+    ) -> None:
+        """Show these volumes and claims, which somebody else keeps up to date."""
+        self._objects[PersistentVolume.KIND] = cast("dict[str, ApiObject]", volumes)
+        self._objects[PersistentVolumeClaim.KIND] = cast("dict[str, ApiObject]", claims)
+        self.volumes = index
 
     def put(self, obj: ApiObject) -> None:
         """Add *obj*, or replace the version that is there."""
         self._objects.setdefault(obj.kind, {})[obj.key] = obj
         if isinstance(obj, PersistentVolume):
             self.volumes.put(obj)
-            self._log_volume(obj.name)
         elif obj.kind == _ATTACHMENT:
             # Its node never changes.
             self._attachments.setdefault(_node_of(obj), {})[obj.key] = obj
@@ -57,27 +64,8 @@ class Listers:
             self.generation[kind] = self.generation.get(kind, 0) + 1
             if kind == PersistentVolume.KIND:
                 self.volumes.remove(key)
-                self._log_volume(key)
             elif kind == _ATTACHMENT:
                 self._attachments[_node_of(gone)].pop(key, None)
-
-    @property
-    def volume_log_end(self) -> int:
-        """The position after the newest change of a volume."""
-        return self._volume_log_start + len(self._volume_log)
-
-    def volumes_changed_since(self, position: int) -> list[str] | None:
-        """Names of the volumes changed since *position*, or None when that is forgotten."""
-        if position < self._volume_log_start:
-            return None
-        return self._volume_log[position - self._volume_log_start :]
-
-    def _log_volume(self, name: str) -> None:
-        self._volume_log.append(name)
-        if len(self._volume_log) > _LOG_LIMIT:
-            keep = _LOG_LIMIT // 2
-            self._volume_log_start += len(self._volume_log) - keep
-            self._volume_log = self._volume_log[-keep:]
 
     def get(self, kind: str, key: str) -> ApiObject | None:
         """The object of that kind and key, or None."""

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 NO_NODES = "no nodes available to schedule pods"
+
+# How kinds are written, by how upstream's texts begin with them.
+_KINDS: Final = {
+    kind.lower(): kind
+    for kind in ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode")
+}
+_ORDINARY: Final = re.compile(r"[a-z]+(\(s\))?[,:;]?")
 
 
 def fit_error(
@@ -39,3 +48,16 @@ def aggregate(errors: list[str]) -> str:
         f"{text} (repeated {count} times)" if count > 1 else text for text, count in unique.items()
     ]
     return parts[0] if len(parts) == 1 else f"[{', '.join(parts)}]"
+
+
+def sentence_of(text: str) -> str:
+    """*text* as a sentence: with a full stop, and a capital where it begins with a word for one.
+
+    Names and whatever else is quoted stay as they are, and kinds are written as kinds are.
+    """
+    first, space, rest = text.partition(" ")
+    if first in _KINDS:
+        first = _KINDS[first]
+    elif _ORDINARY.fullmatch(first):
+        first = first[0].upper() + first[1:]
+    return f"{first}{space}{rest}" + ("" if text.endswith((".", "!", "?")) else ".")

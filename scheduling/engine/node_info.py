@@ -110,7 +110,7 @@ class NodeInfo:
             self.requested_ephemeral_storage -= requested.ephemeral_storage
         for name, amount in requested.scalars:
             self.requested_scalars[name] -= amount
-        if info.has_affinity:
+        if info.affinity.present:
             for pods in (self.pods_with_affinity, self.pods_with_required_anti_affinity):
                 there = _position(pods, uid)
                 if there >= 0:
@@ -135,7 +135,7 @@ class NodeInfo:
         old = self.pods[position]
         _take_out(self.pods, position)
         self.pods.append(info)
-        if info.has_affinity:
+        if info.affinity.present:
             for pods in (self.pods_with_affinity, self.pods_with_required_anti_affinity):
                 there = _position(pods, info.uid)
                 if there >= 0:

@@ -12,7 +12,7 @@ GetResourceRequest() (v1.16).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -133,6 +133,20 @@ class AffinityTerm:
     topology_key: str
     namespace_selector: LabelSelector | None
     weight: int = 0
+    # Terms are keys of what is counted for every pod; worked out once, it is their hash.
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        told = self.namespaces, self.selector, self.topology_key, self.namespace_selector
+        object.__setattr__(self, "_hash", hash((*told, self.weight)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process hashes strings differently.
+        told = self.namespaces, self.selector, self.topology_key, self.namespace_selector
+        return _remade_term, (*told, self.weight)
 
     def matches(
         self,
@@ -150,11 +164,27 @@ class AffinityTerm:
         return self.selector is not None and self.selector.matches(labels)
 
 
+def _remade_term(
+    namespaces: frozenset[str],
+    selector: LabelSelector | None,
+    topology_key: str,
+    namespace_selector: LabelSelector | None,
+    weight: int,
+) -> AffinityTerm:
+    return AffinityTerm(
+        namespaces=namespaces,
+        selector=selector,
+        topology_key=topology_key,
+        namespace_selector=namespace_selector,
+        weight=weight,
+    )
+
+
 class PodInfo:
     """A pod with everything that is parsed from its spec; `pod` is the manifest it came from."""
 
     __slots__ = (
-        "_affinity",
+        "affinity",
         "key",
         "node_name",
         "pod",
@@ -172,17 +202,8 @@ class PodInfo:
         self.rules = rules
         self.node_name: str = pod.node_name if node_name is None else node_name
         self.priority: int = pod.priority
-        self.resources, self.ports, self._affinity = _parsed(pod, rules)
-
-    @property
-    def affinity(self) -> PodAffinity:
-        """The pod's own terms of pod affinity and anti-affinity."""
-        return self._affinity
-
-    @property
-    def has_affinity(self) -> bool:
-        """Is any pod affinity or anti-affinity written down, even if it is empty?"""
-        return self._affinity.present
+        # What it asks of its node, and its own terms of pod affinity and anti-affinity.
+        self.resources, self.ports, self.affinity = _parsed(pod, rules)
 
     def assigned_to(self, node_name: str) -> PodInfo:
         """The same pod with another node name; everything parsed is shared."""
@@ -190,6 +211,8 @@ class PodInfo:
 
     def updated(self, pod: Pod) -> PodInfo:
         """The info of a newer version of this pod."""
+        if pod.template is self.pod.template and not (_may_resize(pod) or _may_resize(self.pod)):
+            return self._copy(pod, pod.node_name)
         return PodInfo(pod, self.rules)
 
     def _copy(self, pod: Pod, node_name: str) -> PodInfo:
@@ -202,7 +225,7 @@ class PodInfo:
         info.priority = self.priority
         info.resources = self.resources
         info.ports = self.ports
-        info._affinity = self._affinity
+        info.affinity = self.affinity
         return info
 
     def __repr__(self) -> str:
@@ -222,6 +245,15 @@ class PodAffinity:
 
 NO_AFFINITY = PodAffinity()
 PRESENT_BUT_EMPTY = PodAffinity(present=True)
+
+
+def labels_key(pod: PodInfo) -> bytes:
+    """The pod's labels in a form that can be looked up; kept with what follows from its spec."""
+    key: bytes | None = pod.pod.template.get("labels_key")
+    if key is None:
+        key = orjson.dumps(pod.pod.labels, option=orjson.OPT_SORT_KEYS)
+        pod.pod.template["labels_key"] = key
+    return key
 
 
 def pod_resources(pod: Manifest, rules: ResourceRules) -> PodResources:
@@ -409,13 +441,19 @@ def _container_essence(container: Manifest) -> tuple[Any, ...]:
     )
 
 
+def _may_resize(pod: Pod) -> bool:
+    """Whether the status says anything of containers, whose resources may differ from the spec's."""
+    status = pod.status
+    return "containerStatuses" in status or "initContainerStatuses" in status
+
+
 def _resized(pod: Manifest) -> list[tuple[Any, ...]] | None:
     """The container statuses that say how much is allocated, and whether a resize is infeasible.
 
     Upstream: PodResourcesOptions.UseStatusResources, in force since InPlacePodVerticalScaling.
     """
-    status: Manifest | None = pod.get("status")
-    if not status or not ("containerStatuses" in status or "initContainerStatuses" in status):
+    status: Manifest = pod.get("status") or {}
+    if "containerStatuses" not in status and "initContainerStatuses" not in status:
         return None
     statuses = (*_items(status, "containerStatuses"), *_items(status, "initContainerStatuses"))
     resized: list[tuple[Any, ...]] = [

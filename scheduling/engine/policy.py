@@ -26,6 +26,11 @@ RESOURCE_LIMITS = "ResourceLimitsPriorityFunction"
 
 # The gates that this scheduler has, with their defaults.
 _GATES = {TAINT_NODES_BY_CONDITION: True, EVEN_PODS_SPREAD: False, RESOURCE_LIMITS: False}
+_GATES_1_11 = {
+    TAINT_NODES_BY_CONDITION: False,
+    RESOURCE_LIMITS: False,
+    DYNAMIC_PROVISIONING: False,
+}
 
 # The order in which predicates are asked; one that is not in it never is. Upstream: Ordering().
 ORDERING = (
@@ -60,8 +65,17 @@ _BY_CONDITION = (
     names.CHECK_NODE_PID_PRESSURE,
     names.CHECK_NODE_DISK_PRESSURE,
 )
-# In force under any Policy while TaintNodesByCondition is on. Upstream: ApplyFeatureGates().
-_MANDATORY = (names.CHECK_NODE_UNSCHEDULABLE, names.POD_TOLERATES_NODE_TAINTS)
+# What came after v1.11, or could not be named there.
+_SINCE_1_12 = frozenset(
+    (
+        names.CHECK_NODE_UNSCHEDULABLE,
+        names.POD_TOLERATES_NODE_NO_EXECUTE_TAINTS,
+        names.MAX_CSI_VOLUME_COUNT,
+        names.MAX_CINDER_VOLUME_COUNT,
+        names.EVEN_PODS_SPREAD,
+        names.EVEN_PODS_SPREAD_PRIORITY,
+    )
+)
 # These two need an argument, and go by whatever name the Policy gives them.
 _BY_ARGUMENT = (names.CHECK_NODE_LABEL_PRESENCE, names.CHECK_SERVICE_AFFINITY)
 _PREDICATES = frozenset(
@@ -147,7 +161,7 @@ def parse_policy(document: Any, version: str, path: str = "") -> SchedulerSetup:
 
 def _read_gates(value: Any, version: str) -> dict[str, bool]:
     """The feature gates; kscope's stand-in for the --feature-gates flag."""
-    gates = {**_GATES, DYNAMIC_PROVISIONING: False} if version == V1_11 else _GATES
+    gates = _GATES_1_11 if version == V1_11 else _GATES
     fields = Fields(value or {}, "featureGates").only(*gates)
     return {name: fields.boolean(name, default=default) for name, default in gates.items()}
 
@@ -156,13 +170,16 @@ def _default_profile(version: str, gates: Mapping[str, bool]) -> Profile:
     """DefaultProvider under *gates*. Upstream: defaults.go, ApplyFeatureGates()."""
     profile = PROFILES[version]
     filters, scores = list(profile.filters), list(profile.scores)
-    if not gates[TAINT_NODES_BY_CONDITION]:
-        filters.remove(names.CHECK_NODE_UNSCHEDULABLE)
+    if gates[TAINT_NODES_BY_CONDITION]:
+        filters = [name for name in filters if name not in _BY_CONDITION]
+    else:
+        filters = [name for name in filters if name != names.CHECK_NODE_UNSCHEDULABLE]
         filters += _BY_CONDITION
-    if gates[EVEN_PODS_SPREAD]:
+    if gates.get(EVEN_PODS_SPREAD):
         filters.append(names.EVEN_PODS_SPREAD)
         scores.append((names.EVEN_PODS_SPREAD_PRIORITY, 1))
-    if gates[RESOURCE_LIMITS]:
+    if gates[RESOURCE_LIMITS] and version != V1_11:
+        # v1.11 makes it known, but puts it into no provider.
         scores.append((names.RESOURCE_LIMITS_PRIORITY, 1))
     arguments = dict(profile.arguments)
     if gates.get(DYNAMIC_PROVISIONING):
@@ -181,12 +198,12 @@ def _ordered(filters: list[str]) -> tuple[str, ...]:
 def _with_predicates(
     profile: Profile, fields: Fields, gates: Mapping[str, bool], warnings: list[str]
 ) -> Profile:
-    chosen: list[str] = list(_MANDATORY) if gates[TAINT_NODES_BY_CONDITION] else []
+    chosen: list[str] = list(_mandatory(profile.version, gates))
     kinds: dict[str, str] = dict(profile.kinds)
     arguments: dict[str, Mapping[str, Any]] = dict(profile.arguments)
     for item in fields.items("predicates"):
         name = item.text("name")
-        kind, told = _predicate(item, name, gates)
+        kind, told = _predicate(item, name, gates, profile.version)
         if kind != name:
             kinds[name] = kind
         if told is not None:
@@ -200,6 +217,19 @@ def _with_predicates(
     return replace(profile, filters=_ordered(chosen), kinds=kinds, arguments=arguments)
 
 
+def _mandatory(version: str, gates: Mapping[str, bool]) -> tuple[str, ...]:
+    """In force under any Policy. Upstream: RegisterMandatoryFitPredicate(), ApplyFeatureGates()."""
+    if not gates[TAINT_NODES_BY_CONDITION]:
+        return (names.CHECK_NODE_CONDITION,)
+    if version == V1_11:
+        return (names.POD_TOLERATES_NODE_TAINTS,)
+    return (names.CHECK_NODE_UNSCHEDULABLE, names.POD_TOLERATES_NODE_TAINTS)
+
+
+def _known(registered: frozenset[str], version: str) -> frozenset[str]:
+    return registered - _SINCE_1_12 if version == V1_11 else registered
+
+
 def _ignored(item: Fields) -> list[str]:
     known = ("name", "weight", "argument")
     return [
@@ -210,7 +240,7 @@ def _ignored(item: Fields) -> list[str]:
 
 
 def _predicate(
-    item: Fields, name: str, gates: Mapping[str, bool]
+    item: Fields, name: str, gates: Mapping[str, bool], version: str
 ) -> tuple[str, Mapping[str, Any] | None]:
     """The plugin behind a predicate, and its arguments. Upstream: RegisterCustomFitPredicate()."""
     argument = item.mapping("argument")
@@ -228,14 +258,15 @@ def _predicate(
         told = {"labels": presence.texts("labels"), "presence": presence.boolean("presence")}
         return names.CHECK_NODE_LABEL_PRESENCE, told
     removed = gates[TAINT_NODES_BY_CONDITION] and name in _BY_CONDITION
-    removed |= name == names.EVEN_PODS_SPREAD and not gates[EVEN_PODS_SPREAD]
+    known = _known(_PREDICATES, version)
+    removed |= name in known and name == names.EVEN_PODS_SPREAD and not gates[EVEN_PODS_SPREAD]
     if removed:
         gate = EVEN_PODS_SPREAD if name == names.EVEN_PODS_SPREAD else TAINT_NODES_BY_CONDITION
         state = "off" if name == names.EVEN_PODS_SPREAD else "on"
         raise item.error(
             "name", f"Predicate type not found for {name}: feature gate {gate} is {state}"
         )
-    if name not in _PREDICATES:
+    if name not in known:
         raise item.error("name", f"Predicate type not found for {name}")
     return (names.POD_FITS_HOST_PORTS if name == names.POD_FITS_PORTS else name), None
 
@@ -261,7 +292,7 @@ def _with_priorities(
                 "weight",
                 f"Priority {name} should have a positive weight applied to it or it has overflown",
             )
-        kind, told = _priority(item, name, gates)
+        kind, told = _priority(item, name, gates, profile.version)
         if kind != name:
             kinds[name] = kind
         if told is not None:
@@ -275,7 +306,7 @@ def _with_priorities(
 
 
 def _priority(
-    item: Fields, name: str, gates: Mapping[str, bool]
+    item: Fields, name: str, gates: Mapping[str, bool], version: str
 ) -> tuple[str, Mapping[str, Any] | None]:
     """The plugin behind a priority. Upstream: RegisterCustomPriorityFunction()."""
     argument = item.mapping("argument")
@@ -304,9 +335,9 @@ def _priority(
         (names.EVEN_PODS_SPREAD_PRIORITY, EVEN_PODS_SPREAD),
         (names.RESOURCE_LIMITS_PRIORITY, RESOURCE_LIMITS),
     ):
-        if name == priority and not gates[gate]:
+        if name == priority and gates.get(gate) is False:
             problem = f"Invalid configuration: Priority type not found for {name}"
             raise item.error("name", f"{problem}: feature gate {gate} is off")
-    if name not in _PRIORITIES:
+    if name not in _known(_PRIORITIES, version):
         raise item.error("name", f"Invalid configuration: Priority type not found for {name}")
     return name, None

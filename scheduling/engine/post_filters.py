@@ -8,31 +8,22 @@ together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import cast
 
 from scheduling.engine import names
 from scheduling.engine.framework import (
     SUCCESS,
     Code,
-    CycleState,
     PostFilterPlugin,
     PostFilterResult,
     Status,
+    record_of,
 )
 from scheduling.engine.messages import fit_error
 from scheduling.engine.preemption import NOT_HELPFUL, Candidate, Preemption
 from scheduling.engine.profiles import Profile
+from scheduling.engine.registry import IN_TREE
 from scheduling.engine.runtime import Framework, Search
-
-# Under this name a cycle's state keeps what each extension point's plugins said.
-RECORD = "extension points"
-
-Record = dict[str, list[dict[str, Any]]]
-
-
-def record_of(state: CycleState) -> Record:
-    """What the plugins of each extension point said in this cycle, for the evidence."""
-    return cast("Record", state.data.setdefault(RECORD, {}))
 
 
 class PostFilters:
@@ -85,7 +76,7 @@ class PostFilters:
         self, search: Search, evict: Callable[[], Preemption]
     ) -> tuple[Preemption, Status]:
         name = names.DEFAULT_PREEMPTION
-        if search.status.is_success:
+        if search.status.is_success or search.status.code is Code.UNSCHEDULABLE:
             preemption = evict()
         else:
             # No node was looked at, and each counts as beyond help.
@@ -104,10 +95,20 @@ class PostFilters:
         return Preemption(candidates=[chosen], chosen=chosen)
 
 
+def dynamic_resources_ran(search: Search) -> bool:
+    """Whether PreFilter has come as far as DynamicResources, so that its PostFilter has a state.
+
+    It stands behind all others that are in-tree, and before those that are not.
+    """
+    status = search.status
+    refuses_at_once = not (status.is_success or status.code is Code.UNSCHEDULABLE)
+    return not (refuses_at_once and (status.plugin in IN_TREE or not status.plugin))
+
+
 def _dynamic_resources(search: Search) -> Status:
-    """No pod here has resource claims; after a refusal at PreFilter not even its state is there."""
+    """No pod here has resource claims."""
     name = names.DYNAMIC_RESOURCES
-    if search.status.is_success:
+    if dynamic_resources_ran(search):
         return Status(Code.UNSCHEDULABLE, ("no new claims to deallocate",), name)
     return Status(Code.ERROR, ("not found",), name)
 

@@ -6,34 +6,41 @@ core/generic_scheduler.go Preempt() (1.16).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kscope.sim.objects import ApiObject
 from kscope.sim.rng import Stream
-from kscope.sim.selectors import LabelSelector
-from scheduling.engine import names
+from scheduling.engine.budgets import Budgets
 from scheduling.engine.framework import Code, CycleState, IntArray, Status
 from scheduling.engine.handle import Handle
 from scheduling.engine.messages import fit_error
+from scheduling.engine.node_table import NodeTable
+from scheduling.engine.nominated import Nominated
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.runtime import Framework, Nominated, Search, flattened
-from scheduling.engine.victims import DryRuns, VictimColumns, importance, start_time
+from scheduling.engine.runtime import Framework, Search
+from scheduling.engine.standing import Standings
+from scheduling.engine.victims import (
+    NOBODY,
+    PRIORITY_OFFSET,
+    RUNGS,
+    KeptRuns,
+    PodLists,
+    importance,
+    start_time,
+)
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 
-# More nodes than this are dry-run as columns, where that gives the same answer.
+# So many nodes or more are dry-run as columns, where that gives the same answer.
 _MANY_ROWS = 32
-# And above this many candidates, only the chosen one is written out.
-_MANY_CANDIDATES = 200
-_FEW_NAMES = 10
-_PRIORITY_OFFSET = 1 << 31
+Marks = NDArray[np.bool_]
+
 _NO_VICTIMS = Status(Code.UNRESOLVABLE, (NO_VICTIMS,))
 
 
@@ -68,16 +75,130 @@ class Candidate:
     violations: int
 
 
-@dataclass(slots=True)
-class Preemption:
-    """What came of an attempt to preempt."""
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Dry runs in columns, as they were when they were made.
 
-    candidates: list[Candidate] = field(default_factory=list[Candidate])
-    chosen: Candidate | None = None
-    # The rungs of the choice: name → nodes still in the race.
-    rungs: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
-    statuses: dict[str, Status] = field(default_factory=dict[str, Status])
-    message: str = ""
+    `rows` are the nodes that would do, `pods` and `marks` who is on them and who of those would go;
+    `rungs` tell who is left after each. `hopeless` are rows that would not do, and `codes` what
+    they miss. Where budgets cover pods, `put_back` has those that may stay, in the order in which
+    they were put back.
+    """
+
+    table: NodeTable
+    standings: Standings
+    state: CycleState
+    rows: IntArray
+    pods: PodLists
+    marks: Marks
+    rungs: list[tuple[str, IntArray]]
+    hopeless: IntArray
+    codes: IntArray
+    violations: IntArray
+    put_back: dict[int, list[PodInfo]]
+
+    def candidate(self, place: int) -> Candidate:
+        """Who would go and who may stay, at one place of `rows`."""
+        pods: list[PodInfo] = self.pods[place]
+        victims: list[PodInfo] = []
+        reprieved: list[PodInfo] = []
+        for pod, goes in zip(pods, self.marks[place].tolist(), strict=False):
+            if goes:
+                victims.append(pod)
+            elif pod.priority < self.state.pod.priority:
+                reprieved.append(pod)
+        row = int(self.rows[place])
+        reprieved = self.put_back.get(row, reprieved)
+        violations = self.violations.item(place)
+        return Candidate(row, self.table.name(row), victims, reprieved, violations)
+
+    def nodes(self, rows: IntArray) -> list[str]:
+        """The nodes at *rows*, by name."""
+        return sorted(self.table.name(row) for row in rows.tolist())
+
+    def reasons(self) -> dict[str, int]:
+        """How many nodes would not do for each reason."""
+        reasons: dict[str, int] = {}
+        codes, counts = np.unique(self.codes, return_counts=True)
+        for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+            for reason in self._status(code).reasons:
+                reasons[reason] = reasons.get(reason, 0) + count
+        return reasons
+
+    def statuses(self) -> dict[str, Status]:
+        """Why each of the hopeless nodes would not do."""
+        known = {code: self._status(code) for code in np.unique(self.codes).tolist()}
+        return {
+            self.table.name(row): known[code]
+            for row, code in zip(self.hopeless.tolist(), self.codes.tolist(), strict=True)
+        }
+
+    def _status(self, code: int) -> Status:
+        """In the words of the resource filter."""
+        return _NO_VICTIMS if code == NOBODY else self.standings.lacks_room(self.state, code)
+
+
+class Preemption:
+    """What came of an attempt to preempt.
+
+    What `runs` tell is written out when it is asked for, which has to be while the nodes are there.
+    """
+
+    __slots__ = ("_candidates", "_rungs", "_statuses", "chosen", "message", "runs")
+
+    def __init__(
+        self,
+        candidates: Iterable[Candidate] = (),
+        chosen: Candidate | None = None,
+        message: str = "",
+    ) -> None:
+        self.chosen = chosen
+        self.message = message
+        self.runs: Runs | None = None
+        self._candidates = list(candidates)
+        self._rungs: list[tuple[str, list[str]]] = []
+        self._statuses: dict[str, Status] = {}
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """Every node that would do, by name."""
+        self._write_out()
+        return self._candidates
+
+    @candidates.setter
+    def candidates(self, left: list[Candidate]) -> None:
+        self._write_out()
+        self._candidates = left
+
+    @property
+    def rungs(self) -> list[tuple[str, list[str]]]:
+        """The rungs of the choice: name, and the nodes that are then still in the race."""
+        self._write_out()
+        return self._rungs
+
+    @property
+    def statuses(self) -> dict[str, Status]:
+        """Why the other nodes that were looked at would not do."""
+        self._write_out()
+        return self._statuses
+
+    def reasons(self) -> tuple[dict[str, int], int]:
+        """How many nodes would not do for each reason, and how many that are."""
+        if self.runs is not None:
+            return self.runs.reasons(), len(self.runs.hopeless)
+        reasons: dict[str, int] = {}
+        for status in self._statuses.values():
+            for reason in status.reasons:
+                reasons[reason] = reasons.get(reason, 0) + 1
+        return reasons, len(self._statuses)
+
+    def _write_out(self) -> None:
+        runs, self.runs = self.runs, None
+        if runs is None:
+            return
+        self._candidates = sorted(map(runs.candidate, range(len(runs.rows))), key=_node_name)
+        self._rungs = [(name, runs.nodes(rows)) for name, rows in runs.rungs]
+        self._statuses = runs.statuses()
 
 
 class Evaluator:
@@ -88,14 +209,15 @@ class Evaluator:
         framework: Framework,
         handle: Handle,
         rules: PreemptionRules,
+        standings: Standings,
         ties: Stream | None = None,
     ) -> None:
         self._framework = framework
         self._table = handle.table
-        self._listers = handle.listers
         self._rules = rules
+        self._budgets = Budgets(handle.listers, count_down=rules.budgets_count_down)
         self._ties = ties
-        self._columns = VictimColumns(handle.table)
+        self._standings = standings
 
     def preempt(self, search: Search, nominated: Nominated, nominated_node: str = "") -> Preemption:
         """Find victims for the pod that *search* found no node for."""
@@ -106,12 +228,11 @@ class Evaluator:
         rows = self._potential_rows(search)
         wanted = len(self._table)
         if self._rules.limits_candidates and self._ties is not None and len(rows):
-            rows = np.roll(rows, -self._ties.below(len(rows)))
+            offset = self._ties.below(len(rows))
+            rows = np.concatenate((rows[offset:], rows[:offset]))
             share = len(self._table) * self._rules.candidate_percentage // 100
             wanted = min(max(share, self._rules.min_candidates), len(self._table))
-        if self._only_lacks_room(search, rows):
-            self._with_nominated(search, rows, wanted, nominated, outcome)
-        else:
+        if not (search.status.is_success and self._in_columns(search, rows, wanted, outcome)):
             self._one_by_one(search, rows, wanted, nominated, outcome)
         if outcome.chosen is None:
             outcome.message = self._fit_error(outcome)
@@ -126,10 +247,10 @@ class Evaluator:
         outcome: Preemption,
     ) -> None:
         """Upstream: DryRunPreemption()."""
-        budgets = list(self._listers.all("PodDisruptionBudget"))
+        self._budgets.refresh()
         harmless = False
         for row in rows.tolist():
-            result = self._select_victims(search.state, row, budgets, nominated)
+            result = self._select_victims(search.state, row, nominated)
             if isinstance(result, Candidate):
                 outcome.candidates.append(result)
                 harmless |= result.violations == 0
@@ -141,79 +262,35 @@ class Evaluator:
             outcome.candidates.sort(key=_node_name)
             outcome.chosen = self._choose(outcome)
 
-    def _with_nominated(
-        self,
-        search: Search,
-        rows: IntArray,
-        wanted: int,
-        nominated: Nominated,
-        outcome: Preemption,
-    ) -> None:
-        """The columns, while pods of at least this priority sit where they are nominated to.
-
-        Where room is all that lacks, a node that fits with them fits without them as well; and they
-        are too important to be among the victims.
-        """
-        on_trial, pods = flattened(nominated.on_rows(search.state.pod, rows))
-        self._table.shift_requests(on_trial, pods, 1)
-        try:
-            self._as_columns(search, rows, wanted, outcome)
-        finally:
-            self._table.shift_requests(on_trial, pods, -1)
-
-    def _only_lacks_room(self, search: Search, rows: IntArray) -> bool:
-        """Whether the columns of victims answer for every row."""
+    def _in_columns(self, search: Search, rows: IntArray, wanted: int, outcome: Preemption) -> bool:
+        """As `_one_by_one`, where columns give the same answer; False where they do not."""
         if len(rows) < _MANY_ROWS or self._rules != PreemptionRules():
             return False
-        if self._listers.has("PodDisruptionBudget"):
-            return False
-        return self._framework.only_room_varies(search.state)
-
-    def _as_columns(self, search: Search, rows: IntArray, wanted: int, outcome: Preemption) -> None:
-        columns = self._columns
-        columns.refresh()
-        # Usually the first nodes give as many candidates as are wanted.
-        runs = columns.dry_run(search.state.pod, rows[:wanted])
-        if len(rows) > wanted and not runs.fits.all():
-            runs = columns.dry_run(search.state.pod, rows)
-        found = np.flatnonzero(runs.fits)
-        if len(found) == 0:
-            self._note_failures(search, runs, outcome)
-            return
-        kept = np.zeros(len(runs.rows), np.bool_)
-        kept[found[:wanted]] = True
-        left = kept
-        shown = _MANY_CANDIDATES if len(found) <= _MANY_CANDIDATES else _FEW_NAMES
-        for name, left in columns.cheapest(runs, kept):
-            nodes = [self._table.name(row) for row in runs.rows[left][:shown].tolist()]
-            outcome.rungs.append((name, sorted(nodes)))
-        last = np.flatnonzero(left)
-        best = int(last[np.argmin(self._table.name_rank[runs.rows[last]])])
-        places = np.flatnonzero(kept).tolist()
-        if len(places) > _MANY_CANDIDATES:
-            places = [best]
-        for place in places:
-            row = int(runs.rows[place])
-            victims, reprieved = columns.split(runs, place)
-            candidate = Candidate(row, self._table.name(row), victims, reprieved, 0)
-            outcome.candidates.append(candidate)
-            if place == best:
-                outcome.chosen = candidate
-        outcome.candidates.sort(key=_node_name)
-
-    def _note_failures(self, search: Search, runs: DryRuns, outcome: Preemption) -> None:
-        """Why no row would do, in the words of the resource filter."""
-        place = 1 + [p.name for p in self._framework.plugins.filter].index(names.NODE_RESOURCES_FIT)
-        known: dict[int, Status] = {}
-        for row, nobody, code in zip(
-            runs.rows.tolist(), runs.nobody.tolist(), runs.missing.tolist(), strict=True
-        ):
-            if nobody:
-                outcome.statuses[self._table.name(row)] = _NO_VICTIMS
-                continue
-            if code not in known:
-                known[code] = self._framework.explain(search.state, place, code)
-            outcome.statuses[self._table.name(row)] = known[code]
+        with self._standings.apart(search.state) as standing:
+            if standing is None:
+                return False
+            kept = standing.runs
+            looked_at, fits = _first_that_do(kept, rows, wanted)
+            found, failed = looked_at[fits], looked_at[~fits]
+            runs = Runs(
+                self._table,
+                self._standings,
+                search.state,
+                found,
+                kept.pods_of(found),
+                kept.victims.take(found, axis=0),
+                kept.rungs(found) if len(found) else [],
+                failed,
+                kept.missing.take(failed),
+                kept.violations.take(found),
+                kept.put_back_on(found),
+            )
+        if runs.rungs:
+            left = runs.rungs[-1][1]
+            best = left[np.argmin(self._table.name_rank[left])]
+            outcome.chosen = runs.candidate(int(np.flatnonzero(found == best)[0]))
+        outcome.runs = runs
+        return True
 
     def _not_eligible(self, search: Search, nominated_node: str) -> str:
         """Upstream: PodEligibleToPreemptOthers()."""
@@ -240,17 +317,25 @@ class Evaluator:
     def _potential_rows(self, search: Search) -> IntArray:
         """Rows whose refusal evictions might undo. Upstream: NodesForStatusCode()."""
         verdicts = search.verdicts
-        hopeful = np.zeros(len(verdicts.rows), np.bool_)
-        for plugin, code, _ in verdicts.kinds():
-            status = self._framework.explain(search.state, plugin, code)
-            if status.code is Code.UNSCHEDULABLE:
-                hopeful |= (verdicts.plugin == plugin) & (verdicts.code == code)
-        return verdicts.rows[hopeful]
+        if search.status.code is Code.UNSCHEDULABLE:
+            # A refusal at PreFilter is every node's.
+            return self._table.active
+        hopeful = [
+            (plugin, code, count)
+            for plugin, code, count in verdicts.kinds()
+            if self._framework.explain(search.state, plugin, code).code is Code.UNSCHEDULABLE
+        ]
+        if sum(count for _, _, count in hopeful) == len(verdicts.rows):
+            return verdicts.rows
+        marks = np.zeros(len(verdicts.rows), np.bool_)
+        for plugin, code, _ in hopeful:
+            marks |= (verdicts.plugin == plugin) & (verdicts.code == code)
+        return verdicts.rows[marks]
 
     # -- victims ---------------------------------------------------------------------------------
 
     def _select_victims(
-        self, state: CycleState, row: int, budgets: Sequence[ApiObject], nominated: Nominated
+        self, state: CycleState, row: int, nominated: Nominated
     ) -> Candidate | Status:
         """Upstream: SelectVictimsOnNode(). The table is as before when this returns."""
         before = dict(self._table.pods[row])
@@ -271,7 +356,7 @@ class Evaluator:
             refusal = self._verdict(state, row, waiting)
             if refusal is not None:
                 return refusal
-            return self._reprieve(state, row, lower, budgets, waiting, off)
+            return self._reprieve(state, row, lower, waiting, off)
         finally:
             for pod in off.values():
                 self._table.add_pod(row, pod)
@@ -283,13 +368,12 @@ class Evaluator:
         state: CycleState,
         row: int,
         lower: list[PodInfo],
-        budgets: Sequence[ApiObject],
         waiting: list[PodInfo],
         off: dict[str, PodInfo],
     ) -> Candidate:
         """Put pods back, the most important first, as long as the preemptor still fits."""
         lower.sort(key=importance)
-        violating, others = self._split_by_budget(lower, budgets)
+        violating, others = self._budgets.split(lower)
         victims: list[PodInfo] = []
         reprieved: list[PodInfo] = []
         violations = 0
@@ -324,31 +408,6 @@ class Evaluator:
             found = self._framework.filter_one(state, row)
         return None if found[0] == 0 else self._framework.explain(state, *found)
 
-    def _split_by_budget(
-        self, pods: list[PodInfo], budgets: Sequence[ApiObject]
-    ) -> tuple[list[PodInfo], list[PodInfo]]:
-        """Pods whose eviction breaks a disruption budget, and the others.
-
-        Upstream: filterPodsWithPDBViolation().
-        """
-        left = [int(budget.status.get("disruptionsAllowed") or 0) for budget in budgets]
-        violating: list[PodInfo] = []
-        others: list[PodInfo] = []
-        for pod in pods:
-            violated = False
-            for place, budget in enumerate(budgets):
-                if not _covers(budget, pod):
-                    continue
-                if self._rules.budgets_count_down:
-                    if pod.pod.name in (budget.status.get("disruptedPods") or ()):
-                        continue
-                    left[place] -= 1
-                    violated |= left[place] < 0
-                else:
-                    violated |= left[place] <= 0
-            (violating if violated else others).append(pod)
-        return violating, others
-
     # -- choice ----------------------------------------------------------------------------------
 
     def choose(self, outcome: Preemption) -> Candidate:
@@ -366,13 +425,7 @@ class Evaluator:
             if not candidate.victims:
                 outcome.rungs.append(("no victims", [candidate.node]))
                 return candidate
-        for name, cost in (
-            ("fewest PDB violations", _violations),
-            ("lowest highest priority", _highest_priority),
-            ("smallest priority sum", _priority_sum),
-            ("fewest victims", _victim_count),
-            ("latest start time", _minus_start_time),
-        ):
+        for name, cost in zip(RUNGS, _COSTS, strict=True):
             best = min(cost(candidate) for candidate in left)
             left = [candidate for candidate in left if cost(candidate) == best]
             outcome.rungs.append((name, [candidate.node for candidate in left]))
@@ -381,25 +434,37 @@ class Evaluator:
         return left[0]
 
     def _fit_error(self, outcome: Preemption) -> str:
-        reasons: dict[str, int] = {}
-        for status in outcome.statuses.values():
-            for reason in status.reasons:
-                reasons[reason] = reasons.get(reason, 0) + 1
+        reasons, told = outcome.reasons()
         count = len(self._table)
-        hopeless = count - len(outcome.statuses)
+        hopeless = count - told
         if hopeless:
             reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + hopeless
         return fit_error(count, reasons)
 
 
-def _covers(budget: ApiObject, pod: PodInfo) -> bool:
-    if budget.namespace != pod.pod.namespace or not pod.pod.labels:
-        return False
-    selector: dict[str, Any] | None = budget.spec.get("selector")
-    # A budget with an absent or empty selector covers nothing.
-    if not selector or not (selector.get("matchLabels") or selector.get("matchExpressions")):
-        return False
-    return LabelSelector.parse(selector).matches(pod.pod.labels)
+def _first_that_do(kept: KeptRuns, rows: IntArray, wanted: int) -> tuple[IntArray, Marks]:
+    """As many of *rows* as it takes to find *wanted* that would do, and which of them these are.
+
+    One that breaks no budget has to be among them.
+    """
+    # A few usually would not: so many more are looked at from the start.
+    seen, count = 0, wanted + wanted // 4
+    while True:
+        kept.look_at(rows[seen:count])
+        looked_at = rows[:count]
+        fits = kept.fits.take(looked_at)
+        end = _enough(fits, kept.harmless(looked_at, fits), wanted)
+        if end or count >= len(rows):
+            break
+        seen, count = count, count * 2
+    return (looked_at[:end], fits[:end]) if end else (looked_at, fits)
+
+
+def _enough(fits: Marks, harmless: Marks, wanted: int) -> int:
+    """How many it takes so that *wanted* fit and one is harmless; 0 where all do not suffice."""
+    if int(np.count_nonzero(fits)) < wanted or not harmless.any():
+        return 0
+    return 1 + max(int(np.flatnonzero(fits)[wanted - 1]), int(harmless.argmax()))
 
 
 def _node_name(candidate: Candidate) -> str:
@@ -416,8 +481,7 @@ def _highest_priority(candidate: Candidate) -> int:
 
 
 def _priority_sum(candidate: Candidate) -> int:
-    # The offset keeps a few victims of negative priority from looking worse than many.
-    return sum(victim.priority + _PRIORITY_OFFSET for victim in candidate.victims)
+    return sum(victim.priority + PRIORITY_OFFSET for victim in candidate.victims)
 
 
 def _victim_count(candidate: Candidate) -> int:
@@ -431,3 +495,7 @@ def _minus_start_time(candidate: Candidate) -> int:
     """
     highest = max(victim.priority for victim in candidate.victims)
     return -min(start_time(v) for v in candidate.victims if v.priority == highest)
+
+
+# By the rungs.
+_COSTS = (_violations, _highest_priority, _priority_sum, _victim_count, _minus_start_time)

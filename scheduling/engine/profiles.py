@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from scheduling.engine import names
 from scheduling.engine.framework import (
@@ -22,6 +22,7 @@ from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
 from scheduling.engine.preemption import PreemptionRules
 from scheduling.engine.registry import IN_TREE, factory_of
 from scheduling.engine.runtime import Framework, PluginSet
+from scheduling.engine.scoring import checked_pre_score, checked_score
 from scheduling.engine.wording import WORDING_1_20, Wording
 
 V1_34 = "v1.34"
@@ -72,6 +73,10 @@ class Profile:
     wording: Wording | None = None
     pre_enqueues: tuple[str, ...] = (names.SCHEDULING_GATES,)
     queue_sort: str = names.PRIORITY_SORT
+    # Of somebody else's plugins those at PreScore, in order; the in-tree ones never fail there.
+    pre_scores: tuple[str, ...] = ()
+    # And the points among these four that one of them has a method for, but takes no part at.
+    left_out: frozenset[tuple[str, str]] = frozenset()
     post_filters: tuple[str, ...] = _MODERN_POST_FILTERS
     reserves: tuple[str, ...] = (names.VOLUME_BINDING,)
     permits: tuple[str, ...] = ()
@@ -102,13 +107,32 @@ class Profile:
     def custom_plugins(self) -> tuple[str, ...]:
         """All plugins of somebody else's, each once."""
         asked = (*self.filters, *dict(self.scores), *self._enqueuing, *self._later)
-        known = (*IN_TREE, *self.kinds, names.SCHEDULING_GATES)
-        return tuple(name for name in dict.fromkeys(asked) if name not in known)
+        return tuple(name for name in dict.fromkeys(asked) if self._is_custom(name))
+
+    def _is_custom(self, name: str) -> bool:
+        return not (name in IN_TREE or name in self.kinds or name == names.SCHEDULING_GATES)
+
+    @property
+    def takes_first_fit(self) -> bool:
+        """Whether the search may end with the first node that fits (since v1.30)."""
+        return not (self.scores or self.is_classic or self.refuses_per_node)
+
+    @property
+    def tries_nominated_first(self) -> bool:
+        """Whether the node that a pod is nominated to is tried before all others (since v1.22)."""
+        return not (self.is_classic or self.refuses_per_node)
+
+    @property
+    def prepares_alone(self) -> bool:
+        """Whether some plugin takes part at PreScore and has no score."""
+        weights = dict(self.scores)
+        return any(name not in weights for name in self.pre_scores)
 
     @property
     def _later(self) -> tuple[str, ...]:
         """The plugins with a class of their own that are asked beside filters and scores."""
-        return (*self.custom_post_filters, *_custom((self.queue_sort,)), *self.custom_placing)
+        sort = _custom((self.queue_sort,))
+        return (*self.pre_scores, *self.custom_post_filters, *sort, *self.custom_placing)
 
     @property
     def custom_post_filters(self) -> tuple[str, ...]:
@@ -137,17 +161,15 @@ class Profile:
         for name in dict.fromkeys((*self.filters, *weights, *self._enqueuing, *self._later)):
             plugin = plugins.by_name[name] = self._make(name, handle)
             if name in self.filters:
-                if isinstance(plugin, PreFilterPlugin):
+                if isinstance(plugin, PreFilterPlugin) and self._takes_part(name, "preFilter"):
                     plugins.pre_filter.append(plugin)
-                if isinstance(plugin, FilterPlugin):
+                if isinstance(plugin, FilterPlugin) and self._takes_part(name, "filter"):
                     plugins.filter.append(plugin)
             if name in weights:
-                if isinstance(plugin, PreScorePlugin):
-                    plugins.pre_score.append(plugin)
-                if isinstance(plugin, ScorePlugin):
-                    plugins.score.append((plugin, weights[name]))
+                self._add_score(plugins, plugin, weights[name])
             if name in self.pre_enqueues and isinstance(plugin, PreEnqueuePlugin):
                 plugins.pre_enqueue.append(plugin)
+        plugins.pre_score += [checked_pre_score(plugins.by_name[name]) for name in self.pre_scores]
         if self.checks_all:
             plugins.filter = [AllPredicates(plugins.filter)]
         return Framework(
@@ -157,6 +179,20 @@ class Profile:
             narrows=not self.refuses_per_node,
             late=frozenset({names.VOLUME_ZONE}) if self.refuses_per_node else frozenset(),
         )
+
+    def _takes_part(self, name: str, point: str) -> bool:
+        return (name, point) not in self.left_out
+
+    def _add_score(self, plugins: PluginSet, plugin: Plugin, weight: int) -> None:
+        name = plugin.name
+        is_custom = self._is_custom(name)
+        prepares = isinstance(plugin, PreScorePlugin) and self._takes_part(name, "preScore")
+        if prepares and name not in self.pre_scores:
+            prepared = cast("PreScorePlugin", plugin)
+            plugins.pre_score.append(checked_pre_score(plugin) if is_custom else prepared)
+        if isinstance(plugin, ScorePlugin):
+            score = checked_score(plugin, prepares=prepares) if is_custom else plugin
+            plugins.score.append((score, weight))
 
     @property
     def _enqueuing(self) -> tuple[str, ...]:
@@ -275,13 +311,42 @@ CLASSIC = Profile(
     post_filters=(names.DEFAULT_PREEMPTION,),
 )
 
-# v1.11 asks in the same order. Its volumes are bound in rounds, and nothing is provisioned for a
-# chosen node while the feature gate DynamicProvisioningScheduling is off, as it is by default.
+# DefaultProvider of v1.11, asked in the same order. TaintNodesByCondition is off by default, so that
+# nodes are looked at by their conditions; CSI volumes are not counted yet; ImageLocalityPriority is
+# there, but not by default. Its volumes are bound in rounds, and nothing is provisioned for a chosen
+# node while the feature gate DynamicProvisioningScheduling is off, as it is by default.
+# Upstream: v1.11 pkg/scheduler/algorithmprovider/defaults/defaults.go.
 OLDEST = replace(
     CLASSIC,
     version=V1_11,
+    filters=(
+        names.POD_PASSES_BASIC_CHECKS,
+        names.CHECK_NODE_CONDITION,
+        names.GENERAL_PREDICATES,
+        names.NO_DISK_CONFLICT,
+        names.POD_TOLERATES_NODE_TAINTS,
+        names.MAX_EBS_VOLUME_COUNT,
+        names.MAX_GCE_PD_VOLUME_COUNT,
+        names.MAX_AZURE_DISK_VOLUME_COUNT,
+        names.CHECK_VOLUME_BINDING,
+        names.NO_VOLUME_ZONE_CONFLICT,
+        names.CHECK_NODE_MEMORY_PRESSURE,
+        names.CHECK_NODE_PID_PRESSURE,
+        names.CHECK_NODE_DISK_PRESSURE,
+        names.MATCH_INTER_POD_AFFINITY,
+    ),
+    scores=tuple(
+        (name, weight) for name, weight in CLASSIC.scores if name != names.IMAGE_LOCALITY_PRIORITY
+    ),
     binds_in_rounds=True,
-    arguments={names.CHECK_VOLUME_BINDING: {"in_rounds": True, "provisions": False}},
+    arguments={
+        names.CHECK_VOLUME_BINDING: {"in_rounds": True, "provisions": False},
+        names.CHECK_NODE_CONDITION: {"knows_out_of_disk": True},
+        # The gate AttachVolumeLimit is off: what a node says of itself is not read.
+        names.MAX_EBS_VOLUME_COUNT: {"reads_allocatable": False},
+        names.MAX_GCE_PD_VOLUME_COUNT: {"reads_allocatable": False},
+        names.MAX_AZURE_DISK_VOLUME_COUNT: {"reads_allocatable": False},
+    },
 )
 
 PROFILES: Mapping[str, Profile] = {

@@ -204,6 +204,7 @@ class SchedulerReplicas:
         self.scheduler = self._lead(identity)
         self._cycles += before.cycles_ended
         self.scheduler.keep_evidence = before.keep_evidence
+        self.scheduler.keep_explanations = before.keep_explanations
         self.scheduler.gauges.take_over(before.gauges.shown())
 
     @property

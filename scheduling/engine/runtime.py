@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -32,8 +33,9 @@ from scheduling.engine.framework import (
     fork_state,
 )
 from scheduling.engine.handle import Handle
-from scheduling.engine.node_table import NodeTable
+from scheduling.engine.nominated import Nominated
 from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.scoring import CheckedPreScore, CheckedScore
 from scheduling.engine.wording import Wording
 
 
@@ -47,6 +49,8 @@ class Verdicts:
     rows: IntArray
     plugin: IntArray
     code: IntArray
+    # `kinds` where somebody has counted already, and none fits.
+    counted: list[tuple[int, int, int]] | None = None
 
     @property
     def fits(self) -> BoolArray:
@@ -55,6 +59,8 @@ class Verdicts:
 
     def kinds(self) -> list[tuple[int, int, int]]:
         """The distinct refusals as (plugin, code, number of rows), in order."""
+        if self.counted is not None:
+            return self.counted
         found: list[tuple[int, int, int]] = []
         for plugin in np.flatnonzero(np.bincount(self.plugin)).tolist():
             if plugin == FITS:
@@ -113,6 +119,8 @@ class Search:
     @property
     def feasible(self) -> IntArray:
         """The rows that fit."""
+        if self.verdicts.counted is not None:
+            return _NO_ROWS
         return self.verdicts.rows[self.verdicts.fits]
 
 
@@ -126,6 +134,14 @@ class PluginSet:
     score: list[tuple[ScorePlugin, int]] = field(default_factory=list[tuple[ScorePlugin, int]])
     by_name: dict[str, Plugin] = field(default_factory=dict[str, Plugin])
     pre_enqueue: list[PreEnqueuePlugin] = field(default_factory=list[PreEnqueuePlugin])
+
+
+class KnownVerdicts(Protocol):
+    """Somebody who keeps what the filters say."""
+
+    def verdicts(self, state: CycleState, rows: IntArray) -> Verdicts | None:
+        """The verdicts on *rows* after PreFilter, to be changed at will; None: not known."""
+        ...
 
 
 class Framework:
@@ -154,6 +170,7 @@ class Framework:
         self.local_names = frozenset(p.name for p in everything if p.is_local)
         self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
         self.static_names = frozenset(p.name for p in everything if p.is_static)
+        self._varying_filters = [p.name for p in plugins.filter if p.name not in self.static_names]
         # The plugin that knows what has to be bound, if the profile has one.
         self.volume_binding: VolumePlanner | None = next(
             (plugin for plugin in plugins.filter if isinstance(plugin, VolumePlanner)), None
@@ -163,6 +180,12 @@ class Framework:
             for plugin, _ in plugins.score
             if isinstance(plugin, NormalizeScorePlugin)
         }
+        # Plugins of others: their scores are checked, and may fail.
+        self._checked_names = frozenset(
+            plugin.name
+            for plugin in (*plugins.pre_score, *(plugin for plugin, _ in plugins.score))
+            if isinstance(plugin, CheckedPreScore | CheckedScore)
+        )
         self._extensions: list[PreFilterExtensions] = [
             plugin for plugin in plugins.pre_filter if isinstance(plugin, PreFilterExtensions)
         ]
@@ -171,19 +194,27 @@ class Framework:
 
     def new_state(self, pod: PodInfo) -> CycleState:
         """An empty state for a cycle of *pod*."""
-        return CycleState(pod, self.handle.templates.of(pod))
+        return CycleState(pod, self.handle.templates.of(pod), {}, set(), set())
 
     def find_feasible(
-        self, pod: PodInfo, rows: IntArray, nominated: Nominated | None = None
+        self,
+        pod: PodInfo,
+        rows: IntArray,
+        nominated: Nominated | None = None,
+        known: KnownVerdicts | None = None,
     ) -> Search:
-        """Run PreFilter and Filter over *rows*.
+        """Run PreFilter and Filter over *rows*; what is *known* need not be found out.
 
         Upstream: findNodesThatFitPod().
         """
         state = self.new_state(pod)
         status, names, narrowed_by = self.run_pre_filters(state)
         if not status.is_success:
-            return Search(state, status, no_verdicts())
+            return Search(state, status, no_verdicts(), narrowed_by)
+        if known is not None and names is None:
+            verdicts = known.verdicts(state, rows)
+            if verdicts is not None:
+                return Search(state, SUCCESS, verdicts, narrowed_by)
         kept = rows
         if names is not None:
             wanted = [self.handle.table.rows[n] for n in names if n in self.handle.table.rows]
@@ -202,6 +233,7 @@ class Framework:
         """
         names: frozenset[str] | None = None
         narrowed: list[str] = []
+        refusal = SUCCESS
         has_volumes = bool(state.pod.pod.volumes)
         for plugin in self.plugins.pre_filter:
             if plugin.name in self.volume_names and not has_volumes:
@@ -212,22 +244,26 @@ class Framework:
             if result.status.code is Code.SKIP or (refused and plugin.name in self._late):
                 state.skip_filter.add(plugin.name)
                 continue
-            if not result.status.is_success:
-                return self._worded(result.status), None, ()
+            if refused:
+                refusal = self._worded(_of_pre_filter(result.status, plugin.name))
+                if refusal.code is Code.UNSCHEDULABLE and self._narrows:
+                    # Evictions may help, and they need what the other plugins prepare.
+                    continue
+                return refusal, None, ()
             if result.node_names is None or not self._narrows:
                 continue
             narrowed.append(plugin.name)
             names = result.node_names if names is None else names & result.node_names
             if not names:
                 return _nothing_left(narrowed), names, tuple(sorted(narrowed))
-        return SUCCESS, names, tuple(sorted(narrowed))
+        return refusal, names, tuple(sorted(narrowed))
 
-    def run_filters(self, state: CycleState, rows: IntArray) -> Verdicts:
-        """Every row's first refusal, in the order of the profile."""
+    def run_filters(self, state: CycleState, rows: IntArray, first: int = 1) -> Verdicts:
+        """Every row's first refusal, in the order of the profile, from the *first* filter on."""
         plugin_of = np.zeros(len(rows), np.int64)
         code_of = np.zeros(len(rows), np.int64)
         left = np.arange(len(rows))
-        for place, plugin in enumerate(self.plugins.filter, 1):
+        for place, plugin in enumerate(self.plugins.filter[first - 1 :], first):
             if plugin.name in state.skip_filter or len(left) == 0:
                 continue
             codes = plugin.filter(state, rows[left])
@@ -264,11 +300,7 @@ class Framework:
         They are put there on trial: the pod must fit with and without them. Upstream:
         RunFilterPluginsWithNominatedPods().
         """
-        waiting = nominated.on_rows(state.pod, verdicts.rows)
-        if len(waiting) > _FEW_NOMINATED and self.only_room_varies(state):
-            self._reconsider_together(state, verdicts, waiting)
-            return
-        for row, pods in waiting:
+        for row, pods in nominated.on_rows(state.pod, verdicts.rows):
             place = int(np.flatnonzero(verdicts.rows == row)[0])
             with_them = self.filter_one_with(state, row, pods)
             if with_them[0] != FITS:
@@ -276,28 +308,8 @@ class Framework:
 
     def only_room_varies(self, state: CycleState) -> bool:
         """Whether pods that come or go change nothing for this one but the room on their node."""
-        asked = [
-            plugin.name
-            for plugin in self.plugins.filter
-            if plugin.name not in state.skip_filter and plugin.name not in self.static_names
-        ]
+        asked = [name for name in self._varying_filters if name not in state.skip_filter]
         return asked == [names.NODE_RESOURCES_FIT]
-
-    def _reconsider_together(
-        self, state: CycleState, verdicts: Verdicts, waiting: list[tuple[int, list[PodInfo]]]
-    ) -> None:
-        """All rows at once: none of them concerns another where only room varies."""
-        table = self.handle.table
-        rows, pods = flattened(waiting)
-        table.shift_requests(rows, pods, 1)
-        with_them = self.run_filters(state, np.array([row for row, _ in waiting], np.int64))
-        table.shift_requests(rows, pods, -1)
-        place_of = np.zeros(table.capacity, np.int64)
-        place_of[verdicts.rows] = np.arange(len(verdicts.rows))
-        refused = ~with_them.fits
-        places = place_of[with_them.rows[refused]]
-        verdicts.plugin[places] = with_them.plugin[refused]
-        verdicts.code[places] = with_them.code[refused]
 
     def filter_one_with(
         self, state: CycleState, row: int, pods: Sequence[PodInfo]
@@ -328,7 +340,11 @@ class Framework:
 
     def explain(self, state: CycleState, plugin: int, code: int) -> Status:
         """The status behind one verdict."""
-        return self._worded(self.plugins.filter[plugin - 1].explain(state, code))
+        asked = self.plugins.filter[plugin - 1]
+        status = asked.explain(state, code)
+        if not status.plugin:
+            status = Status(status.code, status.reasons, asked.name)
+        return self._worded(status)
 
     def _worded(self, status: Status) -> Status:
         return status if self._wording is None else self._wording.of(status)
@@ -346,7 +362,12 @@ class Framework:
     def score(self, state: CycleState, rows: IntArray) -> Scores:
         """PreScore, Score, NormalizeScore and weights over the feasible *rows*."""
         state.skip_score.clear()
+        if len(rows) == 1:
+            # Upstream scores nothing where there is no choice, so that nothing can fail.
+            state.skip_score |= self._checked_names
         for plugin in self.plugins.pre_score:
+            if plugin.name in state.skip_score:
+                continue
             if plugin.pre_score(state, rows).code is Code.SKIP:
                 state.skip_score.add(plugin.name)
         total = np.zeros(len(rows), np.int64)
@@ -362,68 +383,19 @@ class Framework:
         return Scores(rows, scored, total)
 
 
-# Up to this many nodes with nominated pods are looked at one by one.
-_FEW_NOMINATED = 4
-
-
-class Nominated:
-    """Pods nominated to nodes, that others have to leave room for."""
-
-    def __init__(self, table: NodeTable) -> None:
-        self._table = table
-        self._by_node: dict[str, dict[str, PodInfo]] = {}
-
-    def __len__(self) -> int:
-        return len(self._by_node)
-
-    def add(self, row: int, pod: PodInfo) -> None:
-        """*pod* hopes for the node at *row*."""
-        self.remove(pod.key)
-        self._by_node.setdefault(self._table.name(row), {})[pod.key] = pod
-
-    def remove(self, key: str) -> None:
-        """The pod hopes no more."""
-        for node, pods in list(self._by_node.items()):
-            if pods.pop(key, None) is not None and not pods:
-                del self._by_node[node]
-
-    def at(self, row: int) -> list[PodInfo]:
-        """The pods nominated to the node at *row*."""
-        if not self._by_node:
-            return []
-        return list(self._by_node.get(self._table.name(row), {}).values())
-
-    def on_rows(self, pod: PodInfo, rows: IntArray) -> list[tuple[int, list[PodInfo]]]:
-        """Rows with nominated pods, other than *pod*, of at least its priority."""
-        if not self._by_node:
-            return []
-        looked_at = np.zeros(self._table.capacity, np.bool_)
-        looked_at[rows] = True
-        found: list[tuple[int, list[PodInfo]]] = []
-        for node, pods in self._by_node.items():
-            waiting = [
-                other
-                for other in pods.values()
-                if other.priority >= pod.priority and other.uid != pod.uid
-            ]
-            row = self._table.rows.get(node, -1)
-            if waiting and row >= 0 and looked_at[row]:
-                found.append((row, waiting))
-        return found
-
-
-def flattened(waiting: list[tuple[int, list[PodInfo]]]) -> tuple[IntArray, list[PodInfo]]:
-    """Pods on rows as two lists of equal length."""
-    pairs = [(row, pod) for row, pods in waiting for pod in pods]
-    return np.array([row for row, _ in pairs], np.int64), [pod for _, pod in pairs]
-
-
 _NO_ROWS: IntArray = np.zeros(0, np.int64)
 
 
 def no_verdicts() -> Verdicts:
     """Nothing was looked at, or nothing kept."""
     return Verdicts(_NO_ROWS, _NO_ROWS, _NO_ROWS)
+
+
+def _of_pre_filter(status: Status, plugin: str) -> Status:
+    """*status* as *plugin*'s; what is no refusal is an error."""
+    refuses = status.code is Code.UNSCHEDULABLE or status.code is Code.UNRESOLVABLE
+    code = status.code if refuses else Code.ERROR
+    return Status(code, status.reasons, status.plugin or plugin)
 
 
 def _nothing_left(narrowed: list[str]) -> Status:

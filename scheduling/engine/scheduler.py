@@ -8,7 +8,7 @@ eventhandlers.go.
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -20,18 +20,19 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.rng import Stream
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import timestamp
-from kscope.sim.view import Attributes, Changes, State, merge
+from kscope.sim.view import Attributes, State
 from scheduling.engine import names
 from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.cache import CACHE_RULES, SchedulerCache
+from scheduling.engine.chronicle import COMPONENT, Chronicle
 from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
 from scheduling.engine.extenders import EXTENDER, Extender, ExtenderCalls, ExtenderError
 from scheduling.engine.framework import IntArray
 from scheduling.engine.framework import PodVolumes as PodVolumePlan
-from scheduling.engine.gauges import NodeGauges
 from scheduling.engine.handle import Handle
 from scheduling.engine.listers import Listers
+from scheduling.engine.nominated import Nominated
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import Candidate
 from scheduling.engine.queue import events as cluster_events
@@ -44,26 +45,14 @@ from scheduling.engine.queue.hints import (
     QueueingHints,
     Registration,
 )
-from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.queue.scheduling_queue import QueueProfile, SchedulingQueue
-from scheduling.engine.runtime import Nominated
 from scheduling.engine.setup import SchedulerSetup
 from scheduling.engine.volume_work import VolumeWork
 from volumes.engine.binder import PodBinding, PodVolumes
 
-COMPONENT = "scheduler"
-
 # Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
 EAGER_EVIDENCE_NODES = 200
-
-_PLACE_FACTS: dict[Place, str] = {
-    "active": "PodQueued",
-    "backoff": "PodBackedOff",
-    "unschedulable": "PodParked",
-    "gated": "PodGated",
-    "in_flight": "AttemptStarted",
-    "": "PodDequeued",
-}
 
 
 class Binding:
@@ -149,19 +138,15 @@ class Scheduler:
         profile = setup.profiles[0]
         self._loop = loop
         self._store = store
-        self._recorder = recorder
         self._latencies = latencies
         self._names = frozenset(setup.names)
-        self._entity = "queue" if neighbours is not None else f"queue/{setup.names[0]}"
         self._neighbours = neighbours
         self._stopped = False
         self._rules = profile.resource_rules
         self._profile = profile
         self._known: dict[str, Pod] = {}
-        self._series: dict[str, tuple[str, int, str]] = {}
         self._bindings: dict[str, Binding] = {}
         self._attempts: list[SchedulingAttempt] = []
-        self._changes: Changes = {}
         self._busy = False
         self._backoff_timer: Timer | None = None
         self._leftover_timer: Timer | None = None
@@ -169,9 +154,24 @@ class Scheduler:
         self.cycles_ended = 0
         # Keep every attempt's evidence, whatever the size of the cluster.
         self.keep_evidence = False
-        self.gauges = NodeGauges()
+        # Give every attempt an explanation that can be kept and read at any later time.
+        self.keep_explanations = False
+        chronicle = self.chronicle = Chronicle(
+            recorder,
+            store,
+            self._known,
+            scheduler="" if neighbours is not None else setup.names[0],
+            shows_nodes=neighbours is not None,
+            has_series=not profile.is_classic,
+        )
+        self.gauges = chronicle.gauges
+        self._show_pod = chronicle.show_pod
+        self._tell, self._tell_pod = chronicle.tell, chronicle.tell_pod
+        self._tell_event = chronicle.tell_event
         self.handle = Handle()
         self._extenders = [Extender(one, calls or ExtenderCalls()) for one in setup.extenders]
+        # Whether anybody but DefaultBinder may bind a pod.
+        self._asks_binders = bool(self._extenders)
         nominated = Nominated(self.handle.table)
         self._algorithms = {
             one.name: SchedulingAlgorithm(
@@ -188,9 +188,10 @@ class Scheduler:
             loop,
             profiles={name: self._queue_profile(one) for name, one in self._algorithms.items()},
             sort=self._queue_sort(),
-            listener=self,
+            listener=chronicle,
             started_at=loop.now,
         )
+        chronicle.queue = self.queue
         self.volume_work = VolumeWork(
             loop, store, self.handle, self._known, profile.version, latencies
         )
@@ -198,8 +199,9 @@ class Scheduler:
             self.volume_work.timeout = setup.bind_timeout
         delay = latencies.draw("watch")
         attachments = ("VolumeAttachment",) if profile.counts_attachments else ()
+        observers = {"Pod": self._observe_pod, "Node": self._observe_node}
         for kind in (*attachments, *_WATCHED_KINDS):
-            store.watch(kind, self._observe, delay)
+            store.watch(kind, observers.get(kind, self._observe_other), delay)
 
     def _queue_sort(self) -> QueueSort | None:
         """What orders activeQ instead of PrioritySort; see PluggedScheduler."""
@@ -248,19 +250,10 @@ class Scheduler:
 
     # What the cluster says: the informers' handlers
 
-    def _observe(self, event: WatchEvent) -> None:
-        if self._stopped:
-            return
-        if isinstance(event.new, Pod):
-            self._observe_pod(event)
-        elif isinstance(event.new, Node):
-            self._observe_node(event, event.new)
-        else:
-            self._observe_other(event)
-        self._wake()
-
     def _observe_pod(self, event: WatchEvent) -> None:
-        new = cast("Pod", event.new)
+        new = event.new
+        if self._stopped or not isinstance(new, Pod):
+            return
         old = self._known.get(new.key)
         gone = event.type == "DELETED" or new.is_terminated
         if gone:
@@ -278,6 +271,7 @@ class Scheduler:
             self._assigned(old, new)
         elif self._is_mine(new):
             self._unassigned(old, new)
+        self._wake()
 
     def _is_mine(self, pod: Pod) -> bool:
         return pod.scheduler_name in self._names
@@ -309,7 +303,7 @@ class Scheduler:
             # Its deletion is an update first, which brings it back to be skipped.
             message = f"skip schedule deleting pod: {old.key}"
             self._tell_event(new, "FailedScheduling", "Warning", message)
-        self._series.pop(old.uid, None)
+        self.chronicle.end_series(old.uid)
         self.queue.delete(old)
         # What is being bound goes on, until the binding finds that there is no pod any more.
 
@@ -335,8 +329,8 @@ class Scheduler:
         if old is not None and self._is_mine(old) and not assumed:
             self.queue.delete(old)
         if self._shows(new):
-            self._show_pod(new.key, cache="added", assumed=None)
-            self._tell("PodConfirmed", new.id, f"on {new.node_name}")
+            shown: Attributes = {"cache": "added", "assumed": None}
+            self._tell_pod("PodConfirmed", new, f"on {new.node_name}", None, shown)
         elif self._neighbours is not None:
             self._tell("PodObserved", new.id, f"of {new.scheduler_name}, on {new.node_name}")
         self.queue.assigned_pod_added(new)
@@ -351,22 +345,29 @@ class Scheduler:
         if new.template is not old.template or new.deletion_timestamp != old.deletion_timestamp:
             self.cache.update_pod(PodInfo(old, self._rules), PodInfo(new, self._rules))
             self.queue.assigned_pod_updated(old, new)
+        elif new.status.get("startTime") != old.status.get("startTime"):
+            # Nobody waits for that, but preemption spares those that run for long.
+            self.cache.update_pod(PodInfo(old, self._rules), PodInfo(new, self._rules))
 
-    def _observe_node(self, event: WatchEvent, node: Node) -> None:
+    def _observe_node(self, event: WatchEvent) -> None:
+        node, old = event.new, event.old
+        if self._stopped or not isinstance(node, Node):
+            return
+        known = self.cache.node(node.name)
         if event.type == "DELETED":
             self.cache.remove_node(node)
             self.queue.move_all_to_active_or_backoff(cluster_events.NODE_DELETE, node, None)
-            return
-        known = self.cache.node(node.name)
-        if known is None or known.node is None or event.old is None:
+        elif known is None or known.node is None or not isinstance(old, Node):
             self.cache.add_node(node)
             self.queue.move_all_to_active_or_backoff(cluster_events.NODE_ADD, None, node)
-            return
-        old = cast("Node", event.old)
-        self.cache.update_node(node)
-        self.queue.node_updated(old, node)
+        else:
+            self.cache.update_node(node)
+            self.queue.node_updated(old, node)
+        self._wake()
 
     def _observe_other(self, event: WatchEvent) -> None:
+        if self._stopped:
+            return
         obj = event.new
         if obj.kind in _STORAGE:
             self.volume_work.observe(event)
@@ -379,16 +380,19 @@ class Scheduler:
             old = obj if event.type == "DELETED" else event.old
             new = None if event.type == "DELETED" else obj
             self.queue.move_all_to_active_or_backoff(change, old, new)
+        self._wake()
 
     # The scheduling cycle
 
     def _wake(self) -> None:
+        """Begin a cycle if there is a pod to try, and see to the timers."""
         if self._stopped:
             return
         if not self._busy and self.queue.ready:
             self._busy = True
             self._loop.call_after(0, self.schedule_one)
-        self._set_flush_timers()
+        if not self.queue.is_calm or self._expiry_timer is not None or self.cache.may_expire:
+            self._set_flush_timers()
 
     def schedule_one(self) -> None:
         """Try the first pod of activeQ. Upstream: schedule_one.go ScheduleOne()."""
@@ -415,7 +419,13 @@ class Scheduler:
         """Filters, scores, preemption; and the reasons, read off the node table as it is now."""
         eager = self._is_eager
         algorithm = self._algorithm_of(queued.pod)
-        decision = algorithm.schedule(queued.pod_info, self._snapshot_order(), explain=eager)
+        decision = algorithm.schedule(
+            queued.pod_info,
+            self._snapshot_order(),
+            explain=eager,
+            by_columns=True,
+            keep=self.keep_explanations,
+        )
         if decision.result == UNSCHEDULABLE:
             algorithm.preempt(decision)
         attempt = Attempt(queued, decision, self.queue.scheduling_cycle, self._loop.now)
@@ -458,7 +468,7 @@ class Scheduler:
         queued, node = attempt.queued, attempt.decision.node
         if self._stopped:
             return
-        if self._is_gone(queued):
+        if attempt.began != self._loop.now and self._is_gone(queued):
             self.queue.done(queued.pod_info.uid)
         elif node is None:
             self._handle_failure(attempt)
@@ -491,16 +501,20 @@ class Scheduler:
         self.cache.assume_pod(info)
         self.gauges.assumed(node, info)
         self._bindings[info.key] = binding
-        self._show_pod(
-            info.key, queue=None, queue_since=None, cache="assumed", assumed=node, blocker=None
-        )
         self.queue.nominator.delete(info.uid)
         self.algorithm.nominated.remove(info.key)
-        return self._tell(
+        return self._tell_pod(
             "PodAssumed",
-            info.pod.id,
+            info.pod,
             f"to {node}, {decision.feasible} of {decision.evaluated} nodes fit",
             summary(decision),
+            {
+                "queue": None,
+                "queue_since": None,
+                "cache": "assumed",
+                "assumed": node,
+                "blocker": None,
+            },
         )
 
     def _plan(self, decision: ScheduleResult) -> PodVolumePlan:
@@ -542,25 +556,23 @@ class Scheduler:
         if binding.forgotten:
             return
         pod = binding.info.pod
-        self._series.pop(pod.uid, None)
+        self.chronicle.end_series(pod.uid)
         scheduled = {"type": "PodScheduled", "status": "True"}
         scheduled["lastTransitionTime"] = timestamp(self._loop.now)
         try:
-            self._bind_by_extender(binding)
+            if self._asks_binders:
+                self._bind_by_extender(binding)
             stored = self._store.find("Pod", pod.key)
-            if stored is None:
+            if not isinstance(stored, Pod):
                 raise NotFound(f'pods "{pod.name}" not found')
             if stored.uid != pod.uid:
                 raise Conflict(_uid_conflict(pod, stored))
             if stored.deletion_timestamp:
                 raise Conflict(_deleted(pod))
-            self._store.patch(
-                "Pod",
-                pod.key,
-                {
-                    "spec": {"nodeName": binding.node},
-                    "status": {"conditions": _with_condition(stored, scheduled)},
-                },
+            self._store.bind(
+                stored,
+                binding.node,
+                _with_condition(stored, scheduled),
                 by=COMPONENT,
                 event="PodBound",
                 message=f"Successfully assigned {pod.key} to {binding.node}",
@@ -615,7 +627,7 @@ class Scheduler:
         else:
             # Nobody goes round again, but it is told all the same.
             self._tell_event(pod, "FailedScheduling", "Warning", error)
-            self._series.pop(pod.uid, None)
+            self.chronicle.end_series(pod.uid)
         if not self._profile.status_wakes:
             self.queue.move_all_to_active_or_backoff(
                 cluster_events.ASSIGNED_POD_DELETE, binding.assumed, None
@@ -737,17 +749,19 @@ class Scheduler:
             self._store.patch("Pod", pod.key, {"status": status}, by=COMPONENT, event=fact)
 
     def _keep_attempt(self, attempt: Attempt, seq: int) -> None:
+        decision = attempt.decision
         self._attempts.append(
             SchedulingAttempt(
-                pod=attempt.queued.key,
-                number=attempt.queued.attempts,
-                seq=seq,
-                at=self._loop.now,
-                cycle=attempt.cycle,
-                result=attempt.decision.result,
-                node=attempt.decision.node or "",
-                message=attempt.decision.message,
-                evidence=attempt.evidence,
+                attempt.queued.key,
+                attempt.queued.attempts,
+                seq,
+                self._loop.now,
+                attempt.cycle,
+                decision.result,
+                decision.node or "",
+                decision.message,
+                attempt.evidence,
+                decision.explanation,
             )
         )
 
@@ -779,8 +793,6 @@ class Scheduler:
     # Periodic flushes: run at the tick at which they have something to do
 
     def _set_flush_timers(self) -> None:
-        if self.queue.is_calm and self._expiry_timer is None and not self.cache.may_expire:
-            return
         self._backoff_timer = self._reset(
             self._backoff_timer, self.queue.next_backoff_expiry(), self._flush_backoff
         )
@@ -819,47 +831,7 @@ class Scheduler:
         self.queue.flush_unschedulable_leftover()
         self._wake()
 
-    # Listening: to the queue, and to the cache for the columns and gauges
-
-    def queue_moved(
-        self,
-        pod_key: str,
-        place_from: Place,
-        place_to: Place,
-        event_name: str,
-        *,
-        flushed: bool,
-        at: int,
-    ) -> None:
-        """See QueueListener: a move is an event that names what caused it."""
-        if place_to == "":
-            # A pod that got its node has left the lanes when it was assumed.
-            if place_from != "in_flight" and pod_key in self._known:
-                self._show_pod(pod_key, queue=None, queue_since=None, backoff_until=None)
-                self._tell("PodDequeued", f"pod/{pod_key}", event_name)
-            return
-        queued = self.queue.in_flight(pod_key) or self.queue.get(pod_key)
-        if queued is None:
-            return
-        shown: Attributes = {"queue": place_to, "queue_since": at, "attempts": queued.attempts}
-        if place_to != "in_flight":
-            shown["mover"] = event_name
-        shown["flushed"] = True if flushed else None
-        shown["backoff_until"] = self.queue.backoff_until(queued) if place_to == "backoff" else None
-        if place_from == "" and queued.attempts == 0:
-            shown["first_queued"] = at
-        self._show_pod(pod_key, **shown)
-        if place_to == "in_flight":
-            cycle: Attributes = {"cycle": self.queue.scheduling_cycle}
-            if self._neighbours is None:
-                cycle["scheduler"] = self._entity.removeprefix("queue/")
-            self._changes[self._entity] = merge(self._changes.get(self._entity), cycle)
-            message = f"cycle {self.queue.scheduling_cycle}, attempt {queued.attempts}"
-            self._tell("AttemptStarted", f"pod/{pod_key}", message)
-        else:
-            keeper = queued.gating_plugin if place_to == "gated" else ""
-            data = {"plugin": keeper} if keeper not in ("", names.SCHEDULING_GATES) else None
-            self._tell(_PLACE_FACTS[place_to], f"pod/{pod_key}", event_name, data)
+    # Listening to the cache, for the columns and gauges
 
     def pod_added(self, node_name: str, pod: PodInfo) -> None:
         """See the cache's observer."""
@@ -885,64 +857,14 @@ class Scheduler:
         row = self.handle.table.rows.get(node_name)
         if row is not None:
             self.handle.table.pods[row][new.key] = new
+            if new.pod.status.get("startTime") != old.pod.status.get("startTime"):
+                self.handle.table.touch(row)
 
     def node_removed(self, node_name: str) -> None:
         """See the cache's observer."""
         self.handle.table.remove_node(node_name)
         self._order = None
         self.gauges.forget_node(node_name)
-
-    # Telling
-
-    def _show_pod(self, key: str, **attributes: Any) -> None:
-        """Let the next event carry these attributes of the pod; None removes one.
-
-        A pod that is gone, though no watch has told so yet, is not brought back to the pages.
-        """
-        if self._store.find("Pod", key) is None:
-            return
-        entity = f"pod/{key}"
-        shown = self._changes.get(entity)
-        if shown is None:
-            self._changes[entity] = attributes
-        else:
-            shown.update(attributes)
-
-    def _tell(
-        self, fact: str, entity: str, message: str = "", data: dict[str, Any] | None = None
-    ) -> int:
-        changes, self._changes = self._changes, {}
-        told = self.gauges.changes()
-        if told and self._neighbours is not None:
-            for node, shown in told.items():
-                # A node that is gone, though no watch has told so yet, is not brought back either.
-                if self._store.find("Node", node[5:]) is not None:
-                    changes[node] = shown
-        return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
-
-    def _tell_event(self, pod: Pod, reason: str, kind: str, message: str) -> int:
-        data: dict[str, Any] = {"event": True, "type": kind}
-        if reason == "FailedScheduling" and not self._profile.is_classic:
-            count, note = self._count_in_series(pod, message)
-            if count:
-                data["series"] = count
-            if note != message:
-                data["note"] = note
-        return self._tell(reason, pod.id, message, data)
-
-    def _count_in_series(self, pod: Pod, message: str) -> tuple[int, str]:
-        """How often this Event came before for the same version of the pod, and what it then said.
-
-        The first is an Event of its own, the second makes a series of it, the others are written
-        every half hour; the text stays that of the first. Upstream: client-go tools/events/event_broadcaster.go, recordToSink().
-        """
-        version, count, note = self._series.get(pod.uid, ("", -1, ""))
-        if version == pod.resource_version:
-            count += 1
-        else:
-            count, note = 0, message
-        self._series[pod.uid] = pod.resource_version, count, note
-        return count, note
 
 
 # What of the other kinds may help a waiting pod. Upstream: eventhandlers.go addAllEventHandlers().
@@ -1007,4 +929,6 @@ def _condition(pod: ApiObject) -> dict[str, Any] | None:
 
 def _with_condition(pod: ApiObject, condition: dict[str, Any]) -> list[dict[str, Any]]:
     conditions: list[dict[str, Any]] = pod.status.get("conditions") or []
+    if not conditions:
+        return [condition]
     return [*(each for each in conditions if each.get("type") != condition["type"]), condition]

@@ -3,33 +3,58 @@
 The pods of every row are kept sorted by importance in columns: one column per place, so that "put
 the most important ones back as long as the preemptor fits" is one array operation per place for
 all nodes together. It answers what the node-by-node dry run of `preemption` answers whenever the
-only filter in question is the one for resources and no disruption budget is involved.
+only filter in question is the one for resources. Nodes on which disruption budgets cover pods are
+run one by one here, too, and anew each time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kscope.sim.units import nanoseconds_of
+from scheduling.engine.budgets import Budgets
 from scheduling.engine.framework import BoolArray, IntArray
 from scheduling.engine.node_table import NodeTable
+from scheduling.engine.nominated import Reserved
 from scheduling.engine.pod_info import PodInfo
 
 # No pod is below this, so that empty places never count as victims.
-_NOBODY = np.iinfo(np.int64).max
-_PRIORITY_OFFSET = 1 << 31
+_EMPTY = np.iinfo(np.int64).max
+# In place of what a row misses: there is nobody of lower priority on it.
+NOBODY = -1
+# Keeps a few victims of negative priority from looking worse than many.
+PRIORITY_OFFSET = 1 << 31
+# Up to this many rows are run one by one.
+_FEW_ROWS = 8
 # A pod that has not started yet counts as the most recent.
 _NOT_STARTED = 1 << 62
 
+# The rungs of the choice. Upstream: pickOneNodeForPreemption().
+RUNGS = (
+    "fewest PDB violations",
+    "lowest highest priority",
+    "smallest priority sum",
+    "fewest victims",
+    "latest start time",
+)
+
 Grid = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+PodLists = NDArray[np.object_]
+# (column, amount) of each resource that a pod asks for.
+Wanted = list[tuple[int, int]]
 
 
 def _empty_grid() -> Grid:
     return np.zeros((0, 0), np.int64)
+
+
+def _no_lists() -> PodLists:
+    return np.zeros(0, np.object_)
 
 
 def _empty_cube() -> NDArray[np.int64]:
@@ -40,76 +65,193 @@ def _empty_cube() -> NDArray[np.int64]:
 class DryRuns:
     """For each of `rows`: whether it would do, who would have to go, or why not.
 
-    `victims` are marks in the grid of places; `missing` the resource filter's code without its top
-    bit, 0 where the pod fits after all evictions; `nobody` marks rows without lower pods.
+    `victims` are marks in the grid of places; `missing` is the resource filter's code without its
+    top bit, 0 where the pod fits after all evictions, and `NOBODY` where there is nobody to evict.
     """
 
     rows: IntArray
     fits: BoolArray
-    nobody: BoolArray
     missing: IntArray
-    lower: Mask
     victims: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class RowRun:
+    """One dry run: what is missing, as in `DryRuns`; else who goes and who was put back, and `costs`."""
+
+    missing: int
+    victims: Sequence[int] = ()
+    put_back: Sequence[PodInfo] = ()
+    costs: Sequence[int] = ()
+
+
+@dataclass(slots=True)
+class Room:
+    """What a pod leaves free of a node: `places` for pods, and so much of what it asks for itself.
+
+    `missing` is as in `DryRuns`.
+    """
+
+    missing: int
+    places: int
+    free: dict[int, int]
+
+    def take(self, amounts: Mapping[int, int]) -> bool:
+        """Put a pod back that holds *amounts*, if it fits; whether it did."""
+        if self.places <= 0 or any(left < amounts.get(c, 0) for c, left in self.free.items()):
+            return False
+        self.places -= 1
+        for column in self.free:
+            self.free[column] -= amounts.get(column, 0)
+        return True
 
 
 @dataclass(slots=True)
 class VictimColumns:
-    """The pods of all nodes, most important first, as columns brought up to date from the log."""
+    """The pods of all nodes, most important first: as lists, and as columns where many are run.
+
+    Both are brought up to date from the node table's log, the columns of a row not before they are
+    needed.
+    """
 
     table: NodeTable
+    budgets: Budgets
     position: int = -1
+    version: int = 0
     width: int = 0
-    pods: list[list[PodInfo]] = field(default_factory=list[list[PodInfo]])
+    # The list of each row, None where it has not been read.
+    lists: PodLists = field(default_factory=_no_lists)
+    behind: dict[int, None] = field(default_factory=dict[int, None])
+    # Whether some budget covers some pod of the row, as far as that is known.
+    covered: dict[int, bool] = field(default_factory=dict[int, bool])
     priority: Grid = field(default_factory=_empty_grid)
     started: Grid = field(default_factory=_empty_grid)
     amounts: NDArray[np.int64] = field(default_factory=_empty_cube)
 
     def refresh(self) -> None:
         """Take over what changed since the last call."""
+        self.budgets.refresh()
+        if self.version != self.budgets.version:
+            self.version = self.budgets.version
+            self.covered.clear()
         table = self.table
+        if self.position == table.log_end:
+            return
         changed = None if self.position < 0 else table.changed_since(self.position)
-        widest = int(table.pod_count.max()) if table.capacity else 0
-        shape = len(table.resource_names), table.capacity
-        if changed is None or widest > self.width or self.amounts.shape[:2] != shape:
-            self.width = max(widest, self.width)
-            self.pods = [[] for _ in range(table.capacity)]
-            self.priority = np.full((table.capacity, self.width), _NOBODY, np.int64)
-            self.started = np.zeros((table.capacity, self.width), np.int64)
-            self.amounts = np.zeros((*shape, self.width), np.int64)
-            changed = [row for row in range(table.capacity) if table.pods[row]]
-        for row in dict.fromkeys(changed):
-            self._read(row)
         self.position = table.log_end
+        if changed is None or self.amounts.shape[:2] != self._shape:
+            self._start_over()
+            return
+        for row in changed:
+            self.lists[row] = None
+            self.behind[row] = None
+            self.covered.pop(row, None)
+            if len(table.pods[row]) > self.width:
+                self._start_over()
+                return
 
-    def _read(self, row: int) -> None:
-        pods = sorted(self.table.pods[row].values(), key=importance)
-        self.pods[row] = pods
-        self.priority[row] = _NOBODY
-        self.amounts[:, row] = 0
-        for place, pod in enumerate(pods):
-            self.priority[row, place] = pod.priority
-            self.started[row, place] = start_time(pod)
-            for column, amount in self.table.amounts(pod.resources.requested):
-                self.amounts[column, row, place] = amount
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return len(self.table.resource_names), self.table.capacity
 
-    def dry_run(self, pod: PodInfo, rows: IntArray) -> DryRuns:
-        """Evict everybody below *pod* on each of *rows*, then put back who may stay."""
+    def _start_over(self) -> None:
+        capacity = self.table.capacity
+        self.width = max(self.width, *map(len, self.table.pods))
+        self.lists = np.full(capacity, None)
+        self.behind = dict.fromkeys(range(capacity))
+        self.covered.clear()
+        self.priority = np.full((capacity, self.width), _EMPTY, np.int64)
+        self.started = np.zeros((capacity, self.width), np.int64)
+        self.amounts = np.zeros((*self._shape, self.width), np.int64)
+
+    def pods_of(self, row: int) -> list[PodInfo]:
+        """The pods on *row*, most important first; when they change that is another list."""
+        pods: list[PodInfo] | None = self.lists[row]
+        if pods is None:
+            pods = self.lists[row] = sorted(self.table.pods[row].values(), key=importance)
+        return pods
+
+    def is_covered(self, row: int) -> bool:
+        """Whether a budget may have a say on *row*, which is then not run as a column."""
+        covered = self.covered.get(row)
+        if covered is None:
+            pods = self.pods_of(row)
+            covered = self.covered[row] = any(self.budgets.covering(pod) for pod in pods)
+        return covered
+
+    def _catch_up(self) -> None:
+        for row in self.behind:
+            self.priority[row] = _EMPTY
+            self.amounts[:, row] = 0
+            for place, pod in enumerate(self.pods_of(row)):
+                self.priority[row, place] = pod.priority
+                self.started[row, place] = start_time(pod)
+                for column, amount in self.table.amounts(pod.resources.requested):
+                    self.amounts[column, row, place] = amount
+        self.behind.clear()
+
+    def try_row(self, priority: int, wanted: Wanted, row: int, reserved: Reserved) -> RowRun:
+        """As `dry_run` and `costs`, for one row."""
+        pods = self.pods_of(row)
+        first = next((at for at, pod in enumerate(pods) if pod.priority < priority), len(pods))
+        lower = pods[first:]
+        if not lower:
+            return RowRun(NOBODY)
+        held = {pod.key: dict(self.table.amounts(pod.resources.requested)) for pod in lower}
+        room = self._room_without(wanted, row, held, reserved)
+        if room.missing:
+            return RowRun(room.missing)
+        violating, others = [], lower
+        if len(self.budgets) and self.is_covered(row):
+            violating, others = self.budgets.split(lower)
+        put_back = [pod for pod in (*violating, *others) if room.take(held[pod.key])]
+        stays = {pod.key for pod in put_back}
+        places = [at for at, pod in enumerate(lower, first) if pod.key not in stays]
+        violations = sum(pod.key not in stays for pod in violating)
+        costs = violations, *_cost_of([pods[place] for place in places])
+        return RowRun(0, places, put_back, costs)
+
+    def _room_without(
+        self, wanted: Wanted, row: int, held: dict[str, dict[int, int]], reserved: Reserved
+    ) -> Room:
+        """What a pod would leave free of *row*, were those not there that hold so much."""
         table = self.table
-        lower = self.priority[rows] < pod.priority
-        wanted = table.amounts(pod.resources.fit)
-        places_left = table.allowed_pods[rows] - table.pod_count[rows] + lower.sum(axis=1) - 1
+        taken = table.pod_count.item(row) + reserved.pods.item(row)
+        places = table.allowed_pods.item(row) - taken + len(held) - 1
+        missing = int(places < 0)
+        free: dict[int, int] = {}
+        for bit, (column, amount) in enumerate(wanted, 1):
+            used = table.requested.item(column, row) + reserved.requested.item(column, row)
+            evicted = sum(amounts.get(column, 0) for amounts in held.values())
+            free[column] = table.allocatable.item(column, row) - used + evicted - amount
+            missing |= (free[column] < 0) << bit
+        return Room(missing, places, free)
+
+    def dry_run(self, priority: int, wanted: Wanted, rows: IntArray, reserved: Reserved) -> DryRuns:
+        """Evict everybody below *priority* on each of *rows*, then put back who may stay.
+
+        *wanted* are columns and amounts that the pod asks for; what is *reserved* is not its to
+        take. Pods that are nominated are too important to be among the victims, and a node that
+        fits with them fits without them as well.
+        """
+        self._catch_up()
+        table = self.table
+        lower = self.priority[rows] < priority
+        taken = table.pod_count[rows] + reserved.pods[rows]
+        places_left = table.allowed_pods[rows] - taken + lower.sum(axis=1) - 1
         missing = (places_left < 0).astype(np.int64)
         free: list[IntArray] = []
         held: list[Grid] = []
         for bit, (column, amount) in enumerate(wanted, 1):
             amounts = self.amounts[column][rows]
             room = table.allocatable[column][rows] - table.requested[column][rows]
+            room = room - reserved.requested[column][rows]
             room = room + np.where(lower, amounts, 0).sum(axis=1) - amount
             missing |= (room < 0).astype(np.int64) << bit
             free.append(room)
             held.append(amounts)
-        nobody: BoolArray = np.logical_not(np.any(lower, axis=1))
-        fits = (missing == 0) & ~nobody
+        missing[~lower.any(axis=1)] = NOBODY
+        fits = missing == 0
         victims = lower & fits[:, None]
         for place in range(self.width):
             stays = victims[:, place] & (places_left > 0)
@@ -121,42 +263,141 @@ class VictimColumns:
             for room, amounts in zip(free, held, strict=True):
                 room -= np.where(stays, amounts[:, place], 0)
             victims[:, place] &= ~stays
-        return DryRuns(rows, fits, nobody, missing, lower, victims)
+        return DryRuns(rows, fits, missing, victims)
 
-    def cheapest(self, runs: DryRuns, kept: BoolArray) -> list[tuple[str, BoolArray]]:
-        """The rungs of the choice among the *kept* rows: name and who is left after each.
+    def costs(self, runs: DryRuns) -> NDArray[np.int64]:
+        """What each of the runs would cost, by `RUNGS`: the less the better.
 
-        Nobody breaks a budget here, so the first rung leaves everybody.
+        Nobody is covered by a budget here.
         """
         priority = np.where(runs.victims, self.priority[runs.rows], np.iinfo(np.int64).min)
         highest = priority.max(axis=1)
         started = self.started[runs.rows]
-        oldest = np.where(runs.victims & (priority == highest[:, None]), started, _NOBODY)
-        costs = (
-            ("fewest PDB violations", np.zeros(len(runs.rows), np.int64)),
-            ("lowest highest priority", highest),
+        oldest = np.where(runs.victims & (priority == highest[:, None]), started, _EMPTY)
+        return np.stack(
             (
-                "smallest priority sum",
-                np.where(runs.victims, priority + _PRIORITY_OFFSET, 0).sum(axis=1),
-            ),
-            ("fewest victims", runs.victims.sum(axis=1)),
-            ("latest start time", -oldest.min(axis=1)),
+                np.zeros(len(runs.rows), np.int64),
+                highest,
+                np.where(runs.victims, priority + PRIORITY_OFFSET, 0).sum(axis=1),
+                runs.victims.sum(axis=1),
+                -oldest.min(axis=1),
+            )
         )
-        left = kept
-        rungs: list[tuple[str, BoolArray]] = []
-        for name, cost in costs:
-            left = left & (cost == cost[left].min())
-            rungs.append((name, left))
-            if int(left.sum()) == 1:
+
+
+class KeptRuns:
+    """The dry runs of pods that ask for the same at the same priority, as columns over all rows.
+
+    A row is run when it is looked at, and again when it was forgotten since; where a budget covers
+    a pod, every time.
+    """
+
+    def __init__(
+        self, columns: VictimColumns, priority: int, wanted: Wanted, reserved: Reserved
+    ) -> None:
+        capacity = columns.table.capacity
+        self._columns = columns
+        self._priority = priority
+        self._wanted = wanted
+        self._reserved = reserved
+        self._version = columns.budgets.version
+        self._put_back: dict[int, Sequence[PodInfo]] = {}
+        self._known = np.zeros(capacity, np.bool_)
+        self.fits = np.zeros(capacity, np.bool_)
+        self.missing = np.zeros(capacity, np.int64)
+        # Marks in the grid of places: who would have to go.
+        self.victims = np.zeros((capacity, columns.width), np.bool_)
+        self._costs = np.zeros((len(RUNGS), capacity), np.int64)
+
+    def forget(self, rows: list[int], reserved: Reserved) -> None:
+        """*rows* have changed; from now on this is *reserved*."""
+        for row in rows:
+            self._known[row] = False
+        self._reserved = reserved
+
+    def look_at(self, rows: IntArray) -> None:
+        """Make sure that *rows* are up to date."""
+        columns = self._columns
+        columns.refresh()
+        if columns.width > self.victims.shape[1]:
+            wider = columns.width - self.victims.shape[1]
+            self.victims = np.pad(self.victims, ((0, 0), (0, wider)))
+        if self._version != columns.version:
+            self._version = columns.version
+            self._known[:] = False
+            self._put_back.clear()
+        known = self._known.take(rows)
+        if np.logical_and.reduce(known):
+            return
+        stale = rows[~known]
+        if len(columns.budgets):
+            covered = np.fromiter(map(columns.is_covered, stale.tolist()), np.bool_, len(stale))
+            for row in stale[covered].tolist():
+                self._put_back[row] = self._run(row).put_back
+            stale = stale[~covered]
+        self._known[stale] = True
+        if len(stale) > _FEW_ROWS:
+            self._run_together(stale)
+            return
+        for row in stale.tolist():
+            self._run(row)
+            self._put_back.pop(row, None)
+
+    def _run(self, row: int) -> RowRun:
+        run = self._columns.try_row(self._priority, self._wanted, row, self._reserved)
+        self.fits[row] = run.missing == 0
+        self.missing[row] = run.missing
+        self.victims[row] = False
+        # A few numbers are written faster one by one.
+        for place in run.victims:
+            self.victims[row, place] = True
+        for rung, cost in enumerate(run.costs):
+            self._costs[rung, row] = cost
+        return run
+
+    def _run_together(self, rows: IntArray) -> None:
+        columns = self._columns
+        runs = columns.dry_run(self._priority, self._wanted, rows, self._reserved)
+        self.fits[rows], self.missing[rows] = runs.fits, runs.missing
+        self.victims[rows] = runs.victims
+        self._costs[:, rows] = columns.costs(runs)
+        for row in rows.tolist() if self._put_back else ():
+            self._put_back.pop(row, None)
+
+    def harmless(self, rows: IntArray, fits: BoolArray) -> BoolArray:
+        """On which of *rows*, of those that would do, no eviction breaks a budget."""
+        if not len(self._columns.budgets):
+            return fits
+        return fits & (self.violations.take(rows) == 0)
+
+    @property
+    def violations(self) -> IntArray:
+        """How many evictions would break a budget, for the rows that would do."""
+        return self._costs[0]
+
+    def put_back_on(self, rows: IntArray) -> dict[int, list[PodInfo]]:
+        """Those of *rows* on which budgets cover pods, with the pods that may stay."""
+        if not self._put_back:
+            return {}
+        return {row: list(self._put_back[row]) for row in rows.tolist() if row in self._put_back}
+
+    def rungs(self, rows: IntArray) -> list[tuple[str, IntArray]]:
+        """The rungs of the choice among *rows*, which all would do: who is left after each."""
+        rungs: list[tuple[str, IntArray]] = []
+        for name, costs in zip(RUNGS, self._costs, strict=True):
+            values = costs.take(rows)
+            rows = rows[values == np.minimum.reduce(values)]
+            rungs.append((name, rows))
+            if len(rows) == 1:
                 break
         return rungs
 
-    def split(self, runs: DryRuns, place: int) -> tuple[list[PodInfo], list[PodInfo]]:
-        """Victims and reprieved pods of one dry run."""
-        pods = self.pods[int(runs.rows[place])]
-        victims = [pod for at, pod in enumerate(pods) if runs.victims[place, at]]
-        stay = runs.lower[place] & ~runs.victims[place]
-        return victims, [pod for at, pod in enumerate(pods) if stay[at]]
+    def pods_of(self, rows: IntArray) -> PodLists:
+        """The pods on each of *rows*, which were looked at: the most important first.
+
+        When the pods of a row change that is another list.
+        """
+        return self._columns.lists.take(rows)
 
 
 def start_time(pod: PodInfo) -> int:
@@ -171,3 +412,11 @@ def start_time(pod: PodInfo) -> int:
 def importance(pod: PodInfo) -> tuple[int, int]:
     """Sort key, the most important first. Upstream: util.MoreImportantPod()."""
     return -pod.priority, start_time(pod)
+
+
+def _cost_of(victims: list[PodInfo]) -> tuple[int, ...]:
+    """What *victims* of one node, the most important first, cost by the `RUNGS` but the first."""
+    highest = victims[0].priority
+    oldest = min(start_time(pod) for pod in victims if pod.priority == highest)
+    total = sum(pod.priority + PRIORITY_OFFSET for pod in victims)
+    return highest, total, len(victims), -oldest

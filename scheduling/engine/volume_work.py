@@ -82,13 +82,12 @@ class VolumeWork:
         self._loop = loop
         self._latencies = latencies
         self._heard_until = 0
-        self._listers = handle.listers
         # How long a binding waits for its volumes, in ns. Upstream: bindTimeoutSeconds.
         self.timeout = binder.DEFAULT_BIND_TIMEOUT
         self._volumes = VolumeAssumeCache()
-        # The plugins look at the very same volumes.
-        self._listers.volumes = self._volumes.index
         self._claims = ClaimAssumeCache()
+        # The plugins look at the very same objects.
+        handle.listers.adopt(self._volumes.latest, self._volumes.index, self._claims.latest)
         self.binder = VolumeBinder(
             self._volumes,
             self._claims,
@@ -105,17 +104,18 @@ class VolumeWork:
         caches the event can wake a pod that is then tried with what was known before.
         """
         now = self._loop.now
-        self._heard_until = at = max(now + self._latencies.draw("assume_cache"), self._heard_until)
-        if at > now:
+        delay = self._latencies.draw("assume_cache")
+        if delay or self._heard_until > now:
+            self._heard_until = at = max(now + delay, self._heard_until)
             self._loop.call_at(at, self._take, event)
         else:
             self._take(event)
 
     def _take(self, event: WatchEvent) -> None:
-        obj = event.new
-        cache = self._volumes if obj.kind == PersistentVolume.KIND else self._claims
-        cache.observe(event)
-        self._show(obj.kind, obj.key)
+        if event.new.kind == PersistentVolume.KIND:
+            self._volumes.observe(event)
+        else:
+            self._claims.observe(event)
 
     def assume(self, info: PodInfo, node: str, plan: Plan) -> PodVolumes | None:
         """Lay the plugin's *plan* over the caches; None when there is nothing to bind.
@@ -127,7 +127,6 @@ class VolumeWork:
             return None
         if self.binder.assume_pod_volumes(info.pod, node, volumes):
             return None
-        self._show_all(volumes)
         return volumes
 
     def assume_round(self, info: PodInfo, node: str, plan: Plan) -> PodVolumes | None:
@@ -138,15 +137,11 @@ class VolumeWork:
         volumes = self._planned(plan)
         if self.binder.assume_pod_volumes(info.pod, node, volumes):
             return None
-        self._show_all(volumes)
         return volumes
 
     def bind_round(self, info: PodInfo, volumes: PodVolumes) -> None:
         """Write the assumptions and wait for nothing. Raises SimError; see bind_api_update()."""
-        try:
-            self.binder.bind_api_update(info.pod, volumes)
-        finally:
-            self._show_all(volumes)
+        self.binder.bind_api_update(info.pod, volumes)
 
     def _planned(self, plan: Plan) -> PodVolumes:
         return PodVolumes(
@@ -160,7 +155,6 @@ class VolumeWork:
     def revert(self, volumes: PodVolumes) -> None:
         """Take the assumptions off the caches again."""
         self.binder.revert_assumed_pod_volumes(volumes)
-        self._show_all(volumes)
 
     def bind(
         self,
@@ -171,17 +165,3 @@ class VolumeWork:
     ) -> PodBinding:
         """Write the assumptions, then wait for the PV controller; *done* is told how it ended."""
         return self.binder.bind_pod_volumes(self._loop, info.pod, node, volumes, done, self.timeout)
-
-    def _show_all(self, volumes: PodVolumes) -> None:
-        for binding in volumes.static_bindings or ():
-            self._show("PersistentVolume", binding.volume.key)
-        for claim in volumes.dynamic_provisions or ():
-            self._show("PersistentVolumeClaim", claim.key)
-
-    def _show(self, kind: str, key: str) -> None:
-        cache = self._volumes if kind == "PersistentVolume" else self._claims
-        latest = cache.find(key)
-        if latest is None:
-            self._listers.remove(kind, key)
-        else:
-            self._listers.put(latest)

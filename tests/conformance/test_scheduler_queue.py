@@ -183,16 +183,9 @@ class CountingListener:
         self.incoming: Counter[tuple[str, str]] = Counter()
 
     def queue_moved(
-        self,
-        pod_key: str,
-        place_from: Place,
-        place_to: Place,
-        event_name: str,
-        *,
-        flushed: bool,
-        at: int,
+        self, info: QueuedPodInfo, place_from: Place, event_name: str, *, flushed: bool
     ) -> None:
-        self.incoming[event_name, place_to] += 1
+        self.incoming[event_name, info.place] += 1
 
 
 class V120Driver:

@@ -59,6 +59,12 @@ def one_pod_too_many(name: str) -> bytes:
     return cluster_file(name, node("small"), *pods)
 
 
+def one_pod_that_lacks_two_things(name: str) -> bytes:
+    """A node that is too small for the pod, and that is tainted as well."""
+    tainted = {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}
+    return cluster_file(name, {**node("small"), "spec": tainted}, pod("huge", cpu="5"))
+
+
 def upload(page: Page, name: str, content: bytes) -> None:
     """Give the file to the upload form; the report is shown afterwards."""
     page.goto("/scenarios/upload/")

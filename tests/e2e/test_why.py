@@ -2,7 +2,14 @@
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, pod_button, start
+from tests.e2e.stories import (
+    PATIENCE_MS,
+    finish,
+    one_pod_that_lacks_two_things,
+    one_pod_too_many,
+    pod_button,
+    start,
+)
 
 
 def test_a_change_that_was_tried_in_a_fork_is_applied_by_a_button(page: Page) -> None:
@@ -17,6 +24,20 @@ def test_a_change_that_was_tried_in_a_fork_is_applied_by_a_button(page: Page) ->
     inspector = page.get_by_role("complementary", name="Selected pod")
     expect(inspector).to_contain_text("bound to small", timeout=PATIENCE_MS)
     expect(section).to_have_count(0)
+
+
+def test_two_changes_that_only_do_together_are_applied_by_one_button(page: Page) -> None:
+    start(page, "would-fix-two", one_pod_that_lacks_two_things("would-fix-two"))
+    finish(page)
+    pod_button(page, "huge").click()
+    section = page.get_by_role("region", name="What would fix it")
+    section.get_by_role("button", name="Try changes").click()
+    expect(section).to_contain_text("neither is enough alone", timeout=PATIENCE_MS)
+    order = "Tolerate gpu:NoSchedule, and ask for 4 cpu instead of 5"
+    expect(section).to_contain_text("Apply both")
+    section.get_by_role("button", name=f"Apply: {order}").click()
+    inspector = page.get_by_role("complementary", name="Selected pod")
+    expect(inspector).to_contain_text("bound to small", timeout=PATIENCE_MS)
 
 
 def test_the_keyboard_asks_too(page: Page) -> None:

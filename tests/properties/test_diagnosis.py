@@ -108,8 +108,9 @@ def test_every_change_that_is_offered_gives_the_pod_a_node(place: tuple[int, str
 def _bound(blob: bytes, found: Diagnosis, fix: Fix) -> tuple[str, int]:
     """Where and when the pod is bound once the change has been made in earnest."""
     fork = Cluster.restore(blob)
-    outcome = fork.apply(Command.from_dict(fix.command))
-    assert outcome.applied, outcome.reason
+    for command in fix.commands:
+        outcome = fork.apply(Command.from_dict(command))
+        assert outcome.applied, outcome.reason
     until = fork.now + 6 * MINUTE
     while (due := fork.next_at) is not None and due <= until:
         fork.advance(due)

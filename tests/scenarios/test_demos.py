@@ -216,13 +216,17 @@ def test_checkout_surge_lets_important_pods_push_others_aside() -> None:
     # Whoever is pushed aside is less important.
     priorities = {
         entity: shown["priority"]
-        for second in range(76)
+        for second in range(81)
         for entity, shown in played.at(second).items()
         if entity.startswith("pod/")
     }
     victims: list[str] = []
+    reason = ""
     for event in played.events:
         if event.kind == "Preempted":
+            # Who is nominated to the same node again is not told so again.
+            if event.message != reason:
+                reason, victims = event.message, []
             victims.append(event.object)
         elif event.kind == "PodNominated":
             assert victims

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from kscope.sim.objects import ApiObject, from_manifest
 from kscope.sim.rng import Stream
 from scheduling.engine.algorithm import (
@@ -215,3 +217,29 @@ def test_unbound_immediate_claim_is_a_refusal_in_1_34_and_an_error_in_1_16() -> 
             "pod has unbound immediate PersistentVolumeClaims (repeated 2 times)",
         ),
     }
+
+
+@pytest.mark.parametrize(
+    ("profile", "node"), [("v1.34", "b"), ("v1.20", "a"), ("v1.16", "a"), ("v1.11", "a")]
+)
+@pytest.mark.parametrize("explain", [True, False])
+def test_the_node_that_a_pod_is_nominated_to_is_tried_first(
+    profile: str, node: str, explain: bool
+) -> None:
+    algorithm = SchedulingAlgorithm(PROFILES[profile], Handle())
+    for name in ("a", "b", "c"):
+        algorithm.table.add_node(make_node(name))
+    hopeful = make_pod("p", cpu="1", status={"nominatedNodeName": "b"})
+    result = algorithm.schedule(PodInfo(hopeful, algorithm.profile.resource_rules), explain=explain)
+    assert result.node == node
+    assert (result.evaluated, result.feasible) == ((1, 1) if node == "b" else (3, 3))
+
+
+@pytest.mark.parametrize("there", ["full", "gone"])
+def test_all_nodes_are_tried_when_the_nominated_one_does_not_fit(there: str) -> None:
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
+    for name in ("a", "full"):
+        algorithm.table.add_node(make_node(name, cpu="4" if name == "a" else "1"))
+    hopeful = make_pod("p", cpu="2", status={"nominatedNodeName": there})
+    result = algorithm.schedule(PodInfo(hopeful, algorithm.profile.resource_rules))
+    assert (result.node, result.evaluated, result.feasible) == ("a", 2, 1)

@@ -1,5 +1,8 @@
 """The example of docs/adding-a-plugin.md, as it stands there."""
 
+import importlib
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -9,7 +12,7 @@ import pytest
 
 from scheduling.engine import registry
 from scheduling.engine.algorithm import SchedulingAlgorithm
-from scheduling.engine.cluster import Cluster
+from scheduling.engine.cluster import Cluster, StaleCheckpoint
 from scheduling.engine.commands import Command
 from scheduling.engine.explain import rejecting_plugins
 from scheduling.engine.framework import (
@@ -26,6 +29,7 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import PROFILES
 from scheduling.engine.registry import UnknownPlugin
+from scheduling.engine.source import package_digest
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
@@ -151,6 +155,78 @@ def test_an_installed_distribution_is_named_in_a_configuration(
     assert cluster.apply(Command(verb="create", manifest=node("b"))).applied
     played(cluster, 30)
     assert node_of(cluster, "p") == "b"
+
+
+@pytest.fixture
+def grumpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package grumpy, with plugin Grumpy in one of its modules and a helper in another."""
+    package = tmp_path / "grumpy"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "words.py").write_text("MOOD = 'bad'\n")
+    (package / "plugin.py").write_text(_MODULE)
+    info = tmp_path / "grumpy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: grumpy\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[kscope.plugins]\nGrumpy = grumpy.plugin:Grumpy\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package_digest.cache_clear()
+    yield package
+    package_digest.cache_clear()
+    for name in ("grumpy", "grumpy.plugin"):
+        sys.modules.pop(name, None)
+
+
+def _grumpy_cluster() -> Cluster:
+    enabled = [{"name": "Grumpy"}]
+    profile = {
+        "plugins": {"multiPoint": {"enabled": enabled}},
+        "pluginConfig": [{"name": "Grumpy", "args": {"node": "a"}}],
+    }
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+    cluster = played(Cluster.create(scene(node("a"), pod("p"), configuration=configuration)), 5)
+    cluster.take()
+    return cluster
+
+
+@pytest.mark.parametrize("changed", ["plugin.py", "words.py", "new.py"])
+def test_a_checkpoint_is_stale_when_a_plugins_package_has_changed(
+    changed: str, grumpy: Path
+) -> None:
+    blob = _grumpy_cluster().checkpoint()
+    assert Cluster.restore(blob).seq > 0
+    with (grumpy / changed).open("a") as file:
+        file.write("# changed\n")
+    # What another process would find.
+    package_digest.cache_clear()
+    with pytest.raises(StaleCheckpoint, match="the code of the plugins in grumpy has changed"):
+        Cluster.restore(blob)
+
+
+def test_a_checkpoint_is_stale_when_a_plugin_is_no_longer_installed(
+    grumpy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blob = _grumpy_cluster().checkpoint()
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one != str(grumpy.parent)])
+    for name in ("grumpy", "grumpy.plugin"):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    package_digest.cache_clear()
+    with pytest.raises(StaleCheckpoint):
+        Cluster.restore(blob)
+
+
+def test_other_plugins_do_not_make_a_checkpoint_stale(grumpy: Path) -> None:
+    cluster = Cluster.create(scene(node("a"), pod("p")))
+    cluster.take()
+    blob = cluster.checkpoint()
+    (grumpy / "plugin.py").write_text("broken(")
+    package_digest.cache_clear()
+    assert Cluster.restore(blob).seq == cluster.seq
 
 
 class Moody(QuietHours):

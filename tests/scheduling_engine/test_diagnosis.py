@@ -34,7 +34,8 @@ def _every_fix_works(cluster: Cluster, found: Diagnosis) -> None:
     blob = cluster.checkpoint()
     for fix in found.fixes:
         fork = Cluster.restore(blob)
-        assert fork.apply(Command.from_dict(fix.command)).applied, fix
+        for command in fix.commands:
+            assert fork.apply(Command.from_dict(command)).applied, fix
         fork.advance(fork.now + 6 * MINUTE)
         assert node_of(fork, found.pod.removeprefix("default/")) == fix.node, fix
 
@@ -298,18 +299,25 @@ def test_a_gate_is_removed() -> None:
     assert _kinds(found) == ["gate"]
 
 
-def test_a_gated_pod_that_would_not_fit_either_gets_no_single_change() -> None:
+def test_a_gated_pod_that_would_not_fit_either_gets_two_changes() -> None:
     found = _diagnosed(node("n"), pod("p", cpu="9", schedulingGates=[{"name": "quota"}]))
-    assert found.fixes == ()
     assert [cause.plugin for cause in found.causes[:2]] == ["SchedulingGates", "NodeResourcesFit"]
-    assert found.conclusion == "None of these gives it a node, each tried alone: 1 gate removed."
+    (fix,) = found.fixes
+    assert fix.kind == "pair"
+    assert fix.text.startswith(
+        "Remove the scheduling gate quota, and ask for 4 cpu instead of 9: it is bound to n at "
+    )
+    assert fix.note == "These two together; neither is enough alone."
+    assert [command["verb"] for command in fix.commands] == ["patch", "patch"]
+    assert dict(found.tried)["gate"] == 1
+    assert dict(found.tried)["pair"] > 0
 
 
 def test_a_selector_takes_the_value_that_nodes_have() -> None:
     found = _diagnosed(
         node("n", labels={"disk": "hdd"}), pod("p", nodeSelector={"disk": "ssd", "os": "x"})
     )
-    assert found.fixes == ()
+    assert _kinds(found) == ["pair"]
     found = _diagnosed(node("n", labels={"disk": "hdd"}), pod("p", nodeSelector={"disk": "ssd"}))
     fix = _fix(found, "selector")
     assert fix.text.startswith("Select disk=hdd instead of disk=ssd: ")
@@ -525,7 +533,7 @@ def test_a_new_node_may_differ_in_one_respect() -> None:
     assert _kinds(found) == ["node"]
     assert found.fixes[0].text.startswith("Add one more node like n, but with disk=ssd: ")
     found = _diagnosed(_tainted("n", "gpu", cpu="1"), pod("p", cpu="1500m"))
-    assert found.fixes == ()
+    assert _kinds(found) == ["pair"]
     found = _diagnosed(
         _tainted("n", "gpu"), pod("old", cpu="4", tolerations=[{"operator": "Exists"}]), pod("p")
     )
@@ -538,7 +546,71 @@ def test_an_empty_cluster_needs_a_node() -> None:
     assert found.fixes[0].text.startswith("Add a node with at least 1 cpu and 0 memory: ")
 
 
-def test_two_things_at_once_are_not_a_single_change() -> None:
+@pytest.mark.parametrize("profile", ALL_PROFILES)
+def test_two_changes_are_offered_only_where_no_single_one_does(profile: str) -> None:
+    found = _diagnosed(
+        _tainted("n", "gpu", labels={"disk": "hdd"}), pod("p", cpu="5"), profile=profile
+    )
+    (fix,) = found.fixes
+    assert (fix.kind, fix.node, fix.shown) == ("pair", "n", "fork")
+    assert fix.text.startswith("Tolerate gpu:NoSchedule, and ask for 4 cpu instead of 5: ")
+    assert fix.then is not None
+    told = json.loads(json.dumps(found.to_dict()))["fixes"][0]
+    assert (told["kind"], told["then"]) == ("pair", fix.then)
+    assert "neither is enough alone" in found.text()
+
+
+def test_the_smallest_two_changes_are_offered() -> None:
+    found = _diagnosed(
+        node("n", labels={"disk": "hdd"}), pod("p", nodeSelector={"a": "1", "b": "2"})
+    )
+    (fix,) = found.fixes
+    assert fix.text.startswith("Label n a=1, and label n b=2: it is bound to n at ")
+
+
+def test_two_resources_may_be_asked_less_of() -> None:
+    both = {"requests": {"cpu": "6", "memory": "12Gi"}}
+    spec = {"containers": [{"name": "main", "image": "app", "resources": both}]}
+    found = _diagnosed(node("n"), {**pod("p"), "spec": spec})
+    assert _kinds(found) == ["node"] or _fix(found, "pair").text.count("instead of") == 2
+
+
+def test_a_claim_and_a_label_are_missing_together() -> None:
+    found = _diagnosed(
+        node("n"),
+        _with_claim("p", "data", nodeSelector={"disk": "ssd"}),
+        _class("fast", "csi.example.com"),
+    )
+    (fix,) = found.fixes
+    assert fix.text.startswith("Create the claim default/data")
+    assert ", and label n disk=ssd: " in fix.text
+
+
+def test_two_changes_that_others_profit_from_are_not_offered() -> None:
+    """The fork is what counts: another pod, more important, waits for the same room."""
+    rival = pod("rival", cpu="4", priority=10, tolerations=[{"operator": "Exists"}])
+    found = _diagnosed(
+        _tainted("n", "gpu", cpu="3"),
+        rival,
+        pod("p", cpu="5", preemptionPolicy="Never"),
+        steps=[(0, "patch", {"object": "node/n", "patch": {}})],
+    )
+    for fix in found.fixes:
+        assert fix.shown == "fork"
+
+
+def test_pairs_are_only_decided_on_where_a_cluster_is_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trials, "_FORKED_OBJECTS", 0)
+    monkeypatch.setattr(trials, "_FEWEST_FORKS", 0)
+    found = _diagnosed(_tainted("n", "gpu"), pod("p", cpu="5"))
+    (fix,) = found.fixes
+    assert (fix.kind, fix.shown, fix.at) == ("pair", "decision", None)
+    assert fix.text.endswith(": it fits n then.")
+
+
+def test_three_things_at_once_are_neither_one_change_nor_two() -> None:
     found = _diagnosed(
         _tainted("n", "gpu", labels={"disk": "hdd"}), pod("p", cpu="9", nodeSelector={"disk": "x"})
     )

@@ -4,10 +4,12 @@ import json
 from typing import Any
 
 import numpy as np
+import pytest
 
 from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
 from scheduling.engine.handle import Handle
+from scheduling.engine.messages import sentence_of
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import PROFILES
 from tests.scheduling_engine.builders import make_node, make_pod
@@ -122,3 +124,29 @@ def test_results_are_plain_numbers_and_texts() -> None:
     told = evidence(_schedule(algorithm, cpu="2"), algorithm, 1, 1)
     assert not any(isinstance(value, np.generic) for value in told.values())
     json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            'persistentvolumeclaim "data" not found',
+            'PersistentVolumeClaim "data" not found.',
+        ),
+        (
+            "pod has unbound immediate PersistentVolumeClaims. preemption: none",
+            "Pod has unbound immediate PersistentVolumeClaims. preemption: none.",
+        ),
+        ("node(s) had taints", "Node(s) had taints."),
+        ("no nodes available to schedule pods", "No nodes available to schedule pods."),
+        (
+            'storageclass.storage.k8s.io "fast" not found',
+            'storageclass.storage.k8s.io "fast" not found.',
+        ),
+        ("web-3 is gone!", "web-3 is gone!"),
+        ('"x" is not a plugin.', '"x" is not a plugin.'),
+        ("0/2 nodes are available", "0/2 nodes are available."),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_where_a_word_does(text: str, sentence: str) -> None:
+    assert sentence_of(text) == sentence

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from kscope.sim.objects import Pod
 from kscope.sim.units import MINUTE, SECOND
 from scheduling.engine import registry
 from scheduling.engine.cluster import Cluster
@@ -15,17 +16,17 @@ from scheduling.engine.framework import (
     SUCCESS,
     Code,
     CycleState,
-    IntArray,
     Plugin,
     PostFilterResult,
+    PreFilterResult,
     Status,
+    pods_to_activate,
 )
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.queue.events import NODE, Action, ClusterEvent
 from scheduling.engine.queue.hints import Registration
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
-from scheduling.engine.reading import ConfigurationError
 from scheduling.engine.scheduler import Scheduler
 from scheduling.engine.waiting_pods import go_duration
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
@@ -153,17 +154,36 @@ class Curfew(Plugin):
         return [Registration(ClusterEvent(NODE, Action.ADD))]
 
 
-class Idle(Plugin):
-    """Prepares what it never does."""
+class Herald(Plugin):
+    """Wants a pod tried once another has its place, or its node."""
 
-    name: ClassVar[str] = "Idle"
+    name: ClassVar[str] = "Herald"
 
-    def pre_score(self, state: CycleState, rows: IntArray) -> Status:
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._point = str(arguments["point"])
+        self._seen: dict[str, Pod] = {}
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        self._seen[pod.key] = pod.pod
         return SUCCESS
+
+    def _want(self, point: str, state: CycleState) -> Status:
+        if point == self._point and state.pod.key == "default/first":
+            pods_to_activate(state)["default/waits"] = self._seen["default/waits"]
+        return SUCCESS
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        return PreFilterResult(status=self._want("pre_filter", state))
+
+    def permit(self, state: CycleState, node: str) -> tuple[Status, int]:
+        return self._want("permit", state), 0
+
+    def pre_bind(self, state: CycleState, node: str) -> Status:
+        return self._want("pre_bind", state)
 
 
 PLUGINS = {
-    one.name: one for one in (Ledger, SecondLedger, Gang, SmallestFirst, Bouncer, Curfew, Idle)
+    one.name: one for one in (Ledger, SecondLedger, Gang, SmallestFirst, Bouncer, Curfew, Herald)
 }
 
 
@@ -530,9 +550,44 @@ def test_a_plugin_that_refuses_after_the_volumes_gives_them_back() -> None:
     assert node_of(played(cluster, 30), "p") == "a"
 
 
-def test_preparing_a_score_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="but has no score to prepare"):
-        cluster_of(node("a"), configuration=everywhere("Idle"))
+@pytest.mark.parametrize("point", ["pre_filter", "permit", "pre_bind"])
+def test_pods_are_tried_at_once_when_a_plugin_wants_it(point: str) -> None:
+    points = {"preFilter", "permit", "preBind"} if point != "pre_filter" else {"preFilter"}
+    enabled = {one: {"enabled": [{"name": "Herald"}]} for one in (*points, "preEnqueue")}
+    told = configured(enabled, Herald={"point": point})
+    late = (20, "create", {"manifest": pod("first", cpu="1")})
+    cluster = cluster_of(node("a"), pod("waits", cpu="8"), configuration=told, steps=[late])
+    played(cluster, 60)
+    events = cluster.take().events
+    woken = next(one for one in events if one.kind == "PodsActivated")
+    assert (woken.object, woken.data) == ("pod/default/first", {"pods": ["default/waits"]})
+    moved = next(one for one in events if one.seq == woken.seq + 1)
+    assert (moved.object, moved.message) == ("pod/default/waits", "ForceActivate")
+    bound = next(one.seq for one in events if one.kind == "PodBound")
+    assert (woken.seq > bound) == (point == "pre_bind")
+    tried = [one for one in events if one.kind == "AttemptStarted" and one.object == moved.object]
+    assert [one.at // SECOND for one in tried] == [0, 20]
+
+
+def test_nobody_is_activated_by_a_pod_that_got_no_place() -> None:
+    plugins = {"multiPoint": {"enabled": [{"name": "Herald"}, {"name": "Ledger"}]}}
+    told = configured(plugins, Herald={"point": "pre_filter"}, Ledger={"permit": "no"})
+    late = (20, "create", {"manifest": pod("first", cpu="1")})
+    cluster = cluster_of(node("a"), pod("waits", cpu="8"), configuration=told, steps=[late])
+    events = played(cluster, 25).take().events
+    assert not any(one.kind == "PodsActivated" for one in events)
+
+
+def test_a_pod_that_failed_in_its_binding_leaves_before_it_is_told() -> None:
+    told = everywhere("Ledger", "Gang", Ledger={"pre_bind": "error"}, Gang={"size": 2})
+    parked = (2, "create", {"manifest": pod("parked", cpu="3")})
+    second = (4, "create", {"manifest": pod("second", cpu="1")})
+    cluster = cluster_of(node("a"), pod("p", cpu="3"), configuration=told, steps=[parked, second])
+    events = played(cluster, 5).take().events
+    freed = next(one.seq for one in events if one.message == "AssignedPodDelete")
+    failed = [one for one in events if one.kind == "FailedScheduling"]
+    assert [one.object for one in failed[:2]] == ["pod/default/parked", "pod/default/second"]
+    assert failed[0].seq < freed < failed[1].seq
 
 
 def test_a_scheduler_without_such_plugins_is_a_plain_one() -> None:

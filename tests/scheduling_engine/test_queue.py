@@ -41,16 +41,10 @@ class Moves:
         self.seen: list[tuple[str, Place, Place, str, bool]] = []
 
     def queue_moved(
-        self,
-        pod_key: str,
-        place_from: Place,
-        place_to: Place,
-        event_name: str,
-        *,
-        flushed: bool,
-        at: int,
+        self, info: QueuedPodInfo, place_from: Place, event_name: str, *, flushed: bool
     ) -> None:
-        self.seen.append((pod_key.split("/")[1], place_from, place_to, event_name, flushed))
+        name = info.key.split("/")[1]
+        self.seen.append((name, place_from, info.place, event_name, flushed))
 
 
 def make_queue(version: str = MODERN) -> tuple[SchedulingQueue, ManualClock, Moves]:

@@ -40,19 +40,12 @@ class QueueMachine(RuleBasedStateMachine):
         self.modern = version == "v1.34"
 
     def queue_moved(
-        self,
-        pod_key: str,
-        place_from: Place,
-        place_to: Place,
-        event_name: str,
-        *,
-        flushed: bool,
-        at: int,
+        self, info: QueuedPodInfo, place_from: Place, event_name: str, *, flushed: bool
     ) -> None:
-        assert self.places.get(pod_key, "") == place_from, (pod_key, place_from, event_name)
-        assert at == self.clock.now
+        assert self.places.get(info.key, "") == place_from, (info.key, place_from, event_name)
+        assert info.since == self.clock.now
         assert event_name
-        self.places[pod_key] = place_to
+        self.places[info.key] = info.place
 
     def _pod(self, name: str, priority: int, gated: bool) -> Pod:
         self.versions += 1

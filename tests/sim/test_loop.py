@@ -1,5 +1,7 @@
 """The event loop: order, time and causes."""
 
+import pickle
+
 import pytest
 
 from kscope.sim.loop import EventLoop
@@ -80,3 +82,38 @@ def test_resting_past_something_due_is_refused() -> None:
     loop.call_after(5, Log(loop).note, "due")
     with pytest.raises(ValueError, match="a callback is due at 5"):
         loop.rest_at(6)
+
+
+def test_what_is_scheduled_for_this_instant_comes_after_what_was_due_then() -> None:
+    loop = EventLoop()
+    log = Log(loop)
+    loop.call_at(10, log.note_and_schedule, "first", 0)
+    loop.call_at(10, log.note, "second")
+    loop.run(until=10)
+    assert log.ran == [("first", 10), ("second", 10), ("after first", 10)]
+
+
+def test_what_is_scheduled_for_this_instant_is_due_now_and_survives_a_checkpoint() -> None:
+    loop = EventLoop()
+    log = Log(loop)
+    loop.run(until=10)
+    loop.call_after(5, log.note, "later")
+    cancelled = loop.call_after(0, log.note, "never")
+    loop.call_at(10, log.note, "now")
+    cancelled.cancel()
+    assert loop.next_at == 10
+    restored, its_log = pickle.loads(pickle.dumps((loop, log)))
+    restored.run(until=20)
+    assert its_log.ran == [("now", 10), ("later", 15)]
+    assert restored.steps == 2
+
+
+def test_a_step_limit_halts_within_an_instant() -> None:
+    loop = EventLoop()
+    log = Log(loop)
+    for name in ("a", "b", "c"):
+        loop.call_after(0, log.note, name)
+    assert not loop.run_due(0, loop.steps + 2)
+    assert [name for name, _ in log.ran] == ["a", "b"]
+    assert loop.run_due(0)
+    assert [name for name, _ in log.ran] == ["a", "b", "c"]

@@ -16,7 +16,7 @@ from kscope.sim.objects import (
 )
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import NodeTable
-from scheduling.engine.plugins.volume_binding import VolumeFinder
+from scheduling.engine.plugins.volume_binding import PodClaims, VolumeFinder
 from tests.volumes_engine.storage import (
     make_claim,
     make_class,
@@ -47,8 +47,20 @@ class World:
             make_class("local", "kubernetes.io/no-provisioner", "WaitForFirstConsumer"),
             make_class("csi", "d", "WaitForFirstConsumer"),
             make_class("zonal", "d", "WaitForFirstConsumer", allowedTopologies=zones),
+            make_class("counted", "counting", "WaitForFirstConsumer"),
         ):
             self.listers.put(StorageClass(manifest))
+        self.driver = ApiObject(
+            {
+                "kind": "CSIDriver",
+                "metadata": {"name": "counting"},
+                "spec": {"storageCapacity": True},
+            }
+        )
+        self.listers.put(self.driver)
+        self.rooms = [_room(chance, zone) for zone in ("z0", "z1")]
+        for room in self.rooms:
+            self.listers.put(room)
         for number in range(8):
             volume = _volume(chance, f"v{number}")
             volumes.add(volume)
@@ -75,10 +87,10 @@ class World:
         return None
 
     def csi_driver(self, name: str) -> ApiObject | None:
-        return None
+        return self.driver if name == self.driver.name else None
 
     def storage_capacities(self) -> list[ApiObject]:
-        return []
+        return self.rooms
 
 
 class _NoApi:
@@ -86,6 +98,18 @@ class _NoApi:
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(name)
+
+
+def _room(chance: random.Random, zone: str) -> ApiObject:
+    return ApiObject(
+        {
+            "kind": "CSIStorageCapacity",
+            "metadata": {"name": f"room-{zone}", "namespace": "default"},
+            "storageClassName": "counted",
+            "capacity": f"{chance.randrange(1, 4)}Gi",
+            "nodeTopology": {"matchLabels": {ZONE: zone}},
+        }
+    )
 
 
 def _volume(chance: random.Random, name: str) -> PersistentVolume:
@@ -100,7 +124,7 @@ def _volume(chance: random.Random, name: str) -> PersistentVolume:
 
 
 def _claim(chance: random.Random, name: str) -> PersistentVolumeClaim:
-    kind = chance.choice(["local", "csi", "zonal"])
+    kind = chance.choice(["local", "csi", "zonal", "counted"])
     raw = make_claim(name, f"{chance.randrange(1, 4)}Gi", storageClassName=kind)
     metadata = {**raw["metadata"], "uid": f"u-{name}", "resourceVersion": "1"}
     if kind != "local" and chance.random() < 0.2:
@@ -113,7 +137,7 @@ def test_both_find_the_same(seed: int) -> None:
     world = World(random.Random(seed))
     claims = world.binder.get_pod_claims(world.pod)
     rows = np.array([world.table.rows[name] for name in NODES])
-    codes, plans = world.finder.unbound(claims.delayed, rows)
+    codes, plans = world.finder.unbound(PodClaims(delayed=claims.delayed), rows)
     for place, name in enumerate(NODES):
         found, reasons = world.binder.find_pod_volumes(world.pod, claims, world.nodes[name])
         assert bool(codes[place]) == bool(reasons), f"seed {seed}, node {name}"

@@ -7,7 +7,7 @@ import pytest
 
 from kscope.sim.objects import Node, PersistentVolume, PersistentVolumeClaim
 from tests.volumes_engine.storage import make_claim, make_node, make_volume, reachable_from
-from volumes.engine.matching import VolumeIndex, explain_candidates, find_matching_volume
+from volumes.engine.matching import Offer, VolumeIndex, explain_candidates, find_matching_volume
 
 RWO, ROX, RWX = "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"
 SETS = ((RWO,), (RWO, ROX), (RWO, ROX, RWX), (RWX,), (ROX,))
@@ -89,10 +89,15 @@ def test_the_index_agrees_with_upstreams_loop(seed: int) -> None:
             volumes.pop(name, None)
             index.remove(name)
         else:
-            volumes[name] = _random_volume(chance, name)
-            index.put(volumes[name])
+            known = volumes.get(name)
+            again = known is not None and chance.random() < 0.7
+            new = _next_version(chance, known) if known and again else _random_volume(chance, name)
+            volumes[name] = new
+            index.put(new)
         if step % 5:
             continue
+        for each in volumes.values():
+            assert index.affinity_of(each) == Offer(each).affinity
         wanted = _random_claim(chance)
         delay = chance.random() < 0.2
         found = index.find_best_match_for_claim(wanted, delay)
@@ -130,6 +135,19 @@ def _size(item: PersistentVolume) -> int:
 
 def _names(item: PersistentVolume) -> bool:
     return item.claim_key == "default/c"
+
+
+def _next_version(chance: random.Random, old: PersistentVolume) -> PersistentVolume:
+    """*old* with another claim, phase or access modes; whatever else is shared with it."""
+    claim_ref: Any = None
+    if chance.random() < 0.6:
+        claim_ref = ref(chance.choice(["", "uid-c", "x"]), chance.choice(["c", "d"]))
+    spec: dict[str, Any] = {"claimRef": claim_ref}
+    if chance.random() < 0.2:
+        spec["accessModes"] = list(chance.choice(SETS))
+    if chance.random() < 0.2:
+        spec["capacity"] = {"storage": f"{chance.randrange(1, 6)}Gi"}
+    return old.patched({"spec": spec, "status": {"phase": chance.choice(["Available", "Bound"])}})
 
 
 def _random_volume(chance: random.Random, name: str) -> PersistentVolume:

@@ -38,6 +38,11 @@ class AssumeCache(Generic[Obj]):
     def __iter__(self) -> Iterator[Obj]:
         return iter([*self._latest.values()])
 
+    @property
+    def latest(self) -> dict[str, Obj]:
+        """The latest of each, by key. Not to be changed."""
+        return self._latest
+
     def observe(self, event: WatchEvent) -> None:
         """Take a watch event of this kind."""
         obj: Obj = event.new  # type: ignore[assignment]  # pyright: ignore

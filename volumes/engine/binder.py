@@ -28,7 +28,7 @@ from kscope.sim.objects import (
 from kscope.sim.selectors import LabelSelector, NodeSelector
 from kscope.sim.units import SECOND
 from volumes.engine.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.matching import explain_candidates, offer_of
+from volumes.engine.matching import explain_candidates
 from volumes.engine.migration import (
     NO_MIGRATION,
     Migration,
@@ -239,9 +239,12 @@ class VolumeBinder:
     def are_pod_volumes_bound(self, pod: Pod) -> bool:
         """Whether nothing has to be bound for the pod. Upstream: arePodVolumesBound()."""
         try:
-            return all(is_claim_fully_bound(claim) for claim in self._claims_of(pod))
+            for claim in self._claims_of(pod):
+                if not is_claim_fully_bound(claim):
+                    return False
         except SimError:
             return False
+        return True
 
     # Find
 
@@ -293,13 +296,13 @@ class VolumeBinder:
 
     def effective_affinity(self, volume: PersistentVolume, node_name: str) -> NodeSelector | None:
         """The node affinity that counts on a node, where the volume may be served by CSI."""
-        offer = offer_of(volume)
+        affinity = self.volumes.index.affinity_of(volume)
         plugin = in_tree_plugin_of(volume)
         if plugin is None or not self.migration.is_enabled(plugin):
-            return offer.affinity
+            return affinity
         if not is_migrated_on_node(plugin, self.listers.csi_node(node_name)):
-            return offer.affinity
-        return translated_affinity(volume, offer.affinity, plugin)
+            return affinity
+        return translated_affinity(volume, affinity, plugin)
 
     def _find_unbound(
         self, claims: list[PersistentVolumeClaim], node: Node, found: PodVolumes

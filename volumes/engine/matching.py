@@ -168,8 +168,7 @@ class Offer:
         self.mode: str = spec.get("volumeMode") or "Filesystem"
         self.attributes_class: str = spec.get("volumeAttributesClassName") or ""
         self.claim_uid: str = (spec.get("claimRef") or EMPTY).get("uid") or ""
-        source = (spec.get("nodeAffinity") or EMPTY).get("required")
-        self.affinity_source = source
+        self.affinity_source = source = _affinity_source(spec)
         if before is not None and before.affinity_source is source:
             self.affinity = before.affinity
         else:
@@ -181,6 +180,13 @@ class Offer:
         self.mode, self.attributes_class = before.mode, before.attributes_class
         self.claim_key, self.claim_uid = before.claim_key, before.claim_uid
         self.affinity_source, self.affinity = before.affinity_source, before.affinity
+
+    def is_of(self, spec: Mapping[str, Any]) -> bool:
+        """Whether a volume of this spec, written since, has its size and access modes."""
+        return (
+            spec.get("capacity") is self.capacity_source
+            and spec.get("accessModes") is self.modes_source
+        )
 
     @property
     def capacity_bytes(self) -> int:
@@ -201,6 +207,11 @@ def offer_of(volume: PersistentVolume, before: Offer | None = None) -> Offer:
     if kept is None:
         kept = volume.__dict__["offer"] = Offer(volume, before)
     return kept
+
+
+def _affinity_source(spec: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    affinity: Mapping[str, Any] | None = spec.get("nodeAffinity")
+    return affinity.get("required") if affinity else None
 
 
 def wanted_of(claim: PersistentVolumeClaim) -> Wanted:
@@ -484,6 +495,8 @@ def _verdict(
 
 # The index
 
+_LOG_LIMIT = 65_536
+
 _Ranked = list[tuple[int, str]]
 
 
@@ -528,18 +541,36 @@ class VolumeIndex:
     scheduler_assume_cache.go.
     """
 
-    __slots__ = ("_by_claim", "_by_modes", "_free", "_offers", "_possible", "_unsorted", "_volumes")
+    __slots__ = (
+        "_by_claim",
+        "_by_modes",
+        "_claimed",
+        "_free",
+        "_log",
+        "_log_start",
+        "_offers",
+        "_possible",
+        "_unsorted",
+        "_volumes",
+    )
 
     def __init__(self, volumes: Iterable[PersistentVolume] = ()) -> None:
         self._volumes: dict[str, PersistentVolume] = {}
         # Names of volumes that were put in or removed since the rest was last brought up to date.
         self._unsorted: dict[str, None] = {}
+        # As the lists below have them. What is claimed may have offered that earlier: it is looked
+        # at anew when somebody asks.
         self._offers: dict[str, Offer] = {}
+        # The claim under which a volume is listed.
+        self._claimed: dict[str, str] = {}
         self._by_modes: dict[Modes, dict[str, None]] = {}
         self._free: dict[tuple[str, str], dict[Modes, _Ranking]] = {}
         self._by_claim: dict[str, dict[str, None]] = {}
         # Requested access modes → the indexed sets that contain them; until these sets change.
         self._possible: dict[Modes, list[Modes]] = {}
+        # The names of volumes that were free and changed, or became free, in order.
+        self._log: list[str] = []
+        self._log_start = 0
         for volume in volumes:
             self.put(volume)
 
@@ -556,19 +587,69 @@ class VolumeIndex:
     def offer(self, name: str) -> Offer | None:
         """What the volume of that name offers, or None."""
         self._sort()
-        return self._offers.get(name)
+        volume = self._volumes.get(name)
+        return None if volume is None else self._current(volume)
+
+    def _current(self, volume: PersistentVolume) -> Offer:
+        """What *volume*, the one of its name, offers now."""
+        offer = self._offers[volume.name] = offer_of(volume, self._offers.get(volume.name))
+        return offer
+
+    def affinity_of(self, volume: PersistentVolume) -> NodeSelector | None:
+        """The node affinity of some version of a volume; as a rule the one that is known here."""
+        known = self._offers.get(volume.name)
+        if known is not None and known.affinity_source is _affinity_source(volume.spec):
+            return known.affinity
+        return offer_of(volume, known).affinity
 
     def put(self, volume: PersistentVolume) -> None:
         """Add *volume*, or replace the one of its name."""
         name = volume.name
-        if self._volumes.get(name) is not volume:
-            self._volumes[name] = volume
+        known = self._volumes.get(name)
+        if known is volume:
+            return
+        self._volumes[name] = volume
+        if known is None or known.spec is not volume.spec or name not in self._claimed:
+            # Else it stands under its claim as before, whatever else has changed.
             self._unsorted[name] = None
 
     def remove(self, name: str) -> None:
         """Forget the volume of that name, if it is there."""
         if self._volumes.pop(name, None) is not None:
             self._unsorted[name] = None
+
+    # What is free
+
+    @property
+    def log_end(self) -> int:
+        """The position after the newest change of what is free."""
+        self._sort()
+        return self._log_start + len(self._log)
+
+    def free_changed_since(self, position: int) -> list[str] | None:
+        """Names of volumes that came to be free, ceased to be or changed, since *position*.
+
+        None when that is forgotten.
+        """
+        self._sort()
+        if position < self._log_start:
+            return None
+        return self._log[position - self._log_start :]
+
+    def free_offer(self, name: str) -> Offer | None:
+        """What the volume of that name offers, if it is free."""
+        self._sort()
+        offer = self._offers.get(name)
+        return offer if offer is not None and offer.is_free and name not in self._claimed else None
+
+    def _log_free(self, name: str) -> None:
+        self._log.append(name)
+        if len(self._log) > _LOG_LIMIT:
+            keep = _LOG_LIMIT // 2
+            self._log_start += len(self._log) - keep
+            self._log = self._log[-keep:]
+
+    # Sorting in
 
     def _sort(self) -> None:
         """Bring everything up to date with the volumes."""
@@ -584,6 +665,10 @@ class VolumeIndex:
                 self._unlist(before)
                 self._unrank(before)
             return
+        if before is not None and volume.claim_ref is not None and before.is_of(volume.spec):
+            # It stands under its claim, whatever its phase.
+            self._claim(before, volume.claim_key)
+            return
         offer = self._offers[name] = offer_of(volume, before)
         # Most writes move a volume in few of the lists, or in none.
         if before is None:
@@ -594,9 +679,18 @@ class VolumeIndex:
             self._unrank(before)
             self._rank(offer)
             self._list(offer)
-        elif before.place != offer.place or before.size != offer.size:
+        elif name in self._claimed or before.place != offer.place or before.size != offer.size:
             self._unlist(before)
             self._list(offer)
+        elif offer.is_free:
+            self._log_free(name)
+
+    def _claim(self, offer: Offer, claim: str) -> None:
+        """List the volume under its claim."""
+        if self._claimed.get(offer.name) != claim:
+            self._unlist(offer)
+            self._claimed[offer.name] = claim
+            self._by_claim.setdefault(claim, {})[offer.name] = None
 
     def _rank(self, offer: Offer) -> None:
         names = self._by_modes.get(offer.modes)
@@ -614,8 +708,10 @@ class VolumeIndex:
 
     def _list(self, offer: Offer) -> None:
         if offer.claim_key is not None:
+            self._claimed[offer.name] = offer.claim_key
             self._by_claim.setdefault(offer.claim_key, {})[offer.name] = None
         elif offer.is_free:
+            self._log_free(offer.name)
             of_kind = self._free.setdefault((offer.storage_class, offer.mode), {})
             ranking = of_kind.get(offer.modes)
             if ranking is None:
@@ -623,12 +719,14 @@ class VolumeIndex:
             ranking.add(offer.rank)
 
     def _unlist(self, offer: Offer) -> None:
-        if offer.claim_key is not None:
-            names = self._by_claim[offer.claim_key]
+        claim = self._claimed.pop(offer.name, None)
+        if claim is not None:
+            names = self._by_claim[claim]
             del names[offer.name]
             if not names:
-                del self._by_claim[offer.claim_key]
+                del self._by_claim[claim]
         elif offer.is_free:
+            self._log_free(offer.name)
             of_kind = self._free[offer.storage_class, offer.mode]
             if of_kind[offer.modes].discard(offer.rank):
                 del of_kind[offer.modes]
@@ -636,8 +734,9 @@ class VolumeIndex:
     def list_by_access_modes(self, modes: Iterable[str]) -> list[PersistentVolume]:
         """Volumes that offer exactly *modes*, by capacity. Upstream: listByAccessModes()."""
         self._sort()
-        offers = [self._offers[name] for name in self._by_modes.get(canonical_modes(modes), ())]
-        offers.sort(key=_size_then_name)
+        names = self._by_modes.get(canonical_modes(modes), ())
+        # Size and name of what is claimed are as up to date as those of the rest.
+        offers = sorted((self._offers[name] for name in names), key=_size_then_name)
         return [self._volumes[offer.name] for offer in offers]
 
     def all_possible_matching_access_modes(self, requested: Iterable[str]) -> list[Modes]:
@@ -732,7 +831,7 @@ class VolumeIndex:
         names = self._by_claim.get(wanted.key)
         if names is None:
             return []
-        offers = [self._offers[name] for name in names]
+        offers = [self._current(self._volumes[name]) for name in names]
         offers.sort(key=_size_then_name)
         return offers
 

@@ -89,13 +89,18 @@ class MigrationGates:
         return None if known is None else known.driver
 
 
+_SOURCES: Final = frozenset(known.source for known in IN_TREE.values())
+
 NO_MIGRATION: Final = MigrationGates()
 ALL_MIGRATED: Final = MigrationGates(frozenset(known.gate for known in IN_TREE.values()))
 
 
 def in_tree_plugin_of(volume: PersistentVolume) -> str | None:
     """The migratable in-tree plugin of a volume, by the field its source stands in, or None."""
-    return next((name for name, known in IN_TREE.items() if known.source in volume.spec), None)
+    spec = volume.spec
+    if _SOURCES.isdisjoint(spec):
+        return None
+    return next(name for name, known in IN_TREE.items() if known.source in spec)
 
 
 def is_migrated_on_node(plugin: str, csi_node: ApiObject | None) -> bool:

@@ -177,12 +177,12 @@ class StoreVolumeApi:
         return self._update(claim, told)
 
     def _update(self, obj: Obj, told: Told) -> Obj:
-        stored = self._store.find(obj.kind, obj.key)
+        stored: Any = self._store.find(obj.kind, obj.key)
         if stored is None or stored.raw != obj.raw:
             # The API server does not write what is there already.
             fact, message, data = told
             stored = self._store.update(obj, by=self._by, event=fact, message=message, data=data)
-        return cast("Obj", stored)
+        return stored
 
 
 class InformerListers:

@@ -137,7 +137,9 @@ class VolumeProtection:
 
 def _needs_work(obj: ApiObject, finalizer: str) -> bool:
     """Whether it is being deleted and still has the finalizer, or lives and has not."""
-    return bool(obj.deletion_timestamp) == (finalizer in (obj.metadata.get("finalizers") or ()))
+    metadata = obj.raw["metadata"]
+    has = finalizer in (metadata.get("finalizers") or ())
+    return has if metadata.get("deletionTimestamp") else not has
 
 
 def _with(obj: ApiObject, finalizer: str) -> Manifest:

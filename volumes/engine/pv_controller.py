@@ -11,7 +11,7 @@ A bind is four writes, in this order, each left out when it would change nothing
 Upstream: pkg/controller/volume/persistentvolume/pv_controller.go and pv_controller_base.go.
 """
 
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final
 
 from kscope.sim.answers import Answers
 from kscope.sim.errors import NotFound, SimError
@@ -114,39 +114,42 @@ class PersistentVolumeController(VolumeWriter):
     def start(self, first_resync: int = 0) -> None:
         """Fill the caches from the listers and resync every 15 s, *first_resync* ns from now on."""
         for volume in self.listers.volumes():
-            self._suspects.hear_volume(volume)
+            self._suspects.volumes.hear(volume.key, volume.claim_key)
             self.store_volume_update(volume)
         for claim in self.listers.claims():
-            self._suspects.hear_claim(claim)
+            self._suspects.claims.hear(claim.key, claim.volume_name)
             self.store_claim_update(claim)
         self.resync_from(self._loop.now + first_resync)
 
     def resync_from(self, at: int) -> None:
         """Let the resync come at *at* and every 15 s from there; only before it has come at all."""
         self._resync_at = at
-        self._arm_resync()
+        if not self._resync_armed:
+            self._arm_resync()
 
     def on_claim_event(self, event: WatchEvent) -> None:
         """Queue the claim that a watch event is about."""
-        claim = cast("PersistentVolumeClaim", event.new)
-        self._suspects.hear_claim(claim, gone=event.type == "DELETED")
+        claim: Any = event.new
+        self._suspects.claims.hear(claim.key, claim.volume_name, event.type == "DELETED")
         delay = self.delays.draw("claim_sync") if self.delays else 0
         if delay:
-            self._loop.call_after(delay, self.claim_queue.add, event.new.key)
+            self._loop.call_after(delay, self.claim_queue.add, claim.key)
         else:
-            self.claim_queue.add(event.new.key)
-        self._arm_resync()
+            self.claim_queue.add(claim.key)
+        if not self._resync_armed:
+            self._arm_resync()
 
     def on_volume_event(self, event: WatchEvent) -> None:
         """Queue the volume that a watch event is about."""
-        volume = cast("PersistentVolume", event.new)
-        self._suspects.hear_volume(volume, gone=event.type == "DELETED")
-        self.volume_queue.add(event.new.key)
-        self._arm_resync()
+        volume: Any = event.new
+        self._suspects.volumes.hear(volume.key, volume.claim_key, event.type == "DELETED")
+        self.volume_queue.add(volume.key)
+        if not self._resync_armed:
+            self._arm_resync()
 
     def _arm_resync(self) -> None:
         """Let the next tick of the resync ring; without changes it has nothing to say."""
-        if self._resync_armed or self._resync_at < 0:
+        if self._resync_at < 0:
             return
         self._resync_armed = True
         late = self._loop.now - self._resync_at
@@ -159,7 +162,7 @@ class PersistentVolumeController(VolumeWriter):
         self._loop.cause = 0
         self._resync_armed = False
         self._resync_at += RESYNC_PERIOD
-        if self.resync():
+        if self.resync() and not self._resync_armed:
             self._arm_resync()
 
     def resync(self) -> int:

@@ -8,8 +8,6 @@ whether a volume is, on the volume as the informer has it and on the copy of the
 
 from collections.abc import Iterable
 
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim
-
 
 class Suspects:
     """Claims and volumes that may not be settled, each kind in the order of its informer."""
@@ -19,14 +17,6 @@ class Suspects:
     def __init__(self) -> None:
         self.claims = Suspected()
         self.volumes = Suspected()
-
-    def hear_claim(self, claim: PersistentVolumeClaim, *, gone: bool = False) -> None:
-        """The informer has a new version of *claim*, or has it no more."""
-        self.claims.hear(claim.key, claim.volume_name, gone)
-
-    def hear_volume(self, volume: PersistentVolume, *, gone: bool = False) -> None:
-        """The informer has a new version of *volume*, or has it no more."""
-        self.volumes.hear(volume.name, volume.claim_key, gone)
 
     def changed(self, volumes: Iterable[str], claims: Iterable[str]) -> None:
         """The controller's own copies of these have changed, or gone."""
@@ -51,8 +41,11 @@ class Suspected:
         self._named: dict[str, str] = {}
         self._naming: dict[str, dict[str, None]] = {}
 
-    def hear(self, key: str, names: str, gone: bool) -> None:
-        """There is a new version of *key*, which *names* an object of the other kind, or ""."""
+    def hear(self, key: str, names: str, gone: bool = False) -> None:
+        """The informer has a new version of *key*, or has it no more.
+
+        It *names* the key of the volume or claim that it is bound to, or "".
+        """
         if not gone:
             self._heard[key] = names
             return

@@ -247,9 +247,10 @@ class VolumeWriter:
         self, volume: PersistentVolume, phase: str, why: str = "", status_message: str = ""
     ) -> PersistentVolume:
         """Set a volume's phase, and its status message; nothing when it has that phase."""
-        if (volume.status.get("phase") or "") == phase:
+        has = volume.status
+        if (has.get("phase") or "") == phase:
             return volume
-        status: Manifest = {**volume.status, "phase": phase}
+        status: Manifest = {**has, "phase": phase}
         if status_message:
             status["message"] = status_message
         else:
@@ -276,32 +277,31 @@ class VolumeWriter:
         why: str = "",
     ) -> PersistentVolumeClaim:
         """Set a claim's phase, and what it has of *volume*: modes and capacity, or neither."""
-        if (
-            volume is not None
-            and claim.status.get("phase") == phase
-            and volume.access_modes == tuple(claim.status.get("accessModes") or ())
-        ):
-            # What is bound stays as it is, in all but its modes.
-            return claim
-        status = dict(claim.status)
-        status["phase"] = phase
+        has = claim.status
+        is_new = has.get("phase") != phase
+        status: Manifest = {**has, "phase": phase}
         if volume is None:
             status.pop("accessModes", None)
             status.pop("capacity", None)
         else:
-            if volume.access_modes != tuple(claim.status.get("accessModes") or ()):
-                status["accessModes"] = list(volume.access_modes)
-            if claim.status.get("phase") != phase:
+            modes = volume.access_modes
+            has_modes = modes == tuple(has.get("accessModes") or ())
+            if has_modes and not is_new:
+                # What is bound stays as it is, in all but its modes.
+                return claim
+            if not has_modes:
+                status["accessModes"] = list(modes)
+            if is_new:
                 # Only as it becomes Bound: later a difference may be meant, as in an expansion.
                 capacity = volume.spec.get("capacity") or EMPTY
                 if "storage" not in capacity:
                     raise ControllerError(
                         f'PersistentVolume "{volume.name}" is without a storage capacity'
                     )
-                has = claim.status.get("capacity") or EMPTY
-                if "storage" not in has or _differs(has, capacity):
+                known = has.get("capacity") or EMPTY
+                if "storage" not in known or _differs(known, capacity):
                     status["capacity"] = dict(capacity)
-        if status == claim.status:
+        if status == has:
             return claim
         told = Told(f"Claim{phase}", why or f"phase is {phase}")
         stored = self.api.update_claim_status(claim.replaced(status=status), told)

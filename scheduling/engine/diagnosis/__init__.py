@@ -1,4 +1,4 @@
-"""Why a pod has no node, and the smallest single change that would give it one: see `diagnose`."""
+"""Why a pod has no node, and the smallest change that would give it one: see `diagnose`."""
 
 from scheduling.engine.diagnosis.inquiry import diagnose
 from scheduling.engine.diagnosis.report import Cause, Check, Diagnosis, Fix, Outlook

@@ -47,10 +47,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The world the pod does not fit, and the nodes that refuse it, closest first."""
+    """The world the pod does not fit, and the nodes that refuse it, closest first.
+
+    `others` says how much else may stand in the way of a change that is worth trying.
+    """
 
     world: World
     refused: list[Refused]
+    others: int = 0
 
     @property
     def pod(self) -> Pod:

@@ -11,6 +11,7 @@ from scheduling.engine.algorithm import ScheduleResult
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Check, named
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.framework import FITS, Detail, Status
+from scheduling.engine.messages import sentence_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
 
 
@@ -212,8 +213,3 @@ def preemption_note(decision: ScheduleResult) -> Cause | None:
         plugin="DefaultPreemption",
         reasons=(preemption.message,),
     )
-
-
-def sentence_of(text: str) -> str:
-    """*text* with a capital and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")

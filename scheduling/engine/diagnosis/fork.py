@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import io
 import pickle
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -136,15 +136,15 @@ def run_fork(
     cluster: Cluster,
     pod_key: str,
     limits: Limits,
-    command: Command | None = None,
+    commands: Sequence[Command] = (),
     meant: str = "",
 ) -> Trial:
-    """Carry out *command* on *cluster*, which is used up by this, and wait for the pod's node.
+    """Carry out *commands* on *cluster*, which is used up by this, and wait for the pod's node.
 
     Binding is part of it: a pod gets its node only when its volumes are bound. *meant* is the node
     that it should get; when others are bound there, and the pod was tried in vain, that is the end.
     """
-    return _Fork(cluster, pod_key, limits, meant).run(command)
+    return _Fork(cluster, pod_key, limits, meant).run(commands)
 
 
 class _Fork:
@@ -157,9 +157,9 @@ class _Fork:
         self._there = frozenset(self._pods_meant())
         self._parked_after = self._attempts_when_parked()
 
-    def run(self, command: Command | None) -> Trial:
+    def run(self, commands: Sequence[Command]) -> Trial:
         cluster = self._cluster
-        if command is not None:
+        for command in commands:
             outcome = cluster.apply(command)
             if not outcome.applied:
                 return self._ended(refusal=outcome.reason)

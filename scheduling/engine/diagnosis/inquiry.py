@@ -7,8 +7,9 @@ which then runs until the pod is bound. Nothing is offered that did not get the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from kscope.sim.objects import Pod
@@ -32,6 +33,7 @@ from scheduling.engine.diagnosis.node_changes import (
     removed_taints,
     uncordoned,
 )
+from scheduling.engine.diagnosis.pairs import Changes, PairSearch
 from scheduling.engine.diagnosis.pod_rules import (
     gates,
     pod_affinities,
@@ -61,11 +63,9 @@ from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.replicas import SchedulerReplicas
 from scheduling.engine.scheduler import Scheduler
 
-_Changes = Callable[[Situation], Iterator[Candidate]]
-
 # The kinds of change from the smallest on: what only lifts a restriction, what changes a rule, what
 # asks for less, what takes something away from others, what has to be bought.
-_KINDS: Final[tuple[tuple[str, _Changes], ...]] = (
+_KINDS: Final[tuple[tuple[str, Changes], ...]] = (
     ("gate", gates),
     ("ready", recovered_nodes),
     ("uncordon", uncordoned),
@@ -346,17 +346,25 @@ class _Inquiry:
         if self._findings.fits:
             yield from self._only(self._retries(), None)
             return
+        singles = list(islice(self._single_changes(), _MOST_OFFERED))
+        yield from singles
+        if not singles:
+            yield from self._pair_of_changes()
+
+    def _single_changes(self) -> Iterator[Fix]:
+        """The first of each kind that does."""
         situation = Situation(self._world, self._findings.refused)
-        offered = 0
         for kind, changes in _KINDS:
             if self._findings.gates and kind != "gate":
                 return  # Nothing else counts as long as the pod may not enter the queue.
-            fix = self._trials.first_that_helps(changes(situation), self._world)
-            if fix is not None:
-                offered += 1
-                yield fix
-            if offered == _MOST_OFFERED:
-                return
+            yield from self._only(changes(situation), self._world)
+
+    def _pair_of_changes(self) -> Iterator[Fix]:
+        """Two that do together."""
+        search = PairSearch(self._world, self._findings.refused, _KINDS)
+        fix = self._trials.first_pair_that_helps(search)
+        if fix is not None:
+            yield fix
 
     @property
     def _needs_help(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kscope.sim.objects import Manifest, Node, Pod
+from kscope.sim.objects import Manifest, Node
 from kscope.sim.selectors import NodeSelector
 from scheduling.engine.commands import Command
 from scheduling.engine.diagnosis.candidates import (
@@ -58,21 +58,24 @@ def removed_taints(situation: Situation) -> Iterator[Candidate]:
     """Take a node's only untolerated taint off."""
     for each, node in situation.near():
         taints = situation.untolerated(node)
-        if len(taints) != 1 or taints[0].key.startswith(CONDITION):
+        if len(taints) > 1 + situation.others:
             continue
-        left = [raw for raw in node.taints if taint_of(raw) != taints[0]]
-        yield Candidate(
-            kind="taint",
-            text=f"Remove the taint {taint_text(taints[0])} from {each.node}",
-            command=patched(node.id, {"spec": {"taints": left}}),
-        )
+        for taint in taints:
+            if taint.key.startswith(CONDITION):
+                continue
+            left = [raw for raw in node.taints if taint_of(raw) != taint]
+            yield Candidate(
+                kind="taint",
+                text=f"Remove the taint {taint_text(taint)} from {each.node}",
+                command=patched(node.id, {"spec": {"taints": left}}),
+            )
 
 
 def node_labels(situation: Situation) -> Iterator[Candidate]:
     """One label on a node."""
     for each, node in situation.near():
         wanted = {
-            **_labels_for_selector(situation.pod, node),
+            **_labels_for_selector(situation, node),
             **_labels_for_scheduler(situation, node),
             **_labels_for_topology(situation, each),
         }
@@ -87,26 +90,31 @@ def node_labels(situation: Situation) -> Iterator[Candidate]:
             yield Candidate(kind="label", text=text, command=command)
 
 
-def _labels_for_selector(pod: Pod, node: Node) -> dict[str, str | None]:
+def _labels_for_selector(situation: Situation, node: Node) -> dict[str, str | None]:
     """The label that would make the node one the pod selects, where a single one is enough."""
+    pod = situation.pod
     selector: dict[str, str] = pod.spec.get("nodeSelector") or {}
     missing: dict[str, str | None] = {
         key: value for key, value in selector.items() if node.labels.get(key) != value
     }
-    return _single_labels(node_terms(pod) or [{}], missing, node)
+    return _single_labels(node_terms(pod) or [{}], missing, node, situation.others)
 
 
 def _labels_for_scheduler(situation: Situation, node: Node) -> dict[str, str | None]:
     """The same for the affinity that the scheduler's configuration adds to every pod's."""
     arguments = situation.world.algorithm.profile.arguments.get(NODE_AFFINITY) or {}
     required = section(arguments, "addedAffinity", REQUIRED)
-    return _single_labels(items(required, "nodeSelectorTerms"), {}, node)
+    terms = items(required, "nodeSelectorTerms")
+    return _single_labels(terms, {}, node, situation.others)
 
 
 def _single_labels(
-    terms: list[Manifest], missing: dict[str, str | None], node: Node
+    terms: list[Manifest], missing: dict[str, str | None], node: Node, others: int
 ) -> dict[str, str | None]:
-    """The labels that each alone, on top of what is *missing*, make one of *terms* hold."""
+    """The labels that each alone, on top of what is *missing*, make one of *terms* hold.
+
+    Up to *others* more may be needed.
+    """
     found: dict[str, str | None] = {}
     for term in terms:
         needed = {**missing}
@@ -114,7 +122,7 @@ def _single_labels(
             parsed = NodeSelector.parse({"nodeSelectorTerms": [{"matchExpressions": [expression]}]})
             if not parsed.matches(node.labels, node.name):
                 needed[expression["key"]] = _satisfying(expression)
-        if len(needed) == 1:
+        if len(needed) <= 1 + others:
             for key, value in needed.items():
                 found.setdefault(key, value)
     return found

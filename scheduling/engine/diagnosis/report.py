@@ -85,10 +85,11 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """A single change after which the pod gets a node.
+    """A change after which the pod gets a node: a single one, or two that only do together.
 
-    `command` is the JSON form of the Command that makes it. `node` is where the pod went when it
-    was tried and `at` when it was bound there (None when only the decision was tried).
+    `command` is the JSON form of the Command that makes it, `then` that of a second one, to be sent
+    after it (None for a single change). `node` is where the pod went when it was tried and `at` when
+    it was bound there (None when only the decision was tried).
     """
 
     kind: str
@@ -98,6 +99,12 @@ class Fix:
     shown: Shown
     at: int | None = None
     note: str = ""
+    then: dict[str, Any] | None = None
+
+    @property
+    def commands(self) -> list[dict[str, Any]]:
+        """All of them, in order."""
+        return [self.command] if self.then is None else [self.command, self.then]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -108,7 +115,8 @@ class Fix:
 class Diagnosis:
     """Why a pod has no node at one instant, and what would change that.
 
-    `fixes` are ordered from the smallest change on; `tried` counts the changes tried, by kind.
+    `fixes` are ordered from the smallest change on; `tried` counts the changes tried, by kind, with
+    two that were tried together as one of kind "pair".
     """
 
     pod: str

@@ -26,16 +26,15 @@ def smaller_requests(situation: Situation) -> Iterator[Candidate]:
     world, pod = situation.world, situation.pod
     wanted: dict[tuple[str, int], float] = {}
     for each in situation.refused:
-        if len(each.obstacles) != 1:
+        # Each resource that is short counts as an obstacle of its own.
+        if each.distance[0] > 1 + situation.others:
             continue
-        short = shortages(each.obstacles[0].detail)
-        if len(short) != 1 or "pods" in short:
-            continue
-        ((name, share),) = short.items()
-        numbers: dict[str, int] = each.obstacles[0].detail.numbers[name]
-        room = numbers["allocatable"] - numbers["used"]
-        if room > 0:
-            wanted.setdefault((name, room), share)
+        for obstacle in each.obstacles:
+            for name, share in shortages(obstacle.detail).items():
+                numbers: dict[str, int] = obstacle.detail.numbers[name]
+                room = numbers["allocatable"] - numbers["used"]
+                if room > 0 and name != "pods":
+                    wanted.setdefault((name, room), share)
     for (name, room), _ in sorted(wanted.items(), key=_share_and_name)[:NODES]:
         smaller = with_request(world.info(), name, room)
         if smaller is None:

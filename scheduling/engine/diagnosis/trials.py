@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
@@ -12,6 +12,7 @@ from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate
 from scheduling.engine.diagnosis.fork import Limits, Original, Trial, run_fork
+from scheduling.engine.diagnosis.pairs import Pair, PairSearch
 from scheduling.engine.diagnosis.report import Fix, Outlook
 from scheduling.engine.diagnosis.world import World
 
@@ -37,11 +38,14 @@ _WORDS: Final = {
     "pod": ("pod deleted", "pods deleted"),
     "node": ("node added", "nodes added"),
 }
+PAIR: Final = "pair"
 
 _FLUSHED: Final = "Nothing but the periodic flush of the queue has it tried again."
 
 # Per kind: how many changes are decided on, and how many of those that fit are then forked for.
 _MOST_DECIDED, _MOST_FORKED = 16, 2
+# How many pairs of changes that decide well are forked for.
+_MOST_PAIRS_FORKED = 4
 # Forks of a cluster are as many as its size (nodes and pods) allows in a second or so.
 _FORKED_OBJECTS, _FEWEST_FORKS, _MOST_FORKS = 60_000, 3, 16
 # What all forks together may do, in units of a microsecond or so: a callback takes about 20, a
@@ -93,16 +97,34 @@ class Trials:
                 self._cut += 1
                 return None
             forks += 1
-            trial = self._shown(candidate, node)
+            trial = self._shown((candidate.command,), node)
             if trial.node and (not self._waits_for or trial.at < self._waits_for):
                 return _forked(candidate, trial)
             if trial.rivals:
                 return None  # They would take the next place, too.
         return None
 
-    def _shown(self, candidate: Candidate, node: str) -> Trial:
+    def first_pair_that_helps(self, search: PairSearch) -> Fix | None:
+        """The smallest two changes after both of which the pod gets its node sooner."""
+        if not self._may_fork:
+            return None
+        found = search.found()
+        if search.tried:
+            self.tried[PAIR] = search.tried
+        for pair in found[:_MOST_PAIRS_FORKED]:
+            if self._forks_left == 0:
+                return _paired(pair, None)
+            if self._work < self._per_cycle:
+                self._cut += 1
+                return None
+            trial = self._shown((pair.first.command, pair.second.command), pair.node)
+            if trial.node and (not self._waits_for or trial.at < self._waits_for):
+                return _paired(pair, trial)
+        return None
+
+    def _shown(self, commands: Sequence[Command], node: str) -> Trial:
         self._forks_left -= 1
-        trial = self._fork(self._work, candidate.command, node)
+        trial = self._fork(self._work, commands, node)
         self._cut += trial.cut
         self._rivals.update(dict.fromkeys(trial.rivals))
         return trial
@@ -116,9 +138,14 @@ class Trials:
         if not self.tried:
             return "There is no single change to try."
         told = ", ".join(
-            f"{count} {_WORDS[kind][0 if count == 1 else 1]}" for kind, count in self.tried.items()
+            f"{count} {_WORDS[kind][0 if count == 1 else 1]}"
+            for kind, count in self.tried.items()
+            if kind != PAIR
         )
         parts = [f"None of these gives it a node, each tried alone: {told}."]
+        pairs = self.tried.get(PAIR, 0)
+        if pairs:
+            parts.append(f"Nor do two of them together, of which {pairs} were tried.")
         if self._rivals:
             parts.append(f"Where there was room, {listed(list(self._rivals))} took it first.")
         if self._cut:
@@ -132,11 +159,11 @@ class Trials:
         """When the pod gets a node by itself; 0 for never."""
         return self.outlook.at if self.outlook is not None and self.outlook.node else 0
 
-    def _fork(self, work: int, command: Command | None = None, meant: str = "") -> Trial:
+    def _fork(self, work: int, commands: Sequence[Command] = (), meant: str = "") -> Trial:
         if self._original is None:
             self._original = Original(self._cluster)
         limits = Limits(steps=work // _WORK_PER_STEP, cycles=work // self._per_cycle)
-        trial = run_fork(self._original.copy(), self._pod.key, limits, command, meant)
+        trial = run_fork(self._original.copy(), self._pod.key, limits, commands, meant)
         self._work -= trial.steps * _WORK_PER_STEP + trial.cycles * self._per_cycle
         return trial
 
@@ -167,6 +194,25 @@ def _forked(candidate: Candidate, trial: Trial) -> Fix:
         at=trial.at,
         shown="fork",
         note=f"{candidate.note} {_FLUSHED}".strip() if trial.flushed else candidate.note,
+    )
+
+
+def _paired(pair: Pair, trial: Trial | None) -> Fix:
+    """Two changes, shown by a fork or only decided on."""
+    if trial is None:
+        outcome, note = f"it fits {pair.node} then", pair.note
+    else:
+        outcome = f"it is bound to {trial.node} at {seconds(trial.at)}"
+        note = f"{pair.note} {_FLUSHED}" if trial.flushed else pair.note
+    return Fix(
+        kind=PAIR,
+        text=f"{pair.text}: {outcome}.",
+        command=pair.first.command.to_dict(),
+        then=pair.second.command.to_dict(),
+        node=pair.node if trial is None else trial.node,
+        at=None if trial is None else trial.at,
+        shown="decision" if trial is None else "fork",
+        note=note,
     )
 
 

@@ -24,8 +24,7 @@ from scheduling.engine.diagnosis.candidates import (
 )
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.world import World
-from scheduling.engine.plugins.volume_binding import NO_PROVISIONER
-from volumes.engine.phases import claim_class
+from volumes.engine.phases import NO_PROVISIONER, claim_class
 
 _DELAYED: Final = "WaitForFirstConsumer"
 _NEW_SIZE: Final = "1Gi"

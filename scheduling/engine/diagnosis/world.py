@@ -6,7 +6,8 @@ takes a good part of a second, so most changes are ruled out here; what is left 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -83,7 +84,7 @@ class World:
     def decide(self) -> ScheduleResult:
         """The decision on the pod as it is, gates aside, with every verdict kept."""
         self.algorithm.next_start = 0
-        return self.algorithm.schedule(self.info())
+        return self.algorithm.schedule(self.info(), by_columns=True)
 
     def node_after(self, command: Command, *, evicting: bool = False) -> str:
         """The node the pod would go to once *command* has been carried out; "" for none.
@@ -102,6 +103,17 @@ class World:
             preemption = self.algorithm.preempt(decided) if evicting else None
             return preemption.chosen.node if preemption and preemption.chosen else ""
         finally:
+            undo.run()
+
+    @contextmanager
+    def laid(self, command: Command) -> Generator[None]:
+        """*command* laid over the world, to look at it then."""
+        undo, before = _Undo(), self.pod
+        try:
+            self.pod = self._changed(command, undo)
+            yield
+        finally:
+            self.pod = before
             undo.run()
 
     def fits_without(self, row: int, other: PodInfo, other_row: int) -> bool:

@@ -18,8 +18,9 @@ from scheduling.engine.framework import (
     Status,
 )
 from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.node_table import CPU, MEMORY
+from scheduling.engine.node_table import CPU, MEMORY, NodeTable
 from scheduling.engine.plugins.node_resources_fit import resource_weights
+from scheduling.engine.pod_info import Resources
 
 
 class NodeResourcesBalancedAllocation(Plugin):
@@ -51,8 +52,9 @@ class NodeResourcesBalancedAllocation(Plugin):
         """100 minus the standard deviation of the used fractions, in percent."""
         if self._counts_defaults:
             return self._with_defaults(state, rows)
-        if self._resources == ["cpu", "memory"]:
-            return self._of_two(state, rows)
+        plain = self.row_score(state)
+        if plain is not None:
+            return plain.score(rows)
         fractions, counted = self._fractions(state, rows)
         number = counted.sum(axis=0)
         spread = np.zeros(len(rows))
@@ -63,21 +65,11 @@ class NodeResourcesBalancedAllocation(Plugin):
             spread = _deviation(fractions, counted, number)
         return ((1 - spread) * MAX_NODE_SCORE).astype(np.int64)
 
-    def _of_two(self, state: CycleState, rows: IntArray) -> IntArray:
-        """cpu and memory only: the default, in as few array operations as it takes."""
-        table, fit = self._table, state.pod.resources.fit
-        shares: list[NDArray[np.float64]] = []
-        for column, amount in ((CPU, fit.milli_cpu), (MEMORY, fit.memory)):
-            allocatable = table.allocatable[column].take(rows)
-            if not allocatable.all():
-                # A missing resource leaves one fraction, which deviates from nothing.
-                return np.array([self.score_row(state, row) for row in rows.tolist()], np.int64)
-            used = table.requested[column].take(rows)
-            used += amount
-            share = used / allocatable
-            shares.append(np.minimum(share, 1.0, out=share))
-        spread = np.abs((shares[0] - shares[1]) / 2)
-        return ((1 - spread) * MAX_NODE_SCORE).astype(np.int64)
+    def row_score(self, state: CycleState) -> Balance | None:
+        """`score` for the state's template, where it is the default: of cpu and memory only."""
+        if self._counts_defaults or self._resources != ["cpu", "memory"]:
+            return None
+        return Balance(self._table, state.pod.resources.fit)
 
     def _with_defaults(self, state: CycleState, rows: IntArray) -> IntArray:
         """Upstream: balancedResourceScorer() at release-1.20."""
@@ -90,18 +82,6 @@ class NodeResourcesBalancedAllocation(Plugin):
         spread = np.abs(shares[0] - shares[1])
         scores = ((1 - spread) * MAX_NODE_SCORE).astype(np.int64)
         return np.where((shares[0] >= 1) | (shares[1] >= 1), 0, scores)
-
-    def score_row(self, state: CycleState, row: int) -> int:
-        """As `score`, for one row."""
-        if self._counts_defaults or self._resources != ["cpu", "memory"]:
-            return int(self.score(state, np.array([row], np.int64))[0])
-        table, fit = self._table, state.pod.resources.fit
-        cpu, memory = table.allocatable.item(CPU, row), table.allocatable.item(MEMORY, row)
-        if cpu == 0 or memory == 0:
-            return MAX_NODE_SCORE
-        first = min((table.requested.item(CPU, row) + fit.milli_cpu) / cpu, 1.0)
-        second = min((table.requested.item(MEMORY, row) + fit.memory) / memory, 1.0)
-        return int((1 - abs((first - second) / 2)) * MAX_NODE_SCORE)
 
     def _fractions(
         self, state: CycleState, rows: IntArray
@@ -120,6 +100,60 @@ class NodeResourcesBalancedAllocation(Plugin):
             ratio = used / np.maximum(allocatable, 1)
             fractions[place] = np.where(counted[place], np.minimum(ratio, 1.0), 0.0)
         return fractions, counted
+
+
+class Balance:
+    """How evenly cpu and memory of a row would be used, with what one template asks for.
+
+    It holds the table's arrays themselves: make it anew when they are replaced, do not pickle it.
+    """
+
+    goes_by_sums: ClassVar[bool] = True
+    __slots__ = ("_amounts", "_columns", "_row_columns")
+
+    def __init__(self, table: NodeTable, fit: Resources) -> None:
+        self._amounts = (fit.milli_cpu, fit.memory)
+        self._columns = [
+            (table.allocatable[column], table.requested[column]) for column in (CPU, MEMORY)
+        ]
+        self._row_columns = tuple(column.data for columns in self._columns for column in columns)
+
+    def score(self, rows: IntArray) -> IntArray:
+        """For each of *rows*, in as few array operations as it takes."""
+        shares: list[NDArray[np.float64]] = []
+        for (allocatable_of, requested_of), amount in zip(
+            self._columns, self._amounts, strict=True
+        ):
+            allocatable = allocatable_of.take(rows)
+            if not np.minimum.reduce(allocatable, initial=1):
+                # A missing resource leaves one fraction, which deviates from nothing.
+                return np.array([self.score_row(row) for row in rows.tolist()], np.int64)
+            used = requested_of.take(rows)
+            used += amount
+            share = used / allocatable
+            shares.append(np.minimum(share, 1.0, out=share))
+        spread = shares[0]
+        spread -= shares[1]
+        spread /= 2
+        np.abs(spread, out=spread)
+        np.subtract(1, spread, out=spread)
+        spread *= MAX_NODE_SCORE
+        return spread.astype(np.int64)
+
+    def score_row(self, row: int) -> int:
+        """For one row, in plain ints."""
+        cpu_of, cpu_used, memory_of, memory_used = self._row_columns
+        cpu, memory = cpu_of[row], memory_of[row]
+        if cpu == 0 or memory == 0:
+            return MAX_NODE_SCORE
+        milli_cpu, amount = self._amounts
+        first = (cpu_used[row] + milli_cpu) / cpu
+        second = (memory_used[row] + amount) / memory
+        if first > 1.0:
+            first = 1.0
+        if second > 1.0:
+            second = 1.0
+        return int((1 - abs((first - second) / 2)) * MAX_NODE_SCORE)
 
 
 def _deviation(

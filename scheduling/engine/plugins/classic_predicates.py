@@ -321,7 +321,7 @@ class CheckVolumeBinding(Plugin):
                 return codes + self._ERROR
             codes[conflict[rows]] |= self._NODE_CONFLICT
         if claims.delayed:
-            unbound, plans = self._finder.unbound(claims.delayed, rows)
+            unbound, plans = self._finder.unbound(claims, rows)
             codes |= np.where(unbound != 0, self._BIND_CONFLICT, 0)
             cast("list[Plans]", state.data.setdefault(f"{self.name}/plans", [])).append(plans)
         return codes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from kscope.sim.selectors import LabelSelector
 from scheduling.engine import names
+from scheduling.engine.cells import Trait
 from scheduling.engine.framework import (
     MAX_NODE_SCORE,
     PRE_FILTER_OK,
@@ -35,8 +36,9 @@ from scheduling.engine.node_table import (
     NodeTable,
     PodMatcher,
     Tally,
+    TermColumn,
 )
-from scheduling.engine.pod_info import AffinityTerm, PodInfo
+from scheduling.engine.pod_info import AffinityTerm, PodInfo, labels_key
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -44,6 +46,7 @@ REASON_EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
 _EVERYTHING = LabelSelector.parse({})
+_CONCERNS_KEPT = 4_096
 
 
 @dataclass(slots=True)
@@ -55,9 +58,10 @@ class DomainCounts:
 
     def on(self, table: NodeTable, rows: IntArray) -> tuple[IntArray, BoolArray]:
         """The count of each row's domain (0 without the label), and whether it has the label."""
-        codes = table.topology(self.key).codes[rows]
+        codes = table.topology(self.key).codes.take(rows)
         present = codes >= 0
-        return np.where(present, self.counts[codes], 0), present
+        # Code -1, a missing label, finds just any domain, which does not count.
+        return self.counts.take(codes, mode="wrap") * present, present
 
 
 @dataclass(slots=True)
@@ -74,9 +78,28 @@ class PreFilterState:
 
 @dataclass(slots=True)
 class ScoreState:
-    """The weight that preferences put on each domain."""
+    """What preferences put on each domain: (counts by domain, weight)."""
 
-    scores: dict[str, IntArray] = field(default_factory=dict[str, IntArray])
+    scores: list[tuple[DomainCounts, int]]
+
+
+@dataclass(slots=True)
+class Concern:
+    """Which terms concern pods of one template with these labels, as long as `stamp` is the same.
+
+    The tallies are the table's own and go on counting.
+    """
+
+    stamp: tuple[int, int]
+    affinity_terms: tuple[AffinityTerm, ...]
+    anti_terms: tuple[AffinityTerm, ...]
+    matches_itself: bool
+    together: Tally | None
+    apart: list[Tally]
+    existing: list[TermColumn]
+    # Preferences, the pod's own and those of placed pods: (topology key, who counts, weight).
+    weights: list[tuple[str, Tally, int]]
+    traits: list[Trait] = field(default_factory=list[Trait])
 
 
 class InterPodAffinity(Plugin):
@@ -90,81 +113,157 @@ class InterPodAffinity(Plugin):
         weight = arguments.get("hardPodAffinityWeight")
         self._hard_weight = 1 if weight is None else int(weight)
         self._ignore_existing = bool(arguments.get("ignorePreferredTermsOfExistingPods"))
+        self._concerns: dict[tuple[int, bytes], Concern] = {}
+
+    # -- who concerns the pod --------------------------------------------------------------------
+
+    def concerns(self, state: CycleState) -> bool:
+        """Without any terms in the cluster, as is common, there is nothing to say."""
+        return self._table.term_count > 0 or state.pod.affinity.present
+
+    def _concern(self, state: CycleState) -> Concern:
+        """Worked out once per template and labels, until there are more terms or namespaces."""
+        stamp = (self._table.term_count, self._listers.generation.get("Namespace", 0))
+        key = (state.template.number, labels_key(state.pod))
+        concern = self._concerns.get(key)
+        if concern is None or concern.stamp != stamp:
+            if len(self._concerns) >= _CONCERNS_KEPT:
+                self._concerns.clear()
+            concern = self._concerns[key] = self._find_concern(state.pod, stamp)
+        return concern
+
+    def _find_concern(self, pod: PodInfo, stamp: tuple[int, int]) -> Concern:
+        own, namespace, labels = pod.affinity, pod.pod.namespace, pod.pod.labels
+        affinity_terms = resolved_terms(own.required, self._listers)
+        anti_terms = resolved_terms(own.required_anti, self._listers)
+        counter = self._table.counter
+        concern = Concern(
+            stamp=stamp,
+            affinity_terms=affinity_terms,
+            anti_terms=anti_terms,
+            matches_itself=all(term.matches(namespace, labels) for term in affinity_terms),
+            together=counter(PodMatcher(affinity_terms)).tally if affinity_terms else None,
+            apart=[counter(PodMatcher((term,))).tally for term in anti_terms],
+            existing=list(self._matching(REQUIRED_ANTI_AFFINITY, pod)),
+            weights=list(self._weights(pod)),
+        )
+        concern.traits = _traits(concern)
+        return concern
+
+    def _matching(self, kind: str, pod: PodInfo) -> Iterator[TermColumn]:
+        """The terms of other pods that mean this one."""
+        namespace, labels = pod.pod.namespace, pod.pod.labels
+        namespace_labels = self._listers.namespace_labels(namespace)
+        for column in self._table.known_terms(kind):
+            if column.term.matches(namespace, labels, namespace_labels):
+                yield column
+
+    def _weights(self, pod: PodInfo) -> Iterator[tuple[str, Tally, int]]:
+        """The pod's own preferences; those of placed pods, and their required affinity.
+
+        The latter counts at `hardPodAffinityWeight`.
+        """
+        own = pod.affinity
+        for terms, sign in ((own.preferred, 1), (own.preferred_anti, -1)):
+            for term in resolved_terms(terms, self._listers):
+                tally = self._table.counter(PodMatcher((replace(term, weight=0),))).tally
+                yield term.topology_key, tally, sign * term.weight
+        if self._ignore_existing and not own.preferred and not own.preferred_anti:
+            return
+        for column in self._matching(REQUIRED_AFFINITY, pod) if self._hard_weight else ():
+            yield column.term.topology_key, column.tally, self._hard_weight
+        for kind, sign in ((PREFERRED_AFFINITY, 1), (PREFERRED_ANTI_AFFINITY, -1)):
+            for column in self._matching(kind, pod):
+                yield column.term.topology_key, column.tally, sign * column.term.weight
+
+    def look(self, state: CycleState) -> list[Trait]:
+        """What required terms say, read off the table's own counts, which go on changing."""
+        concern = self._concern(state)
+        existing: dict[str, DomainCounts] = {}
+        for column in concern.existing:
+            if column.tally.total:
+                self._merge(existing, self._live(column.term.topology_key, column.tally))
+        if not existing and not concern.affinity_terms and not concern.anti_terms:
+            state.skip_filter.add(self.name)
+            return concern.traits
+        state.data[self.name] = PreFilterState(
+            affinity_terms=concern.affinity_terms,
+            anti_terms=concern.anti_terms,
+            affinity=[
+                self._live(term.topology_key, concern.together)
+                for term in concern.affinity_terms
+                if concern.together is not None
+            ],
+            anti=[
+                self._live(term.topology_key, tally)
+                for term, tally in zip(concern.anti_terms, concern.apart, strict=True)
+            ],
+            existing=existing,
+            matches_itself=concern.matches_itself,
+        )
+        return concern.traits
+
+    def _live(self, key: str, tally: Tally) -> DomainCounts:
+        return DomainCounts(key, self._table.per_domain(tally, key))
+
+    @staticmethod
+    def _merge(found: dict[str, DomainCounts], counts: DomainCounts) -> None:
+        before = found.get(counts.key)
+        if before is not None:
+            counts = DomainCounts(counts.key, before.counts + counts.counts)
+        found[counts.key] = counts
 
     # -- filter ----------------------------------------------------------------------------------
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Count, per domain, the pods that matter."""
-        pod = state.pod
-        own = pod.affinity
+        own = state.pod.affinity
         if not (own.required or own.required_anti or self._table.has_terms(REQUIRED_ANTI_AFFINITY)):
             return PRE_FILTER_SKIP
-        existing = self._existing_anti_affinity(pod)
+        concern = self._concern(state)
+        existing = self._existing_anti_affinity(concern)
         if not existing and not own.required and not own.required_anti:
             return PRE_FILTER_SKIP
-        affinity_terms = resolved_terms(own.required, self._listers)
-        anti_terms = resolved_terms(own.required_anti, self._listers)
-        together = self._table.counter(PodMatcher(affinity_terms)).tally if affinity_terms else None
         state.data[self.name] = PreFilterState(
-            affinity_terms=affinity_terms,
-            anti_terms=anti_terms,
+            affinity_terms=concern.affinity_terms,
+            anti_terms=concern.anti_terms,
             affinity=[
-                domain_counts(self._table, term.topology_key, together)
-                for term in affinity_terms
-                if together is not None
+                domain_counts(self._table, term.topology_key, concern.together)
+                for term in concern.affinity_terms
+                if concern.together is not None
             ],
             anti=[
-                domain_counts(
-                    self._table, term.topology_key, self._table.counter(PodMatcher((term,))).tally
-                )
-                for term in anti_terms
+                domain_counts(self._table, term.topology_key, tally)
+                for term, tally in zip(concern.anti_terms, concern.apart, strict=True)
             ],
             existing=existing,
-            matches_itself=all(
-                term.matches(pod.pod.namespace, pod.pod.labels) for term in affinity_terms
-            ),
+            matches_itself=concern.matches_itself,
         )
         return PRE_FILTER_OK
 
-    def _existing_anti_affinity(self, pod: PodInfo) -> dict[str, DomainCounts]:
+    def _existing_anti_affinity(self, concern: Concern) -> dict[str, DomainCounts]:
         found: dict[str, DomainCounts] = {}
-        namespace, labels = pod.pod.namespace, pod.pod.labels
-        namespace_labels = self._listers.namespace_labels(namespace)
-        for column in self._table.terms(REQUIRED_ANTI_AFFINITY):
-            term = column.term
-            if not term.matches(namespace, labels, namespace_labels):
+        for column in concern.existing:
+            if not column.tally.total:
                 continue
-            counts = domain_counts(self._table, term.topology_key, column.tally)
-            if not counts.counts.any():
-                continue
-            before = found.get(term.topology_key)
-            if before is not None:
-                counts.counts += before.counts
-            found[term.topology_key] = counts
+            counts = domain_counts(self._table, column.term.topology_key, column.tally)
+            if counts.counts.any():
+                self._merge(found, counts)
         return found
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """Own affinity, own anti-affinity, then the anti-affinity of placed pods."""
         counted = cast("PreFilterState", state.data[self.name])
         codes = np.zeros(len(rows), np.int64)
-        codes[self._violates_existing(counted, rows)] = _EXISTING
-        codes[self._violates_anti(counted, rows)] = _ANTI_AFFINITY
-        codes[~self._satisfies_affinity(counted, rows)] = _AFFINITY
-        return codes
-
-    def _violates_existing(self, counted: PreFilterState, rows: IntArray) -> BoolArray:
-        violated = np.zeros(len(rows), np.bool_)
         for domain in counted.existing.values():
             counts, _ = domain.on(self._table, rows)
-            violated |= counts > 0
-        return violated
-
-    def _violates_anti(self, counted: PreFilterState, rows: IntArray) -> BoolArray:
-        violated = np.zeros(len(rows), np.bool_)
+            codes[counts > 0] = _EXISTING
         for domain in counted.anti:
             counts, _ = domain.on(self._table, rows)
-            violated |= counts > 0
-        return violated
+            codes[counts > 0] = _ANTI_AFFINITY
+        if counted.affinity:
+            codes[~self._satisfies_affinity(counted, rows)] = _AFFINITY
+        return codes
 
     def _satisfies_affinity(self, counted: PreFilterState, rows: IntArray) -> BoolArray:
         labelled = np.ones(len(rows), np.bool_)
@@ -267,74 +366,60 @@ class InterPodAffinity(Plugin):
 
     # -- score -----------------------------------------------------------------------------------
 
-    def has_nothing_to_score(self, state: CycleState) -> bool:
-        """Nobody prefers anything: the common case."""
-        own = state.pod.affinity
-        return not (
-            own.preferred
-            or own.preferred_anti
-            or any(map(self._table.has_terms, (REQUIRED_AFFINITY, PREFERRED_AFFINITY)))
-            or self._table.has_terms(PREFERRED_ANTI_AFFINITY)
-        )
-
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
         """Sum the weights of matching terms per domain; no match, no score."""
         own = state.pod.affinity
-        scores = ScoreState()
-        has_preferences = bool(own.preferred or own.preferred_anti)
-        if has_preferences:
-            for terms, sign in ((own.preferred, 1), (own.preferred_anti, -1)):
-                for term in resolved_terms(terms, self._listers):
-                    counter = self._table.counter(PodMatcher((replace(term, weight=0),)))
-                    self._weigh(scores, term.topology_key, counter.tally, sign * term.weight)
-        elif self._ignore_existing:
+        if not (own.preferred or own.preferred_anti or self._table.term_count):
             return SKIP
-        self._weigh_existing(state.pod, scores)
-        if not scores.scores:
+        scores: dict[str, IntArray] = {}
+        for key, tally, weight in self._concern(state).weights:
+            per_domain = self._table.per_domain(tally, key) if tally.total else None
+            if per_domain is not None and per_domain.any():
+                scored = per_domain * weight
+                scores[key] = scores[key] + scored if key in scores else scored
+        if not scores:
             return SKIP
-        state.data[f"{self.name}/score"] = scores
+        found = [(DomainCounts(key, counts), 1) for key, counts in scores.items()]
+        state.data[f"{self.name}/score"] = ScoreState(found)
         return SUCCESS
 
-    def _weigh_existing(self, pod: PodInfo, scores: ScoreState) -> None:
-        """The preferences of placed pods, and their required affinity at `hardPodAffinityWeight`."""
-        namespace, labels = pod.pod.namespace, pod.pod.labels
-        namespace_labels = self._listers.namespace_labels(namespace)
-        for kind, sign in (
-            (REQUIRED_AFFINITY, self._hard_weight),
-            (PREFERRED_AFFINITY, 1),
-            (PREFERRED_ANTI_AFFINITY, -1),
-        ):
-            if sign == 0:
-                continue
-            for column in self._table.terms(kind):
-                term = column.term
-                if term.matches(namespace, labels, namespace_labels):
-                    weight = sign if kind == REQUIRED_AFFINITY else sign * term.weight
-                    self._weigh(scores, term.topology_key, column.tally, weight)
-
-    def _weigh(self, scores: ScoreState, key: str, tally: Tally, weight: int) -> None:
-        per_domain = self._table.per_domain(tally, key)
-        if not per_domain.any():
-            return
-        before = scores.scores.get(key)
-        scored = per_domain * weight
-        scores.scores[key] = scored if before is None else before + scored
+    def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
+        """Like `pre_score`, off the table's own counts, which go on changing."""
+        found = [
+            (self._live(key, tally), weight)
+            for key, tally, weight in self._concern(state).weights
+            if tally.total
+        ]
+        state.data[f"{self.name}/score"] = ScoreState(found)
+        return bool(found)
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The sum over the node's domains."""
         scored = cast("ScoreState", state.data[f"{self.name}/score"])
         total = np.zeros(len(rows), np.int64)
-        for key, scores in scored.scores.items():
-            counts, _ = DomainCounts(key, scores).on(self._table, rows)
-            total += counts
+        for domain, weight in scored.scores:
+            counts, _ = domain.on(self._table, rows)
+            total += counts if weight == 1 else counts * weight
         return total
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Lowest becomes 0, highest 100, in float64 as upstream."""
-        low, high = int(scores.min()), int(scores.max())
+        low, high = int(np.minimum.reduce(scores)), int(np.maximum.reduce(scores))
         if high == low:
             return np.zeros_like(scores)
         return (float(MAX_NODE_SCORE) * ((scores - low) / float(high - low))).astype(np.int64)
+
+
+def _traits(concern: Concern) -> list[Trait]:
+    """In which domains a row lies, and who is counted there."""
+    pairs: list[tuple[str, Tally]] = []
+    if concern.together is not None:
+        pairs.extend((term.topology_key, concern.together) for term in concern.affinity_terms)
+    anti = zip(concern.anti_terms, concern.apart, strict=True)
+    pairs.extend((term.topology_key, tally) for term, tally in anti)
+    pairs.extend((column.term.topology_key, column.tally) for column in concern.existing)
+    pairs.extend((key, tally) for key, tally, _ in concern.weights)
+    return [Trait(key=key, tally=tally) for key, tally in pairs]
 
 
 def domain_counts(table: NodeTable, key: str, tally: Tally) -> DomainCounts:

@@ -38,6 +38,7 @@ class NodeAffinity(Plugin):
     name: ClassVar[str] = names.NODE_AFFINITY
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
+    normalizes_by_range: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

@@ -21,6 +21,7 @@ from scheduling.engine.framework import (
 )
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.node_table import CPU, MEMORY, NodeTable
+from scheduling.engine.nominated import Reserved
 
 LEAST_ALLOCATED = "LeastAllocated"
 MOST_ALLOCATED = "MostAllocated"
@@ -39,7 +40,7 @@ class NodeResourcesFit(Plugin):
     """Refuses nodes without room, and scores the others by how full they would be.
 
     The code of a refused node is a set of bits: 1 for the pod count, then one per requested
-    resource in the order of `_wanted`, and the top bit where even an empty node is too small.
+    resource in the order of `wanted`, and the top bit where even an empty node is too small.
     """
 
     name: ClassVar[str] = names.NODE_RESOURCES_FIT
@@ -67,13 +68,27 @@ class NodeResourcesFit(Plugin):
         """Which resources do not suffice."""
         table = self._table
         codes = (table.pod_count[rows] + 1 > table.allowed_pods[rows]).astype(np.int64)
-        for bit, (column, amount) in enumerate(self._wanted(state), 1):
+        for bit, (column, amount) in enumerate(self.wanted(state), 1):
             allocatable = table.allocatable[column][rows]
             codes |= (amount > allocatable - table.requested[column][rows]).astype(np.int64) << bit
             codes |= np.where(amount > allocatable, _UNRESOLVABLE, 0)
         return codes
 
-    def _wanted(self, state: CycleState) -> list[tuple[int, int]]:
+    def code_of(self, state: CycleState, row: int, reserved: Reserved) -> int:
+        """As `filter` for one row, while what is *reserved* there is taken."""
+        table = self._table
+        requested, allocatable = table.requested, table.allocatable
+        taken = table.pod_count.item(row) + reserved.pods.item(row)
+        code = int(taken + 1 > table.allowed_pods.item(row))
+        for bit, (column, amount) in enumerate(self.wanted(state), 1):
+            most = allocatable.item(column, row)
+            used = requested.item(column, row) + reserved.requested.item(column, row)
+            code |= (amount > most - used) << bit
+            if amount > most:
+                code |= _UNRESOLVABLE
+        return code
+
+    def wanted(self, state: CycleState) -> list[tuple[int, int]]:
         """(column, amount) of what the pod asks for; the same for every pod of a template."""
         number = state.template.number
         wanted = self._known.get(number)
@@ -91,30 +106,14 @@ class NodeResourcesFit(Plugin):
             return False
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
-    def fits(self, state: CycleState, rows: IntArray) -> BoolArray:
-        """`filter` without the reasons."""
-        table = self._table
-        fits = table.pod_count.take(rows) < table.allowed_pods.take(rows)
-        for column, amount in self._wanted(state):
-            free = table.allocatable[column].take(rows) - table.requested[column].take(rows)
-            fits &= free >= amount
-        return fits
-
-    def fits_row(self, state: CycleState, row: int) -> bool:
-        """As `filter`, for one row."""
-        table = self._table
-        if table.pod_count.item(row) + 1 > table.allowed_pods.item(row):
-            return False
-        allocatable, requested = table.allocatable, table.requested
-        for column, amount in self._wanted(state):
-            if amount > allocatable.item(column, row) - requested.item(column, row):
-                return False
-        return True
+    def row_filter(self, state: CycleState) -> Room:
+        """`filter` without the reasons, for the state's template."""
+        return Room(self._table, self.wanted(state))
 
     def explain(self, state: CycleState, code: int) -> Status:
         """One reason per missing resource."""
         reasons: list[str] = ["Too many pods"] if code & _TOO_MANY_PODS else []
-        for bit, (column, _) in enumerate(self._wanted(state), 1):
+        for bit, (column, _) in enumerate(self.wanted(state), 1):
             if code >> bit & 1:
                 reasons.append(f"Insufficient {self._table.resource_names[column]}")
         verdict = Code.UNRESOLVABLE if code & _UNRESOLVABLE else Code.UNSCHEDULABLE
@@ -122,14 +121,15 @@ class NodeResourcesFit(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """For each missing resource: asked, used, allocatable, and how much is short."""
-        wanted = [pair for bit, pair in enumerate(self._wanted(state), 1) if code >> bit & 1]
+        wanted = [pair for bit, pair in enumerate(self.wanted(state), 1) if code >> bit & 1]
         return shortage(self._table, row, wanted, too_many_pods=bool(code & _TOO_MANY_PODS))
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """By strategy, with defaults for containers that request nothing."""
         resources = state.pod.resources
-        if self._is_plain and self.strategy == LEAST_ALLOCATED:
-            return self._least_allocated(state, rows)
+        plain = self.row_score(state)
+        if plain is not None:
+            return plain.score(rows)
         defaults = {CPU: resources.score_milli_cpu, MEMORY: resources.score_memory}
         total = np.zeros(len(rows), np.int64)
         weights = np.zeros(len(rows), np.int64)
@@ -152,48 +152,16 @@ class NodeResourcesFit(Plugin):
             return np.where(weights > 0, np.floor(mean + 0.5), 0).astype(np.int64)
         return np.where(weights > 0, total // np.maximum(weights, 1), 0)
 
-    def _least_allocated(self, state: CycleState, rows: IntArray) -> IntArray:
-        """cpu and memory only: the default, in as few array operations as it takes."""
-        table, resources = self._table, state.pod.resources
-        total = np.zeros(len(rows), np.int64)
-        weights = np.zeros(len(rows), np.int64)
-        for column, weight, amount in (
-            (CPU, self._plain[0], resources.score_milli_cpu),
-            (MEMORY, self._plain[1], resources.score_memory),
-        ):
-            allocatable = table.allocatable[column].take(rows)
-            free = allocatable - table.scored[column].take(rows)
-            free -= amount
-            np.maximum(free, 0, out=free)
-            free *= MAX_NODE_SCORE
-            counted = allocatable > 0
-            if counted.all():
-                free //= allocatable
-                weights += weight
-            else:
-                free //= np.maximum(allocatable, 1)
-                weights += counted * weight
-            total += free if weight == 1 else free * weight
-        return total // np.maximum(weights, 1)
-
-    def score_row(self, state: CycleState, row: int) -> int:
-        """As `score`, for one row."""
-        if self.strategy != LEAST_ALLOCATED or not self._is_plain:
-            return int(self.score(state, np.array([row], np.int64))[0])
-        table, resources = self._table, state.pod.resources
-        total = weights = 0
-        for column, weight, amount, used in (
-            (CPU, self._plain[0], resources.score_milli_cpu, table.scored[CPU]),
-            (MEMORY, self._plain[1], resources.score_memory, table.scored[MEMORY]),
-        ):
-            allocatable = table.allocatable.item(column, row)
-            if allocatable == 0:
-                continue
-            free = allocatable - used.item(row) - amount
-            weights += weight
-            if free > 0:
-                total += free * MAX_NODE_SCORE // allocatable * weight
-        return total // weights if weights else 0
+    def row_score(self, state: CycleState) -> LeastAllocated | None:
+        """`score` for the state's template, where it is the default: of cpu and memory only."""
+        if not self._is_plain or self.strategy != LEAST_ALLOCATED:
+            return None
+        resources = state.pod.resources
+        cpu, memory = self._plain
+        return LeastAllocated(
+            self._table,
+            ((CPU, cpu, resources.score_milli_cpu), (MEMORY, memory, resources.score_memory)),
+        )
 
     def _score_one(self, used: IntArray, allocatable: IntArray) -> IntArray:
         capacity = np.maximum(allocatable, 1)
@@ -207,6 +175,105 @@ class NodeResourcesFit(Plugin):
             (allocatable == 0) | (used > allocatable), 100, used * 100 // capacity
         )
         return broken_linear(self._shape, utilization)
+
+
+class Room:
+    """Which rows have room for what one template asks for, (column, amount) by (column, amount).
+
+    It holds the table's arrays themselves: make it anew when they are replaced, do not pickle it.
+    """
+
+    goes_by_sums: ClassVar[bool] = True
+    __slots__ = ("_allowed", "_columns", "_pods", "_row_allowed", "_row_columns", "_row_pods")
+
+    def __init__(self, table: NodeTable, wanted: list[tuple[int, int]]) -> None:
+        self._pods, self._allowed = table.pod_count, table.allowed_pods
+        self._columns = [
+            (table.allocatable[column], table.requested[column], amount)
+            for column, amount in wanted
+        ]
+        # Single ints are read several times faster through a memoryview.
+        self._row_pods, self._row_allowed = self._pods.data, self._allowed.data
+        self._row_columns = [
+            (allocatable.data, requested.data, amount)
+            for allocatable, requested, amount in self._columns
+        ]
+
+    def fits(self, rows: IntArray) -> BoolArray:
+        """For each of *rows*."""
+        fits = self._pods.take(rows) < self._allowed.take(rows)
+        for allocatable, requested, amount in self._columns:
+            fits &= allocatable.take(rows) - requested.take(rows) >= amount
+        return fits
+
+    def fits_row(self, row: int) -> bool:
+        """For one row, in plain ints."""
+        if self._row_pods[row] >= self._row_allowed[row]:
+            return False
+        for allocatable, requested, amount in self._row_columns:
+            if amount > allocatable[row] - requested[row]:
+                return False
+        return True
+
+
+class LeastAllocated:
+    """The free share of a row's resources, each as (column, weight, amount asked for).
+
+    It holds the table's arrays themselves: make it anew when they are replaced, do not pickle it.
+    Upstream: noderesources/least_allocated.go leastResourceScorer().
+    """
+
+    goes_by_sums: ClassVar[bool] = True
+    __slots__ = ("_columns", "_row_columns", "_weights")
+
+    def __init__(self, table: NodeTable, resources: tuple[tuple[int, int, int], ...]) -> None:
+        self._columns = [
+            (table.allocatable[column], table.scored[column], weight, amount)
+            for column, weight, amount in resources
+        ]
+        self._row_columns = [
+            (allocatable.data, used.data, weight, amount)
+            for allocatable, used, weight, amount in self._columns
+        ]
+        self._weights = sum(weight for _, weight, _ in resources)
+
+    def score(self, rows: IntArray) -> IntArray:
+        """For each of *rows*, in as few array operations as it takes."""
+        total: IntArray | None = None
+        missing: IntArray | None = None
+        for allocatable_of, used_of, weight, amount in self._columns:
+            allocatable = allocatable_of.take(rows)
+            free = allocatable - used_of.take(rows)
+            free -= amount
+            np.maximum(free, 0, out=free)
+            free *= MAX_NODE_SCORE
+            if np.minimum.reduce(allocatable, initial=1) > 0:
+                free //= allocatable
+            else:
+                free //= np.maximum(allocatable, 1)
+                without = (allocatable <= 0) * weight
+                missing = without if missing is None else missing + without
+            if weight != 1:
+                free *= weight
+            total = free if total is None else total + free
+        assert total is not None, "there are no resources to score"
+        if missing is None:
+            total //= self._weights
+            return total
+        return total // np.maximum(self._weights - missing, 1)
+
+    def score_row(self, row: int) -> int:
+        """For one row, in plain ints."""
+        total, weights = 0, self._weights
+        for allocatable_of, used_of, weight, amount in self._row_columns:
+            allocatable = allocatable_of[row]
+            if allocatable == 0:
+                weights -= weight
+                continue
+            free = allocatable - used_of[row] - amount
+            if free > 0:
+                total += free * MAX_NODE_SCORE // allocatable * weight
+        return total // weights if weights else 0
 
 
 def shortage(

@@ -87,15 +87,20 @@ class NodeVolumeLimits(Plugin):
         """Only claims count, and disks that a CSI driver serves."""
         return PRE_FILTER_OK if self._volumes.may_attach(state.pod) else PRE_FILTER_SKIP
 
+    def concerns(self, state: CycleState) -> bool:
+        """Whether a driver of the pod's volumes has a limit anywhere, or the pod a fault."""
+        if not self._volumes.may_attach(state.pod):
+            return False
+        limited = self._volumes.limited_drivers()
+        wanted = self._volumes.wanted(state.pod, counted=bool(limited))
+        return bool(wanted.code) or not limited.isdisjoint(wanted.volumes.values())
+
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 where a driver's limit would be passed; the pod's own faults are every row's."""
-        wanted = self._volumes.wanted(state.pod)
-        state.data[self.name] = wanted
-        codes = np.full(len(rows), wanted.code, np.int64)
-        if wanted.code or not wanted.volumes:
-            return codes
         limited = self._volumes.limited_drivers()
-        if limited.isdisjoint(wanted.volumes.values()):
+        wanted = state.data[self.name] = self._volumes.wanted(state.pod, counted=bool(limited))
+        codes = np.full(len(rows), wanted.code, np.int64)
+        if wanted.code or limited.isdisjoint(wanted.volumes.values()):
             return codes
         for place, row in enumerate(rows.tolist()):
             if self._volumes.excess(row, wanted.volumes) is not None:
@@ -167,8 +172,11 @@ class CsiVolumes:
             )
         return self._drivers
 
-    def wanted(self, pod: PodInfo) -> WantedVolumes:
-        """What the pod would have attached. Upstream: filterAttachableVolumes(), for a new pod."""
+    def wanted(self, pod: PodInfo, *, counted: bool) -> WantedVolumes:
+        """What the pod would have attached; its faults alone where nothing is *counted*.
+
+        Upstream: filterAttachableVolumes(), for a new pod.
+        """
         found = WantedVolumes()
         for volume in pod.pod.volumes:
             name, is_ephemeral = _claim_name(pod, volume)
@@ -186,7 +194,8 @@ class CsiVolumes:
                 found.code = _NOT_OWNER
                 found.fault = f"PVC {key} was not created for pod {pod.key} (pod is not owner)"
                 return found
-        found.volumes = self._of_pod(pod)
+        if counted:
+            found.volumes = self._of_pod(pod)
         return found
 
     def excess(self, row: int, wanted: Mapping[str, str]) -> Excess | None:

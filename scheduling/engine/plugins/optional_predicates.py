@@ -14,8 +14,10 @@ import numpy as np
 from kscope.sim.objects import Manifest, Node
 from scheduling.engine import names
 from scheduling.engine.framework import (
+    FITS,
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
+    BoolArray,
     Code,
     CycleState,
     Detail,
@@ -28,6 +30,7 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.plugins.classic_predicates import GeneralPredicates
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.row_plugins import RowFilter
 from volumes.engine.phases import claim_class
 
 REASON_LABELS = "node(s) didn't have the requested labels"
@@ -82,20 +85,27 @@ class MatchNodeSelector(_PartOfGeneral):
 class _NodeCheck(Plugin):
     """A predicate that looks at the node object only; its code is the place of a reason."""
 
-    unresolvable: ClassVar[bool] = True
+    is_local: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """What is wrong with each node."""
-        if not self.concerns(state.pod):
-            return np.zeros(len(rows), np.int64)
         return np.array([self.check(self._table.node(row)) for row in rows.tolist()], np.int64)
 
-    def concerns(self, pod: PodInfo) -> bool:
-        """Whether this kind of pod is checked at all."""
-        return True
+    def row_filter(self, state: CycleState) -> RowFilter:
+        """Itself: every pod gets the same answer."""
+        return self
+
+    def fits(self, rows: IntArray) -> BoolArray:
+        """See RowFilter."""
+        checked = [self.fits_row(row) for row in rows.tolist()]
+        return np.array(checked, np.bool_)
+
+    def fits_row(self, row: int) -> bool:
+        """See RowFilter."""
+        return self.check(self._table.node(row)) == FITS
 
     def check(self, node: Node) -> int:
         """0, or a code."""
@@ -145,15 +155,23 @@ class CheckNodeCondition(_NodeCheck):
     name: ClassVar[str] = names.CHECK_NODE_CONDITION
     _REASONS: ClassVar[tuple[tuple[int, str], ...]] = (
         (1, "node(s) were not ready"),
+        (8, "node(s) were out of disk space"),
         (2, "node(s) had unavailable network"),
         (4, "node(s) were unschedulable"),
     )
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        super().__init__(arguments, handle)
+        # v1.11: a condition of its own, which has since become a pressure.
+        self._knows_out_of_disk = bool(arguments.get("knows_out_of_disk"))
 
     def check(self, node: Node) -> int:
         """Everything that is wrong, as bits."""
         ready, network = _condition(node, "Ready"), _condition(node, "NetworkUnavailable")
         code = 1 if ready not in ("", "True") else 0
         code |= 2 if network not in ("", "False") else 0
+        if self._knows_out_of_disk and _condition(node, "OutOfDisk") not in ("", "False"):
+            code |= 8
         return code | (4 if node.spec.get("unschedulable") else 0)
 
     def reasons(self, code: int) -> tuple[str, ...]:
@@ -180,23 +198,30 @@ class CheckNodeMemoryPressure(_Pressure):
     name: ClassVar[str] = names.CHECK_NODE_MEMORY_PRESSURE
     condition: ClassVar[str] = "MemoryPressure"
     reason: ClassVar[str] = "node(s) had memory pressure"
+    # The quality of service is no part of the template.
+    is_local: ClassVar[bool] = False
 
-    def concerns(self, pod: PodInfo) -> bool:
-        """Best-effort pods only. Upstream: v1qos.GetPodQOS()."""
-        containers: list[Manifest] = [
-            *(pod.pod.spec.get("containers") or ()),
-            *(pod.pod.spec.get("initContainers") or ()),
-        ]
-        for container in containers:
-            resources: Manifest = container.get("resources") or {}
-            asked: tuple[Manifest, ...] = (
-                resources.get("requests") or {},
-                resources.get("limits") or {},
-            )
-            for amounts in asked:
-                if any(str(amounts.get(name) or "0") != "0" for name in ("cpu", "memory")):
-                    return False
-        return True
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """Others are not asked about."""
+        return PRE_FILTER_OK if _is_best_effort(state.pod) else PRE_FILTER_SKIP
+
+
+def _is_best_effort(pod: PodInfo) -> bool:
+    """Upstream: v1qos.GetPodQOS()."""
+    containers: list[Manifest] = [
+        *(pod.pod.spec.get("containers") or ()),
+        *(pod.pod.spec.get("initContainers") or ()),
+    ]
+    for container in containers:
+        resources: Manifest = container.get("resources") or {}
+        asked: tuple[Manifest, ...] = (
+            resources.get("requests") or {},
+            resources.get("limits") or {},
+        )
+        for amounts in asked:
+            if any(str(amounts.get(name) or "0") != "0" for name in ("cpu", "memory")):
+                return False
+    return True
 
 
 class CheckNodeDiskPressure(_Pressure):
@@ -313,6 +338,7 @@ class _MaxVolumeCount(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._listers = handle.listers
+        self._reads_allocatable = bool(arguments.get("reads_allocatable", True))
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Most pods have none."""
@@ -340,7 +366,7 @@ class _MaxVolumeCount(Plugin):
 
     def _limit(self, row: int) -> int:
         allocatable: Manifest = self._table.node(row).status.get("allocatable") or {}
-        told = allocatable.get(self.resource)
+        told = allocatable.get(self.resource) if self._reads_allocatable else None
         return self.limit_of(self._table.node(row)) if told is None else int(told)
 
     def limit_of(self, node: Node) -> int:

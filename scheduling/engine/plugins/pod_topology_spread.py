@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from kscope.sim.selectors import LabelSelector, Requirement
 from scheduling.engine import names
+from scheduling.engine.cells import Trait
 from scheduling.engine.framework import (
     MAX_NODE_SCORE,
     PRE_FILTER_OK,
@@ -29,7 +31,7 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import Codes, NodeTable, PodMatcher, Tally
 from scheduling.engine.plugins.taint_toleration import untolerated
-from scheduling.engine.pod_info import AffinityTerm, PodInfo
+from scheduling.engine.pod_info import AffinityTerm, PodInfo, labels_key
 from scheduling.engine.pod_template import PodTemplate, SpreadConstraint
 
 REASON_SKEW = "node(s) didn't match pod topology spread constraints"
@@ -73,7 +75,15 @@ class Domains:
         """The global minimum. Upstream: minMatchNum()."""
         if self.eligible.domains < self.constraint.min_domains:
             return 0
-        return int(self.counts[self.eligible.present].min())
+        counts = self.counts
+        if self.eligible.domains < len(counts):
+            counts = counts[self.eligible.present]
+        return int(np.minimum.reduce(counts))
+
+    def verdicts(self, counts: IntArray, place: int) -> IntArray:
+        """What the filter says where *counts* pods match; the constraint is at *place*."""
+        skew = counts + (self.matches_itself - self.smallest)
+        return np.where(skew > self.constraint.max_skew, 2 * place + 2, 0)
 
 
 @dataclass(slots=True)
@@ -84,6 +94,27 @@ class ScoreState:
     counts: list[IntArray]
     weights: list[float]
     ignored: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constraints:
+    """The constraints that hold for a pod, and for each the live pods it counts.
+
+    No tally where it counts none by definition.
+    """
+
+    hard: tuple[SpreadConstraint, ...] = ()
+    soft: tuple[SpreadConstraint, ...] = ()
+    hard_tallies: tuple[Tally | None, ...] = ()
+    soft_tallies: tuple[Tally | None, ...] = ()
+
+
+_NO_CONSTRAINTS = Constraints()
+
+# What default constraints depend on: namespace, labels, and the controller's kind and key.
+Owned = tuple[str, bytes, str, str]
+_OWNED_KEPT = 4_096
+_OWNERS = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
 
 
 class PodTopologySpread(Plugin):
@@ -102,24 +133,106 @@ class PodTopologySpread(Plugin):
         self._needs_all_labels: bool = not system_defaulted or arguments.get(
             "defaults_need_all_labels", False
         )
-        self._hard_defaults = tuple(c for c in defaults if c.is_hard)
+        self._defaults = defaults
+        self._own: dict[int, Constraints] = {}
+        self._defaulted: dict[Owned, tuple[tuple[int, ...], Constraints]] = {}
         self._kept: dict[int, tuple[int, list[Eligible]]] = {}
-        self._soft_defaults = tuple(c for c in defaults if not c.is_hard)
+        self._traits: dict[int, tuple[int, Constraints, list[Trait]]] = {}
+        self._labelled: dict[tuple[str, ...], tuple[int, BoolArray]] = {}
+
+    # -- constraints -----------------------------------------------------------------------------
+
+    def concerns(self, state: CycleState) -> bool:
+        """Whether there is any constraint, of its own or by default."""
+        constraints = self._constraints(state)
+        return bool(constraints.hard or constraints.soft)
+
+    def _constraints(self, state: CycleState) -> Constraints:
+        template = state.template
+        if template.spread:
+            own = self._own.get(template.number)
+            if own is None:
+                own = self._counted(template.spread, template.namespace)
+                self._own[template.number] = own
+            return own
+        if not (state.pod.pod.owner_references or self._listers.has("Service")):
+            return _NO_CONSTRAINTS  # The default selector is empty.
+        return self._by_default(state.pod) if self._defaults else _NO_CONSTRAINTS
+
+    def _counted(self, constraints: Sequence[SpreadConstraint], namespace: str) -> Constraints:
+        hard = tuple(one for one in constraints if one.is_hard)
+        soft = tuple(one for one in constraints if not one.is_hard)
+        return Constraints(
+            hard=hard,
+            soft=soft,
+            hard_tallies=tuple(self._tally(one, namespace) for one in hard),
+            soft_tallies=tuple(self._tally(one, namespace) for one in soft),
+        )
+
+    def _by_default(self, pod: PodInfo) -> Constraints:
+        """The profile's constraints for what owns the pod; worked out again when owners change."""
+        stamp = tuple([self._listers.generation.get(kind, 0) for kind in _OWNERS])
+        kind, owner = _controller(pod) or ("", "")
+        key = (pod.pod.namespace, labels_key(pod), kind, owner)
+        known = self._defaulted.get(key)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        if len(self._defaulted) >= _OWNED_KEPT:
+            self._defaulted.clear()
+        selector = default_selector(pod, self._listers)
+        found = _NO_CONSTRAINTS
+        if not selector.empty:
+            constraints = [replace(one, selector=selector) for one in self._defaults]
+            found = self._counted(constraints, pod.pod.namespace)
+        self._defaulted[key] = (stamp, found)
+        return found
+
+    def look(self, state: CycleState) -> list[Trait]:
+        """Hard constraints read off the table's own counts, which go on changing; all traits."""
+        constraints = self._constraints(state)
+        found: list[Domains] = []
+        if constraints.hard:
+            found = self._all_domains(state, constraints, live=True)
+            state.data[self.name] = found
+        else:
+            state.skip_filter.add(self.name)
+        generation, number = self._table.static_generation, state.template.number
+        known = self._traits.get(number)
+        if known is None or known[0] != generation or known[1] is not constraints:
+            traits = [*_hard_traits(found, constraints), *self._soft_traits(constraints)]
+            known = self._traits[number] = (generation, constraints, traits)
+        return known[2]
+
+    def _soft_traits(self, constraints: Constraints) -> Iterator[Trait]:
+        for constraint, tally in zip(constraints.soft, constraints.soft_tallies, strict=True):
+            key = constraint.topology_key
+            if key == HOSTNAME:
+                # Each row counts for itself here, whatever its label says.
+                yield Trait(column=self._has_all_labels((constraint,)))
+                yield Trait(tally=tally)
+            else:
+                yield Trait(key=key, tally=tally, few_only=True)
 
     # -- filter ----------------------------------------------------------------------------------
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Count matching pods per domain for every hard constraint."""
-        constraints = self._constraints(state, hard=True)
-        if not constraints:
+        constraints = self._constraints(state)
+        if not constraints.hard:
             return PRE_FILTER_SKIP
-        state.data[self.name] = [
-            self._domains(state, constraint, eligible)
-            for constraint, eligible in zip(
-                constraints, self._eligible(state, constraints), strict=True
+        state.data[self.name] = self._all_domains(state, constraints, live=False)
+        return PRE_FILTER_OK
+
+    def _all_domains(
+        self, state: CycleState, constraints: Constraints, *, live: bool
+    ) -> list[Domains]:
+        eligible = self._eligible(state, constraints.hard)
+        return [
+            self._domains(state, constraint, tally, one, live=live)
+            for constraint, tally, one in zip(
+                constraints.hard, constraints.hard_tallies, eligible, strict=True
             )
         ]
-        return PRE_FILTER_OK
 
     def _eligible(
         self, state: CycleState, constraints: tuple[SpreadConstraint, ...]
@@ -146,14 +259,21 @@ class PodTopologySpread(Plugin):
         return Eligible(rows, codes, present, int(present.sum()), everybody)
 
     def _domains(
-        self, state: CycleState, constraint: SpreadConstraint, eligible: Eligible
+        self,
+        state: CycleState,
+        constraint: SpreadConstraint,
+        tally: Tally | None,
+        eligible: Eligible,
+        *,
+        live: bool,
     ) -> Domains:
         size = len(eligible.present)
-        counts = np.zeros(size, np.int64)
-        tally = self._tally(constraint, state.template.namespace)
-        if tally is not None and eligible.everybody:
-            counts = self._table.per_domain(tally, constraint.topology_key).copy()
-        elif tally is not None:
+        if tally is None:
+            counts = np.zeros(size, np.int64)
+        elif eligible.everybody:
+            counted = self._table.per_domain(tally, constraint.topology_key)
+            counts = counted if live else counted.copy()
+        else:
             weights = tally.counts[eligible.rows]
             summed = np.bincount(eligible.codes, weights=weights, minlength=size)
             counts = summed.astype(np.int64)
@@ -178,12 +298,15 @@ class PodTopologySpread(Plugin):
         """2 * (place of the constraint) + 1 for a missing label, + 2 for too much skew."""
         codes: IntArray | None = None
         for place, domain in enumerate(cast("list[Domains]", state.data[self.name])):
-            # The verdict of each domain; code -1, a missing label, finds the last entry.
-            skew = domain.counts + domain.matches_itself - domain.smallest
-            verdicts = np.full(len(skew) + 1, 2 * place + 1, np.int64)
-            verdicts[:-1] = np.where(skew > domain.constraint.max_skew, 2 * place + 2, 0)
             values = self._table.topology(domain.constraint.topology_key).codes.take(rows)
-            verdict = verdicts[values]
+            if len(rows) < len(domain.counts):
+                verdict = domain.verdicts(domain.counts.take(values, mode="clip"), place)
+                verdict[values < 0] = 2 * place + 1
+            else:
+                # The verdict of each domain; code -1, a missing label, finds the last entry.
+                verdicts = np.full(len(domain.counts) + 1, 2 * place + 1, np.int64)
+                verdicts[:-1] = domain.verdicts(domain.counts, place)
+                verdict = verdicts[values]
             codes = verdict if codes is None else np.where(codes == 0, verdict, codes)
         return np.zeros(len(rows), np.int64) if codes is None else codes
 
@@ -237,52 +360,62 @@ class PodTopologySpread(Plugin):
 
     # -- score -----------------------------------------------------------------------------------
 
-    def has_nothing_to_score(self, state: CycleState) -> bool:
-        """No soft constraint, neither its own nor a default one."""
-        return not self._constraints(state, hard=False)
-
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
         """Count matching pods per domain that a feasible node lies in."""
-        constraints = self._constraints(state, hard=False)
-        if not constraints:
-            return SKIP
+        speak_for = np.ones(len(rows), np.int64)
+        return SUCCESS if self.pre_score_speakers(state, rows, speak_for) else SKIP
+
+    def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
+        """As `pre_score`, where each row stands for so many feasible ones."""
+        constraints = self._constraints(state)
+        soft = constraints.soft
+        if not soft:
+            return False
         need_all = bool(state.template.spread) or self._needs_all_labels
-        labelled = (
-            self._has_all_labels(constraints)
-            if need_all
-            else np.ones(self._table.capacity, np.bool_)
-        )
-        ignored = ~labelled[rows]
+        labelled = self._has_all_labels(soft if need_all else ())
+        has_labels = labelled.take(rows)
+        looked_at, nodes = rows[has_labels], int(np.add.reduce(speak_for[has_labels]))
         counts: list[IntArray] = []
         weights: list[float] = []
-        for constraint in constraints:
-            size, per_domain = self._soft_counts(state, constraint, rows[~ignored], labelled)
+        for constraint, tally in zip(soft, constraints.soft_tallies, strict=True):
+            size, per_domain = self._soft_counts(
+                state, constraint, tally, looked_at, nodes, labelled
+            )
             counts.append(per_domain)
             weights.append(math.log(size + 2))
-        state.data[f"{self.name}/score"] = ScoreState(constraints, counts, weights, ignored)
-        return SUCCESS
+        state.data[f"{self.name}/score"] = ScoreState(soft, counts, weights, ~has_labels)
+        return True
 
     def _soft_counts(
-        self, state: CycleState, constraint: SpreadConstraint, rows: IntArray, labelled: BoolArray
+        self,
+        state: CycleState,
+        constraint: SpreadConstraint,
+        tally: Tally | None,
+        rows: IntArray,
+        nodes: int,
+        labelled: BoolArray,
     ) -> tuple[int, IntArray]:
-        """The number of domains among the feasible rows, and matching pods per domain (or node)."""
-        tally = self._tally(constraint, state.template.namespace)
+        """The number of domains among the feasible rows, and matching pods per domain (or node).
+
+        *rows* stand for *nodes* feasible nodes.
+        """
         if constraint.topology_key == HOSTNAME:
             zeros = np.zeros(self._table.capacity, np.int64)
-            return len(rows), zeros if tally is None else tally.counts.astype(np.int64)
+            return nodes, zeros if tally is None else tally.counts.astype(np.int64)
         column = self._table.topology(constraint.topology_key)
         # A node without the label is a domain of its own here ("" upstream), in the last bin.
         size = len(column.values) + 1
         domains = np.zeros(size, np.bool_)
         domains[column.codes.take(rows)] = True
+        number = int(np.count_nonzero(domains))
         if tally is None:
-            return int(domains.sum()), np.zeros(size, np.int64)
+            return number, np.zeros(size, np.int64)
         counted = included(self._table, state.template, constraint)
         if counted is None and not domains[-1]:
             summed = np.zeros(size, np.int64)
             summed[:-1] = self._table.per_domain(tally, constraint.topology_key)[: size - 1]
-            if labelled.all() or len(state.template.spread) <= 1:
-                return int(domains.sum()), np.where(domains, summed, 0)
+            if len(state.template.spread) <= 1 or labelled[self._table.active].all():
+                return number, np.where(domains, summed, 0)
         eligible = np.zeros(self._table.capacity, np.bool_)
         eligible[self._table.active] = True
         eligible &= labelled
@@ -290,7 +423,7 @@ class PodTopologySpread(Plugin):
             eligible &= counted
         codes = np.where(column.codes < 0, size - 1, column.codes)[eligible]
         summed = np.bincount(codes, weights=tally.counts[eligible], minlength=size)
-        return int(domains.sum()), np.where(domains, summed, 0).astype(np.int64)
+        return number, np.where(domains, summed, 0).astype(np.int64)
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The weighted number of matching pods near the node: less is better."""
@@ -317,7 +450,7 @@ class PodTopologySpread(Plugin):
         counted = scores[~scored.ignored]
         if len(counted) == 0:
             return np.zeros_like(scores)
-        low, high = int(counted.min()), int(counted.max())
+        low, high = int(np.minimum.reduce(counted)), int(np.maximum.reduce(counted))
         if high == 0:
             result = np.full_like(scores, MAX_NODE_SCORE)
         else:
@@ -326,23 +459,25 @@ class PodTopologySpread(Plugin):
 
     # -- both ------------------------------------------------------------------------------------
 
-    def _constraints(self, state: CycleState, *, hard: bool) -> tuple[SpreadConstraint, ...]:
-        own = state.template.spread
-        if own:
-            return tuple(constraint for constraint in own if constraint.is_hard == hard)
-        defaults = self._hard_defaults if hard else self._soft_defaults
-        if not defaults:
-            return ()
-        selector = default_selector(state.pod, self._listers)
-        if selector.empty:
-            return ()
-        return tuple(replace(constraint, selector=selector) for constraint in defaults)
-
     def _has_all_labels(self, constraints: tuple[SpreadConstraint, ...]) -> BoolArray:
+        """The rows with the labels of all *constraints*; kept while no node changes its labels."""
+        keys = tuple([constraint.topology_key for constraint in constraints])
+        generation = self._table.static_generation
+        known = self._labelled.get(keys)
+        if known is not None and known[0] == generation:
+            return known[1]
         labelled = np.ones(self._table.capacity, np.bool_)
-        for constraint in constraints:
-            labelled &= self._table.topology(constraint.topology_key).codes >= 0
+        for key in keys:
+            labelled &= self._table.topology(key).codes >= 0
+        self._labelled[keys] = (generation, labelled)
         return labelled
+
+
+def _hard_traits(found: list[Domains], constraints: Constraints) -> Iterator[Trait]:
+    for domains, tally in zip(found, constraints.hard_tallies, strict=True):
+        yield Trait(key=domains.constraint.topology_key, tally=tally)
+        if not domains.eligible.everybody:
+            yield Trait(column=domains.eligible.rows)
 
 
 def pods_matching(selector: LabelSelector, namespace: str) -> PodMatcher:
@@ -379,6 +514,14 @@ def included(
     return rows
 
 
+def _controller(pod: PodInfo) -> tuple[str, str] | None:
+    """Kind and key of the controller that owns the pod."""
+    for ref in pod.pod.owner_references:
+        if ref.get("controller"):
+            return ref.get("kind") or "", f"{pod.pod.namespace}/{ref.get('name')}"
+    return None
+
+
 def default_selector(pod: PodInfo, listers: Listers) -> LabelSelector:
     """The selectors of the services and controllers that own the pod, all together.
 
@@ -393,9 +536,9 @@ def default_selector(pod: PodInfo, listers: Listers) -> LabelSelector:
         selector = service.spec.get("selector")
         if selector and all(labels.get(key) == value for key, value in selector.items()):
             requirements.extend(LabelSelector.from_labels(selector).requirements)
-    owner = next((ref for ref in owners if ref.get("controller")), None)
+    owner = _controller(pod)
     if owner is not None:
-        kind, key = owner.get("kind") or "", f"{pod.pod.namespace}/{owner.get('name')}"
+        kind, key = owner
         found = listers.get(kind, key)
         if found is not None and kind == "ReplicationController":
             pairs = found.spec.get("selector")

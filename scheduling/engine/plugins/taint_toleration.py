@@ -32,6 +32,7 @@ class TaintToleration(Plugin):
     name: ClassVar[str] = names.TAINT_TOLERATION
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
+    normalizes_by_range: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table

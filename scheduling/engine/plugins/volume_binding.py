@@ -13,9 +13,10 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from kscope.sim import quantity
-from kscope.sim.objects import PersistentVolumeClaim, StorageClass
+from kscope.sim.objects import ApiObject, PersistentVolumeClaim, StorageClass
 from kscope.sim.selectors import LabelSelector
 from scheduling.engine import names
+from scheduling.engine.cells import Trait
 from scheduling.engine.framework import (
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
@@ -33,14 +34,19 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.volume_ladder import NONE, Ladders, by_labels
+from scheduling.engine.volume_ladder import NONE, Ladder, Ladders, by_labels
 from volumes.engine.matching import Offer, wanted_of
 from volumes.engine.migration import (
     in_tree_plugin_of,
     is_migrated_on_node,
     translated_affinity,
 )
-from volumes.engine.phases import claim_class
+from volumes.engine.phases import (
+    CLAIM_LOST,
+    NO_PROVISIONER,
+    WAIT_FOR_FIRST_CONSUMER,
+    claim_class,
+)
 
 REASON_UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 REASON_NOT_EXIST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
@@ -48,13 +54,72 @@ REASON_NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 REASON_BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 REASON_NO_SPACE = "node(s) did not have enough free storage"
 
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_NO_CODES = np.zeros(0, np.int64)
+
+# Where a cycle's state has the plans.
+_PLANS = f"{names.VOLUME_BINDING}/plans"
+
+_CAPACITY = "CSIStorageCapacity"
+_KEPT_CLASSES = 64
 
 _NOT_EXIST, _NODE_CONFLICT, _BIND_CONFLICT, _NO_SPACE = 1, 2, 4, 8
 
 
-def _no_rows() -> IntArray:
-    return np.zeros(0, np.int64)
+@dataclass(slots=True)
+class RowPlans:
+    """What would be done on each row, written out."""
+
+    by_row: dict[int, PodVolumes] = field(default_factory=dict[int, PodVolumes])
+
+    def at(self, row: int) -> PodVolumes | None:
+        """The plan for *row*, or None when there is none."""
+        return self.by_row.get(row)
+
+
+@dataclass(slots=True)
+class ClaimPlans:
+    """What would be done on every row for a claim, with the codes of the rows that have no volume.
+
+    `fault` is the code of all of them; when it is 0, `codes` has one for each.
+    """
+
+    claim: str
+    ladder: Ladder
+    # As they were in this cycle: by row, the place in `names` of the volume that it would get.
+    picks: IntArray
+    names: list[str]
+    fault: int
+    codes: IntArray
+    # Whether `codes` stay as long as the nodes' labels and the class do.
+    lasting: bool
+    table: NodeTable
+
+    def refused(self, rows: IntArray) -> IntArray:
+        """The code of each of *rows*."""
+        lacks = self.picks.take(rows) == NONE
+        return lacks * self.fault if self.fault else np.where(lacks, self.codes.take(rows), 0)
+
+    def accepts(self, row: int) -> bool:
+        """Whether `refused` has no code for *row*."""
+        return self.picks.item(row) != NONE or not (self.fault or self.codes.item(row))
+
+    def at(self, row: int) -> PodVolumes | None:
+        """The plan for *row*, if that was accepted."""
+        pick = self.picks.item(row)
+        if pick != NONE:
+            return PodVolumes(bind={self.claim: self.names[pick]})
+        return PodVolumes(provision={self.claim: self.table.name(row)})
+
+    def traits(self) -> list[Trait] | None:
+        """By what the codes tell rows apart; None when that changes too often to say."""
+        if self.fault:
+            return [Trait(tally=self.ladder.tally)]
+        if not self.lasting:
+            return None
+        return [Trait(tally=self.ladder.tally), Trait(column=self.codes)]
+
+
+Plans = RowPlans | ClaimPlans
 
 
 @dataclass(slots=True)
@@ -64,27 +129,9 @@ class PodClaims:
     bound: list[PersistentVolumeClaim] = field(default_factory=list[PersistentVolumeClaim])
     delayed: list[PersistentVolumeClaim] = field(default_factory=list[PersistentVolumeClaim])
     immediate: list[PersistentVolumeClaim] = field(default_factory=list[PersistentVolumeClaim])
-
-
-@dataclass(slots=True)
-class Plans:
-    """What would be done on each row: written out, or as the picks of one claim."""
-
-    claim: str = ""
-    rows: IntArray = field(default_factory=_no_rows)
-    picks: IntArray = field(default_factory=_no_rows)
-    names: list[str] = field(default_factory=list[str])
-    by_row: dict[int, PodVolumes] = field(default_factory=dict[int, PodVolumes])
-
-    def at(self, row: int) -> PodVolumes | None:
-        """The plan for *row*, or None when there is none."""
-        found = self.by_row.get(row)
-        if found is not None:
-            return found
-        for place in np.flatnonzero(self.rows == row).tolist():
-            if self.picks[place] != NONE:
-                return PodVolumes(bind={self.claim: self.names[int(self.picks[place])]})
-        return None
+    # For all rows at once, once that was asked for: None where it does not work.
+    plans: ClaimPlans | None = None
+    is_planned: bool = False
 
 
 def plan_at(found: list[Plans] | None, row: int) -> PodVolumes:
@@ -108,6 +155,10 @@ class FinderRules:
     delays_selected: bool = True
     # Whether disks of in-tree plugins are looked at as their CSI drivers' where a node says so.
     translates: bool = False
+    # Whether a claim that is lost or being deleted stands in the way; v1.20 takes a Lost claim for
+    # bound: only its missing volume stands in the way.
+    finds_faults: bool = False
+    knows_lost: bool = True
 
 
 class VolumeFinder:
@@ -120,6 +171,7 @@ class VolumeFinder:
         self._table = table
         self._listers = listers
         self._ladders = Ladders(table, listers)
+        self._provisioning = Provisioning(table, listers, provisions=self._rules.provisions)
 
     def pod_claims(self, pod: PodInfo) -> tuple[PodClaims, str]:
         """The pod's claims sorted out, or why that cannot be said.
@@ -127,31 +179,31 @@ class VolumeFinder:
         Upstream: GetPodVolumeClaims().
         """
         claims = PodClaims()
+        rules = self._rules
         for name in pod.pod.claim_names:
             claim = self._listers.claim(f"{pod.pod.namespace}/{name}")
             if claim is None:
                 return claims, f'persistentvolumeclaim "{name}" not found'
-            is_bound = claim.is_bind_completed or self._rules.prebound_is_bound
-            if claim.volume_name and is_bound:
-                claims.bound.append(claim)
-                continue
-            delayed, error = self._is_delayed(claim)
-            if error:
-                return claims, error
-            # A claim that names its volume is the PV controller's to finish.
-            group = claims.delayed if delayed and not claim.volume_name else claims.immediate
+            fault = claim_fault(claim, knows_lost=rules.knows_lost) if rules.finds_faults else ""
+            if fault:
+                return claims, fault
+            if not claim.volume_name:
+                # A claim that names its volume is the PV controller's to finish.
+                group = claims.delayed if self._is_delayed(claim) else claims.immediate
+            elif claim.is_bind_completed or rules.prebound_is_bound:
+                group = claims.bound
+            else:
+                group = claims.immediate
             group.append(claim)
         return claims, ""
 
-    def _is_delayed(self, claim: PersistentVolumeClaim) -> tuple[bool, str]:
+    def _is_delayed(self, claim: PersistentVolumeClaim) -> bool:
         """Upstream: IsDelayBindingMode()."""
         name = claim_class(claim)
-        if not name or (claim.selected_node and not self._rules.delays_selected):
-            return False, ""
+        if not name or (not self._rules.delays_selected and claim.selected_node):
+            return False
         storage_class = self._listers.storage_class(name)
-        if storage_class is None:
-            return False, ""
-        return storage_class.binding_mode == "WaitForFirstConsumer", ""
+        return storage_class is not None and storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER
 
     def bound_conflicts(self, claims: list[PersistentVolumeClaim]) -> tuple[BoolArray, list[str]]:
         """Rows out of reach of some bound volume, and volumes that do not exist."""
@@ -193,27 +245,29 @@ class VolumeFinder:
                 rows[row] = True
         return rows
 
-    def unbound(
-        self, claims: list[PersistentVolumeClaim], rows: IntArray
-    ) -> tuple[IntArray, Plans]:
+    def unbound(self, claims: PodClaims, rows: IntArray) -> tuple[IntArray, Plans]:
         """For each row the failure bits, and what would be bound and provisioned where it works."""
-        selected = [claim for claim in claims if claim.selected_node]
-        free = [claim for claim in claims if not claim.selected_node]
+        together = self.planned(claims)
+        if together is not None:
+            return together.refused(rows), together
+        selected = [claim for claim in claims.delayed if claim.selected_node]
+        free = [claim for claim in claims.delayed if not claim.selected_node]
         free.sort(key=_request)
-        if len(free) == 1 and not selected:
-            found = self._one_claim(free[0], rows)
-            if found is not None:
-                return found
         codes = np.zeros(len(rows), np.int64)
-        plans = Plans()
+        plans = RowPlans()
         for place, row in enumerate(rows.tolist()):
             codes[place], plans.by_row[row] = self._on_row(selected, free, row)
         return codes, plans
 
-    def _one_claim(
-        self, claim: PersistentVolumeClaim, rows: IntArray
-    ) -> tuple[IntArray, Plans] | None:
-        """All nodes at once; None where that does not work."""
+    def planned(self, claims: PodClaims) -> ClaimPlans | None:
+        """The plans of all rows at once, worked out once in a cycle; None where it takes longer."""
+        if not claims.is_planned:
+            claims.is_planned = True
+            if len(claims.delayed) == 1 and not claims.delayed[0].selected_node:
+                claims.plans = self._plan_all(claims.delayed[0])
+        return claims.plans
+
+    def _plan_all(self, claim: PersistentVolumeClaim) -> ClaimPlans | None:
         wanted = wanted_of(claim)
         # A claim with a volume reserved for it takes no other.
         if self._listers.volumes.reserved_in_class(wanted):
@@ -221,20 +275,18 @@ class VolumeFinder:
         ladder = self._ladders.of(wanted)
         if ladder is None:
             return None
-        picks = ladder.choice.take(rows)
-        plans = Plans(claim.key, rows, picks, ladder.names)
-        codes = np.zeros(len(rows), np.int64)
-        left = np.flatnonzero(picks == NONE)
-        storage_class = self._listers.storage_class(claim_class(claim))
-        if storage_class is None or storage_class.provisioner in ("", NO_PROVISIONER):
-            codes[left] = _BIND_CONFLICT
-            return codes, plans
-        for place in left.tolist():
-            row = int(rows[place])
-            codes[place] = self._provision_code(claim, row)
-            if not codes[place]:
-                plans.by_row[row] = PodVolumes(provision={claim.key: self._table.name(row)})
-        return codes, plans
+        provisioning = self._provisioning
+        fault = provisioning.fault_everywhere(claim)
+        return ClaimPlans(
+            claim=claim.key,
+            ladder=ladder,
+            picks=ladder.choice,
+            names=ladder.names,
+            fault=fault,
+            codes=_NO_CODES if fault else provisioning.codes(claim),
+            lasting=bool(fault) or not provisioning.counts(claim),
+            table=self._table,
+        )
 
     def _on_row(
         self,
@@ -257,49 +309,118 @@ class VolumeFinder:
                 chosen[volume.name] = None
                 plan.bind[claim.key] = volume.name
         for claim in to_provision:
-            code = self._provision_code(claim, row)
+            code = self._provisioning.fault_everywhere(claim) or (
+                self._provisioning.codes(claim).item(row)
+            )
             if code:
                 return code, plan
             plan.provision[claim.key] = node.name
         return 0, plan
 
-    def _provision_code(self, claim: PersistentVolumeClaim, row: int) -> int:
-        """Upstream: checkVolumeProvisions()."""
-        if not self._rules.provisions:
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """On what the codes of a class depend; `size` and `capacities` are 0 where nobody counts."""
+
+    storage_class: StorageClass
+    driver: ApiObject | None
+    size: int
+    nodes: tuple[int, int]
+    capacities: int
+
+
+class Provisioning:
+    """Where a class could provision a volume; kept per class. Upstream: checkVolumeProvisions()."""
+
+    def __init__(self, table: NodeTable, listers: Listers, *, provisions: bool) -> None:
+        self._table = table
+        self._listers = listers
+        self._provisions = provisions
+        self._kept: dict[tuple[str, int], tuple[_Asked, IntArray]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A checkpoint goes without what is kept."""
+        return {**self.__dict__, "_kept": {}}
+
+    def fault_everywhere(self, claim: PersistentVolumeClaim) -> int:
+        """The code of every row when the claim's class provisions nowhere at all, else 0."""
+        if not self._provisions:
             return _BIND_CONFLICT
         storage_class = self._listers.storage_class(claim_class(claim))
-        if storage_class is None:
+        if storage_class is None or storage_class.provisioner in ("", NO_PROVISIONER):
             return _BIND_CONFLICT
-        if storage_class.provisioner in ("", NO_PROVISIONER):
-            return _BIND_CONFLICT
-        labels = self._table.node(row).labels
-        if not matches_topologies(storage_class, labels):
-            return _BIND_CONFLICT
-        if not self._has_capacity(claim, storage_class, labels):
-            return _NO_SPACE
         return 0
 
-    def _has_capacity(
-        self,
-        claim: PersistentVolumeClaim,
-        storage_class: StorageClass,
-        labels: Mapping[str, str],
-    ) -> bool:
-        """Upstream: hasEnoughCapacity()."""
-        driver = self._listers.get("CSIDriver", storage_class.provisioner)
-        if driver is None or not driver.spec.get("storageCapacity"):
-            return True
-        for capacity in self._listers.all("CSIStorageCapacity"):
+    def counts(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether somebody keeps account of the room there is for the claim's class."""
+        storage_class = self._listers.storage_class(claim_class(claim))
+        return storage_class is not None and _keeps_account(self._driver(storage_class))
+
+    def _driver(self, storage_class: StorageClass) -> ApiObject | None:
+        return self._listers.get("CSIDriver", storage_class.provisioner)
+
+    def codes(self, claim: PersistentVolumeClaim) -> IntArray:
+        """The code of each row, for a claim that is not refused everywhere. Not to be changed."""
+        asked = self._asked(claim)
+        key = asked.storage_class.name, asked.size
+        kept = self._kept.get(key)
+        if kept is None or not _is_same(kept[0], asked):
+            if len(self._kept) >= _KEPT_CLASSES:
+                self._kept.clear()
+            kept = self._kept[key] = asked, self._work_out(asked)
+        return kept[1]
+
+    def _asked(self, claim: PersistentVolumeClaim) -> _Asked:
+        storage_class = self._listers.storage_class(claim_class(claim))
+        assert storage_class is not None
+        driver = self._driver(storage_class)
+        counts = _keeps_account(driver)
+        return _Asked(
+            storage_class,
+            driver,
+            claim.request_bytes if counts else 0,
+            (self._table.static_generation, self._table.capacity),
+            self._listers.generation.get(_CAPACITY, 0) if counts else 0,
+        )
+
+    def _work_out(self, asked: _Asked) -> IntArray:
+        counts = _keeps_account(asked.driver)
+        room = self._with_room(asked) if counts else []
+        codes = np.zeros(self._table.capacity, np.int64)
+        for row in self._table.active.tolist():
+            labels = self._table.node(row).labels
+            if not matches_topologies(asked.storage_class, labels):
+                codes[row] = _BIND_CONFLICT
+            elif counts and not any(topology.matches(labels) for topology in room):
+                codes[row] = _NO_SPACE
+        return codes
+
+    def _with_room(self, asked: _Asked) -> list[LabelSelector]:
+        """Which nodes can reach enough free storage. Upstream: hasEnoughCapacity()."""
+        found: list[LabelSelector] = []
+        for capacity in self._listers.all(_CAPACITY):
             raw = capacity.raw
-            if raw.get("storageClassName") != storage_class.name:
+            if raw.get("storageClassName") != asked.storage_class.name:
                 continue
             limit = raw.get("maximumVolumeSize") or raw.get("capacity")
-            if limit is None or quantity.value(limit) < claim.request_bytes:
+            if limit is None or quantity.value(limit) < asked.size:
                 continue
-            topology = raw.get("nodeTopology")
-            if topology is not None and LabelSelector.parse(topology).matches(labels):
-                return True
-        return False
+            if raw.get("nodeTopology") is not None:
+                found.append(LabelSelector.parse(raw["nodeTopology"]))
+        return found
+
+
+def _keeps_account(driver: ApiObject | None) -> bool:
+    return driver is not None and bool(driver.spec.get("storageCapacity"))
+
+
+def _is_same(kept: _Asked, asked: _Asked) -> bool:
+    return (
+        kept.storage_class is asked.storage_class
+        and kept.driver is asked.driver
+        and kept.nodes == asked.nodes
+        and kept.capacities == asked.capacities
+    )
 
 
 class VolumeBinding(Plugin):
@@ -311,20 +432,18 @@ class VolumeBinding(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._listers = handle.listers
-        rules = FinderRules(translates=arguments.get("translates", True))
+        rules = FinderRules(
+            translates=arguments.get("translates", True),
+            finds_faults=True,
+            knows_lost=arguments.get("knows_lost_claims", True),
+        )
         self._finder = VolumeFinder(handle.table, handle.listers, rules)
-        # v1.20 takes a Lost claim for bound: only its missing volume stands in the way.
-        self._knows_lost: bool = arguments.get("knows_lost_claims", True)
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Sort the claims out; unbound immediate ones are not the scheduler's to bind."""
         pod = state.pod
         if not pod.pod.claim_names:
             return PRE_FILTER_SKIP
-        for name in pod.pod.claim_names:
-            fault = claim_fault(self._listers, pod.pod.namespace, name, knows_lost=self._knows_lost)
-            if fault:
-                return _rejected(fault, self.name)
         claims, error = self._finder.pod_claims(pod)
         if error:
             return _rejected(error, self.name)
@@ -333,24 +452,50 @@ class VolumeBinding(Plugin):
         state.data[self.name] = claims
         return PRE_FILTER_OK
 
+    def concerns(self, state: CycleState) -> bool:
+        """Whether the pod has claims; what is kept for such claims is up to date then."""
+        if self.pre_filter(state).status.code is Code.SKIP:
+            return False
+        claims = cast("PodClaims | None", state.data.get(self.name))
+        if claims is not None:
+            self._finder.planned(claims)
+        return True
+
+    def look(self, state: CycleState) -> list[Trait] | None:
+        """Rows differ in whether they have a volume for the claim, where there is one to bind."""
+        claims = cast("PodClaims | None", state.data.get(self.name))
+        if claims is None or claims.bound or claims.plans is None:
+            return None
+        state.data[_PLANS] = [claims.plans]
+        return claims.plans.traits()
+
+    def fits_row(self, state: CycleState, row: int) -> bool:
+        """Whether `filter` accepts *row*; after `look`."""
+        plans = cast("list[ClaimPlans]", state.data[_PLANS])[0]
+        return plans.accepts(row)
+
+    def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
+        """It scores nothing."""
+        return False
+
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """The reasons as bits."""
         claims = cast("PodClaims", state.data[self.name])
-        codes = np.zeros(len(rows), np.int64)
+        if claims.delayed:
+            codes, plans = self._finder.unbound(claims, rows)
+            cast("list[Plans]", state.data.setdefault(_PLANS, [])).append(plans)
+        else:
+            codes = np.zeros(len(rows), np.int64)
         if claims.bound:
             conflict, missing = self._finder.bound_conflicts(claims.bound)
             codes[conflict[rows]] |= _NODE_CONFLICT
             if missing:
                 codes |= _NOT_EXIST
-        if claims.delayed:
-            unbound, plans = self._finder.unbound(claims.delayed, rows)
-            codes |= unbound
-            cast("list[Plans]", state.data.setdefault(f"{self.name}/plans", [])).append(plans)
         return codes
 
     def plan(self, state: CycleState, row: int) -> PodVolumes:
         """What has to be bound and provisioned when the pod goes to the node at *row*."""
-        return plan_at(cast("list[Plans] | None", state.data.get(f"{self.name}/plans")), row)
+        return plan_at(cast("list[Plans] | None", state.data.get(_PLANS)), row)
 
     def explain(self, state: CycleState, code: int) -> Status:
         """All reasons together; no eviction frees a volume."""
@@ -391,18 +536,15 @@ class VolumeBinding(Plugin):
         return Detail(text="volume out of reach")
 
 
-def claim_fault(listers: Listers, namespace: str, name: str, *, knows_lost: bool = True) -> str:
+def claim_fault(claim: PersistentVolumeClaim, *, knows_lost: bool) -> str:
     """Why a pod cannot use this claim at all, or "". Upstream: podHasPVCs()."""
-    claim = listers.claim(f"{namespace}/{name}")
-    if claim is None:
-        return f'persistentvolumeclaim "{name}" not found'
-    if claim.phase == "Lost" and knows_lost:
+    if knows_lost and claim.phase == CLAIM_LOST:
         return (
-            f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume '
+            f'persistentvolumeclaim "{claim.name}" bound to non-existent persistentvolume '
             f'"{claim.volume_name}"'
         )
     if claim.deletion_timestamp:
-        return f'persistentvolumeclaim "{name}" is being deleted'
+        return f'persistentvolumeclaim "{claim.name}" is being deleted'
     return ""
 
 

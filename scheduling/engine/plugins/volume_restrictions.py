@@ -65,6 +65,10 @@ class VolumeRestrictions(Plugin):
         state.data[self.name] = (unique, used)
         return PRE_FILTER_OK
 
+    def concerns(self, state: CycleState) -> bool:
+        """Whether the pod has such a claim or disk, or a claim that is not there."""
+        return self.pre_filter(state).status.code is not Code.SKIP
+
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """A claim in use anywhere refuses every node."""
         codes = np.zeros(len(rows), np.int64)

@@ -63,6 +63,10 @@ class VolumeZone(Plugin):
         state.data[self.name] = topologies
         return PRE_FILTER_OK
 
+    def concerns(self, state: CycleState) -> bool:
+        """Whether a bound volume of the pod has such labels, or cannot be looked at."""
+        return self.pre_filter(state).status.code is not Code.SKIP
+
     def _of_claim(self, key: str) -> tuple[list[Topology], str]:
         """Upstream: getPVbyPod(), one claim of it."""
         claim = self._listers.claim(key)

@@ -28,7 +28,8 @@ class Nominator:
 
         Whatever it was nominated for before is forgotten.
         """
-        self.delete(info.uid)
+        if info.uid in self._node_of:
+            self.delete(info.uid)
         node_name = node_name or nominated_node_name(info.pod)
         if node_name:
             self._node_of[info.uid] = node_name
@@ -75,4 +76,4 @@ class Nominator:
 def nominated_node_name(pod: Pod) -> str:
     """status.nominatedNodeName, or ""."""
     status: Mapping[str, Any] | None = pod.raw.get("status")
-    return (status or {}).get("nominatedNodeName") or ""
+    return (status.get("nominatedNodeName") or "") if status else ""

@@ -74,16 +74,9 @@ class QueueListener(Protocol):
     """Hears of every move of a pod, after it happened."""
 
     def queue_moved(
-        self,
-        pod_key: str,
-        place_from: Place,
-        place_to: Place,
-        event_name: str,
-        *,
-        flushed: bool,
-        at: int,
+        self, info: QueuedPodInfo, place_from: Place, event_name: str, *, flushed: bool
     ) -> None:
-        """The pod went from one place to another ("" is outside).
+        """The pod went from *place_from* ("" is outside) to `info.place`, where it is now.
 
         *flushed* says that no event of the cluster moved it, only the periodic flush.
         """
@@ -307,7 +300,7 @@ class SchedulingQueue:
         """
         if self._rules.hints and not len(self._unschedulable) and not len(self._in_flight):
             # Nobody waits for it, and nobody is tried who might have missed it.
-            if self._of_interest(event):
+            if self.move_request_cycle != self.scheduling_cycle and self._of_interest(event):
                 self.move_request_cycle = self.scheduling_cycle
         elif self._rules.hints or moves_classic_queue(event, new):
             infos = self._unschedulable.infos()
@@ -401,7 +394,10 @@ class SchedulingQueue:
 
     def get(self, key: str) -> QueuedPodInfo | None:
         """The waiting pod with this namespace/name; a pod in flight is not waiting."""
-        return self._active.get(key) or self._backoff.get(key) or self._unschedulable.get(key)
+        entry = self._active.live.get(key)
+        if entry is not None:
+            return entry[3]
+        return self._backoff.get(key) or self._unschedulable.get(key)
 
     def in_flight(self, key: str) -> QueuedPodInfo | None:
         """The pod being tried with this namespace/name."""
@@ -623,8 +619,10 @@ class SchedulingQueue:
         if not plugins:
             return True
         last = info.gating_plugin
-        # A stable sort: the one that closed the gate goes first, the others keep their order.
-        for plugin in sorted(plugins, key=lambda plugin: plugin.name != last):
+        if last:
+            # A stable sort: the one that closed the gate goes first, the others keep their order.
+            plugins = sorted(plugins, key=lambda plugin: plugin.name != last)
+        for plugin in plugins:
             if not plugin.pre_enqueue(info.pod_info).is_success:
                 info.gating_plugin = plugin.name
                 info.unschedulable_plugins[plugin.name] = None
@@ -635,14 +633,14 @@ class SchedulingQueue:
     def _arrive(self, info: QueuedPodInfo, place: Place, event: str) -> None:
         came_from = info.place
         info.place = place
-        info.since = at = self._clock.now
+        info.since = self._clock.now
         if self._listener is not None:
-            self._listener.queue_moved(
-                info.key, came_from, place, event, flushed=self._flushing, at=at
-            )
+            self._listener.queue_moved(info, came_from, event, flushed=self._flushing)
 
     def _leave(self, info: QueuedPodInfo) -> None:
         place = info.place
+        if place == "":
+            return
         if place in ("unschedulable", "gated"):
             self._unschedulable.remove(info.key)
         elif place == "backoff":

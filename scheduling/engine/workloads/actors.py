@@ -19,6 +19,7 @@ from scheduling.engine.workloads.garbage_collector import GarbageCollector
 from scheduling.engine.workloads.job import JobController
 from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.namespace import NamespaceController
+from scheduling.engine.workloads.node_eviction import EvictingNodeController
 from scheduling.engine.workloads.node_lifecycle import NodeLifecycleController, TaintManager
 from scheduling.engine.workloads.pod_gc import PodGarbageCollector
 from scheduling.engine.workloads.replica_set import ReplicaSetController
@@ -86,21 +87,19 @@ class WorkloadActors:
         )
         self.pod_gc = PodGarbageCollector(around)
         self.garbage_collector = GarbageCollector(around)
-        self.node_lifecycle: NodeLifecycleController | None = None
-        self.taint_manager: TaintManager | None = None
-        if rules.node_lifecycle:
-            self.node_lifecycle = NodeLifecycleController(
-                around, RecordedEvents(recorder, NodeLifecycleController.AUTHOR, loop, store)
-            )
-            self.taint_manager = TaintManager(
-                around, RecordedEvents(recorder, TaintManager.AUTHOR, loop, store)
-            )
+        of_nodes = NodeLifecycleController if rules.taints_by_condition else EvictingNodeController
+        self.node_lifecycle = of_nodes(
+            around, RecordedEvents(recorder, NodeLifecycleController.AUTHOR, loop, store)
+        )
+        self.taint_manager = TaintManager(
+            around, RecordedEvents(recorder, TaintManager.AUTHOR, loop, store)
+        )
         # Through what each hears of the cluster; all the same until one is restarted.
         self._listers_of = dict.fromkeys(_ATTRIBUTES, listers)
 
     def has(self, author: str) -> bool:
         """Whether there is a controller that writes as *author*."""
-        return author in _ATTRIBUTES and getattr(self, _ATTRIBUTES[author]) is not None
+        return author in _ATTRIBUTES
 
     def restart(self, authors: Sequence[str]) -> None:
         """Let the controllers that write as *authors* start anew, in one process of their own."""
@@ -119,8 +118,7 @@ class WorkloadActors:
     def node_silent(self, node: str) -> None:
         """*node* has posted its status for the last time."""
         self._around.silent[node] = self._around.loop.now
-        if self.node_lifecycle is not None:
-            self.node_lifecycle.ticker.arm()
+        self.node_lifecycle.ticker.arm()
 
     def node_heard(self, node: str) -> None:
         """*node* posts its status again."""
@@ -130,8 +128,7 @@ class WorkloadActors:
         """Let the periodic loops count from *origin*, when the controllers started."""
         self.pod_gc.ticker.start_from(origin)
         self.disruption.start_periods_from(origin)
-        if self.node_lifecycle is not None:
-            self.node_lifecycle.ticker.start_from(origin)
+        self.node_lifecycle.ticker.start_from(origin)
 
 
 _ATTRIBUTES: Final[Mapping[str, str]] = {

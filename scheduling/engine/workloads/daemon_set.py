@@ -55,7 +55,9 @@ class DaemonSetController(Controller):
         self._failures: dict[str, tuple[int, int]] = {}
         self._listers.of("DaemonSet").on_event(self._on_set)
         self._listers.nodes.on_event(self._on_node)
-        self._listers.pods.on_event(self._on_pod, plain=False)
+        # Without any, no pod is of interest.
+        only_with = self._listers.of("DaemonSet")
+        self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
     # What it hears
 

@@ -73,7 +73,9 @@ class DeploymentController(Controller):
         self._deadlines: dict[str, Timer] = {}
         self._listers.of("Deployment").on_event(self._on_deployment)
         self._listers.of("ReplicaSet").on_event(self._on_replica_set)
-        self._listers.pods.on_event(self._on_pod, plain=False)
+        # Without any, no pod is of interest.
+        only_with = self._listers.of("Deployment")
+        self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
     # What it hears
 
@@ -98,7 +100,7 @@ class DeploymentController(Controller):
 
     def _on_pod(self, event: WatchEvent) -> None:
         # Only Recreate waits for pods; everything else shows in the ReplicaSets' statuses.
-        if event.type != "DELETED" or not len(self._listers.of("Deployment")):
+        if event.type != "DELETED":
             return
         ref = controller_of(event.new)
         if ref is None or ref.get("kind") != "ReplicaSet":

@@ -42,7 +42,8 @@ class DisruptionController(Controller):
     def __init__(self, around: Surroundings, events: EventSink) -> None:
         super().__init__(around, events)
         self._listers.of("PodDisruptionBudget").on_event(self._on_budget)
-        self._listers.pods.on_event(self._on_pod)
+        only_with = self._listers.of("PodDisruptionBudget")
+        self._listers.pods.on_event(self._on_pod, only_with=only_with)
         # The budgets about which a sync has something to say even when nothing has changed.
         self._loud: dict[str, None] = {}
         self._resync: Ticker | None = None
@@ -68,8 +69,6 @@ class DisruptionController(Controller):
             self._queue.add(event.new.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
-        if not len(self._listers.of("PodDisruptionBudget")):
-            return
         for budget in self._listers.in_namespace("PodDisruptionBudget", event.new.namespace):
             selector = _selector(budget)
             old = event.old

@@ -76,6 +76,14 @@ class GarbageCollector:
 
     def _on_object(self, event: WatchEvent) -> None:
         new, old = event.new, event.old
+        if (
+            event.type != "DELETED"
+            and not new.owner_references
+            and not new.deletion_timestamp
+            and (old is None or not old.owner_references)
+        ):
+            # As most objects are: nobody's, and there to stay.
+            return
         if old is not None and old.owner_references != new.owner_references:
             self._unlink(old)
         if event.type == "DELETED":

@@ -51,7 +51,9 @@ class JobController(Controller):
         # Job → failures in a row, and the time before which no new pod is made.
         self._retries: dict[str, tuple[int, int]] = {}
         self._listers.of("Job").on_event(self._on_job)
-        self._listers.pods.on_event(self._on_pod, plain=False)
+        # Without any, no pod is of interest.
+        only_with = self._listers.of("Job")
+        self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
     def _on_job(self, event: WatchEvent) -> None:
         key = event.new.key

@@ -52,8 +52,7 @@ _OURS: Final = (*_BY_CONDITION.values(), UNSCHEDULABLE)
 _RETRIES: Final = 5
 _RETRY: Final = 10 * MILLISECOND
 
-# The conditions that a kubelet posts, and what is said of them once it does not.
-_POSTED: Final = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
+# What is said of the conditions that a kubelet posts once it does not.
 _SILENT: Final = "Kubelet stopped posting node status."
 
 _OLD_LABELS: Final = {
@@ -67,6 +66,8 @@ class NodeLifecycleController:
 
     AUTHOR: ClassVar[str] = "node-controller"
     PARTS: ClassVar[tuple[str, ...]] = ("_queue", "ticker")
+    # The conditions that a kubelet posts.
+    POSTED: ClassVar[tuple[str, ...]] = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
 
     def __init__(self, around: Surroundings, events: EventSink) -> None:
         self._around = around
@@ -80,6 +81,8 @@ class NodeLifecycleController:
         self._known: dict[str, None] = {}
         # Zone → when its next node may be tainted.
         self._next_in_zone: dict[str, int] = {}
+        # Whether some node waits until others fare better.
+        self._is_held_back = False
         # What was silent before that has been so, for all that is known here, since the start.
         self._started = around.loop.now
         if around.silent:
@@ -95,14 +98,14 @@ class NodeLifecycleController:
         assert isinstance(node, Node)
         if event.type == "DELETED":
             self._around.silent.pop(node.name, None)
-            if node.name in self._known:
+            if self._is_held_back or node.name in self._known:
                 self.ticker.arm()
             return
         if any(_no_schedule_swap(node)) or (self._rules.taints_new_nodes and _old_labels(node)):
             self._queue.add_after(node.name, self._around.latencies.draw("node_taint"))
         if self._rules.taints_new_nodes and node.name not in self._known:
             self.ticker.arm()
-        if _no_execute_wanted(node) is not None:
+        if self._is_held_back or _no_execute_wanted(node) is not None:
             self.ticker.arm()
 
     # At once
@@ -141,9 +144,9 @@ class NodeLifecycleController:
         nodes = [*self._listers.nodes]
         if self._rules.taints_new_nodes:
             self._register(nodes)
-        healthy = [node for node in nodes if not _no_execute_taints(node)]
-        if not healthy:
-            # Every node unwell at once: rather it is this controller that is cut off.
+        zones = Zones(nodes)
+        self._is_held_back = bool(nodes) and zones.all_unwell
+        if zones.all_unwell:
             for node in nodes:
                 self._swap_at_tick(node, [], _no_execute_ours(node))
             return
@@ -152,7 +155,7 @@ class NodeLifecycleController:
             ours = _no_execute_ours(node)
             removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
             added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
-            if added and not removed and not self._may_taint(node, nodes):
+            if added and not removed and not self._may_taint(node, zones):
                 continue
             self._swap_at_tick(node, added, removed)
 
@@ -173,7 +176,8 @@ class NodeLifecycleController:
                 self.ticker.arm()
                 continue
             was_ready = node.is_ready
-            status = {"conditions": _doubtful(node, timestamp(self._loop.now))}
+            now = timestamp(self._loop.now)
+            status = {"conditions": _doubtful(node, self.POSTED, now)}
             try:
                 self._store.patch(
                     "Node",
@@ -213,16 +217,13 @@ class NodeLifecycleController:
                 if self._rules.tells_pods_of_node:
                     self._events.event(pod, WARNING, "NodeNotReady", "Node is not ready")
 
-    def _may_taint(self, node: Node, nodes: list[Node]) -> bool:
+    def _may_taint(self, node: Node, zones: "Zones") -> bool:
         """Take the zone's turn, or arm the next tick to try again."""
-        zone = f"{node.region}:{node.zone}"
-        here = [each for each in nodes if f"{each.region}:{each.zone}" == zone]
-        unwell = sum(bool(_no_execute_taints(each)) for each in here)
-        interval = EVICTION_INTERVAL
-        if unwell < len(here) and unwell > 2 and unwell * 100 >= UNHEALTHY_ZONE_PERCENT * len(here):
-            if len(here) <= LARGE_ZONE:
-                return False
-            interval = SLOW_EVICTION_INTERVAL
+        zone = zone_of(node)
+        interval = zones.interval(zone)
+        if interval is None:
+            self._is_held_back = True
+            return False
         if self._loop.now < self._next_in_zone.get(zone, 0):
             self.ticker.arm()
             return False
@@ -385,22 +386,55 @@ class TaintManager:
         )
 
 
+class Zones:
+    """How many nodes each zone has at one tick, and how many of them are unwell."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self._count: dict[str, int] = {}
+        self._unwell: dict[str, int] = {}
+        for node in nodes:
+            zone = zone_of(node)
+            self._count[zone] = self._count.get(zone, 0) + 1
+            self._unwell[zone] = self._unwell.get(zone, 0) + is_unwell(node)
+
+    @property
+    def all_unwell(self) -> bool:
+        """Whether no node is well: rather it is the controller that is cut off then."""
+        return self._count == self._unwell
+
+    def interval(self, zone: str) -> int | None:
+        """The ns between two evicted nodes of *zone*; None where nothing is evicted at all.
+
+        Upstream: ComputeZoneState(), ReducedQPSFunc(), HealthyQPSFunc().
+        """
+        count, unwell = self._count[zone], self._unwell[zone]
+        is_partly_down = 2 < unwell < count and unwell * 100 >= UNHEALTHY_ZONE_PERCENT * count
+        if not is_partly_down:
+            return EVICTION_INTERVAL
+        return None if count <= LARGE_ZONE else SLOW_EVICTION_INTERVAL
+
+
+def zone_of(node: Node) -> str:
+    """Upstream: GetZoneKey()."""
+    return f"{node.region}:{node.zone}"
+
+
 def _is_doubted(node: Node) -> bool:
     conditions: list[Manifest] = node.status.get("conditions") or []
     return any(each.get("type") == "Ready" and each["status"] == "Unknown" for each in conditions)
 
 
-def _doubtful(node: Node, now: str) -> list[Manifest]:
+def _doubtful(node: Node, posted: tuple[str, ...], now: str) -> list[Manifest]:
     """The node's conditions as they are when it has not been heard of for too long."""
     conditions: list[Manifest] = node.status.get("conditions") or []
-    others = [each for each in conditions if each.get("type") not in _POSTED]
+    others = [each for each in conditions if each.get("type") not in posted]
     made = {
         "status": "Unknown",
         "reason": "NodeStatusUnknown",
         "message": _SILENT,
         "lastTransitionTime": now,
     }
-    return [*others, *({"type": kind, **made} for kind in _POSTED)]
+    return [*others, *({"type": kind, **made} for kind in posted)]
 
 
 def _is_ready_condition(condition: Manifest) -> bool:
@@ -449,6 +483,11 @@ def _no_execute(node: Node) -> list[Manifest]:
 
 def _no_execute_ours(node: Node) -> list[Manifest]:
     return [taint for taint in _no_execute(node) if taint.get("key") in (NOT_READY, UNREACHABLE)]
+
+
+def is_unwell(node: Node) -> bool:
+    """Whether it is not ready, or not heard of any more."""
+    return bool(_no_execute_taints(node))
 
 
 def _no_execute_taints(node: Node) -> list[Manifest]:

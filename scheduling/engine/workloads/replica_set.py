@@ -52,7 +52,9 @@ class ReplicaSetController(Controller):
         self._credit_at = around.loop.now
         self._waiting: dict[str, None] = {}
         self._listers.of("ReplicaSet").on_event(self._on_replica_set)
-        self._listers.pods.on_event(self._on_pod, plain=False)
+        # Without any, no pod is of interest.
+        only_with = self._listers.of("ReplicaSet")
+        self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
     # What it hears
 

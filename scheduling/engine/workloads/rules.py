@@ -11,7 +11,8 @@ from kscope.sim.units import SECOND
 class WorkloadRules:
     """The few rules that differ between versions.
 
-    `node_lifecycle`: nodes are tainted by condition and pods evicted by taint (both alpha in 1.11).
+    `taints_by_condition`: nodes are tainted by condition and pods evicted by taint; before (both
+    are alpha in 1.11) the node controller itself deletes the pods of a node.
     `taints_new_nodes`: a node created during the run arrives not ready, as the kubelet registers
     it, and the controller introduces it (labels, RegisteredNode). `disruption_conditions`: evicted
     pods say so in condition DisruptionTarget, budgets in DisruptionAllowed. `scaled_from`:
@@ -23,7 +24,7 @@ class WorkloadRules:
     `tells_pods_of_node`: its pods get an Event then.
     """
 
-    node_lifecycle: bool = True
+    taints_by_condition: bool = True
     taints_new_nodes: bool = False
     disruption_conditions: bool = False
     scaled_from: bool = False
@@ -36,7 +37,7 @@ class WorkloadRules:
 
 
 WORKLOAD_RULES: Final[Mapping[str, WorkloadRules]] = {
-    "v1.11": WorkloadRules(node_lifecycle=False),
+    "v1.11": WorkloadRules(taints_by_condition=False),
     "v1.16": WorkloadRules(),
     "v1.20": WorkloadRules(taints_new_nodes=True, tells_pods_of_node=True),
     "v1.34": WorkloadRules(

@@ -64,7 +64,9 @@ class StatefulSetController(Controller):
         super().__init__(around, events)
         self._revisions = Revisions(around.store, around.listers, self.AUTHOR)
         self._listers.of("StatefulSet").on_event(self._on_set)
-        self._listers.pods.on_event(self._on_pod, plain=False)
+        # Without any, no pod is of interest.
+        only_with = self._listers.of("StatefulSet")
+        self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
     def _on_set(self, event: WatchEvent) -> None:
         self._queue.add(event.new.key)

@@ -9,26 +9,31 @@ class Ticker:
     Ticks lie whole periods after the controller's start, wherever in between it was armed.
     """
 
-    __slots__ = ("_armed", "_callback", "_loop", "_origin", "_period")
+    __slots__ = ("_callback", "_due", "_loop", "_origin", "_period")
 
     def __init__(self, loop: EventLoop, period: int, callback: Callback) -> None:
         self._loop = loop
         self._period = period
         self._callback = callback
         self._origin = loop.now
-        self._armed = False
+        self._due: int | None = None
 
     def start_from(self, origin: int) -> None:
         """Let ticks lie whole periods after *origin*; only before the first `arm`."""
         self._origin = origin
 
-    def arm(self) -> None:
-        """Let the callback run at the next tick, once."""
-        if not self._armed:
-            self._armed = True
-            passed = (self._loop.now - self._origin) // self._period
-            self._loop.call_at(self._origin + (passed + 1) * self._period, self._tick)
+    def arm(self, after: int = 0) -> None:
+        """Let the callback run once at the next tick, or at the first one after *after* (ns).
+
+        The soonest tick that was asked for counts; whoever wants a later one, too, asks again then.
+        """
+        passed = (max(self._loop.now, after) - self._origin) // self._period
+        tick = self._origin + (passed + 1) * self._period
+        if self._due is None or tick < self._due:
+            self._due = tick
+            self._loop.call_at(tick, self._tick)
 
     def _tick(self) -> None:
-        self._armed = False
-        self._callback()
+        if self._due == self._loop.now:
+            self._due = None
+            self._callback()

@@ -190,13 +190,26 @@ export class Board {
     return this.command({verb: "patch", object, patch});
   }
 
-  /** Hand the engine a command; the outcome comes as an event, a refusal as a notice. */
+  /**
+   * Hand the engine a command; the outcome comes as an event, a refusal as a notice. Whether it went
+   * well, as far as is known.
+   */
   async command(body) {
+    let accepted = false;
     await this.#guard(async () => {
       const outcome = await this.api.post("commands/", body);
-      this.notice.value = outcome.status === "rejected" ? outcome.reason : "";
+      accepted = outcome.status !== "rejected";
+      this.notice.value = accepted ? "" : outcome.reason;
       this.why.forget();
     });
+    return accepted;
+  }
+
+  /** Hand it several, one after the other, up to the first that is refused. */
+  async commands(bodies) {
+    for (const body of bodies) {
+      if (!(await this.command(body))) return;
+    }
   }
 
   // Following the run ------------------------------------------------------------------------------

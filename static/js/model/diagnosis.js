@@ -29,6 +29,11 @@ export function proof({shown}) {
     : {mark: "expired", family: "held", words: "decided again, not run"};
 }
 
+/** The commands of a fix in the order in which they are sent: one, or two that only do together. */
+export function fixCommands({command, then}) {
+  return then ? [command, then] : [command];
+}
+
 /** A command in a few words: "patch node/n2", "replace Pod default/web-3", "uncordon node/n1". */
 export function commandWords({verb, object, manifest}) {
   if (!manifest) return `${verb} ${object}`;

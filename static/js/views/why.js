@@ -1,8 +1,10 @@
 import {html} from "../lib/html.js";
-import {CAUSE_LOOK, answerFor, commandWords, fixParts, isCurrent, isPending, proof, triedWords} from "../model/diagnosis.js";
+import {
+  CAUSE_LOOK, answerFor, commandWords, fixCommands, fixParts, isCurrent, isPending, proof, triedWords,
+} from "../model/diagnosis.js";
 import {Mark} from "./mark.js";
 
-/** What would fix it: single changes that were tried in forks of this cluster, on demand. */
+/** What would fix it: changes that were tried in forks of this cluster, on demand. */
 export function WhatWouldFix({board, id, pod}) {
   if (!isPending(pod)) return null;
   const answer = answerFor(board.why.held.value, id, board.place);
@@ -11,7 +13,7 @@ export function WhatWouldFix({board, id, pod}) {
     <section class="why" aria-label="What would fix it">
       <h3>What would fix it${asked && html`<span>${triedWords(asked)}</span>`}</h3>
       ${asked && html`<${Answer} board=${board} told=${asked} />`}
-      ${answer?.status === "loading" && html`<p class="small soft" role="status">Trying single changes in forks…</p>`}
+      ${answer?.status === "loading" && html`<p class="small soft" role="status">Trying changes in forks…</p>`}
       ${answer?.status === "failed" && html`<p class="small" role="status">${answer.message}</p>`}
       <${Ask} board=${board} answer=${answer} />
     </section>`;
@@ -25,7 +27,7 @@ function Ask({board, answer}) {
   return html`
     <p class="small soft ask"><span>${again
       ? "The run has gone on since."
-      : "Each change is tried by itself in a copy of this cluster, the smallest first."}</span>
+      : "Each change is tried by itself in a copy of this cluster, the smallest first; two together where none does alone."}</span>
       <button class="btn" aria-keyshortcuts="w" onClick=${() => board.askWhy()}>
         ${again ? "Try again" : "Try changes"} <kbd>w</kbd></button></p>`;
 }
@@ -50,10 +52,11 @@ function Cause({cause}) {
 function Fix({board, fix, first}) {
   const {order, outcome} = fixParts(fix);
   const shown = proof(fix);
+  const commands = fixCommands(fix);
   return html`
     <div class="fix"><span><b class="strong">${order}</b>
         <span class="micro soft outcome">${outcome}${fix.note && ` ${fix.note}`}</span>
         <span class="micro state"><${Mark} name=${shown.mark} family=${shown.family} />${shown.words}</span></span>
-      ${!board.past.value && html`<button class=${`btn${first ? " primary" : ""}`} title=${commandWords(fix.command)}
-        aria-label=${`Apply: ${order}`} onClick=${() => board.command(fix.command)}>Apply</button>`}</div>`;
+      ${!board.past.value && html`<button class=${`btn${first ? " primary" : ""}`} title=${commands.map(commandWords).join(", then ")}
+        aria-label=${`Apply: ${order}`} onClick=${() => board.commands(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`}</div>`;
 }

@@ -124,3 +124,17 @@ test("two steps back pressed at once go back two events", async () => {
   await stepped;
   assert.equal(asked(), 28);
 });
+
+test("two changes are sent one after the other, up to the first that is refused", async () => {
+  const [first, second] = [{verb: "uncordon", object: "node/n"}, {verb: "delete", object: "pod/a/p"}];
+  await board.commands([first, second]);
+  assert.deepEqual(api.posted, [first, second]);
+  api.posted = [];
+  api.post = (path, body) => {
+    api.posted.push(body);
+    return Promise.resolve({status: "rejected", reason: "no such node"});
+  };
+  await board.commands([first, second]);
+  assert.deepEqual(api.posted, [first]);
+  assert.equal(board.notice.value, "no such node");
+});

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {answerFor, commandWords, fixParts, isCurrent, isPending, proof, triedWords} from "../../../static/js/model/diagnosis.js";
+import {
+  answerFor, commandWords, fixCommands, fixParts, isCurrent, isPending, proof, triedWords,
+} from "../../../static/js/model/diagnosis.js";
 
 test("only a pod that waits for a node is asked about", () => {
   assert.equal(isPending({queue: "unschedulable"}), true);
@@ -19,6 +21,15 @@ test("a fix is an order and what came of it", () => {
     order: "Tolerate gpu=yes:NoSchedule", outcome: "It is bound to n2 at 20.008 s.",
   });
   assert.deepEqual(fixParts({text: "Wait."}), {order: "Wait.", outcome: ""});
+});
+
+test("two changes together are one order and two commands", () => {
+  const text = "Uncordon n, and ask for 4 cpu instead of 5: it is bound to n at 20.008 s.";
+  assert.equal(fixParts({text}).order, "Uncordon n, and ask for 4 cpu instead of 5");
+  const command = {verb: "uncordon", object: "node/n"};
+  const then = {verb: "patch", object: "pod/default/p", patch: {}};
+  assert.deepEqual(fixCommands({command, then}), [command, then]);
+  assert.deepEqual(fixCommands({command, then: null}), [command]);
 });
 
 test("a fix says whether it was run or only decided again", () => {

@@ -219,12 +219,11 @@ class SimulatedPlugins:
 
     def find_by_spec(self, spec: VolumeSpec) -> VolumePlugin | None:
         """See VolumePlugins."""
-        if spec.volume is not None:
-            # Beside its source it has a name only.
-            found = [self._by_source[key] for key in spec.volume if key in self._by_source]
-            if len(found) < 2:
-                return found[0] if found else None
         written = spec.source
+        found = [self._by_source[key] for key in written if key in self._by_source]
+        if len(found) < 2:
+            return found[0] if found else None
+        # More than one source is no valid volume; the first plugin that is asked takes it.
         for source, plugin in self._by_source.items():
             if source in written:
                 return plugin

@@ -56,6 +56,15 @@ _HEALTHY: Final[Mapping[str, Manifest]] = {
 }
 
 
+# The same for the condition that nodes had until v1.12; posted where a node has it.
+_OUT_OF_DISK: Final[Mapping[str, Manifest]] = {
+    "OutOfDisk": {
+        "status": "False",
+        "reason": "KubeletHasSufficientDisk",
+        "message": "kubelet has sufficient disk space available",
+    },
+}
+
 # How soon a refused status is sent again. Upstream: status_manager.go, syncPeriod.
 _SYNC_BATCH: Final = 10 * SECOND
 
@@ -162,10 +171,10 @@ class Kubelets:
 
     def observe_pod(self, event: WatchEvent) -> None:
         """Take a watch event of a pod."""
-        pod = cast("Pod", event.new)
-        node = pod.node_name
-        if not node:
+        pod = event.new
+        if not isinstance(pod, Pod) or not pod.node_name:
             return
+        node = pod.node_name
         uid = pod.uid
         worker = self.workers.get(uid)
         if event.type == "DELETED":
@@ -232,9 +241,11 @@ class Kubelets:
             return
         now = timestamp(self._loop.now)
         conditions: list[Manifest] = found.status.get("conditions") or []
-        others = [each for each in conditions if each.get("type") not in _HEALTHY]
+        has_old = any(each.get("type") in _OUT_OF_DISK for each in conditions)
+        healthy = {**_OUT_OF_DISK, **_HEALTHY} if has_old else _HEALTHY
+        others = [each for each in conditions if each.get("type") not in healthy]
         posted = [
-            {"type": kind, "lastTransitionTime": now, **said} for kind, said in _HEALTHY.items()
+            {"type": kind, "lastTransitionTime": now, **said} for kind, said in healthy.items()
         ]
         in_use = self.volumes.in_use(node) or None
         status = {"conditions": [*others, *posted], "volumesInUse": in_use}

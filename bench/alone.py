@@ -1,0 +1,76 @@
+"""A scheduler by itself: the API's objects, their watches, the record and the clock, nobody else.
+
+What the real scheduler's figures were measured with, too: the scheduler in one process, without
+kubelets and controllers that hear of every step.
+"""
+
+from kscope.sim.latency import Latencies
+from kscope.sim.loop import EventLoop
+from kscope.sim.objects import from_manifest
+from kscope.sim.recorder import Recorder
+from kscope.sim.rng import Streams
+from kscope.sim.scenario import Scenario
+from kscope.sim.store import ObjectStore
+from scheduling.engine.admission import Admission
+from scheduling.engine.cluster import Slice
+from scheduling.engine.commands import Manifest
+from scheduling.engine.configuration import read_schedulers
+from scheduling.engine.extenders import ExtenderCalls
+from scheduling.engine.replicas import SchedulerReplicas, Surroundings
+from scheduling.engine.scheduler import Scheduler
+from volumes.engine.actors import VolumeActors
+from volumes.engine.phases import settled
+
+
+class SchedulerAlone:
+    """As much of a `Cluster` as a scheduler needs, and, *with_storage*, the storage components."""
+
+    def __init__(self, scenario: Scenario, *, with_storage: bool, profile: str = "v1.34") -> None:
+        streams = Streams(0)
+        loop = self.loop = EventLoop()
+        recorder = self.recorder = Recorder(loop)
+        store = self.store = ObjectStore(loop, recorder)
+        latencies = Latencies(scenario.latencies, streams)
+        self._admission = Admission(store, default_tolerations=True)
+        for raw in scenario.objects:
+            self.create(raw)
+        if with_storage:
+            VolumeActors(
+                loop=loop, store=store, recorder=recorder, latencies=latencies, profile=profile
+            )
+        around = Surroundings(
+            loop=loop,
+            store=store,
+            recorder=recorder,
+            latencies=latencies,
+            ties=streams.stream("ties"),
+            calls=ExtenderCalls(recorder),
+        )
+        spec = read_schedulers(scenario.schedulers, scenario.configuration, profile)[0]
+        self._replicas = SchedulerReplicas(spec, around, frozenset())
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler."""
+        return self._replicas.scheduler
+
+    @property
+    def now(self) -> int:
+        """Virtual time in nanoseconds."""
+        return self.loop.now
+
+    def create(self, manifest: Manifest) -> None:
+        """Create the object at this instant, by way of admission."""
+        self.loop.cause = 0
+        obj = self._admission.admit(from_manifest(manifest))
+        self.store.create(settled(obj), by="scenario")
+
+    def advance(self, until: int) -> None:
+        """Run what is due up to *until*."""
+        self.loop.run(until)
+
+    def take(self) -> Slice:
+        """Everything recorded since the last take, encoded and digested."""
+        events, rows = self.recorder.take()
+        touched, self.store.touched = self.store.touched, {}
+        return Slice(events, rows, touched, self.scheduler.take_attempts())

@@ -1,0 +1,178 @@
+"""What a scheduler tells of itself: events, with what the pages show of pods, nodes and its queue."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kscope.sim.objects import Pod
+from kscope.sim.recorder import Recorder
+from kscope.sim.store import ObjectStore
+from kscope.sim.view import Attributes, Changes
+from scheduling.engine import names
+from scheduling.engine.gauges import NodeGauges
+from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
+from scheduling.engine.queue.scheduling_queue import SchedulingQueue
+
+COMPONENT = "scheduler"
+
+_PLACE_FACTS: dict[Place, str] = {
+    "active": "PodQueued",
+    "backoff": "PodBackedOff",
+    "unschedulable": "PodParked",
+    "gated": "PodGated",
+    "in_flight": "AttemptStarted",
+    "": "PodDequeued",
+}
+
+
+class Chronicle:
+    """The record of the scheduler called *scheduler*, "" where it is the only one.
+
+    *known* are the pods that it has heard of. With *shows_nodes* its cache is the one that the
+    nodes of the pages show. Kubernetes Events are numbered in series from v1.20 on.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        store: ObjectStore,
+        known: Mapping[str, Pod],
+        *,
+        scheduler: str,
+        shows_nodes: bool,
+        has_series: bool,
+    ) -> None:
+        self._recorder = recorder
+        self._pods = store.live("Pod")
+        self._nodes = store.live("Node")
+        self._known = known
+        self._scheduler = scheduler
+        self._entity = f"queue/{scheduler}" if scheduler else "queue"
+        self._shows_nodes = shows_nodes
+        self._has_series = has_series
+        self._series: dict[str, tuple[str, int, str]] = {}
+        self._changes: Changes = {}
+        self.gauges = NodeGauges()
+        self.queue: SchedulingQueue | None = None
+
+    @property
+    def seq(self) -> int:
+        """Of the newest event on the record, whoever told it."""
+        return self._recorder.seq
+
+    # Telling
+
+    def show_pod(self, key: str, **attributes: Any) -> None:
+        """Let the next event carry these attributes of the pod; None removes one.
+
+        A pod that is gone, though no watch has told so yet, is not brought back to the pages.
+        """
+        if key not in self._pods:
+            return
+        entity = f"pod/{key}"
+        shown = self._changes.get(entity)
+        if shown is None:
+            self._changes[entity] = attributes
+        else:
+            shown.update(attributes)
+
+    def tell(
+        self, fact: str, entity: str, message: str = "", data: dict[str, Any] | None = None
+    ) -> int:
+        """Record *fact*, with all that is to be shown since the last one; returns its seq."""
+        changes, self._changes = self._changes, {}
+        if self.gauges.stale:
+            self._show_nodes(changes)
+        return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
+
+    def tell_pod(
+        self, fact: str, pod: Pod, message: str, data: dict[str, Any] | None, shown: Attributes
+    ) -> int:
+        """Record *fact*, which is about *pod*, and show these attributes of it."""
+        changes, self._changes = self._changes, {}
+        entity = pod.id
+        if pod.key in self._pods:
+            before = changes.get(entity)
+            changes[entity] = shown if before is None else {**before, **shown}
+        if self.gauges.stale:
+            self._show_nodes(changes)
+        return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
+
+    def _show_nodes(self, changes: Changes) -> None:
+        # A node that is gone, though no watch has told so yet, is not brought back either.
+        self.gauges.show(changes, self._nodes if self._shows_nodes else ())
+
+    # Kubernetes Events
+
+    def tell_event(self, pod: Pod, reason: str, kind: str, message: str) -> int:
+        """Record a Kubernetes Event of type *kind* about *pod*."""
+        data: dict[str, Any] = {"event": True, "type": kind}
+        if reason == "FailedScheduling" and self._has_series:
+            count, note = self._count_in_series(pod, message)
+            if count:
+                data["series"] = count
+            if note != message:
+                data["note"] = note
+        return self.tell(reason, pod.id, message, data)
+
+    def _count_in_series(self, pod: Pod, message: str) -> tuple[int, str]:
+        """How often this Event came before for the same version of the pod, and what it then said.
+
+        The first is an Event of its own, the second makes a series of it, the others are written
+        every half hour; the text stays that of the first. Upstream: client-go tools/events/event_broadcaster.go, recordToSink().
+        """
+        version, count, note = self._series.get(pod.uid, ("", -1, ""))
+        if version == pod.resource_version:
+            count += 1
+        else:
+            count, note = 0, message
+        self._series[pod.uid] = pod.resource_version, count, note
+        return count, note
+
+    def end_series(self, uid: str) -> None:
+        """Nothing more is told of this pod that might continue a series."""
+        self._series.pop(uid, None)
+
+    # Listening to the queue
+
+    def queue_moved(
+        self, info: QueuedPodInfo, place_from: Place, event_name: str, *, flushed: bool
+    ) -> None:
+        """See QueueListener: a move is an event that names what caused it."""
+        place = info.place
+        if place == "in_flight":
+            self._tell_attempt(info, flushed)
+        elif place == "":
+            # A pod that got its node has left the lanes when it was assumed.
+            if place_from != "in_flight" and info.key in self._known:
+                self.show_pod(info.key, queue=None, queue_since=None, backoff_until=None)
+                self.tell("PodDequeued", info.pod.id, event_name)
+        else:
+            keeper = info.gating_plugin if place == "gated" else ""
+            data = {"plugin": keeper} if keeper not in ("", names.SCHEDULING_GATES) else None
+            shown = self._shown(info, flushed)
+            shown["mover"] = event_name
+            if place_from == "" and info.attempts == 0:
+                shown["first_queued"] = info.since
+            self.tell_pod(_PLACE_FACTS[place], info.pod, event_name, data, shown)
+
+    def _tell_attempt(self, info: QueuedPodInfo, flushed: bool) -> None:
+        assert self.queue is not None
+        number = self.queue.scheduling_cycle
+        cycle: Attributes = {"cycle": number}
+        if self._scheduler:
+            cycle["scheduler"] = self._scheduler
+        self._changes[self._entity] = cycle
+        message = f"cycle {number}, attempt {info.attempts}"
+        self.tell_pod("AttemptStarted", info.pod, message, None, self._shown(info, flushed))
+
+    def _shown(self, info: QueuedPodInfo, flushed: bool) -> Attributes:
+        until = None
+        if info.place == "backoff" and self.queue is not None:
+            until = self.queue.backoff_until(info)
+        return {
+            "queue": info.place,
+            "queue_since": info.since,
+            "attempts": info.attempts,
+            "flushed": True if flushed else None,
+            "backoff_until": until,
+        }

@@ -1,0 +1,349 @@
+"""What is kept per pod template: which rows it fits, and their totals.
+
+For each template: which rows pass the filters that look at one node only, and the sum of the
+weighted scores that need no normalisation, with -1 where the pod does not fit. Changed rows come
+from the node table's log. A few of them are worked out in plain ints, more by the states they are
+in, many as columns. The rows are sorted into cells (see `cells`), which keep up with the totals.
+
+Nothing of it goes into a checkpoint: it is worked out anew, to the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scheduling.engine.cells import Cells, Trait, cells_by
+from scheduling.engine.framework import (
+    FITS,
+    BoolArray,
+    Code,
+    CycleState,
+    IntArray,
+    NormalizeScorePlugin,
+    Plugin,
+    PreScorePlugin,
+)
+from scheduling.engine.node_table import NodeTable
+from scheduling.engine.row_plugins import (
+    ColumnFilter,
+    ColumnScore,
+    GoesBySums,
+    MakesRowFilter,
+    MakesRowScore,
+    RowFilter,
+    RowScore,
+)
+from scheduling.engine.row_states import RowStates
+from scheduling.engine.runtime import Framework
+
+# Up to this many changed rows are worked out one by one, up to that many by the states they are in.
+_FEW_ROWS = 6
+_MANY_ROWS = 400
+# So many templates are kept, the newest.
+_MOST_TEMPLATES = 512
+# What is known of so many states is kept per template.
+_MOST_STATES = 4_096
+_NOT_FEASIBLE = -1
+# So many sets of traits are kept per template.
+_MOST_GROUPS = 4
+
+
+@dataclass(slots=True)
+class Varying:
+    """Static scores that are normalised over the nodes that fit."""
+
+    plugin: NormalizeScorePlugin
+    weight: int
+    raw: IntArray
+    trait: Trait | None
+
+
+@dataclass(slots=True)
+class Group:
+    """The rows of a template by one set of traits; `cells` only when it was asked for twice."""
+
+    traits: list[Trait]
+    cells: Cells | None = None
+    will_not_do: bool = False
+
+
+@dataclass(slots=True)
+class Kept:
+    """The columns of one template. `masked` is the local total, -1 for rows that do not fit."""
+
+    state: CycleState
+    generation: tuple[int, ...]
+    position: int
+    static_fits: BoolArray
+    static_total: IntArray
+    masked: IntArray
+    # The same columns; single values are read several times faster through a memoryview.
+    row_fits: memoryview = field(init=False)
+    row_total: memoryview = field(init=False)
+    row_masked: memoryview = field(init=False)
+    # Normalised scores that differ between nodes.
+    varying: list[Varying] = field(default_factory=list[Varying])
+    filters: list[RowFilter] = field(default_factory=list[RowFilter])
+    scores: list[tuple[RowScore, int]] = field(default_factory=list[tuple[RowScore, int]])
+    # Whether they all go by a row's sums alone; if so, what they made of each state so far.
+    by_sums: bool = False
+    moving: dict[int, int] = field(default_factory=dict[int, int])
+    epoch: int = 0
+    feasible: int = 0
+    # All rows as one cell, made when it is first asked for.
+    plain: Cells | None = None
+    groups: list[Group] = field(default_factory=list[Group])
+
+    def __post_init__(self) -> None:
+        self.row_fits = self.static_fits.data
+        self.row_total = self.static_total.data
+        self.row_masked = self.masked.data
+
+    def group(self, traits: list[Trait]) -> Group | None:
+        """The group of *traits*, if they were asked for before."""
+        for group in self.groups:
+            known = group.traits
+            # Most often they are the very same traits, which a list finds out by itself.
+            if known == traits or (
+                len(known) == len(traits) and all(map(Trait.is_same, known, traits))
+            ):
+                return group
+        if len(self.groups) == _MOST_GROUPS:
+            del self.groups[0]
+        self.groups.append(Group(traits))
+        return None
+
+
+@dataclass(slots=True)
+class KeptTotals:
+    """The kept columns of all templates of one scheduler profile."""
+
+    framework: Framework
+    table: NodeTable
+    by_name: bool
+    kept: dict[int, Kept] = field(default_factory=dict[int, Kept])
+    # Shared by all templates, as long as the table's arrays are the same.
+    states: RowStates | None = None
+    states_of: tuple[int, ...] = ()
+
+    def of(self, state: CycleState) -> Kept:
+        """The columns of the state's template, brought up to date."""
+        table = self.table
+        # More rows come with more nodes, which count as static.
+        generation = (
+            table.static_generation,
+            table.image_generation,
+            len(table.resource_names),
+        )
+        number = state.template.number
+        kept = self.kept.get(number)
+        if kept is None or kept.generation != generation:
+            if kept is None and len(self.kept) >= _MOST_TEMPLATES:
+                del self.kept[next(iter(self.kept))]
+            kept = self.kept[number] = self._build(state, generation)
+        elif kept.position != table.log_end:
+            self._catch_up(kept, table)
+        return kept
+
+    def _catch_up(self, kept: Kept, table: NodeTable) -> None:
+        changed = table.changed_since(kept.position)
+        if changed is None:
+            self._renew_many(kept, table.active)
+        elif len(changed) <= _FEW_ROWS:
+            # Rows of nodes that are gone are not among them: that changes the generation.
+            self._renew_few(kept, changed if len(changed) == 1 else [*dict.fromkeys(changed)])
+        elif kept.by_sums and len(changed) <= _MANY_ROWS:
+            self._renew_by_states(kept, changed)
+        else:
+            self._renew_many(kept, np.array(list(dict.fromkeys(changed)), np.int64))
+        kept.position = table.log_end
+
+    def plain(self, kept: Kept) -> Cells:
+        """All rows as one cell."""
+        if kept.plain is None:
+            kept.plain = cells_by(self.table, (), kept.masked, by_name=self.by_name)
+        assert kept.plain is not None, "a single cell is never too many"
+        return kept.plain
+
+    def cells(self, kept: Kept, traits: list[Trait]) -> Cells | None:
+        """The rows by *traits*; None where that will not do, or might not pay yet."""
+        group = kept.group(traits)
+        if group is None or group.will_not_do:
+            return None
+        if group.cells is None or group.cells.too_many:
+            group.cells = cells_by(self.table, traits, kept.masked, by_name=self.by_name)
+            group.will_not_do = group.cells is None
+        return group.cells
+
+    def _build(self, state: CycleState, generation: tuple[int, ...]) -> Kept:
+        table, plugins = self.table, self.framework.plugins
+        rows = table.active
+        state = CycleState(state.pod, state.template, {}, set(), set())
+        for plugin in plugins.pre_filter:
+            if plugin.name in self.framework.local_names and (
+                plugin.pre_filter(state).status.code is Code.SKIP
+            ):
+                state.skip_filter.add(plugin.name)
+        kept = Kept(
+            state=state,
+            generation=generation,
+            position=table.log_end,
+            static_fits=np.zeros(table.capacity, np.bool_),
+            static_total=np.zeros(table.capacity, np.int64),
+            masked=np.full(table.capacity, _NOT_FEASIBLE, np.int64),
+        )
+        self._sort_filters(kept, rows)
+        self._sort_scores(kept, rows)
+        asked = (*kept.filters, *(score for score, _ in kept.scores))
+        kept.by_sums = all(isinstance(one, GoesBySums) for one in asked)
+        self._renew_many(kept, rows)
+        return kept
+
+    def _sort_filters(self, kept: Kept, rows: IntArray) -> None:
+        """Work static filters out for good; the others are asked again about changed rows."""
+        fits = np.ones(len(rows), np.bool_)
+        for plugin in self.framework.plugins.filter:
+            if not plugin.is_local or plugin.name in kept.state.skip_filter:
+                continue
+            if plugin.name in self.framework.static_names:
+                fits &= plugin.filter(kept.state, rows) == FITS
+                continue
+            made = plugin.row_filter(kept.state) if isinstance(plugin, MakesRowFilter) else None
+            kept.filters.append(made or ColumnFilter(plugin, kept.state))
+        kept.static_fits[rows] = fits
+
+    def _sort_scores(self, kept: Kept, rows: IntArray) -> None:
+        for plugin, weight in self.framework.plugins.score:
+            if not plugin.is_local:
+                continue
+            if isinstance(plugin, PreScorePlugin) and (
+                plugin.pre_score(kept.state, rows).code is Code.SKIP
+            ):
+                continue
+            if plugin.name not in self.framework.static_names:
+                made = plugin.row_score(kept.state) if isinstance(plugin, MakesRowScore) else None
+                kept.scores.append((made or ColumnScore(plugin, kept.state), weight))
+                continue
+            raw = plugin.score(kept.state, rows)
+            if not isinstance(plugin, NormalizeScorePlugin):
+                kept.static_total[rows] += raw * weight
+            elif raw.any():
+                column = np.zeros(len(kept.masked), np.int64)
+                column[rows] = raw
+                by_range = isinstance(plugin, Plugin) and plugin.normalizes_by_range
+                trait = Trait(column=column) if by_range else None
+                kept.varying.append(Varying(plugin, weight, column, trait))
+            elif len(rows):
+                # All zero: so is every subset, and its normalised score is the same everywhere.
+                same = plugin.normalize(kept.state, rows[:1], raw[:1])
+                kept.static_total[rows] += int(same[0]) * weight
+
+    def _renew_many(self, kept: Kept, rows: IntArray) -> None:
+        """Work *rows* out as columns."""
+        total = _moving_totals(kept, rows)
+        fits = kept.static_fits.take(rows) & (total >= 0)
+        total += kept.static_total.take(rows)
+        total[~fits] = _NOT_FEASIBLE
+        before = np.count_nonzero(kept.masked.take(rows) >= 0)
+        kept.feasible += int(np.count_nonzero(total >= 0) - before)
+        kept.masked[rows] = total
+        if kept.plain is not None:
+            kept.plain.renew_many(rows)
+        for group in kept.groups:
+            if group.cells is not None:
+                group.cells.renew_many(rows)
+
+    def _renew_by_states(self, kept: Kept, rows: list[int]) -> None:
+        """Work *rows* out by what is known of the states they are in."""
+        states = self._states_for(kept)
+        numbers, known, masked = states.numbers, kept.moving, kept.row_masked
+        row_fits, row_total = kept.row_fits, kept.row_total
+        moved: list[int] = []
+        for row in rows:
+            moving = known.get(numbers[row])
+            if moving is None:
+                self._work_out_states(kept, states, rows)
+                moving = known[numbers[row]]
+            total = moving + row_total[row] if moving >= 0 and row_fits[row] else _NOT_FEASIBLE
+            old = masked[row]
+            if total != old:
+                moved.append(row)
+                masked[row] = total
+                if (total < 0) != (old < 0):
+                    kept.feasible += 1 if total >= 0 else -1
+        if kept.plain is not None:
+            kept.plain.renew_many(np.array(moved, np.int64))
+        for group in kept.groups:
+            if group.cells is not None:
+                # Others may count more pods there now, even where the total stays.
+                group.cells.renew_many(np.array(list(dict.fromkeys(rows)), np.int64))
+
+    def _states_for(self, kept: Kept) -> RowStates:
+        if self.states is None or self.states_of != kept.generation:
+            self.states, self.states_of = RowStates(self.table), kept.generation
+        self.states.catch_up()
+        if kept.epoch != self.states.epoch or len(kept.moving) > _MOST_STATES:
+            kept.moving.clear()
+            kept.epoch = self.states.epoch
+        return self.states
+
+    @staticmethod
+    def _work_out_states(kept: Kept, states: RowStates, rows: list[int]) -> None:
+        """See to it that the template knows the states of all *rows*."""
+        numbers, known = states.numbers, kept.moving
+        missing: dict[int, int] = {}
+        for row in rows:
+            number = numbers[row]
+            if number < 0:
+                number = states.number(row)
+            if number not in known:
+                missing[number] = row
+        if len(missing) <= _FEW_ROWS:
+            for number, row in missing.items():
+                known[number] = _moving_total(kept, row)
+        else:
+            looked_at = np.array(list(missing.values()), np.int64)
+            known.update(zip(missing, _moving_totals(kept, looked_at).tolist(), strict=True))
+
+    def _renew_few(self, kept: Kept, rows: Sequence[int]) -> None:
+        """Work *rows* out one by one."""
+        masked = kept.row_masked
+        for row in rows:
+            total = _NOT_FEASIBLE
+            if kept.row_fits[row]:
+                total = _moving_total(kept, row)
+                if total >= 0:
+                    total += kept.row_total[row]
+            if (total < 0) != (masked[row] < 0):
+                kept.feasible += 1 if total >= 0 else -1
+            masked[row] = total
+        if kept.plain is not None:
+            kept.plain.renew_few(rows)
+        for group in kept.groups:
+            if group.cells is not None:
+                group.cells.renew_few(rows)
+
+
+def _moving_total(kept: Kept, row: int) -> int:
+    """What of the total may change with the pods of the row; -1 where the pod does not fit."""
+    for one in kept.filters:
+        if not one.fits_row(row):
+            return _NOT_FEASIBLE
+    total = 0
+    for score, weight in kept.scores:
+        total += score.score_row(row) * weight
+    return total
+
+
+def _moving_totals(kept: Kept, rows: IntArray) -> IntArray:
+    """The same for many rows."""
+    total = np.zeros(len(rows), np.int64)
+    for score, weight in kept.scores:
+        scores = score.score(rows)
+        total += scores if weight == 1 else scores * weight
+    for one in kept.filters:
+        total[~one.fits(rows)] = _NOT_FEASIBLE
+    return total

@@ -1,0 +1,38 @@
+"""Preemption in a whole cluster that runs."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
+
+
+def _started(cluster: Cluster, name: str, at: str) -> None:
+    status = {"phase": "Running", "startTime": at}
+    command = Command(verb="patch", object=f"pod/default/{name}", patch={"status": status})
+    outcome = cluster.apply(command)
+    assert outcome.applied, outcome.reason
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.16"])
+@pytest.mark.parametrize(("first", "second", "spared"), [("01", "02", "a"), ("02", "01", "b")])
+def test_who_has_run_for_longer_is_spared(
+    profile: str, first: str, second: str, spared: str
+) -> None:
+    """However it was when they were bound. Upstream: util.MoreImportantPod()."""
+    low: dict[str, Any] = {"nodeName": "n", "terminationGracePeriodSeconds": 0}
+    objects = [node("n", cpu="2"), pod("a", **low), pod("b", **low)]
+    cluster = Cluster.create(scene(*objects, until=100 * SECOND), profile=profile)
+    cluster.advance(5 * SECOND)
+    _started(cluster, "a", f"2026-01-01T00:00:{first}Z")
+    _started(cluster, "b", f"2026-01-01T00:00:{second}Z")
+    cluster.advance(10 * SECOND)
+    created = cluster.apply(Command(verb="create", manifest=pod("high", priority=10)))
+    assert created.applied, created.reason
+    played(cluster, 30)
+    assert node_of(cluster, "high") == "n"
+    left = [one.name for one in cluster.store.objects("Pod")]
+    assert sorted(left) == sorted(["high", spared])

@@ -1,0 +1,198 @@
+"""What v1.11 asks of nodes: their conditions, for taints by condition are off there."""
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kscope.sim.objects import Node
+from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.configuration import read_setup
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.policy import provider
+from scheduling.engine.profiles import PROFILES, Profile
+from scheduling.engine.reading import ConfigurationError
+from tests.scheduling_engine.builders import make_node, make_pod
+
+CONDITIONS = ("Ready", "OutOfDisk", "MemoryPressure", "DiskPressure", "PIDPressure")
+BY_CONDITION = [
+    "CheckNodeCondition",
+    "CheckNodeMemoryPressure",
+    "CheckNodePIDPressure",
+    "CheckNodeDiskPressure",
+]
+
+
+def conditioned(node: Node, **conditions: str) -> Node:
+    """*node* with these conditions, by type."""
+    told = [{"type": kind, "status": status} for kind, status in conditions.items()]
+    return node.patched({"status": {"conditions": told}})
+
+
+def policy(version: str = "v1.11", **fields: Any) -> Profile:
+    return read_setup({"kind": "Policy", "apiVersion": "v1", **fields}, version).profiles[0]
+
+
+def algorithm_of(*nodes: Node, profile: Profile = PROFILES["v1.11"]) -> SchedulingAlgorithm:
+    algorithm = SchedulingAlgorithm(profile, Handle())
+    for node in nodes:
+        algorithm.table.add_node(node)
+    return algorithm
+
+
+def tried(algorithm: SchedulingAlgorithm, **fields: Any) -> ScheduleResult:
+    rules = algorithm.profile.resource_rules
+    return algorithm.schedule(PodInfo(make_pod("p", **fields), rules))
+
+
+def test_the_default_provider_is_that_of_its_time() -> None:
+    profile = PROFILES["v1.11"]
+    assert profile.filters[1:] == (
+        "CheckNodeCondition",
+        "GeneralPredicates",
+        "NoDiskConflict",
+        "PodToleratesNodeTaints",
+        "MaxEBSVolumeCount",
+        "MaxGCEPDVolumeCount",
+        "MaxAzureDiskVolumeCount",
+        "CheckVolumeBinding",
+        "NoVolumeZoneConflict",
+        "CheckNodeMemoryPressure",
+        "CheckNodePIDPressure",
+        "CheckNodeDiskPressure",
+        "MatchInterPodAffinity",
+    )
+    assert "ImageLocalityPriority" not in dict(profile.scores)
+    for setup in (provider("v1.11", "DefaultProvider"), read_setup(policy_document(), "v1.11")):
+        assert setup.profiles[0].filters == profile.filters
+        assert setup.profiles[0].scores == profile.scores
+
+
+def policy_document() -> dict[str, Any]:
+    return {"kind": "Policy", "apiVersion": "v1"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "reason"),
+    [
+        ({"Ready": "False"}, "node(s) were not ready"),
+        ({"Ready": "Unknown"}, "node(s) were not ready"),
+        ({"Ready": "True", "OutOfDisk": "True"}, "node(s) were out of disk space"),
+        ({"Ready": "True", "OutOfDisk": "Unknown"}, "node(s) were out of disk space"),
+        ({"Ready": "True", "NetworkUnavailable": "True"}, "node(s) had unavailable network"),
+        ({"MemoryPressure": "True"}, "node(s) had memory pressure"),
+        ({"DiskPressure": "True"}, "node(s) had disk pressure"),
+        ({"PIDPressure": "True"}, "node(s) had pid pressure"),
+    ],
+)
+def test_a_condition_keeps_pods_off_a_node(conditions: dict[str, str], reason: str) -> None:
+    result = tried(algorithm_of(conditioned(make_node("n"), **conditions)))
+    assert result.message == f"0/1 nodes are available: 1 {reason}."
+
+
+def test_everything_that_is_wrong_with_a_node_is_told() -> None:
+    node = conditioned(make_node("n", unschedulable=True), Ready="False", OutOfDisk="True")
+    assert tried(algorithm_of(node)).message == (
+        "0/1 nodes are available: 1 node(s) were not ready, 1 node(s) were out of disk space, "
+        "1 node(s) were unschedulable."
+    )
+
+
+def test_a_cordoned_node_is_tolerated_by_nobody() -> None:
+    anything = {"tolerations": [{"operator": "Exists"}]}
+    result = tried(algorithm_of(make_node("n", unschedulable=True)), spec=anything)
+    assert result.message == "0/1 nodes are available: 1 node(s) were unschedulable."
+
+
+def test_only_best_effort_pods_mind_memory_pressure() -> None:
+    algorithm = algorithm_of(conditioned(make_node("n"), MemoryPressure="True"))
+    assert tried(algorithm, cpu="100m").node == "n"
+    assert tried(algorithm).node is None
+
+
+def test_no_eviction_mends_a_node() -> None:
+    algorithm = algorithm_of(conditioned(make_node("n"), Ready="Unknown"))
+    low = PodInfo(make_pod("low", node="n"), algorithm.profile.resource_rules)
+    algorithm.table.add_pod(algorithm.table.rows["n"], low)
+    result = tried(algorithm, priority=10)
+    preemption = algorithm.preempt(result)
+    assert preemption is None or preemption.chosen is None
+
+
+def test_with_the_gate_taints_stand_for_conditions() -> None:
+    gates = {"TaintNodesByCondition": True}
+    profile = policy(featureGates=gates)
+    assert not set(BY_CONDITION) & set(profile.filters)
+    # CheckNodeUnschedulable came with v1.12.
+    assert "CheckNodeUnschedulable" not in profile.filters
+    node = conditioned(make_node("n"), Ready="False")
+    assert tried(algorithm_of(node, profile=profile)).node == "n"
+    chosen = policy(featureGates=gates, predicates=[{"name": "PodFitsResources"}])
+    assert chosen.filters[1:] == ("PodFitsResources", "PodToleratesNodeTaints")
+
+
+@pytest.mark.parametrize("version", ["v1.11", "v1.16"])
+def test_a_policy_cannot_leave_node_conditions_out(version: str) -> None:
+    gates = {"TaintNodesByCondition": False}
+    profile = policy(version, featureGates=gates, predicates=[{"name": "PodFitsResources"}])
+    assert profile.filters[1:] == ("CheckNodeCondition", "PodFitsResources")
+
+
+@pytest.mark.parametrize(
+    "name", ["MaxCSIVolumeCount", "CheckNodeUnschedulable", "PodToleratesNodeNoExecuteTaints"]
+)
+def test_what_came_later_cannot_be_named(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"Predicate type not found for {name}"):
+        policy(predicates=[{"name": name}])
+
+
+def test_gates_of_later_versions_are_unknown() -> None:
+    with pytest.raises(ConfigurationError):
+        policy(featureGates={"EvenPodsSpread": True})
+
+
+def test_what_a_node_says_of_its_disks_is_not_read_yet() -> None:
+    limited = make_node("n").patched(
+        {"status": {"allocatable": {"attachable-volumes-gce-pd": "0", "pods": "9", "cpu": "4"}}}
+    )
+    disk = {"volumes": [{"name": "d", "gcePersistentDisk": {"pdName": "d"}}]}
+    assert tried(algorithm_of(limited), spec=disk).node == "n"
+    later = tried(algorithm_of(limited, profile=PROFILES["v1.16"]), spec=disk)
+    assert later.message == "0/1 nodes are available: 1 node(s) exceed max volume count."
+
+
+def _random_node(draw: random.Random, number: int) -> Node:
+    told = {kind: draw.choice(["True", "False", "Unknown"]) for kind in CONDITIONS}
+    if draw.random() < 0.8:
+        told = {**dict.fromkeys(CONDITIONS, "False"), "Ready": "True"}
+        told["MemoryPressure"] = draw.choice(["True", "False"])
+    node = make_node(
+        f"n{number:03d}", cpu=draw.choice(["1", "4"]), unschedulable=draw.random() < 0.1
+    )
+    return conditioned(node, **told)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("always", [True, False])
+def test_what_is_kept_of_conditions_decides_as_asking_again_does(seed: int, always: bool) -> None:
+    draw = random.Random(seed)
+    profile = replace(PROFILES["v1.11"], checks_all=always)
+    nodes = [_random_node(draw, number) for number in range(draw.choice([5, 120]))]
+    full, fast = algorithm_of(*nodes, profile=profile), algorithm_of(*nodes, profile=profile)
+    for number in range(80):
+        pod = PodInfo(make_pod(f"p{number}", cpu=draw.choice(["", "300m"])), profile.resource_rules)
+        expected, got = full.schedule(pod, explain=True), fast.schedule(pod, explain=False)
+        assert (got.node, got.feasible, got.evaluated, got.message) == (
+            expected.node,
+            expected.feasible,
+            expected.evaluated,
+            expected.message,
+        )
+        changed = _random_node(draw, draw.randrange(len(nodes)))
+        for algorithm in (full, fast):
+            if got.node:
+                algorithm.table.add_pod(got.row, pod.assigned_to(got.node))
+            if number % 3 == 0:
+                algorithm.table.add_node(changed)

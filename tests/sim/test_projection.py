@@ -1,0 +1,115 @@
+"""What the pages are shown of claims and volumes follows every write."""
+
+import random
+from typing import Any
+
+import pytest
+
+from kscope.sim.loop import EventLoop
+from kscope.sim.objects import ApiObject, from_manifest
+from kscope.sim.projection import attributes
+from kscope.sim.recorder import Recorder
+from kscope.sim.store import ObjectStore
+
+BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+
+def _claim() -> ApiObject:
+    return from_manifest(
+        {
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "c", "namespace": "default"},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+                "storageClassName": "a",
+            },
+        }
+    )
+
+
+def _volume() -> ApiObject:
+    return from_manifest(
+        {
+            "kind": "PersistentVolume",
+            "metadata": {"name": "v"},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "capacity": {"storage": "1Gi"},
+                "storageClassName": "a",
+            },
+        }
+    )
+
+
+def _metadata(draw: random.Random) -> dict[str, Any]:
+    annotations = {
+        BETA_CLASS: draw.choice([None, "b", "c"]),
+        "pv.kubernetes.io/bind-completed": draw.choice([None, "yes"]),
+        "pv.kubernetes.io/bound-by-controller": draw.choice([None, "yes"]),
+        "volume.kubernetes.io/selected-node": draw.choice([None, "n1", "n2"]),
+    }
+    chosen = draw.sample(sorted(annotations), draw.randrange(3))
+    return {"annotations": {name: annotations[name] for name in chosen}}
+
+
+def _claim_spec(draw: random.Random) -> dict[str, Any]:
+    kind = draw.randrange(4)
+    if kind == 0:
+        return {"resources": {"requests": {"storage": draw.choice(["1Gi", "2Gi"])}}}
+    if kind == 1:
+        return {"accessModes": draw.choice([["ReadWriteOnce"], ["ReadWriteMany"]])}
+    if kind == 2:
+        return {"storageClassName": draw.choice(["a", "b", None])}
+    return {"volumeName": draw.choice([None, "v", "w"])}
+
+
+def _volume_spec(draw: random.Random) -> dict[str, Any]:
+    kind = draw.randrange(6)
+    if kind == 0:
+        return {"capacity": {"storage": draw.choice(["1Gi", "2Gi"])}}
+    if kind == 1:
+        return {"accessModes": draw.choice([["ReadWriteOnce"], ["ReadWriteMany"]])}
+    if kind == 2:
+        return {"storageClassName": draw.choice(["a", "b", None])}
+    if kind == 3:
+        return {"persistentVolumeReclaimPolicy": draw.choice(["Retain", "Delete"])}
+    if kind == 4:
+        wanted = {"key": "zone", "operator": "In", "values": [draw.choice("ab")]}
+        terms = [{"matchExpressions": [wanted]}]
+        return {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
+    return {"claimRef": draw.choice([None, {"namespace": "default", "name": draw.choice("cd")}])}
+
+
+@pytest.mark.parametrize("make", [_claim, _volume])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_view_is_that_of_the_newest_version_after_every_write(seed: int, make: Any) -> None:
+    draw, loop = random.Random(seed), EventLoop()
+    recorder = Recorder(loop)
+    store = ObjectStore(loop, recorder)
+    obj = store.create(make(), by="test")
+    spec = _claim_spec if make is _claim else _volume_spec
+    for _ in range(80):
+        patch: dict[str, Any] = {}
+        if draw.random() < 0.6:
+            patch["spec"] = spec(draw)
+        if draw.random() < 0.5:
+            patch["status"] = {"phase": draw.choice(["Pending", "Available", "Bound"])}
+        if draw.random() < 0.5:
+            patch["metadata"] = _metadata(draw)
+        if draw.random() < 0.5:
+            obj = store.patch(obj.kind, obj.key, patch, by="test")
+        else:
+            obj = store.update(obj.patched(patch), by="test")
+        recorder.take()
+        assert recorder.view[obj.id] == attributes(obj)
+
+
+def test_a_mark_for_deletion_shows_at_once() -> None:
+    loop = EventLoop()
+    recorder = Recorder(loop)
+    store = ObjectStore(loop, recorder)
+    obj = store.create(_volume().with_metadata(finalizers=["keep"]), by="test")
+    store.delete(obj.kind, obj.key, by="test")
+    recorder.take()
+    assert recorder.view[obj.id]["deleting"] == 0
