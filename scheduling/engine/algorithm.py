@@ -487,7 +487,7 @@ class SchedulingAlgorithm:
         else:
             # No node was looked at, and each counts as beyond help.
             count = len(self.table)
-            preemption = Preemption(message=fit_error(count, {NOT_HELPFUL: count}))
+            preemption = Preemption(message=fit_error(count, {NOT_HELPFUL: count}), clears=True)
         if preemption.chosen is not None or not preemption.message or self.profile.is_classic:
             return preemption, ""
         return preemption, ", ".join((*said, f"preemption: {preemption.message}"))

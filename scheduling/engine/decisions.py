@@ -79,7 +79,7 @@ class Decisions:
             if preemption is None or preemption.chosen is None:
                 break
             self._evict(preemption)
-            self.algorithm.nominated.add(preemption.chosen.row, pod)
+            self.algorithm.nominated.add(preemption.chosen.node, pod)
         self.placed[pod.key] = ""
 
     def _place(self, result: ScheduleResult) -> None:

@@ -411,7 +411,7 @@ class PluggedScheduler(Scheduler):
             queued.rejected_by(*failure.plugins)
             self._handle_error(queued, binding.cycle, failure.message, failure.reason)
             if pod.nominated_node_name:
-                self._set_nominated(pod, None)
+                self._clear_nomination(pod)
         else:
             self.queue.done(pod.uid)
             self._tell_event(pod, "FailedScheduling", "Warning", failure.message)

@@ -89,7 +89,10 @@ class Reserved:
 
 
 class Nominated:
-    """See the module. `log` tells the rows where something changed."""
+    """See the module. `log` tells the rows where something changed.
+
+    In a scheduler it listens to the queue's nominator, which knows who hopes for what.
+    """
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
@@ -104,10 +107,9 @@ class Nominated:
     def __len__(self) -> int:
         return len(self._by_node)
 
-    def add(self, row: int, pod: PodInfo) -> None:
-        """*pod* hopes for the node at *row*."""
+    def add(self, node: str, pod: PodInfo) -> None:
+        """*pod* hopes for *node*, which need not be known yet."""
         self.remove(pod.key)
-        node = self._table.name(row)
         self._by_node.setdefault(node, {})[pod.key] = pod
         self._node_of[pod.key] = node
         self._count(node, pod, 1)

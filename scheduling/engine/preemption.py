@@ -52,6 +52,8 @@ class PreemptionRules:
     `needs_victims`: a node without pods of lower priority is no candidate.
     `limits_candidates`: on big clusters only some candidates are looked for, from a random start.
     `sorts_victims`: victims are put in order of importance again after the reprieve.
+    `clears_without_candidates`: the pod loses its nomination when no node would do, not only when
+    evictions could help on none.
     """
 
     budgets_count_down: bool = True
@@ -59,6 +61,7 @@ class PreemptionRules:
     limits_candidates: bool = True
     sorts_victims: bool = True
     checks_policy: bool = True
+    clears_without_candidates: bool = True
     # How many candidates are looked for. Upstream: DefaultPreemptionArgs.
     candidate_percentage: int = 10
     min_candidates: int = 100
@@ -144,16 +147,20 @@ class Preemption:
     What `runs` tell is written out when it is asked for, which has to be while the nodes are there.
     """
 
-    __slots__ = ("_candidates", "_rungs", "_statuses", "chosen", "message", "runs")
+    __slots__ = ("_candidates", "_rungs", "_statuses", "chosen", "clears", "message", "runs")
 
     def __init__(
         self,
         candidates: Iterable[Candidate] = (),
         chosen: Candidate | None = None,
         message: str = "",
+        *,
+        clears: bool = False,
     ) -> None:
         self.chosen = chosen
         self.message = message
+        # Whether the node that the pod was nominated to before is nothing to hope for any more.
+        self.clears = clears
         self.runs: Runs | None = None
         self._candidates = list(candidates)
         self._rungs: list[tuple[str, list[str]]] = []
@@ -236,6 +243,7 @@ class Evaluator:
             self._one_by_one(search, rows, wanted, nominated, outcome)
         if outcome.chosen is None:
             outcome.message = self._fit_error(outcome)
+            outcome.clears = self._rules.clears_without_candidates or len(rows) == 0
         return outcome
 
     def _one_by_one(

@@ -258,12 +258,15 @@ FRAMEWORK_1_20 = replace(
         (names.TAINT_TOLERATION, 1),
     ),
     arguments={
+        names.NODE_RESOURCES_FIT: {"gives_up_too_small": False},
         names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": True},
         names.POD_TOPOLOGY_SPREAD: {"rounds": False, "defaults_need_all_labels": True},
         names.VOLUME_BINDING: {"knows_lost_claims": False, "translates": False},
         names.NODE_VOLUME_LIMITS: {"is_modern": False},
     },
-    preemption=PreemptionRules(limits_candidates=False, sorts_victims=False),
+    preemption=PreemptionRules(
+        limits_candidates=False, sorts_victims=False, clears_without_candidates=False
+    ),
     pre_enqueues=(),
     refuses_per_node=True,
     status_wakes=True,
@@ -276,6 +279,7 @@ _CLASSIC_RULES = PreemptionRules(
     limits_candidates=False,
     sorts_victims=False,
     checks_policy=False,
+    clears_without_candidates=False,
 )
 
 # DefaultProvider with TaintNodesByCondition on. Upstream: algorithmprovider/defaults.

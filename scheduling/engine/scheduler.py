@@ -189,6 +189,7 @@ class Scheduler:
             profiles={name: self._queue_profile(one) for name, one in self._algorithms.items()},
             sort=self._queue_sort(),
             listener=chronicle,
+            nominations=nominated,
             started_at=loop.now,
         )
         chronicle.queue = self.queue
@@ -502,7 +503,6 @@ class Scheduler:
         self.gauges.assumed(node, info)
         self._bindings[info.key] = binding
         self.queue.nominator.delete(info.uid)
-        self.algorithm.nominated.remove(info.key)
         return self._tell_pod(
             "PodAssumed",
             info.pod,
@@ -655,17 +655,43 @@ class Scheduler:
         queued, decision, cycle = attempt.queued, attempt.decision, attempt.cycle
         pod = queued.pod
         queued.rejected_by(*rejecting_plugins(decision))
-        chosen = decision.preemption.chosen if decision.preemption else None
-        nominated = ""
+        preemption = decision.preemption
+        chosen = preemption.chosen if preemption else None
         if chosen is not None:
             self._preempt(queued, chosen)
-            nominated = chosen.node
         self._show_pod(pod.key, blocker=attempt.blocker)
         seq = self._tell_event(pod, "FailedScheduling", "Warning", decision.message)
         self._keep_attempt(attempt, seq)
         self.queue.add_unschedulable_if_not_present(queued, cycle, began=attempt.began)
+        nominated = self._nominate(queued, decision)
         reason = "Unschedulable" if decision.result == UNSCHEDULABLE else "SchedulerError"
         self._patch_condition(pod, reason, decision.message, nominated)
+
+    def _nominate(self, queued: QueuedPodInfo, decision: ScheduleResult) -> str | None:
+        """Let others leave room for the pod; the node that is to be written with its condition.
+
+        None leaves what is written there. Upstream: schedule_one.go handleSchedulingFailure().
+        """
+        preemption = decision.preemption
+        if preemption is not None and preemption.chosen is not None:
+            self.queue.nominator.add(queued.pod_info, preemption.chosen.node)
+            return preemption.chosen.node
+        clears_itself = self._profile.status_wakes or self._profile.is_classic
+        if preemption is not None:
+            clears = preemption.clears
+        else:
+            # An error, or no node at all.
+            clears = not clears_itself and (
+                decision.result != UNSCHEDULABLE or decision.search is None
+            )
+        if not clears or not queued.pod.nominated_node_name:
+            return None
+        if clears_itself:
+            # A write of its own; the nomination ends when it comes back.
+            self._write_nomination(queued.pod, None)
+            return None
+        self.queue.nominator.delete(queued.pod_info.uid)
+        return ""
 
     def _handle_error(
         self, queued: QueuedPodInfo, cycle: int, message: str, reason: str = "SchedulerError"
@@ -688,12 +714,9 @@ class Scheduler:
                 self._evict(victim, message)
         for lower in self.queue.nominator.pods_for_node(chosen.node):
             if lower.priority < queued.pod_info.priority:
-                self.queue.nominator.delete(lower.uid)
-                self._set_nominated(lower.pod, None)
-        self.queue.nominator.add(queued.pod_info, chosen.node)
-        self.algorithm.nominated.add(chosen.row, queued.pod_info)
+                self._clear_nomination(lower.pod)
         if self._profile.is_classic:
-            self._set_nominated(pod, chosen.node)
+            self._write_nomination(pod, chosen.node)
 
     def _evict(self, victim: PodInfo, message: str) -> None:
         stored = self._store.find("Pod", victim.key)
@@ -711,9 +734,12 @@ class Scheduler:
     def _preemptor(self, pod: Pod) -> str:
         return pod.key if self._profile.status_wakes else f"pod {pod.uid}"
 
-    def _set_nominated(self, pod: Pod, node: str | None) -> None:
-        if node is None:
-            self.algorithm.nominated.remove(pod.key)
+    def _clear_nomination(self, pod: Pod) -> None:
+        """The pod hopes for no node any more."""
+        self.queue.nominator.delete(pod.uid)
+        self._write_nomination(pod, None)
+
+    def _write_nomination(self, pod: Pod, node: str | None) -> None:
         stored = self._store.find("Pod", pod.key)
         if stored is not None and stored.uid == pod.uid:
             patch = {"status": {"nominatedNodeName": node}}
@@ -721,8 +747,13 @@ class Scheduler:
             with suppress(ApiError):
                 self._store.patch("Pod", pod.key, patch, by=COMPONENT, event=fact)
 
-    def _patch_condition(self, pod: Pod, reason: str, message: str, nominated: str = "") -> None:
-        """One write for both: the condition, and the node that the pod may hope for."""
+    def _patch_condition(
+        self, pod: Pod, reason: str, message: str, nominated: str | None = None
+    ) -> None:
+        """One write for both: the condition, and the node that the pod may hope for.
+
+        "" clears the node, None leaves it.
+        """
         stored = self._store.find("Pod", pod.key)
         if stored is None or stored.uid != pod.uid:
             return
@@ -733,7 +764,8 @@ class Scheduler:
             "message": message,
         }
         old = _condition(stored)
-        hopes = bool(nominated) and stored.status.get("nominatedNodeName") != nominated
+        before = stored.status.get("nominatedNodeName") or ""
+        hopes = nominated is not None and nominated != before
         same = old and all(old.get(name) == value for name, value in condition.items())
         if same and not hopes:
             return
@@ -742,8 +774,10 @@ class Scheduler:
         )
         status: dict[str, Any] = {"conditions": _with_condition(stored, condition)}
         if hopes:
-            status["nominatedNodeName"] = nominated
-        fact = "PodNominated" if hopes else "PodConditionUpdated"
+            status["nominatedNodeName"] = nominated or None
+        fact = "PodConditionUpdated"
+        if hopes:
+            fact = "PodNominated" if nominated else "NominationCleared"
         # Upstream logs a write that fails, and leaves it at that.
         with suppress(ApiError):
             self._store.patch("Pod", pod.key, {"status": status}, by=COMPONENT, event=fact)

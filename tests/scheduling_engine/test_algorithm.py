@@ -184,7 +184,7 @@ def test_pod_that_never_preempts_says_so() -> None:
 def test_room_promised_to_a_nominated_pod_is_not_given_away() -> None:
     algorithm = _algorithm()
     algorithm.table.add_node(make_node("n", cpu="1"))
-    algorithm.nominated.add(0, _info(algorithm, "first", cpu="1", priority=5))
+    algorithm.nominated.add(algorithm.table.name(0), _info(algorithm, "first", cpu="1", priority=5))
     lower = _info(algorithm, "second", cpu="1", priority=5)
     assert algorithm.schedule(lower, explain=False).result == UNSCHEDULABLE
     higher = _info(algorithm, "third", cpu="1", priority=6)

@@ -41,7 +41,7 @@ def test_an_empty_configuration_is_the_default_profile() -> None:
     assert read().reserves == PROFILES["v1.20"].reserves
     assert read().pre_enqueues == ()
     fit = read().arguments["NodeResourcesFit"]
-    assert fit == {"scoringStrategy": {"type": "LeastAllocated"}}
+    assert fit["scoringStrategy"] == {"type": "LeastAllocated"}
 
 
 def test_an_empty_configuration_runs_as_the_profile_comes() -> None:

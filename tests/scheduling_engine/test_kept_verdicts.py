@@ -209,7 +209,9 @@ class Twins:
         )
         for algorithm in self.both:
             algorithm.nominated.remove(f"default/{name}")
-            algorithm.nominated.add(row, PodInfo(pod, algorithm.profile.resource_rules))
+            algorithm.nominated.add(
+                algorithm.table.name(row), PodInfo(pod, algorithm.profile.resource_rules)
+            )
 
 
 def _profiles() -> dict[str, Profile]:

@@ -115,7 +115,7 @@ class Cluster:
         """Somebody waits for a node already."""
         waits = self.preemptor()
         self.waiting[waits.key] = waits
-        self.algorithm.nominated.add(self.row(), waits)
+        self.algorithm.nominated.add(self.algorithm.table.name(self.row()), waits)
 
     def give_up(self) -> None:
         """Somebody who waited for a node hopes no more."""
@@ -250,7 +250,7 @@ def test_what_is_kept_is_what_a_full_search_finds(
         assert told == expected
         if found is not None and found.chosen is not None:
             cluster.waiting[pod.key] = pod
-            cluster.algorithm.nominated.add(found.chosen.row, pod)
+            cluster.algorithm.nominated.add(found.chosen.node, pod)
             for victim in found.chosen.victims:
                 cluster.table.remove_pod(found.chosen.row, victim.key)
 

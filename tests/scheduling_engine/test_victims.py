@@ -71,7 +71,7 @@ def test_columns_of_victims_agree_with_the_dry_run_of_each_node(
             assert as_columns == _outcome(algorithm, pod)
         # Those that found a node wait there for the rest of the run, in the way of the others.
         if isinstance(as_columns, tuple) and as_columns[0] is not None:
-            algorithm.nominated.add(algorithm.table.rows[as_columns[0]], pod)
+            algorithm.nominated.add(as_columns[0], pod)
         row = draw.randrange(40)
         if algorithm.table.pods[row]:
             algorithm.table.remove_pod(row, next(iter(algorithm.table.pods[row])))

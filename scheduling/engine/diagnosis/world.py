@@ -174,9 +174,9 @@ class World:
         if isinstance(obj, Pod):
             assert obj.key == self.pod.key, f"{obj.key} is not the pod in question"
             # What the old pod was promised is not kept free for its successor.
-            for row, nominated in self._nominations():
+            for node, nominated in self._nominations():
                 self.algorithm.nominated.remove(nominated.key)
-                undo.later(self.algorithm.nominated.add, row, nominated)
+                undo.later(self.algorithm.nominated.add, node, nominated)
             return obj
         if isinstance(obj, Node):
             self._put_node(obj, undo)
@@ -184,10 +184,10 @@ class World:
             self._put(_settled(obj), undo)
         return self.pod
 
-    def _nominations(self) -> list[tuple[int, PodInfo]]:
+    def _nominations(self) -> list[tuple[str, PodInfo]]:
         nominated = self.algorithm.nominated
         return [
-            (row, info)
+            (self.table.name(row), info)
             for row in self.table.active.tolist()
             for info in nominated.at(row)
             if info.key == self.pod.key

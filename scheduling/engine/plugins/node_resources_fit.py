@@ -56,6 +56,8 @@ class NodeResourcesFit(Plugin):
         if self.strategy not in STRATEGIES:
             raise ValueError(f"scoringStrategy.type: {self.strategy!r} is not one of {STRATEGIES}")
         self.weights = resource_weights(strategy.get("resources") or _CPU_AND_MEMORY)
+        # v1.20 tries evictions even where an empty node is too small.
+        self._gives_up: bool = arguments.get("gives_up_too_small", True)
         self._is_plain = [name for name, _ in self.weights] == ["cpu", "memory"]
         self._plain = [weight for _, weight in self.weights]
         ratio: Mapping[str, Any] = strategy.get("requestedToCapacityRatio") or {}
@@ -116,7 +118,8 @@ class NodeResourcesFit(Plugin):
         for bit, (column, _) in enumerate(self.wanted(state), 1):
             if code >> bit & 1:
                 reasons.append(f"Insufficient {self._table.resource_names[column]}")
-        verdict = Code.UNRESOLVABLE if code & _UNRESOLVABLE else Code.UNSCHEDULABLE
+        is_hopeless = bool(code & _UNRESOLVABLE) and self._gives_up
+        verdict = Code.UNRESOLVABLE if is_hopeless else Code.UNSCHEDULABLE
         return Status(verdict, tuple(reasons), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scheduling.engine.pod_info import PodInfo
 
@@ -11,12 +11,25 @@ if TYPE_CHECKING:
     from kscope.sim.objects import Pod
 
 
+class NominationListener(Protocol):
+    """Hears who is nominated for which node, and who no longer is for any."""
+
+    def add(self, node: str, pod: PodInfo) -> None:
+        """*pod* is nominated for *node* from now on."""
+        ...
+
+    def remove(self, key: str) -> None:
+        """The pod with this namespace/name is nominated no more."""
+        ...
+
+
 class Nominator:
     """Pods by the node they are nominated for. Upstream: nominator.go, nominatedPodMap (v1.16)."""
 
-    __slots__ = ("_by_node", "_node_of")
+    __slots__ = ("_by_node", "_listener", "_node_of")
 
-    def __init__(self) -> None:
+    def __init__(self, listener: NominationListener | None = None) -> None:
+        self._listener = listener
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
 
@@ -34,6 +47,8 @@ class Nominator:
         if node_name:
             self._node_of[info.uid] = node_name
             self._by_node.setdefault(node_name, {})[info.uid] = info
+            if self._listener is not None:
+                self._listener.add(node_name, info)
 
     def update(self, old: Pod | None, info: PodInfo) -> None:
         """The pod changed.
@@ -54,9 +69,11 @@ class Nominator:
         if node_name is None:
             return False
         pods = self._by_node[node_name]
-        del pods[uid]
+        info = pods.pop(uid)
         if not pods:
             del self._by_node[node_name]
+        if self._listener is not None:
+            self._listener.remove(info.key)
         return True
 
     def node_of(self, uid: str) -> str:

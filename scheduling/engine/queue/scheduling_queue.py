@@ -47,7 +47,7 @@ from scheduling.engine.queue.events import (
     pod_scheduling_properties_change,
 )
 from scheduling.engine.queue.hints import QueueingHints
-from scheduling.engine.queue.nominator import Nominator
+from scheduling.engine.queue.nominator import NominationListener, Nominator
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.queue.unschedulable import UnschedulablePods
@@ -134,6 +134,7 @@ class SchedulingQueue:
         profiles: Mapping[str, QueueProfile] | None = None,
         sort: QueueSort | None = None,
         listener: QueueListener | None = None,
+        nominations: NominationListener | None = None,
         started_at: int = 0,
     ) -> None:
         order = sort or PrioritySort()
@@ -152,7 +153,7 @@ class SchedulingQueue:
         self._flushing = False
         # Nothing has come to wait for a flush; whoever has seen to the timers may say so again.
         self.is_calm = True
-        self.nominator = Nominator()
+        self.nominator = Nominator(nominations)
         # The number of pods popped so far, and the value it had at the last move of pods:
         # a pod tried in that cycle or before may have missed what made them move.
         self.scheduling_cycle = 0

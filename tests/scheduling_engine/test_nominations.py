@@ -1,0 +1,86 @@
+"""Who is nominated for a node, and until when others leave room for it."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from tests.scheduling_engine.scenes import node, node_of, pod, scene
+
+PROFILES = ("v1.34", "v1.20", "v1.16")
+
+
+def _do(cluster: Cluster, **command: Any) -> None:
+    outcome = cluster.apply(Command(**command))
+    assert outcome.applied, outcome.reason
+
+
+def _nominated(cluster: Cluster, name: str) -> str:
+    return cluster.store.get("Pod", f"default/{name}").status.get("nominatedNodeName") or ""
+
+
+def _facts(cluster: Cluster) -> list[str]:
+    return [event.kind for event in cluster.take().events]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_preemptor_that_is_deleted_reserves_nothing_any_more(profile: str) -> None:
+    low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=30)
+    cluster = Cluster.create(scene(node("n", cpu="2"), low, until=100 * SECOND), profile=profile)
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(10 * SECOND)
+    assert _nominated(cluster, "high") == "n"
+    _do(cluster, verb="delete", object="pod/default/high", grace_seconds=0)
+    _do(cluster, verb="create", manifest=pod("middle", cpu="1", priority=5))
+    cluster.advance(90 * SECOND)
+    assert node_of(cluster, "middle") == "n"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_pod_that_comes_with_a_nomination_has_room_kept_for_it(profile: str) -> None:
+    """As after a restart of the scheduler, or out of a cluster that was saved."""
+    leaving = pod("leaving", cpu="1", nodeName="n", terminationGracePeriodSeconds=60)
+    high = {**pod("high", cpu="2", priority=10), "status": {"nominatedNodeName": "n"}}
+    cluster = Cluster.create(
+        scene(node("n", cpu="2"), leaving, until=200 * SECOND), profile=profile
+    )
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="delete", object="pod/default/leaving")
+    _do(cluster, verb="create", manifest=high)
+    cluster.advance(6 * SECOND)
+    _do(cluster, verb="create", manifest=pod("small", cpu="1"))
+    cluster.advance(20 * SECOND)
+    assert node_of(cluster, "small") == ""
+    cluster.advance(150 * SECOND)
+    assert node_of(cluster, "high") == "n"
+
+
+@pytest.mark.parametrize(
+    ("profile", "allocatable", "expected"),
+    [
+        # Evictions might help, but there is nobody to evict.
+        ("v1.34", "1", ""),
+        ("v1.20", "1", "n"),
+        ("v1.16", "1", "n"),
+        # Nothing that evictions could help.
+        ("v1.34", "4", ""),
+        ("v1.20", "4", ""),
+        ("v1.16", "4", ""),
+    ],
+)
+def test_a_pod_hopes_in_vain_no_longer_than_its_version_lets_it(
+    profile: str, allocatable: str, expected: str
+) -> None:
+    """Upstream: preemption.go Preempt(); before 1.22 only without potential nodes."""
+    cordoned = {"unschedulable": True} if allocatable == "4" else {}
+    high = {**pod("high", cpu="2", priority=10), "status": {"nominatedNodeName": "n"}}
+    objects = ({**node("n", cpu=allocatable), "spec": cordoned}, high)
+    cluster = Cluster.create(scene(*objects, until=100 * SECOND), profile=profile)
+    cluster.advance(5 * SECOND)
+    assert node_of(cluster, "high") == ""
+    assert _nominated(cluster, "high") == expected
+    assert ("NominationCleared" in _facts(cluster)) == (expected == "")
+    assert len(cluster.scheduler.queue.nominator) == (expected != "")
