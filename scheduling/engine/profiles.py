@@ -123,6 +123,11 @@ class Profile:
         return not (self.is_classic or self.refuses_per_node)
 
     @property
+    def marks_victims(self) -> bool:
+        """Whether pods that are evicted for others say so in condition DisruptionTarget (1.26)."""
+        return not (self.is_classic or self.refuses_per_node)
+
+    @property
     def prepares_alone(self) -> bool:
         """Whether some plugin takes part at PreScore and has no score."""
         weights = dict(self.scores)

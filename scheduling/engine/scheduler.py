@@ -151,6 +151,8 @@ class Scheduler:
         self._backoff_timer: Timer | None = None
         self._leftover_timer: Timer | None = None
         self._expiry_timer: Timer | None = None
+        # The state of the queue that the timers of its flushes were set for; -1 when one has fired.
+        self._waits_seen = 0
         self.cycles_ended = 0
         # Keep every attempt's evidence, whatever the size of the cluster.
         self.keep_evidence = False
@@ -392,8 +394,12 @@ class Scheduler:
         if not self._busy and self.queue.ready:
             self._busy = True
             self._loop.call_after(0, self.schedule_one)
-        if not self.queue.is_calm or self._expiry_timer is not None or self.cache.may_expire:
+        if self.queue.waits != self._waits_seen:
             self._set_flush_timers()
+        if self._expiry_timer is not None or self.cache.may_expire:
+            self._expiry_timer = self._reset(
+                self._expiry_timer, self.cache.next_expiry(), self._expire_assumed
+            )
 
     def schedule_one(self) -> None:
         """Try the first pod of activeQ. Upstream: schedule_one.go ScheduleOne()."""
@@ -709,27 +715,44 @@ class Scheduler:
             if place and self._profile.status_wakes:
                 # v1.20 deletes them one after the other, v1.34 all at once.
                 delay = place * self._latencies.draw("api_write")
-                self._loop.call_after(delay, self._evict, victim, message)
+                self._loop.call_after(delay, self._evict, victim, pod, message)
             else:
-                self._evict(victim, message)
+                self._evict(victim, pod, message)
         for lower in self.queue.nominator.pods_for_node(chosen.node):
             if lower.priority < queued.pod_info.priority:
                 self._clear_nomination(lower.pod)
         if self._profile.is_classic:
             self._write_nomination(pod, chosen.node)
 
-    def _evict(self, victim: PodInfo, message: str) -> None:
+    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> None:
+        """Upstream: preemption.go PreemptPod()."""
         stored = self._store.find("Pod", victim.key)
         if not isinstance(stored, Pod) or stored.uid != victim.uid:
             return
         grace = stored.grace_period_seconds
         try:
+            if self._profile.marks_victims:
+                self._mark_victim(stored, preemptor)
             self._store.delete(
                 "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
             )
         except ApiError:
             return  # The preemptor finds it there at its next attempt.
         self._tell_event(victim.pod, "Preempted", "Normal", message)
+
+    def _mark_victim(self, victim: Pod, preemptor: Pod) -> None:
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": f"{preemptor.scheduler_name}: preempting to accommodate a higher priority pod",
+        }
+        conditions: list[dict[str, Any]] = victim.status.get("conditions") or []
+        if any(condition.items() <= each.items() for each in conditions):
+            return
+        condition["lastTransitionTime"] = timestamp(self._loop.now)
+        patch = {"status": {"conditions": _with_condition(victim, condition)}}
+        self._store.patch("Pod", victim.key, patch, by=COMPONENT, event="PodDisrupted")
 
     def _preemptor(self, pod: Pod) -> str:
         return pod.key if self._profile.status_wakes else f"pod {pod.uid}"
@@ -833,10 +856,7 @@ class Scheduler:
         self._leftover_timer = self._reset(
             self._leftover_timer, self.queue.next_leftover_due(), self._flush_leftover
         )
-        self._expiry_timer = self._reset(
-            self._expiry_timer, self.cache.next_expiry(), self._expire_assumed
-        )
-        self.queue.is_calm = self._backoff_timer is None and self._leftover_timer is None
+        self._waits_seen = self.queue.waits
 
     def _expire_assumed(self) -> None:
         """Assumptions that nobody confirmed in time are given up (v1.16, v1.20)."""
@@ -856,12 +876,12 @@ class Scheduler:
         return None if at is None else self._loop.call_at(at, callback)
 
     def _flush_backoff(self) -> None:
-        self._loop.cause = 0
+        self._loop.cause, self._waits_seen = 0, -1
         self.queue.flush_backoff_completed()
         self._wake()
 
     def _flush_leftover(self) -> None:
-        self._loop.cause = 0
+        self._loop.cause, self._waits_seen = 0, -1
         self.queue.flush_unschedulable_leftover()
         self._wake()
 

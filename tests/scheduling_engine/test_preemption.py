@@ -36,3 +36,21 @@ def test_who_has_run_for_longer_is_spared(
     assert node_of(cluster, "high") == "n"
     left = [one.name for one in cluster.store.objects("Pod")]
     assert sorted(left) == sorted(["high", spared])
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
+def test_a_victim_says_for_whom_it_had_to_go(profile: str) -> None:
+    """Since 1.26, while it terminates. Upstream: preemption.go PreemptPod()."""
+    low = pod("low", cpu="2", nodeName="n")
+    steps = ((5, "create", {"manifest": pod("high", cpu="2", priority=10)}),)
+    cluster = Cluster.create(scene(node("n", cpu="2"), low, steps=steps), profile=profile)
+    cluster.advance(5 * SECOND + SECOND // 2)
+    victim = cluster.store.get("Pod", "default/low")
+    assert victim.deletion_timestamp
+    told = [
+        each["message"]
+        for each in victim.status["conditions"]
+        if each["type"] == "DisruptionTarget" and each["reason"] == "PreemptionByScheduler"
+    ]
+    expected = "default-scheduler: preempting to accommodate a higher priority pod"
+    assert told == ([expected] if profile == "v1.34" else [])

@@ -235,6 +235,11 @@ class BackoffQueue:
         ]
         return min(first, default=None)
 
+    @property
+    def changes(self) -> int:
+        """How often pods came, went or changed their place."""
+        return self._heap.changes + self._errors.changes
+
     def ordered(self) -> list[Entry]:
         """Every entry, first to expire first; those with errors last."""
         return [*self._heap.ordered(), *self._errors.ordered()]

@@ -21,7 +21,7 @@ class KeyedHeap:
     ones are the majority. Go's heap leaves the order of equals open; this one does not.
     """
 
-    __slots__ = ("_entries", "_run", "_sequence", "live")
+    __slots__ = ("_entries", "_run", "_sequence", "changes", "live")
 
     def __init__(self) -> None:
         # Who comes in order, as most do, goes to the run, whose ends cost nothing; who comes out of
@@ -31,6 +31,8 @@ class KeyedHeap:
         # The entries by pod key. Only to be looked at from outside.
         self.live: dict[str, Entry] = {}
         self._sequence = 0
+        # How often it has changed.
+        self.changes = 0
 
     def __len__(self) -> int:
         return len(self.live)
@@ -57,6 +59,7 @@ class KeyedHeap:
             return
         else:
             turn = present[1]
+        self.changes += 1
         entry = (sort_key, turn, self._sequence, info)
         self.live[info.key] = entry
         run = self._run
@@ -90,6 +93,7 @@ class KeyedHeap:
             info = entry[3]
             if live.get(info.key) is entry:
                 del live[info.key]
+                self.changes += 1
                 return info
         return None
 
@@ -98,6 +102,7 @@ class KeyedHeap:
         entry = self.live.pop(key, None)
         if entry is None:
             return None
+        self.changes += 1
         kept = len(self._entries) + len(self._run)
         if kept > _WORTH_COMPACTING and kept > 2 * len(self.live):
             self._compact()

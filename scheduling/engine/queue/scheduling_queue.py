@@ -120,7 +120,6 @@ class SchedulingQueue:
         "_rules",
         "_started_at",
         "_unschedulable",
-        "is_calm",
         "move_request_cycle",
         "nominator",
         "scheduling_cycle",
@@ -151,8 +150,6 @@ class SchedulingQueue:
         self._unschedulable = UnschedulablePods()
         self._in_flight = InFlight()
         self._flushing = False
-        # Nothing has come to wait for a flush; whoever has seen to the timers may say so again.
-        self.is_calm = True
         self.nominator = Nominator(nominations)
         # The number of pods popped so far, and the value it had at the last move of pods:
         # a pod tried in that cycle or before may have missed what made them move.
@@ -367,6 +364,11 @@ class SchedulingQueue:
             self._move(left_over, TIMEOUT, None, None)
             self._flushing = False
 
+    @property
+    def waits(self) -> int:
+        """A number that changes whenever a flush may be due at another time than before."""
+        return self._backoff.changes + self._unschedulable.changes
+
     def next_backoff_expiry(self) -> int | None:
         """The tick at which flush_backoff_completed() next has something to do; None for never."""
         over_at = self._backoff.next_over_at()
@@ -469,7 +471,6 @@ class SchedulingQueue:
             self._active.put(info)
             self._arrive(info, "active", self._name(UNSCHEDULED_POD_UPDATE))
         else:
-            self.is_calm = False
             self._backoff.put(info)
         return True
 
@@ -603,13 +604,11 @@ class SchedulingQueue:
             self._move_to_unschedulable(info, event)
             return
         self._leave(info)
-        self.is_calm = False
         self._backoff.put(info)
         self._arrive(info, "backoff", event)
 
     def _move_to_unschedulable(self, info: QueuedPodInfo, event: str) -> None:
         place: Place = "gated" if info.gated else "unschedulable"
-        self.is_calm = False
         self._unschedulable.put(info)
         if info.place != place:
             self._arrive(info, place, event)

@@ -57,6 +57,11 @@ class UnschedulablePods:
         """Every pod, gated ones too, in order of arrival."""
         return list(self._infos.values())
 
+    @property
+    def changes(self) -> int:
+        """How often it may have become somebody else who waits longest."""
+        return self._by_age.changes
+
     def oldest(self) -> QueuedPodInfo | None:
         """The pod that came back first, gated ones aside."""
         return self._by_age.peek()
