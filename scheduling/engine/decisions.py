@@ -53,6 +53,8 @@ class Decisions:
 
     algorithm: SchedulingAlgorithm
     evidence: bool = True
+    # Whether evidence may come from what is kept per template.
+    by_columns: bool = False
     # By schedulerName, where there are several profiles.
     by_name: dict[str, SchedulingAlgorithm] = field(default_factory=dict[str, SchedulingAlgorithm])
     attempts: list[Attempt] = field(default_factory=list[Attempt])
@@ -70,7 +72,7 @@ class Decisions:
             self.attempts.append(self._gated(pod, gates))
             return
         for number in range(1, _MAX_ATTEMPTS):
-            result = self.algorithm.schedule(pod, explain=self.evidence, by_columns=True)
+            result = self.algorithm.schedule(pod, explain=self.evidence, by_columns=self.by_columns)
             preemption = self.algorithm.preempt(result)
             self.attempts.append(self._attempt(result, number))
             if result.result == SCHEDULED:
@@ -283,12 +285,14 @@ def decide(
     *,
     ties: Stream | None = None,
     evidence: bool = True,
+    by_columns: bool = False,
     others: Iterable[Profile] = (),
     extenders: Sequence[Extender] = (),
 ) -> dict[str, Any]:
     """All decisions of *profile* on the cluster that *objects* describe.
 
-    *others* take the pods that name them as their scheduler. Ties go to the smallest node name, or where *ties* draws.
+    *others* take the pods that name them as their scheduler. Ties go to the smallest node name, or
+    where *ties* draws. *evidence* is worked out anew for every attempt, unless *by_columns*.
     """
     handle = Handle()
     algorithm = SchedulingAlgorithm(
@@ -307,7 +311,7 @@ def decide(
         )
         for other in others
     }
-    decisions = Decisions(algorithm, evidence, by_name if len(by_name) > 1 else {})
+    decisions = Decisions(algorithm, evidence, by_columns, by_name if len(by_name) > 1 else {})
     pending: list[PodInfo] = []
     everything = admitted(objects)
     for obj in everything:

@@ -1,6 +1,8 @@
 """The decisions of real kube-schedulers (1.34.1 and 1.16.6), reproduced file by file.
 
-The reference folder is $KSCOPE_VECTORS, by default ../shared/vectors beside the checkout.
+The references are in tests/vectors, or in the folder that $KSCOPE_VECTORS names. Each file is decided
+twice: with every verdict worked out anew, as `manage.py simulate` does, and by the columns that a
+running cluster keeps per pod template.
 """
 
 import json
@@ -15,8 +17,7 @@ from kscope.sim.objects import from_manifest
 from scheduling.engine.decisions import decide
 from scheduling.engine.profiles import PROFILES
 
-ROOT = Path(__file__).resolve().parents[2]
-VECTORS = Path(os.environ.get("KSCOPE_VECTORS") or ROOT.parent / "shared" / "vectors")
+VECTORS = Path(os.environ.get("KSCOPE_VECTORS") or Path(__file__).parents[1] / "vectors")
 FIELDS = ("result", "node", "volumes", "preemption", "message")
 
 
@@ -50,15 +51,18 @@ def _filters(attempt: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _decided(path: Path, profile: str) -> dict[str, Any]:
+def _decided(path: Path, profile: str, *, by_columns: bool) -> dict[str, Any]:
     loaded = load_files([(path.name, path.read_bytes())])
     assert loaded.ok, loaded.problems
     objects = [from_manifest(raw) for raw in loaded.manifests]
-    return json.loads(json.dumps(decide(objects, PROFILES[profile])))
+    decided = decide(objects, PROFILES[profile], by_columns=by_columns)
+    return json.loads(json.dumps(decided))
 
 
 def _check(path: Path, profile: str) -> None:
-    expected, actual = json.loads(path.with_suffix(".json").read_text()), _decided(path, profile)
+    expected = json.loads(path.with_suffix(".json").read_text())
+    actual = _decided(path, profile, by_columns=False)
+    assert actual == _decided(path, profile, by_columns=True)
     attempts = {(one["pod"], one["attempt"]): one for one in actual["attempts"]}
     assert len(attempts) == len(expected["attempts"])
     for wanted in expected["attempts"]:
