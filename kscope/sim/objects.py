@@ -82,6 +82,8 @@ class ApiObject:
     """
 
     KIND: ClassVar[str] = ""
+    # What is kept on an object and follows from its status.
+    OF_STATUS: ClassVar[tuple[str, ...]] = ("status",)
 
     def __init__(self, raw: Manifest) -> None:
         self.raw = raw
@@ -177,6 +179,34 @@ class ApiObject:
         """A new object: this one with some fields of its metadata replaced."""
         return self._successor({**self.raw, "metadata": {**self.raw["metadata"], **fields}})
 
+    def with_status(self, status: Manifest) -> Self:
+        """A new object: this one with another status. What was read of the rest is known of it."""
+        known = self.__dict__.copy()
+        for name in self.OF_STATUS:
+            known.pop(name, None)
+        known["raw"] = {**self.raw, "status": status}
+        return self._knowing(known)
+
+    def stored(self, uid: str, revision: str) -> Self:
+        """As `with_metadata`, with what the store gives each version of an object.
+
+        What was read of this one is known of the new one, too: it has the same content.
+        """
+        if self.uid != uid:
+            return self.with_metadata(uid=uid, resourceVersion=revision)
+        raw = self.raw.copy()
+        metadata = raw["metadata"] = raw["metadata"].copy()
+        metadata["uid"], metadata["resourceVersion"] = uid, revision
+        known = self.__dict__.copy()
+        known["raw"], known["resource_version"] = raw, revision
+        return self._knowing(known)
+
+    def _knowing(self, known: dict[str, Any]) -> Self:
+        """A new object of which that is *known*: its manifest, and what was read of it."""
+        new = object.__new__(type(self))
+        new.__dict__ = known
+        return new
+
     def replaced(self, **parts: Any) -> Self:
         """A new object: this one with some of its top-level parts replaced, but no pod's spec."""
         return self._successor({**self.raw, **parts})
@@ -265,6 +295,7 @@ class Pod(ApiObject):
     """A pod. `template` carries what is derived from its spec from version to version."""
 
     KIND = "Pod"
+    OF_STATUS = ("status", "is_terminated")
 
     def __init__(self, raw: Manifest, template: Template | None = None) -> None:
         super().__init__(raw)
@@ -427,6 +458,7 @@ class Node(ApiObject):
     """A node."""
 
     KIND = "Node"
+    OF_STATUS = ("status", "allocatable_units")
 
     @property
     def unschedulable(self) -> bool:
@@ -480,10 +512,30 @@ def _first_label(obj: ApiObject, *keys: str) -> str:
     return next((obj.labels[key] for key in keys if obj.labels.get(key)), "")
 
 
-class PersistentVolume(ApiObject):
+# The annotation that named the class before there was a field for it.
+BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+
+class _Bindable(ApiObject):
+    """A volume or a claim."""
+
+    def annotated(self, annotations: dict[str, str], **parts: Any) -> Self:
+        """As `replaced`, with other *annotations*; who and which version it is stays known."""
+        metadata = {**self.raw["metadata"], "annotations": annotations}
+        new = self._successor({**self.raw, "metadata": metadata, **parts})
+        known = new.__dict__
+        known["uid"], known["resource_version"] = self.uid, self.resource_version
+        known["annotations"], known["finalizers"] = annotations, self.finalizers
+        known["deletion_timestamp"] = self.deletion_timestamp
+        return new
+
+
+class PersistentVolume(_Bindable):
     """A volume."""
 
     KIND = "PersistentVolume"
+    # `offer` is what volumes/engine/matching.py keeps on it.
+    OF_STATUS = ("status", "phase", "offer")
 
     @derived
     def capacity_bytes(self) -> int:
@@ -498,7 +550,7 @@ class PersistentVolume(ApiObject):
     @derived
     def storage_class_name(self) -> str:
         """The class: the old annotation wins over the field, as upstream; "" for none."""
-        beta = self.annotations.get("volume.beta.kubernetes.io/storage-class")
+        beta = self.annotations.get(BETA_CLASS)
         return beta if beta is not None else self.spec.get("storageClassName") or ""
 
     @derived
@@ -523,10 +575,11 @@ class PersistentVolume(ApiObject):
         return self.spec.get("persistentVolumeReclaimPolicy") or "Retain"
 
 
-class PersistentVolumeClaim(ApiObject):
+class PersistentVolumeClaim(_Bindable):
     """A claim."""
 
     KIND = "PersistentVolumeClaim"
+    OF_STATUS = ("status", "phase")
 
     @derived
     def request_bytes(self) -> int:
@@ -542,7 +595,7 @@ class PersistentVolumeClaim(ApiObject):
     @derived
     def storage_class_name(self) -> str | None:
         """The class: the old annotation wins; None when unset (which is not the same as "")."""
-        beta = self.annotations.get("volume.beta.kubernetes.io/storage-class")
+        beta = self.annotations.get(BETA_CLASS)
         return beta if beta is not None else self.spec.get("storageClassName")
 
     @derived

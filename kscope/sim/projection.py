@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kscope.sim.objects import (
+    BETA_CLASS,
     ApiObject,
     Manifest,
     Node,
@@ -166,7 +167,7 @@ def _claim_changes(old: PersistentVolumeClaim, new: PersistentVolumeClaim) -> At
             return None
         changes["volume"] = new.volume_name
     if before["metadata"].get("annotations") is not after["metadata"].get("annotations"):
-        if old.storage_class_name != new.storage_class_name:
+        if old.annotations.get(BETA_CLASS) != new.annotations.get(BETA_CLASS):
             return None
         changes["selected_node"] = new.selected_node
         changes["completed"] = new.is_bind_completed
@@ -217,7 +218,7 @@ def _volume_changes(old: PersistentVolume, new: PersistentVolume) -> Attributes 
             return None
         changes["claim"] = new.claim_key
     if before["metadata"].get("annotations") is not after["metadata"].get("annotations"):
-        if old.storage_class_name != new.storage_class_name:
+        if old.annotations.get(BETA_CLASS) != new.annotations.get(BETA_CLASS):
             return None
         changes["bound_by_controller"] = _is_bound_by_controller(new)
     return changes

@@ -186,7 +186,7 @@ class ObjectStore:
                 f'Operation cannot be fulfilled on {obj.kind} "{obj.key}": the object has been '
                 "modified; please apply your changes to the latest version and try again"
             )
-        stored = obj.with_metadata(uid=old.uid, resourceVersion=self._next_revision())
+        stored = obj.stored(old.uid, self._next_revision())
         return self._replace(old, stored, by, event, message, data, changes)
 
     def patch(

@@ -10,7 +10,7 @@ A placed pod changes one row: it falls within its cell, or moves to another one.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,10 +23,10 @@ from scheduling.engine.node_table import NodeTable, Tally
 _FEW_DOMAINS = 32
 _MOST_CELLS = 128
 _EMPTY = -1
-# Where one row is picked out of several lists: from how many on they are looked through, and how
-# often the place is guessed before it is halved.
-_WINDOW = 64
-_GUESSES = 3
+# Where one row is picked out of several lists: from how near on they are put together, and how often
+# the place is guessed before it is halved.
+_NEAR = 12
+_GUESSES = 4
 
 Places = list[int] | IntArray
 
@@ -89,41 +89,42 @@ class Ties:
         return int(parts[0][index]) if len(parts) == 1 else self._at(index)
 
     def _at(self, index: int) -> int:
-        """The row that is *index* places after the first."""
-        low, high, before = self._window(index)
-        rows: list[int] = []
-        for part in self.parts:
-            rows.extend(part[bisect_left(part, low) : bisect_left(part, high)])
-        rows.sort()
-        return int(rows[index - before])
+        """The row that is *index* places after the first.
 
-    def _window(self, index: int) -> tuple[int, int, int]:
-        """A few rows, from one to below another, among them the wanted; how many are before them.
-
-        Rows are spread evenly as a rule, so the place is guessed; halving sees to the exceptions.
+        Rows are spread evenly as a rule, so its place is guessed, and found nearby; halving sees to
+        the exceptions.
         """
-        low = min([int(part[0]) for part in self.parts])
-        high = max([int(part[-1]) for part in self.parts]) + 1
-        before, until = 0, self.count
+        parts = self.parts
+        # As many rows as are wanted, or fewer, lie below `low`; more lie below `high`.
+        low = min([int(part[0]) for part in parts])
+        high = max([int(part[-1]) for part in parts]) + 1
+        spread = high - low
+        edge = low + spread * index // self.count
         guesses = _GUESSES
-        while high - low > _WINDOW and until - before > _WINDOW:
-            if guesses:
-                guess = low + (high - low) * (index - before) // (until - before)
-                edges = (guess - _WINDOW // 2, guess + _WINDOW // 2)
+        while True:
+            places = [bisect_left(part, edge) for part in parts]
+            off = index - sum(places)
+            if -_NEAR <= off <= _NEAR:
+                return self._near(places, off)
+            if off >= 0:
+                low = edge
             else:
-                edges = ((low + high) // 2,)
-            guesses = max(guesses - 1, 0)
-            for edge in edges:
-                if not low < edge < high:
-                    continue
-                count = 0
-                for part in self.parts:
-                    count += bisect_left(part, edge)
-                if count <= index:
-                    low, before = edge, count
-                else:
-                    high, until = edge, count
-        return low, high, before
+                high = edge
+            guesses -= 1
+            edge += spread * off // self.count
+            if guesses < 0 or not low < edge < high:
+                edge = (low + high) // 2
+
+    def _near(self, places: list[int], off: int) -> int:
+        """The row that is *off* places after where *places* divide the parts."""
+        rows: list[int] = []
+        for part, place in zip(self.parts, places, strict=True):
+            if off >= 0:
+                rows.extend(part[place : place + off + 1])
+            else:
+                rows.extend(part[max(place + off, 0) : place])
+        rows.sort()
+        return int(rows[off])
 
 
 @dataclass(slots=True)
@@ -221,7 +222,7 @@ class Cells:
         if len(self.cells) == 1 and not self.tallies:
             cell = self.cells[0]
             cell.count += int(np.count_nonzero(new >= 0) - np.count_nonzero(old >= 0))
-            cell.forget()
+            self._let_go(cell, new)
             return
         before = self.number_of.take(rows)
         if self.tallies:
@@ -232,6 +233,22 @@ class Cells:
         come = np.bincount(after[new >= 0], minlength=size)
         for cell, change in zip(self.cells, (come - gone).tolist(), strict=True):
             cell.count += change
+            cell.forget()
+
+    def _let_go(self, cell: Cell, come: IntArray) -> None:
+        """Rows of the only cell have changed, to totals *come*: the best are those that stayed.
+
+        All is open where others have come up to them, or nobody stayed.
+        """
+        tied = cell.tied
+        if tied is None or self.rank is not None or np.maximum.reduce(come, initial=0) >= cell.best:
+            cell.forget()
+            return
+        left = np.array(tied, np.int64) if isinstance(tied, list) else tied
+        left = left[self.masked.take(left) == cell.best]
+        if len(left):
+            cell.tied = left
+        else:
             cell.forget()
 
     def _number(self, row: int) -> int:
@@ -248,53 +265,40 @@ class Cells:
 
     def best(self) -> Ties:
         """The best rows where there is only one cell."""
-        cell = self.cells[0]
-        if cell.tied is None:
-            self._find_best(0)
-        assert cell.tied is not None
-        return Ties([cell.tied], len(cell.tied), self.row_of)
+        tied = self.cells[0].tied
+        if tied is None:
+            tied = self._find_best(0)
+        return Ties([tied], len(tied), self.row_of)
 
-    def speakers(self) -> tuple[list[Cell], IntArray, IntArray]:
-        """The cells with rows that fit; for each one of its best rows, and their total."""
+    def speakers(self) -> tuple[list[Cell], list[int]]:
+        """The cells with rows that fit, and for each one of its best rows."""
         found: list[Cell] = []
-        places: list[int] = []
-        totals: list[int] = []
+        rows: list[int] = []
+        row_of = self.row_of
         for number, cell in enumerate(self.cells):
             if not cell.count:
                 continue
-            if cell.tied is None:
-                self._find_best(number)
-            assert cell.tied is not None
+            tied = cell.tied
+            if tied is None:
+                tied = self._find_best(number)
+            place = int(tied[0])
             found.append(cell)
-            places.append(int(cell.tied[0]))
-            totals.append(cell.best)
-        rows = np.array(places, np.int64)
-        if self.row_of is not None:
-            rows = self.row_of[rows]
-        return found, rows, np.array(totals, np.int64)
-
-    def each_speaker(self) -> Iterator[tuple[Cell, int]]:
-        """The same one by one: each cell with rows that fit, and one of its best rows."""
-        for number, cell in enumerate(self.cells):
-            if cell.count:
-                if cell.tied is None:
-                    self._find_best(number)
-                assert cell.tied is not None
-                place = int(cell.tied[0])
-                yield cell, place if self.row_of is None else self.row_of.item(place)
+            rows.append(place if row_of is None else row_of.item(place))
+        return found, rows
 
     def ties(self, cells: list[Cell]) -> Ties:
         """The best rows of *cells*, out of `speakers`, together."""
         parts = [cell.tied for cell in cells if cell.tied is not None]
         return Ties(parts, sum(map(len, parts)), self.row_of)
 
-    def _find_best(self, number: int) -> None:
+    def _find_best(self, number: int) -> Places:
         cell, totals = self.cells[number], self.masked
         if len(self.cells) > 1:
             totals = np.where(self.number_of == number, totals, _EMPTY)
         cell.best = int(np.maximum.reduce(totals))
         rows = (totals == cell.best).nonzero()[0]
-        cell.tied = rows if self.rank is None else np.sort(self.rank[rows])
+        tied = cell.tied = rows if self.rank is None else np.sort(self.rank[rows])
+        return tied
 
 
 def cells_by(

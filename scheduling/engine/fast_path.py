@@ -8,12 +8,13 @@ hold the two against each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from scheduling.engine.cells import Cell, Cells, Ties, Trait
+from scheduling.engine.cells import Cell, Ties, Trait
 from scheduling.engine.framework import (
     FITS,
     Code,
@@ -27,7 +28,13 @@ from scheduling.engine.framework import (
 )
 from scheduling.engine.kept_totals import Kept, KeptTotals
 from scheduling.engine.node_table import NodeTable
-from scheduling.engine.row_plugins import JudgesRow, MaySkip, TellsApart
+from scheduling.engine.row_plugins import (
+    JudgesRow,
+    MaySkip,
+    RanksSpeakers,
+    ScoresSpeakers,
+    TellsApart,
+)
 from scheduling.engine.runtime import Framework
 
 
@@ -45,7 +52,35 @@ class GlobalPlugin:
     normalize: NormalizeScorePlugin | None
     may_skip: MaySkip | None
     tells_apart: TellsApart | None
+    # Some of these where it tells rows apart.
     judges_row: JudgesRow | None
+    scores_speakers: ScoresSpeakers | None
+    ranks_speakers: RanksSpeakers | None
+
+    def fitting(self, state: CycleState, rows: list[int]) -> list[int]:
+        """The places in *rows* of those that its filter accepts, after `look`."""
+        judge = self.judges_row
+        if judge is not None:
+            return [place for place, row in enumerate(rows) if judge.fits_row(state, row)]
+        assert self.filter is not None
+        codes: list[int] = self.filter.filter(state, np.array(rows, np.int64)).tolist()
+        return [place for place, code in enumerate(codes) if code == FITS]
+
+    def scores(self, state: CycleState, rows: list[int], speak_for: list[int]) -> list[int] | None:
+        """The normalised scores of *rows*, that stand for so many; None when they do not differ."""
+        if self.ranks_speakers is not None:
+            return self.ranks_speakers.rank_speakers(state, rows, speak_for)
+        assert self.scores_speakers is not None
+        looked_at, counts = np.array(rows, np.int64), np.array(speak_for, np.int64)
+        if not self.scores_speakers.pre_score_speakers(state, looked_at, counts):
+            return None
+        return self.normalized(state, looked_at).tolist()
+
+    def normalized(self, state: CycleState, rows: IntArray) -> IntArray:
+        """Score and NormalizeScore of *rows*."""
+        assert self.score is not None
+        scores = self.score.score(state, rows)
+        return scores if self.normalize is None else self.normalize.normalize(state, rows, scores)
 
 
 @dataclass(slots=True)
@@ -130,51 +165,23 @@ class FastPath:
         cells = None if traits is None else self._kept.cells(kept, traits)
         if cells is None:
             return None
-        judges = None if kept.varying else self._judges(state, concerned)
-        if judges is not None:
-            return self._judged(state, cells, judges)
-        speakers, rows, totals = cells.speakers()
+        speakers, rows = cells.speakers()
         for one in concerned:
             if one.filter is None or one.name in state.skip_filter:
                 continue
-            codes = one.filter.filter(state, rows)
-            if np.count_nonzero(codes):
-                fits = codes == FITS
-                rows, totals = rows[fits], totals[fits]
-                speakers = [cell for cell, yes in zip(speakers, fits.tolist(), strict=True) if yes]
-        if not speakers:
+            places = one.fitting(state, rows)
+            if len(places) < len(rows):
+                speakers = [speakers[place] for place in places]
+                rows = [rows[place] for place in places]
+                if not rows:
+                    return None
+        if not rows:
             return None
-        total = self._score_speakers(state, kept, concerned, speakers, rows, totals).tolist()
+        total = self._rank_speakers(state, kept, concerned, speakers, rows)
         highest = max(total)
         best = [cell for cell, one in zip(speakers, total, strict=True) if one == highest]
         feasible = sum([cell.count for cell in speakers])
         return FastChoice(cells.ties(best), feasible, len(self._table))
-
-    def _judges(self, state: CycleState, concerned: list[GlobalPlugin]) -> list[JudgesRow] | None:
-        """Those that filter, where all of them judge single rows and nobody scores; else None."""
-        judges: list[JudgesRow] = []
-        for one in concerned:
-            if one.score is not None or one.judges_row is None:
-                return None
-            if one.name not in state.skip_filter:
-                judges.append(one.judges_row)
-        return judges
-
-    def _judged(
-        self, state: CycleState, cells: Cells, judges: list[JudgesRow]
-    ) -> FastChoice | None:
-        """The choice in plain ints, cell by cell."""
-        best: list[Cell] = []
-        feasible = 0
-        for cell, row in cells.each_speaker():
-            if not all(judge.fits_row(state, row) for judge in judges):
-                continue
-            feasible += cell.count
-            if not best or cell.best > best[0].best:
-                best = [cell]
-            elif cell.best == best[0].best:
-                best.append(cell)
-        return FastChoice(cells.ties(best), feasible, len(self._table)) if best else None
 
     def _traits(
         self, state: CycleState, kept: Kept, concerned: list[GlobalPlugin]
@@ -192,25 +199,29 @@ class FastPath:
             traits.extend(found)
         return traits
 
-    def _score_speakers(
+    def _rank_speakers(
         self,
         state: CycleState,
         kept: Kept,
         concerned: list[GlobalPlugin],
         speakers: list[Cell],
-        rows: IntArray,
-        total: IntArray,
-    ) -> IntArray:
+        rows: list[int],
+    ) -> list[int]:
+        """The total of each, as far as they differ."""
+        total = [cell.best for cell in speakers]
         if len(speakers) == 1:
             return total
-        for one in kept.varying:
-            total = total + one.plugin.normalize(state, rows, one.raw[rows]) * one.weight
-        speak_for = np.array([cell.count for cell in speakers], np.int64)
+        if kept.varying:
+            looked_at = np.array(rows, np.int64)
+            for one in kept.varying:
+                scores = one.plugin.normalize(state, looked_at, one.raw[looked_at])
+                _add(total, scores.tolist(), one.weight)
+        speak_for = [cell.count for cell in speakers]
         for one in concerned:
-            if one.score is None or one.tells_apart is None:
-                continue
-            if one.tells_apart.pre_score_speakers(state, rows, speak_for):
-                total = total + _score(one, state, rows)
+            if one.score is not None:
+                scores = one.scores(state, rows, speak_for)
+                if scores is not None:
+                    _add(total, scores, one.weight)
         return total
 
     # -- row by row ------------------------------------------------------------------------------
@@ -327,16 +338,13 @@ class FastPath:
             if one.pre_score is not None and one.pre_score.pre_score(state, rows).code is Code.SKIP:
                 continue
             if one.score is not None:
-                total = total + _score(one, state, rows)
+                total = total + one.normalized(state, rows) * one.weight
         return total
 
 
-def _score(one: GlobalPlugin, state: CycleState, rows: IntArray) -> IntArray:
-    assert one.score is not None
-    scores = one.score.score(state, rows)
-    if one.normalize is not None:
-        scores = one.normalize.normalize(state, rows, scores)
-    return scores * one.weight
+def _add(total: list[int], scores: Sequence[int], weight: int) -> None:
+    for place, score in enumerate(scores):
+        total[place] += score * weight
 
 
 def _global_plugins(framework: Framework) -> list[GlobalPlugin]:
@@ -367,7 +375,10 @@ def _global_plugin(
     itself = framework.plugins.by_name.get(name)
     tells_apart: TellsApart | None = None
     # Somebody else's score is wrapped, to be checked: that is not to be got round.
-    if isinstance(itself, TellsApart) and (score is None or cast("object", score) is itself):
+    if isinstance(itself, TellsApart) and (
+        score is None
+        or (cast("object", score) is itself and isinstance(itself, (ScoresSpeakers, RanksSpeakers)))
+    ):
         tells_apart = itself
     return GlobalPlugin(
         name=name,
@@ -381,4 +392,6 @@ def _global_plugin(
         may_skip=itself if isinstance(itself, MaySkip) else None,
         tells_apart=tells_apart,
         judges_row=tells_apart if isinstance(tells_apart, JudgesRow) else None,
+        scores_speakers=tells_apart if isinstance(tells_apart, ScoresSpeakers) else None,
+        ranks_speakers=tells_apart if isinstance(tells_apart, RanksSpeakers) else None,
     )

@@ -20,13 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from kscope.sim.objects import Node
 from kscope.sim.selectors import IN, NodeSelector, Requirement
 from scheduling.engine.framework import BoolArray, IntArray
-from scheduling.engine.pod_info import AffinityTerm, HostPort, PodInfo, Resources
+from scheduling.engine.pod_info import AffinityTerm, HostPort, PodInfo, Resources, labels_key
 from scheduling.engine.pod_template import Taint
 
 Columns = NDArray[np.int64]
@@ -184,7 +183,7 @@ class NodeTable:
         self._matches: dict[Any, BoolArray] = {}
         self._counters: dict[PodMatcher, PodCounter] = {}
         self._counter_list: list[PodCounter] = []
-        self._counters_of: dict[bytes, list[int]] = {}
+        self._counters_of: dict[tuple[str, bytes, bool], list[int]] = {}
         self._terms: dict[str, dict[AffinityTerm, TermColumn]] = {kind: {} for kind in _TERM_KINDS}
         # How many different terms pods ever carried; there are never fewer.
         self.term_count = 0
@@ -554,7 +553,7 @@ class NodeTable:
 
     def _matching_counters(self, pod: PodInfo) -> list[int]:
         deleting = is_deleting(pod)
-        key = orjson.dumps((pod.pod.namespace, dict(pod.pod.labels), deleting))
+        key = pod.pod.namespace, labels_key(pod), deleting
         numbers = self._counters_of.get(key)
         if numbers is None:
             numbers = self._counters_of[key] = [

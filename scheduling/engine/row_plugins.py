@@ -6,6 +6,7 @@ say that a pod does not concern it, or by what it tells rows apart, so that one 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -95,8 +96,27 @@ class TellsApart(Protocol):
         """
         ...
 
+
+@runtime_checkable
+class ScoresSpeakers(Protocol):
+    """A plugin that tells rows apart, and whose scores are asked for a row of each kind."""
+
     def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
         """PreScore, where each of *rows* stands for so many that fit; False to be left out."""
+        ...
+
+
+@runtime_checkable
+class RanksSpeakers(Protocol):
+    """The same in plain ints, where rows are few."""
+
+    def rank_speakers(
+        self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
+    ) -> list[int] | None:
+        """PreScore, Score and NormalizeScore in one; None to be left out.
+
+        Each of *rows* stands for so many that fit.
+        """
         ...
 
 

@@ -112,10 +112,8 @@ class VolumeWork:
             self._take(event)
 
     def _take(self, event: WatchEvent) -> None:
-        if event.new.kind == PersistentVolume.KIND:
-            self._volumes.observe(event)
-        else:
-            self._claims.observe(event)
+        cache = self._volumes if event.new.kind == PersistentVolume.KIND else self._claims
+        cache.observe(event)
 
     def assume(self, info: PodInfo, node: str, plan: Plan) -> PodVolumes | None:
         """Lay the plugin's *plan* over the caches; None when there is nothing to bind.

@@ -48,6 +48,9 @@ class AssumeCache(Generic[Obj]):
         obj: Obj = event.new  # type: ignore[assignment]  # pyright: ignore
         if event.type == "DELETED":
             self.delete(obj)
+        elif event.old is not None and event.old is self._latest.get(obj.key):
+            # The next version of the very object that is known, and nothing is assumed of it.
+            self._take(obj)
         else:
             self.add(obj)
 
@@ -63,10 +66,13 @@ class AssumeCache(Generic[Obj]):
                     return
             except ValueError:
                 return
-        self._api[obj.key] = obj
-        self._set_latest(obj)
+        self._take(obj)
 
     update = add
+
+    def _take(self, obj: Obj) -> None:
+        self._api[obj.key] = obj
+        self._set_latest(obj)
 
     def delete(self, obj: Obj) -> None:
         """The API server has deleted the object; what was assumed of it goes too."""

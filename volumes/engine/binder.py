@@ -239,12 +239,9 @@ class VolumeBinder:
     def are_pod_volumes_bound(self, pod: Pod) -> bool:
         """Whether nothing has to be bound for the pod. Upstream: arePodVolumesBound()."""
         try:
-            for claim in self._claims_of(pod):
-                if not is_claim_fully_bound(claim):
-                    return False
+            return all(map(is_claim_fully_bound, self._claims_of(pod)))
         except SimError:
             return False
-        return True
 
     # Find
 
@@ -493,9 +490,10 @@ class VolumeBinder:
             raise NotFound(f'failed to get node "{node_name}": node "{node_name}" not found')
         if self.listers.pod(pod.key) is None:
             raise BindingError(f'pod does not exist any more: pod "{pod.name}" not found')
-        return all(self._is_bound(binding, node) for binding in bindings) and all(
-            self._is_provisioned(claim, node) for claim in provisions
-        )
+        for binding in bindings:
+            if not self._is_bound(binding, node):
+                return False
+        return all(self._is_provisioned(claim, node) for claim in provisions)
 
     def _is_bound(self, binding: Binding, node: Node) -> bool:
         try:

@@ -806,6 +806,8 @@ class VolumeIndex:
     def reserved_in_class(self, wanted: Wanted) -> list[Offer]:
         """Volumes that name the claim and may be given to it, of its own class."""
         self._sort()
+        if wanted.key not in self._by_claim:
+            return []
         return [
             offer
             for offer in self._reserved(wanted)

@@ -216,11 +216,13 @@ class VolumeWriter:
             annotations.setdefault(BOUND_BY_CONTROLLER, YES)
         annotations.setdefault(BIND_COMPLETED, YES)
         if len(annotations) != len(claim.annotations):
-            parts["metadata"] = {**claim.metadata, "annotations": annotations}
-        if not parts:
+            bound = claim.annotated(annotations, **parts)
+        elif parts:
+            bound = claim.replaced(**parts)
+        else:
             return claim
         told = Told("ClaimBindCompleted", f"volumeName names {volume.name}")
-        stored = self.api.update_claim(claim.replaced(**parts), told)
+        stored = self.api.update_claim(bound, told)
         self.store_claim_update(stored)
         return stored
 
@@ -256,7 +258,7 @@ class VolumeWriter:
         else:
             status.pop("message", None)
         told = Told(f"Volume{phase}", why or status_message or f"phase is {phase}")
-        stored = self.api.update_volume_status(volume.replaced(status=status), told)
+        stored = self.api.update_volume_status(volume.with_status(status), told)
         self.store_volume_update(stored)
         return stored
 
@@ -304,7 +306,7 @@ class VolumeWriter:
         if status == has:
             return claim
         told = Told(f"Claim{phase}", why or f"phase is {phase}")
-        stored = self.api.update_claim_status(claim.replaced(status=status), told)
+        stored = self.api.update_claim_status(claim.with_status(status), told)
         self.store_claim_update(stored)
         return stored
 
@@ -511,8 +513,7 @@ def bind_volume_to_claim(
     if not reserved or ref is None or (ref.get("uid") or "") != claim.uid:
         parts["spec"] = {**volume.spec, "claimRef": claim_ref_of(claim)}
     if not reserved and BOUND_BY_CONTROLLER not in volume.annotations:
-        annotations = {**volume.annotations, BOUND_BY_CONTROLLER: YES}
-        parts["metadata"] = {**volume.metadata, "annotations": annotations}
+        return volume.annotated({**volume.annotations, BOUND_BY_CONTROLLER: YES}, **parts)
     return volume.replaced(**parts) if parts else volume
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, cast, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kscope.sim.selectors import LabelSelector, Requirement
 from scheduling.engine import names
@@ -39,6 +40,15 @@ REASON_LABEL = f"{REASON_SKEW} (missing required label)"
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
+
+# Under these names a cycle's state keeps the most pods that the domains may have, and the scores.
+_MOST = f"{names.POD_TOPOLOGY_SPREAD}/most"
+_SCORE = f"{names.POD_TOPOLOGY_SPREAD}/score"
+
+FloatArray = NDArray[np.floating[Any]]
+
+# So many ints are looked through faster one by one.
+_FEW = 32
 
 _EVERYTHING = LabelSelector()
 _SYSTEM_DEFAULTS = (
@@ -78,21 +88,63 @@ class Domains:
         counts = self.counts
         if self.eligible.domains < len(counts):
             counts = counts[self.eligible.present]
-        return int(np.minimum.reduce(counts))
+        return min(counts.tolist()) if len(counts) <= _FEW else int(np.minimum.reduce(counts))
+
+    @property
+    def most(self) -> int:
+        """So many matching pods in a domain leave room for this one."""
+        return self.constraint.max_skew + self.smallest - self.matches_itself
 
     def verdicts(self, counts: IntArray, place: int) -> IntArray:
         """What the filter says where *counts* pods match; the constraint is at *place*."""
-        skew = counts + (self.matches_itself - self.smallest)
-        return np.where(skew > self.constraint.max_skew, 2 * place + 2, 0)
+        return np.where(counts > self.most, 2 * place + 2, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What `look` found for pods of one template and labels, and what it depends on.
+
+    `domains` only where they go by the table's own counts, so that they hold for the next pod too.
+    """
+
+    generation: int
+    constraints: Constraints
+    traits: list[Trait]
+    domains: list[Domains] | None
+
+
+@dataclass(slots=True)
+class SoftCounts:
+    """Matching pods by row for the hostname, else by domain, and how much each of them counts."""
+
+    constraint: SpreadConstraint
+    codes: Codes
+    counts: Codes | IntArray
+    weight: float
+
+    def part(self, row: int) -> float:
+        """What the node at *row* scores by this constraint; less is better."""
+        code = self.codes.item(row)
+        if code < 0:
+            return 0.0
+        place = row if self.constraint.topology_key == HOSTNAME else code
+        return _score_for_count(self.counts.item(place), self.weight, self.constraint.max_skew)
+
+    def parts(self, rows: IntArray) -> FloatArray:
+        """The same for many rows."""
+        codes = self.codes.take(rows)
+        places = rows if self.constraint.topology_key == HOSTNAME else codes
+        counts = self.counts.take(places, mode="clip")
+        found = _score_for_count(counts, self.weight, self.constraint.max_skew)
+        found[codes < 0] = 0.0
+        return found
 
 
 @dataclass(slots=True)
 class ScoreState:
-    """Soft constraints with their counts per domain and weights; rows that are ignored."""
+    """Soft constraints as they are counted; rows that are ignored."""
 
-    constraints: tuple[SpreadConstraint, ...]
-    counts: list[IntArray]
-    weights: list[float]
+    soft: list[SoftCounts]
     ignored: BoolArray
 
 
@@ -129,7 +181,7 @@ class PodTopologySpread(Plugin):
         defaults = _SYSTEM_DEFAULTS if system_defaulted else _read_defaults(arguments)
         # v1.20 cuts the fraction of a score off, and passes over nodes that lack a label of the
         # system's defaults. Upstream: kubernetes#105046, in 1.20.14.
-        self._rounds: bool = arguments.get("rounds", True)
+        self._half = 0.5 if arguments.get("rounds", True) else 0.0
         self._needs_all_labels: bool = not system_defaulted or arguments.get(
             "defaults_need_all_labels", False
         )
@@ -137,7 +189,8 @@ class PodTopologySpread(Plugin):
         self._own: dict[int, Constraints] = {}
         self._defaulted: dict[Owned, tuple[tuple[int, ...], Constraints]] = {}
         self._kept: dict[int, tuple[int, list[Eligible]]] = {}
-        self._traits: dict[int, tuple[int, Constraints, list[Trait]]] = {}
+        self._kept_soft: dict[int, tuple[int, list[Eligible]]] = {}
+        self._looked: dict[tuple[int, bytes], Looked] = {}
         self._labelled: dict[tuple[str, ...], tuple[int, BoolArray]] = {}
 
     # -- constraints -----------------------------------------------------------------------------
@@ -190,18 +243,36 @@ class PodTopologySpread(Plugin):
     def look(self, state: CycleState) -> list[Trait]:
         """Hard constraints read off the table's own counts, which go on changing; all traits."""
         constraints = self._constraints(state)
-        found: list[Domains] = []
-        if constraints.hard:
-            found = self._all_domains(state, constraints, live=True)
-            state.data[self.name] = found
-        else:
+        looked = self._look(state, constraints)
+        if not constraints.hard:
             state.skip_filter.add(self.name)
-        generation, number = self._table.static_generation, state.template.number
-        known = self._traits.get(number)
-        if known is None or known[0] != generation or known[1] is not constraints:
-            traits = [*_hard_traits(found, constraints), *self._soft_traits(constraints)]
-            known = self._traits[number] = (generation, constraints, traits)
-        return known[2]
+            return looked.traits
+        domains = looked.domains
+        if domains is None:
+            domains = self._all_domains(state, constraints, live=True)
+        state.data[self.name] = domains
+        state.data[_MOST] = [domain.most for domain in domains]
+        return looked.traits
+
+    def _look(self, state: CycleState, constraints: Constraints) -> Looked:
+        """What stays the same from pod to pod."""
+        key = state.template.number, labels_key(state.pod)
+        generation = self._table.static_generation
+        known = self._looked.get(key)
+        if (
+            known is not None
+            and known.generation == generation
+            and known.constraints is constraints
+        ):
+            return known
+        if len(self._looked) >= _OWNED_KEPT:
+            self._looked.clear()
+        domains = self._all_domains(state, constraints, live=True)
+        traits = [*_hard_traits(domains, constraints), *self._soft_traits(constraints)]
+        lasts = all(domain.eligible.everybody for domain in domains)
+        known = Looked(generation, constraints, traits, domains if lasts else None)
+        self._looked[key] = known
+        return known
 
     def _soft_traits(self, constraints: Constraints) -> Iterator[Trait]:
         for constraint, tally in zip(constraints.soft, constraints.soft_tallies, strict=True):
@@ -226,7 +297,8 @@ class PodTopologySpread(Plugin):
     def _all_domains(
         self, state: CycleState, constraints: Constraints, *, live: bool
     ) -> list[Domains]:
-        eligible = self._eligible(state, constraints.hard)
+        labelled = self._has_all_labels(constraints.hard)
+        eligible = self._eligible(self._kept, state, constraints.hard, labelled)
         return [
             self._domains(state, constraint, tally, one, live=live)
             for constraint, tally, one in zip(
@@ -235,27 +307,33 @@ class PodTopologySpread(Plugin):
         ]
 
     def _eligible(
-        self, state: CycleState, constraints: tuple[SpreadConstraint, ...]
+        self,
+        kept: dict[int, tuple[int, list[Eligible]]],
+        state: CycleState,
+        constraints: tuple[SpreadConstraint, ...],
+        labelled: BoolArray,
     ) -> list[Eligible]:
         """Worked out once per template, as long as no node changes its labels or taints."""
         generation = self._table.static_generation
-        kept = self._kept.get(state.template.number)
-        if kept is None or kept[0] != generation:
-            labelled = self._has_all_labels(constraints)
+        known = kept.get(state.template.number)
+        if known is None or known[0] != generation:
             found = [self._count_eligible(state, one, labelled) for one in constraints]
-            kept = self._kept[state.template.number] = (generation, found)
-        return kept[1]
+            known = kept[state.template.number] = (generation, found)
+        return known[1]
 
     def _count_eligible(
         self, state: CycleState, constraint: SpreadConstraint, labelled: BoolArray
     ) -> Eligible:
         column = self._table.topology(constraint.topology_key)
         counted = included(self._table, state.template, constraint)
-        rows = labelled if counted is None else labelled & counted
+        has_label = column.codes >= 0
+        rows = labelled & has_label
+        if counted is not None:
+            rows &= counted
         codes = column.codes[rows]
         present = np.zeros(max(1, len(column.values)), np.bool_)
         present[codes] = True
-        everybody = len(codes) == int(np.count_nonzero(column.codes >= 0))
+        everybody = len(codes) == int(np.count_nonzero(has_label))
         return Eligible(rows, codes, present, int(present.sum()), everybody)
 
     def _domains(
@@ -267,23 +345,26 @@ class PodTopologySpread(Plugin):
         *,
         live: bool,
     ) -> Domains:
-        size = len(eligible.present)
-        if tally is None:
-            counts = np.zeros(size, np.int64)
-        elif eligible.everybody:
-            counted = self._table.per_domain(tally, constraint.topology_key)
-            counts = counted if live else counted.copy()
-        else:
-            weights = tally.counts[eligible.rows]
-            summed = np.bincount(eligible.codes, weights=weights, minlength=size)
-            counts = summed.astype(np.int64)
+        counts = self._per_domain(constraint, tally, eligible)
         selector = constraint.selector
         return Domains(
             constraint=constraint,
-            counts=counts,
+            counts=counts if live else counts.copy(),
             eligible=eligible,
             matches_itself=int(selector is not None and selector.matches(state.pod.pod.labels)),
         )
+
+    def _per_domain(
+        self, constraint: SpreadConstraint, tally: Tally | None, eligible: Eligible
+    ) -> IntArray:
+        """Matching pods on the eligible rows; the table's own counts where all are."""
+        size = len(eligible.present)
+        if tally is None:
+            return np.zeros(size, np.int64)
+        if eligible.everybody:
+            return self._table.per_domain(tally, constraint.topology_key)
+        weights = tally.counts[eligible.rows]
+        return np.bincount(eligible.codes, weights=weights, minlength=size).astype(np.int64)
 
     def _tally(self, constraint: SpreadConstraint, namespace: str) -> Tally | None:
         """Matching live pods; None when there are none by definition.
@@ -309,6 +390,15 @@ class PodTopologySpread(Plugin):
                 verdict = verdicts[values]
             codes = verdict if codes is None else np.where(codes == 0, verdict, codes)
         return np.zeros(len(rows), np.int64) if codes is None else codes
+
+    def fits_row(self, state: CycleState, row: int) -> bool:
+        """Whether `filter` accepts *row*, after `look`."""
+        domains = cast("list[Domains]", state.data[self.name])
+        for domain, most in zip(domains, cast("list[int]", state.data[_MOST]), strict=True):
+            code = self._table.topology(domain.constraint.topology_key).codes.item(row)
+            if code < 0 or domain.counts.item(code) > most:
+                return False
+        return True
 
     def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
         """Upstream: updateWithPod()."""
@@ -362,99 +452,113 @@ class PodTopologySpread(Plugin):
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
         """Count matching pods per domain that a feasible node lies in."""
-        speak_for = np.ones(len(rows), np.int64)
-        return SUCCESS if self.pre_score_speakers(state, rows, speak_for) else SKIP
-
-    def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
-        """As `pre_score`, where each row stands for so many feasible ones."""
         constraints = self._constraints(state)
-        soft = constraints.soft
-        if not soft:
-            return False
+        if not constraints.soft:
+            return SKIP
+        has_labels = self._scored_rows(state, constraints).take(rows)
+        looked_at = rows[has_labels]
+        sizes = [
+            len(looked_at) if one.topology_key == HOSTNAME else self._lie_in(one, looked_at)
+            for one in constraints.soft
+        ]
+        soft = self._soft_counts(state, constraints, sizes)
+        state.data[_SCORE] = ScoreState(soft, ~has_labels)
+        return SUCCESS
+
+    def rank_speakers(
+        self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
+    ) -> list[int] | None:
+        """`pre_score`, `score` and `normalize`, where each row stands for so many feasible ones."""
+        constraints = self._constraints(state)
+        if not constraints.soft:
+            return None
+        scored = self._scored_rows(state, constraints)
+        counted = [place for place, row in enumerate(rows) if scored.item(row)]
+        ranks = [0] * len(rows)
+        if not counted:
+            return ranks
+        looked_at = [rows[place] for place in counted]
+        nodes = sum([speak_for[place] for place in counted])
+        sizes = [
+            nodes if one.topology_key == HOSTNAME else self._lie_in_few(one, looked_at)
+            for one in constraints.soft
+        ]
+        soft = self._soft_counts(state, constraints, sizes)
+        scores = [self._score_row(soft, row) for row in looked_at]
+        low, high = min(scores), max(scores)
+        for place, score in zip(counted, scores, strict=True):
+            ranks[place] = _turned_round(score, low, high) if high else MAX_NODE_SCORE
+        return ranks
+
+    def _score_row(self, soft: list[SoftCounts], row: int) -> int:
+        # As `score` adds them up, to the last bit.
+        total = 0.0
+        for one in soft:
+            total += one.part(row)
+        return int(total + self._half)
+
+    def _scored_rows(self, state: CycleState, constraints: Constraints) -> BoolArray:
+        """The rows that have the labels they need to be scored; the others are ignored."""
         need_all = bool(state.template.spread) or self._needs_all_labels
-        labelled = self._has_all_labels(soft if need_all else ())
-        has_labels = labelled.take(rows)
-        looked_at, nodes = rows[has_labels], int(np.add.reduce(speak_for[has_labels]))
-        counts: list[IntArray] = []
-        weights: list[float] = []
-        for constraint, tally in zip(soft, constraints.soft_tallies, strict=True):
-            size, per_domain = self._soft_counts(
-                state, constraint, tally, looked_at, nodes, labelled
-            )
-            counts.append(per_domain)
-            weights.append(math.log(size + 2))
-        state.data[f"{self.name}/score"] = ScoreState(soft, counts, weights, ~has_labels)
-        return True
+        return self._has_all_labels(constraints.soft if need_all else ())
+
+    def _lie_in(self, constraint: SpreadConstraint, rows: IntArray) -> int:
+        """In how many domains *rows* lie; to have no label is a domain of its own, "" upstream."""
+        column = self._table.topology(constraint.topology_key)
+        domains = np.zeros(len(column.values) + 1, np.bool_)
+        domains[column.codes.take(rows)] = True
+        return int(np.count_nonzero(domains))
+
+    def _lie_in_few(self, constraint: SpreadConstraint, rows: list[int]) -> int:
+        """The same for few rows."""
+        code_of = self._table.topology(constraint.topology_key).codes.item
+        return len({code_of(row) for row in rows})
 
     def _soft_counts(
-        self,
-        state: CycleState,
-        constraint: SpreadConstraint,
-        tally: Tally | None,
-        rows: IntArray,
-        nodes: int,
-        labelled: BoolArray,
-    ) -> tuple[int, IntArray]:
-        """The number of domains among the feasible rows, and matching pods per domain (or node).
+        self, state: CycleState, constraints: Constraints, sizes: list[int]
+    ) -> list[SoftCounts]:
+        """Matching pods per domain (or node), where the feasible rows lie in so many.
 
-        *rows* stand for *nodes* feasible nodes.
+        Upstream counts in those domains only; nobody asks about the others.
         """
-        if constraint.topology_key == HOSTNAME:
-            zeros = np.zeros(self._table.capacity, np.int64)
-            return nodes, zeros if tally is None else tally.counts.astype(np.int64)
-        column = self._table.topology(constraint.topology_key)
-        # A node without the label is a domain of its own here ("" upstream), in the last bin.
-        size = len(column.values) + 1
-        domains = np.zeros(size, np.bool_)
-        domains[column.codes.take(rows)] = True
-        number = int(np.count_nonzero(domains))
-        if tally is None:
-            return number, np.zeros(size, np.int64)
-        counted = included(self._table, state.template, constraint)
-        if counted is None and not domains[-1]:
-            summed = np.zeros(size, np.int64)
-            summed[:-1] = self._table.per_domain(tally, constraint.topology_key)[: size - 1]
-            if len(state.template.spread) <= 1 or labelled[self._table.active].all():
-                return number, np.where(domains, summed, 0)
-        eligible = np.zeros(self._table.capacity, np.bool_)
-        eligible[self._table.active] = True
-        eligible &= labelled
-        if counted is not None:
-            eligible &= counted
-        codes = np.where(column.codes < 0, size - 1, column.codes)[eligible]
-        summed = np.bincount(codes, weights=tally.counts[eligible], minlength=size)
-        return number, np.where(domains, summed, 0).astype(np.int64)
+        labelled = self._scored_rows(state, constraints)
+        eligible = self._eligible(self._kept_soft, state, constraints.soft, labelled)
+        return [
+            SoftCounts(
+                constraint,
+                self._table.topology(constraint.topology_key).codes,
+                self._per_row(tally)
+                if constraint.topology_key == HOSTNAME
+                else self._per_domain(constraint, tally, among),
+                math.log(size + 2),
+            )
+            for constraint, tally, among, size in zip(
+                constraints.soft, constraints.soft_tallies, eligible, sizes, strict=True
+            )
+        ]
+
+    def _per_row(self, tally: Tally | None) -> Codes:
+        return np.zeros(self._table.capacity, np.int32) if tally is None else tally.counts
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The weighted number of matching pods near the node: less is better."""
-        scored = cast("ScoreState", state.data[f"{self.name}/score"])
+        scored = cast("ScoreState", state.data[_SCORE])
         total = np.zeros(len(rows))
-        for constraint, counts, weight in zip(
-            scored.constraints, scored.counts, scored.weights, strict=True
-        ):
-            values = self._table.topology(constraint.topology_key).codes.take(rows)
-            if constraint.topology_key == HOSTNAME:
-                part = counts.take(rows) * weight + float(constraint.max_skew - 1)
-                total = total + np.where(values >= 0, part, 0.0)
-            else:
-                # Code -1, a missing label, finds the last entry, which adds nothing.
-                parts = counts * weight + float(constraint.max_skew - 1)
-                parts[-1] = 0.0
-                total = total + parts[values]
+        for one in scored.soft:
+            total = total + one.parts(rows)
         total[scored.ignored] = 0
-        return np.floor(total + 0.5 if self._rounds else total).astype(np.int64)
+        return (total + self._half).astype(np.int64)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Turned round, so that the least crowded node gets the most; ignored nodes get 0."""
-        scored = cast("ScoreState", state.data[f"{self.name}/score"])
+        scored = cast("ScoreState", state.data[_SCORE])
         counted = scores[~scored.ignored]
         if len(counted) == 0:
             return np.zeros_like(scores)
         low, high = int(np.minimum.reduce(counted)), int(np.maximum.reduce(counted))
-        if high == 0:
-            result = np.full_like(scores, MAX_NODE_SCORE)
-        else:
-            result = MAX_NODE_SCORE * (high + low - scores) // high
+        result = np.full_like(scores, MAX_NODE_SCORE)
+        if high:
+            result = _turned_round(scores, low, high)
         return np.where(scored.ignored, 0, result)
 
     # -- both ------------------------------------------------------------------------------------
@@ -471,6 +575,34 @@ class PodTopologySpread(Plugin):
             labelled &= self._table.topology(key).codes >= 0
         self._labelled[keys] = (generation, labelled)
         return labelled
+
+
+@overload
+def _score_for_count(count: int, weight: float, max_skew: int) -> float: ...
+
+
+@overload
+def _score_for_count(count: Codes | IntArray, weight: float, max_skew: int) -> FloatArray: ...
+
+
+def _score_for_count(
+    count: int | Codes | IntArray, weight: float, max_skew: int
+) -> float | FloatArray:
+    """Few pods make less of a difference where maxSkew is high. Upstream: scoreForCount()."""
+    return count * weight + float(max_skew - 1)
+
+
+@overload
+def _turned_round(score: int, low: int, high: int) -> int: ...
+
+
+@overload
+def _turned_round(score: IntArray, low: int, high: int) -> IntArray: ...
+
+
+def _turned_round(score: int | IntArray, low: int, high: int) -> int | IntArray:
+    """Upstream: NormalizeScore()."""
+    return MAX_NODE_SCORE * (high + low - score) // high
 
 
 def _hard_traits(found: list[Domains], constraints: Constraints) -> Iterator[Trait]:

@@ -1,0 +1,144 @@
+"""Spreading judged for one row of a kind, in plain ints, is what it is for all rows as columns."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kscope.sim.objects import Pod, from_manifest
+from scheduling.engine.framework import FITS, SKIP, CycleState
+from scheduling.engine.handle import Handle
+from scheduling.engine.node_table import NodeTable
+from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
+from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
+from tests.scheduling_engine.builders import make_node, make_pod
+
+ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"
+KEYS = (ZONE, HOST, RACK)
+RULES = RESOURCE_RULES["v1.34"]
+
+
+def _cluster(draw: random.Random) -> Handle:
+    handle = Handle()
+    for number in range(30):
+        labels = {HOST: f"n{number}", ZONE: draw.choice("abc"), RACK: f"r{draw.randrange(6)}"}
+        for key in KEYS:
+            if draw.random() < 0.1:
+                del labels[key]
+        taint = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
+        taints = [taint] if draw.random() < 0.2 else []
+        handle.table.add_node(make_node(f"n{number}", labels=labels, taints=taints))
+    for number in range(60):
+        _place(handle.table, draw.randrange(30), f"placed-{number}", draw.choice("xy"))
+    return handle
+
+
+def _place(table: NodeTable, row: int, name: str, app: str) -> None:
+    pod = PodInfo(make_pod(name, labels={"app": app}), RULES)
+    table.add_pod(row, pod.assigned_to(table.name(row)))
+
+
+def _constraint(draw: random.Random, when: str) -> dict[str, Any]:
+    constraint: dict[str, Any] = {
+        "maxSkew": draw.choice([1, 2, 5]),
+        "topologyKey": draw.choice(KEYS),
+        "whenUnsatisfiable": when,
+        "labelSelector": draw.choice([{"matchLabels": {"app": "x"}}, {}]),
+        "nodeTaintsPolicy": draw.choice(["Honor", "Ignore"]),
+    }
+    if when == "DoNotSchedule" and draw.random() < 0.3:
+        constraint["minDomains"] = 4
+    return constraint
+
+
+def _state(handle: Handle, pod: Pod) -> CycleState:
+    info = PodInfo(pod, RULES)
+    return CycleState(info, handle.templates.of(info))
+
+
+def _spread(draw: random.Random, handle: Handle, when: str) -> CycleState:
+    count = draw.choice([1, 1, 2, 3])
+    spec = {"topologySpreadConstraints": [_constraint(draw, when) for _ in range(count)]}
+    return _state(handle, make_pod("p", labels={"app": draw.choice("xy")}, spec=spec))
+
+
+@pytest.mark.parametrize("rounds", [True, False])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_rank_of_a_row_that_speaks_for_many_is_that_of_each_of_them(
+    seed: int, rounds: bool
+) -> None:
+    draw = random.Random(seed)
+    handle = _cluster(draw)
+    plugin = PodTopologySpread({"rounds": rounds}, handle)
+    state = _spread(draw, handle, "ScheduleAnyway")
+    rows = draw.sample(range(30), draw.choice([1, 3, 12]))
+    speak_for = [draw.choice([1, 2, 40]) for _ in rows]
+    each = np.repeat(np.array(rows, np.int64), speak_for)
+    plugin.pre_score(state, each)
+    expected = plugin.normalize(state, each, plugin.score(state, each)).tolist()
+    ranks = plugin.rank_speakers(state, rows, speak_for)
+    assert ranks is not None
+    assert np.repeat(ranks, speak_for).tolist() == expected
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_row_is_judged_alone_as_in_its_column_also_when_pods_have_come(seed: int) -> None:
+    draw = random.Random(seed)
+    handle = _cluster(draw)
+    plugin = PodTopologySpread({}, handle)
+    state = _spread(draw, handle, "DoNotSchedule")
+    for turn in range(4):
+        plugin.look(state)
+        alone = [plugin.fits_row(state, row) for row in range(30)]
+        plugin.pre_filter(state)
+        codes = plugin.filter(state, np.arange(30))
+        assert alone == (codes == FITS).tolist()
+        _place(handle.table, draw.randrange(30), f"later-{turn}", "x")
+
+
+def test_what_was_kept_of_one_pod_is_not_said_of_another_with_other_labels() -> None:
+    """The pod counts itself where it matches: maxSkew 1 leaves it no room beside another."""
+    handle = Handle()
+    for zone in "ab":
+        handle.table.add_node(make_node(zone, labels={ZONE: zone}))
+    _place(handle.table, 0, "placed", "x")
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "x"}},
+    }
+    spec = {"topologySpreadConstraints": [constraint]}
+    plugin = PodTopologySpread({}, handle)
+    for app, fits in (("x", False), ("y", True), ("x", False)):
+        state = _state(handle, make_pod("p", labels={"app": app}, spec=spec))
+        plugin.look(state)
+        assert plugin.fits_row(state, 0) is fits
+
+
+def test_nodes_without_the_labels_of_all_default_constraints_are_not_counted() -> None:
+    """Upstream: processAllNode() of PreScore, requireAllTopologies."""
+    handle = Handle()
+    handle.table.add_node(make_node("a1", labels={ZONE: "a", RACK: "r1"}))
+    handle.table.add_node(make_node("a2", labels={ZONE: "a"}))
+    handle.table.add_node(make_node("b1", labels={ZONE: "b", RACK: "r2"}))
+    for number in range(3):
+        _place(handle.table, 1, f"placed-{number}", "x")
+    service = {
+        "metadata": {"name": "s", "namespace": "default"},
+        "spec": {"selector": {"app": "x"}},
+    }
+    handle.listers.put(from_manifest({"apiVersion": "v1", "kind": "Service", **service}))
+    defaults = [
+        {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "ScheduleAnyway"}
+        for key in (ZONE, RACK)
+    ]
+    arguments = {"defaultingType": "List", "defaultConstraints": defaults}
+    plugin = PodTopologySpread(arguments, handle)
+    state = _state(handle, make_pod("p", labels={"app": "x"}))
+    rows = np.arange(3)
+    assert plugin.pre_score(state, rows) is not SKIP
+    scores = plugin.score(state, rows)
+    assert plugin.normalize(state, rows, scores).tolist() == [100, 0, 100]
+    assert plugin.rank_speakers(state, [0, 1, 2], [1, 1, 1]) == [100, 0, 100]
