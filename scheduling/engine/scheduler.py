@@ -751,8 +751,8 @@ class Scheduler:
         if any(condition.items() <= each.items() for each in conditions):
             return
         condition["lastTransitionTime"] = timestamp(self._loop.now)
-        patch = {"status": {"conditions": _with_condition(victim, condition)}}
-        self._store.patch("Pod", victim.key, patch, by=COMPONENT, event="PodDisrupted")
+        status = {**victim.status, "conditions": _with_condition(victim, condition)}
+        self._store.update(victim.with_status(status), by=COMPONENT, event="PodDisrupted")
 
     def _preemptor(self, pod: Pod) -> str:
         return pod.key if self._profile.status_wakes else f"pod {pod.uid}"

@@ -41,9 +41,18 @@ class Nominator:
 
         Whatever it was nominated for before is forgotten.
         """
-        if info.uid in self._node_of:
-            self.delete(info.uid)
         node_name = node_name or nominated_node_name(info.pod)
+        before = self._node_of.get(info.uid)
+        if before == node_name:
+            # Only the version of the pod may be another. It is the one that was nominated last.
+            pods = self._by_node[node_name]
+            known = pods.pop(info.uid)
+            pods[info.uid] = info
+            if self._listener is not None and not _asks_the_same(known, info):
+                self._listener.add(node_name, info)
+            return
+        if before is not None:
+            self.delete(info.uid)
         if node_name:
             self._node_of[info.uid] = node_name
             self._by_node.setdefault(node_name, {})[info.uid] = info
@@ -59,7 +68,7 @@ class Nominator:
         keep = ""
         if old is not None and not nominated_node_name(old) and not nominated_node_name(info.pod):
             keep = self._node_of.get(old.uid, "")
-        if old is not None:
+        if old is not None and old.uid != info.uid:
             self.delete(old.uid)
         self.add(info, keep)
 
@@ -88,6 +97,10 @@ class Nominator:
     def nodes(self) -> list[str]:
         """Every node that some pod is nominated for, sorted."""
         return sorted(self._by_node)
+
+
+def _asks_the_same(old: PodInfo, new: PodInfo) -> bool:
+    return old.resources is new.resources and old.pod.template is new.pod.template
 
 
 def nominated_node_name(pod: Pod) -> str:
