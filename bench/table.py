@@ -89,20 +89,20 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 def seconds(work: Callable[[], object]) -> float:
     """Wall time of one call, garbage of others collected first."""
-    gc.collect()
-    with uncollected():
-        began = time.perf_counter()
-        work()
-        return time.perf_counter() - began
+    return _timed(time.perf_counter, work)
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
     """As `seconds`, but the time on the CPU: others use the machine, too."""
+    return _timed(time.process_time, work)
+
+
+def _timed(clock: Callable[[], float], work: Callable[[], object]) -> float:
     gc.collect()
     with uncollected():
-        began = time.process_time()
+        began = clock()
         work()
-        return time.process_time() - began
+        return clock() - began
 
 
 def most_mib() -> float:

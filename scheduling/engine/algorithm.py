@@ -399,15 +399,9 @@ class SchedulingAlgorithm:
 
     def status_by_node(self, search: Search) -> dict[str, Status]:
         """The status of every node that was refused."""
-        verdicts = search.verdicts
         return {
             self.table.name(row): self.framework.explain(search.state, plugin, code)
-            for row, plugin, code in zip(
-                verdicts.rows.tolist(),
-                verdicts.plugin.tolist(),
-                verdicts.code.tolist(),
-                strict=True,
-            )
+            for row, plugin, code in search.verdicts.each()
             if plugin
         }
 

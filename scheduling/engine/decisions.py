@@ -208,11 +208,8 @@ class Decisions:
         if search is None:
             return {}
         framework, table = self.algorithm.framework, self.algorithm.table
-        verdicts = search.verdicts
         filters: dict[str, Any] = {}
-        for row, plugin, code in zip(
-            verdicts.rows.tolist(), verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True
-        ):
+        for row, plugin, code in search.verdicts.each():
             verdict = None
             if plugin:
                 status = framework.explain(search.state, plugin, code)

@@ -134,14 +134,7 @@ class Explanation:
             (plugin, code): self.status_of(plugin, code) for plugin, code, _ in verdicts.kinds()
         }
         return {
-            self.names[row]: known[plugin, code]
-            for row, plugin, code in zip(
-                verdicts.rows.tolist(),
-                verdicts.plugin.tolist(),
-                verdicts.code.tolist(),
-                strict=True,
-            )
-            if plugin
+            self.names[row]: known[plugin, code] for row, plugin, code in verdicts.each() if plugin
         }
 
     def status_of(self, plugin: int, code: int) -> Status:

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kscope.sim.change_log import ChangeLog
 from kscope.sim.objects import Node
 from kscope.sim.selectors import IN, NodeSelector, Requirement
 from scheduling.engine.framework import BoolArray, IntArray
@@ -48,7 +49,6 @@ _TERM_KINDS = (
 )
 
 _ANY_ADDRESS = "0.0.0.0"
-_LOG_LIMIT = 65_536
 _MATCH_LIMIT = 4_096
 
 
@@ -172,8 +172,7 @@ class NodeTable:
         self.image_rows: dict[str, ImageState] = {}
         self.ports: dict[tuple[str, int], dict[int, dict[str, None]]] = {}
         self.claim_users: dict[str, int] = {}
-        self.log: list[int] = []
-        self.log_start = 0
+        self._log: ChangeLog[int] = ChangeLog()
         # Bumped whenever something static (labels, taints, names) about any node changes.
         self.static_generation = 0
         self._active: IntArray | None = None
@@ -354,14 +353,12 @@ class NodeTable:
 
     def changed_since(self, position: int) -> list[int] | None:
         """The rows touched since *position* of the log, or None when that is forgotten."""
-        if position < self.log_start:
-            return None
-        return self.log[position - self.log_start :]
+        return self._log.since(position)
 
     @property
     def log_end(self) -> int:
         """The position after the newest change."""
-        return self.log_start + len(self.log)
+        return self._log.end
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -624,11 +621,7 @@ class NodeTable:
 
     def touch(self, row: int) -> None:
         """Let whoever follows the log look at *row* again: something that is kept of it changed."""
-        self.log.append(row)
-        if len(self.log) > _LOG_LIMIT:
-            keep = _LOG_LIMIT // 2
-            self.log_start += len(self.log) - keep
-            self.log = self.log[-keep:]
+        self._log.note(row)
 
 
 @dataclass(slots=True)

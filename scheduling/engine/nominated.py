@@ -11,42 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from kscope.sim.change_log import ChangeLog
 from scheduling.engine.framework import IntArray
 from scheduling.engine.node_table import Columns, NodeTable
 from scheduling.engine.pod_info import PodInfo
 
-_LOG_LIMIT = 65_536
 # Priorities that columns are kept for.
 _MANY_LEVELS = 16
-
-
-@dataclass(slots=True)
-class RowLog:
-    """Rows that changed, in order; the oldest are forgotten."""
-
-    rows: list[int] = field(default_factory=list[int])
-    start: int = 0
-
-    @property
-    def end(self) -> int:
-        """The position after the newest change."""
-        return self.start + len(self.rows)
-
-    def note(self, row: int) -> None:
-        """*row* has changed."""
-        self.rows.append(row)
-        if len(self.rows) > _LOG_LIMIT:
-            keep = _LOG_LIMIT // 2
-            self.start += len(self.rows) - keep
-            self.rows = self.rows[-keep:]
-
-    def since(self, position: int) -> list[int] | None:
-        """The rows noted since *position*, or None when that is forgotten."""
-        return None if position < self.start else self.rows[position - self.start :]
 
 
 @dataclass(slots=True)
@@ -102,7 +77,7 @@ class Nominated:
         self._generation: tuple[int, ...] = ()
         # Where columns are made meanwhile, this pod is not in them.
         self._left_out: PodInfo | None = None
-        self.log = RowLog()
+        self.log: ChangeLog[int] = ChangeLog()
 
     def __len__(self) -> int:
         return len(self._by_node)

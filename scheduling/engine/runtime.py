@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/schedule_one.go schedulePod() and framework/runtime/fram
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -56,6 +56,10 @@ class Verdicts:
     def fits(self) -> BoolArray:
         """Which of `rows` can take the pod."""
         return self.plugin == FITS
+
+    def each(self) -> Iterator[tuple[int, int, int]]:
+        """(row, plugin, code) of every row that was looked at."""
+        return zip(self.rows.tolist(), self.plugin.tolist(), self.code.tolist(), strict=True)
 
     def kinds(self) -> list[tuple[int, int, int]]:
         """The distinct refusals as (plugin, code, number of rows), in order."""

@@ -26,6 +26,7 @@ from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, Schedulin
 from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.cache import CACHE_RULES, SchedulerCache
 from scheduling.engine.chronicle import COMPONENT, Chronicle
+from scheduling.engine.conditions import disruption_target, with_condition
 from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
 from scheduling.engine.extenders import EXTENDER, Extender, ExtenderCalls, ExtenderError
 from scheduling.engine.framework import IntArray
@@ -578,7 +579,7 @@ class Scheduler:
             self._store.bind(
                 stored,
                 binding.node,
-                _with_condition(stored, scheduled),
+                with_condition(stored, scheduled),
                 by=COMPONENT,
                 event="PodBound",
                 message=f"Successfully assigned {pod.key} to {binding.node}",
@@ -741,17 +742,13 @@ class Scheduler:
         self._tell_event(victim.pod, "Preempted", "Normal", message)
 
     def _mark_victim(self, victim: Pod, preemptor: Pod) -> None:
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "PreemptionByScheduler",
-            "message": f"{preemptor.scheduler_name}: preempting to accommodate a higher priority pod",
-        }
+        message = f"{preemptor.scheduler_name}: preempting to accommodate a higher priority pod"
+        condition = disruption_target("PreemptionByScheduler", message, self._loop.now)
         conditions: list[dict[str, Any]] = victim.status.get("conditions") or []
-        if any(condition.items() <= each.items() for each in conditions):
+        told = {name: value for name, value in condition.items() if name != "lastTransitionTime"}
+        if any(told.items() <= each.items() for each in conditions):
             return
-        condition["lastTransitionTime"] = timestamp(self._loop.now)
-        status = {**victim.status, "conditions": _with_condition(victim, condition)}
+        status = {**victim.status, "conditions": with_condition(victim, condition)}
         self._store.update(victim.with_status(status), by=COMPONENT, event="PodDisrupted")
 
     def _preemptor(self, pod: Pod) -> str:
@@ -795,7 +792,7 @@ class Scheduler:
         condition["lastTransitionTime"] = (old or {}).get("lastTransitionTime") or timestamp(
             self._loop.now
         )
-        status: dict[str, Any] = {"conditions": _with_condition(stored, condition)}
+        status: dict[str, Any] = {"conditions": with_condition(stored, condition)}
         if hopes:
             status["nominatedNodeName"] = nominated or None
         fact = "PodConditionUpdated"
@@ -979,10 +976,3 @@ def _uid_conflict(assumed: Pod, stored: ApiObject) -> str:
 def _condition(pod: ApiObject) -> dict[str, Any] | None:
     conditions: list[dict[str, Any]] = pod.status.get("conditions") or []
     return next((each for each in conditions if each.get("type") == "PodScheduled"), None)
-
-
-def _with_condition(pod: ApiObject, condition: dict[str, Any]) -> list[dict[str, Any]]:
-    conditions: list[dict[str, Any]] = pod.status.get("conditions") or []
-    if not conditions:
-        return [condition]
-    return [*(each for each in conditions if each.get("type") != condition["type"]), condition]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kscope.sim import change_log
 from kscope.sim.objects import Pod, from_manifest
 from kscope.sim.rng import Stream
-from scheduling.engine import cells, kept_totals, node_table, row_states
+from scheduling.engine import cells, kept_totals, row_states
 from scheduling.engine.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.cells import Ties
 from scheduling.engine.fast_path import FastPath
@@ -266,7 +267,7 @@ def test_decisions_by_cells_are_those_of_the_full_path(
         (kept_totals, "_MOST_TEMPLATES", 2),
         (kept_totals, "_FEW_ROWS", 0),
         (kept_totals, "_MANY_ROWS", 0),
-        (node_table, "_LOG_LIMIT", 6),
+        (change_log, "_LIMIT", 6),
     ],
 )
 @pytest.mark.parametrize("seed", range(2))

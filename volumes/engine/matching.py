@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from kscope.sim import quantity
+from kscope.sim.change_log import ChangeLog
 from kscope.sim.objects import EMPTY, Node, PersistentVolume, PersistentVolumeClaim
 from kscope.sim.selectors import LabelSelector, NodeSelector
 from volumes.engine.phases import VOLUME_AVAILABLE, claim_class, volume_mode
@@ -495,7 +496,6 @@ def _verdict(
 
 # The index
 
-_LOG_LIMIT = 65_536
 
 _Ranked = list[tuple[int, str]]
 
@@ -547,7 +547,6 @@ class VolumeIndex:
         "_claimed",
         "_free",
         "_log",
-        "_log_start",
         "_offers",
         "_possible",
         "_unsorted",
@@ -569,8 +568,7 @@ class VolumeIndex:
         # Requested access modes → the indexed sets that contain them; until these sets change.
         self._possible: dict[Modes, list[Modes]] = {}
         # The names of volumes that were free and changed, or became free, in order.
-        self._log: list[str] = []
-        self._log_start = 0
+        self._log: ChangeLog[str] = ChangeLog()
         for volume in volumes:
             self.put(volume)
 
@@ -624,7 +622,7 @@ class VolumeIndex:
     def log_end(self) -> int:
         """The position after the newest change of what is free."""
         self._sort()
-        return self._log_start + len(self._log)
+        return self._log.end
 
     def free_changed_since(self, position: int) -> list[str] | None:
         """Names of volumes that came to be free, ceased to be or changed, since *position*.
@@ -632,22 +630,13 @@ class VolumeIndex:
         None when that is forgotten.
         """
         self._sort()
-        if position < self._log_start:
-            return None
-        return self._log[position - self._log_start :]
+        return self._log.since(position)
 
     def free_offer(self, name: str) -> Offer | None:
         """What the volume of that name offers, if it is free."""
         self._sort()
         offer = self._offers.get(name)
         return offer if offer is not None and offer.is_free and name not in self._claimed else None
-
-    def _log_free(self, name: str) -> None:
-        self._log.append(name)
-        if len(self._log) > _LOG_LIMIT:
-            keep = _LOG_LIMIT // 2
-            self._log_start += len(self._log) - keep
-            self._log = self._log[-keep:]
 
     # Sorting in
 
@@ -683,7 +672,7 @@ class VolumeIndex:
             self._unlist(before)
             self._list(offer)
         elif offer.is_free:
-            self._log_free(name)
+            self._log.note(name)
 
     def _claim(self, offer: Offer, claim: str) -> None:
         """List the volume under its claim."""
@@ -711,7 +700,7 @@ class VolumeIndex:
             self._claimed[offer.name] = offer.claim_key
             self._by_claim.setdefault(offer.claim_key, {})[offer.name] = None
         elif offer.is_free:
-            self._log_free(offer.name)
+            self._log.note(offer.name)
             of_kind = self._free.setdefault((offer.storage_class, offer.mode), {})
             ranking = of_kind.get(offer.modes)
             if ranking is None:
@@ -726,7 +715,7 @@ class VolumeIndex:
             if not names:
                 del self._by_claim[claim]
         elif offer.is_free:
-            self._log_free(offer.name)
+            self._log.note(offer.name)
             of_kind = self._free[offer.storage_class, offer.mode]
             if of_kind[offer.modes].discard(offer.rank):
                 del of_kind[offer.modes]

@@ -97,10 +97,7 @@ def _add_verdicts_on_trial(
     """Nodes that only refuse the pod together with those that are nominated there."""
     search, framework = decision.search, world.algorithm.framework
     assert search is not None
-    verdicts = search.verdicts
-    for row, place, code in zip(
-        verdicts.rows.tolist(), verdicts.plugin.tolist(), verdicts.code.tolist(), strict=True
-    ):
+    for row, place, code in search.verdicts.each():
         if place and not found.get(row):
             status = framework.explain(search.state, place, code)
             waiting = [pod.key for pod in world.algorithm.nominated.at(row)]

@@ -12,6 +12,7 @@ from kscope.sim.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.store import WatchEvent
 from kscope.sim.units import MILLISECOND, SECOND, timestamp
 from kscope.sim.workqueue import WorkQueue
+from scheduling.engine.conditions import disruption_target, with_condition
 from scheduling.engine.workloads.controller import Surroundings
 from scheduling.engine.workloads.deletion import delete
 from scheduling.engine.workloads.taints import (
@@ -357,7 +358,7 @@ class TaintManager:
             return
         try:
             if self._rules.disruption_conditions:
-                self._mark(live.key, live.status.get("conditions") or [])
+                self._mark(live)
             delete(
                 self._store,
                 live,
@@ -371,18 +372,12 @@ class TaintManager:
             if tries > 1:
                 self._loop.call_after(_RETRY, self._delete, pod, tries - 1)
 
-    def _mark(self, key: str, conditions: list[Manifest]) -> None:
-        made = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "DeletionByTaintManager",
-            "message": "Taint manager: deleting due to NoExecute taint",
-            "lastTransitionTime": timestamp(self._loop.now),
-        }
-        kept = [each for each in conditions if each.get("type") != "DisruptionTarget"]
-        patch: Manifest = {"status": {"conditions": [*kept, made]}}
+    def _mark(self, pod: ApiObject) -> None:
+        message = "Taint manager: deleting due to NoExecute taint"
+        made = disruption_target("DeletionByTaintManager", message, self._loop.now)
+        patch: Manifest = {"status": {"conditions": with_condition(pod, made)}}
         self._store.patch(
-            "Pod", key, patch, by=NodeLifecycleController.AUTHOR, event="PodDisrupted"
+            "Pod", pod.key, patch, by=NodeLifecycleController.AUTHOR, event="PodDisrupted"
         )
 
 

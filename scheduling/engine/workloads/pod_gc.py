@@ -8,7 +8,8 @@ from typing import ClassVar, Final
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.objects import Manifest, Pod
 from kscope.sim.store import WatchEvent
-from kscope.sim.units import SECOND, timestamp
+from kscope.sim.units import SECOND
+from scheduling.engine.conditions import disruption_target, with_condition
 from scheduling.engine.workloads.controller import Surroundings
 from scheduling.engine.workloads.deletion import delete
 from scheduling.engine.workloads.pods import time_of
@@ -119,16 +120,9 @@ class PodGarbageCollector:
 
     def _fail(self, pod: Pod) -> None:
         """Since 1.26 the pod is first marked as failed, with the reason why it was disrupted."""
-        conditions: list[Manifest] = pod.status.get("conditions") or []
-        made = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "DeletionByPodGC",
-            "message": "PodGC: node no longer exists",
-            "lastTransitionTime": timestamp(self._loop.now),
-        }
-        kept = [each for each in conditions if each.get("type") != "DisruptionTarget"]
-        status: Manifest = {"phase": "Failed", "conditions": [*kept, made]}
+        message = "PodGC: node no longer exists"
+        made = disruption_target("DeletionByPodGC", message, self._loop.now)
+        status: Manifest = {"phase": "Failed", "conditions": with_condition(pod, made)}
         self._store.patch("Pod", pod.key, {"status": status}, by=self.AUTHOR, event="PodFailed")
 
 

@@ -1,0 +1,34 @@
+"""What has changed, in order: whoever keeps something of it asks only for what came since."""
+
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+_LIMIT = 65_536
+
+
+class ChangeLog(Generic[Item]):
+    """Names of what changed, each time it did; the oldest are forgotten."""
+
+    __slots__ = ("_items", "_start")
+
+    def __init__(self) -> None:
+        self._items: list[Item] = []
+        self._start = 0
+
+    @property
+    def end(self) -> int:
+        """The position after the newest change."""
+        return self._start + len(self._items)
+
+    def note(self, item: Item) -> None:
+        """*item* has changed."""
+        self._items.append(item)
+        if len(self._items) > _LIMIT:
+            keep = _LIMIT // 2
+            self._start += len(self._items) - keep
+            self._items = self._items[-keep:]
+
+    def since(self, position: int) -> list[Item] | None:
+        """What has changed since *position*, or None when that is forgotten."""
+        return None if position < self._start else self._items[position - self._start :]
