@@ -422,7 +422,9 @@ def _plain(text: str) -> Any:
         return text
     digits = text.replace("_", "")
     if _DECIMAL.fullmatch(digits):
-        return int(digits)
+        number = int(digits)
+        # What Go has no integer for is a float to it.
+        return number if -(1 << 63) <= number < 1 << 64 else float(number)
     based = _BASED.fullmatch(digits)
     if based is not None:
         base = next(name for name in _BASES if based[name])

@@ -24,12 +24,11 @@ from kscope.sim.documents import (
 )
 from kscope.sim.objects import NAMESPACED
 from kscope.sim.scenario import parse_header, parse_recording
-from kscope.sim.validation import KINDS, Report, check_manifest, shown
+from kscope.sim.validation import Report, check_manifest, is_known, shown
 
 Manifest = dict[str, Any]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_CORE_KINDS = ("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service")
 # The keys of a kube-scheduler-simulator snapshot, whose items have no kind.
 _SNAPSHOT = {
     "namespaces": ("Namespace", "v1"),
@@ -413,15 +412,6 @@ def is_configuration(manifest: Manifest) -> bool:
     return kind == "Policy" and (version in (None, "v1") or policy)
 
 
-def is_known(manifest: Manifest) -> bool:
-    """Whether an engine reads this kind, in this API group."""
-    kind, group = manifest["kind"], str(manifest.get("apiVersion", "")).partition("/")
-    if kind not in KINDS:
-        return False
-    custom = bool(group[1]) and "." in group[0] and not group[0].endswith(".k8s.io")
-    return not custom and not (kind in _CORE_KINDS and group[1])
-
-
 def clean(raw: Manifest) -> Manifest:
     """A copy without what must not be kept; with the namespace that the API would fill in."""
     metadata = {key: part for key, part in raw["metadata"].items() if key != "managedFields"}
@@ -496,8 +486,5 @@ def _check(raw: Any, path: Path, report: Report) -> bool:
         if manifest.get("metadata") is None:
             report.add((*path, "metadata"), None, f"a {manifest['kind']} needs metadata.name")
         else:
-            known = manifest if is_known(manifest) else {**manifest, "kind": "Event"}
-            check_manifest(known, path, report)
-            if known is not manifest and not isinstance(manifest["metadata"], dict):
-                report.add((*path, "metadata"), None, "expected a mapping")
+            check_manifest(manifest, path, report)
     return len(report.problems) == before

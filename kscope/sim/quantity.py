@@ -83,12 +83,12 @@ class Quantity:
     @property
     def value(self) -> int:
         """Whole units, rounded away from zero, within int64. Upstream: Quantity.Value()."""
-        return _within_int64(_away_from_zero(self.nanos, NANO))
+        return within_int64(_away_from_zero(self.nanos, NANO))
 
     @property
     def milli_value(self) -> int:
         """Thousandths, rounded away from zero, within int64. Upstream: Quantity.MilliValue()."""
-        return _within_int64(_away_from_zero(self.nanos, NANO // 1000))
+        return within_int64(_away_from_zero(self.nanos, NANO // 1000))
 
     def as_fraction(self) -> Fraction:
         """The exact amount in units."""
@@ -207,8 +207,14 @@ def _away_from_zero(amount: int, unit: int) -> int:
     return -(-amount // unit) if amount >= 0 else amount // unit
 
 
-def _within_int64(amount: int) -> int:
+def within_int64(amount: int) -> int:
+    """The nearest number to *amount* that Go's int64 holds."""
     return max(-MAX_INT64 - 1, min(MAX_INT64, amount))
+
+
+def wrapped(amount: int) -> int:
+    """*amount* as sums of Go's int64 come out, which go round when they are too large."""
+    return (amount + MAX_INT64 + 1) % (1 << 64) - MAX_INT64 - 1
 
 
 def _number_text(number: object) -> str:

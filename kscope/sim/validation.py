@@ -45,8 +45,9 @@ class Report:
 
 
 def check_manifest(raw: dict[str, Any], path: Path, report: Report) -> None:
-    """Report everything wrong with a manifest that has a kind."""
-    kind = raw["kind"]
+    """Report everything wrong with a manifest that has a kind and metadata."""
+    # Of a kind that no engine reads the name alone counts, and may be a path segment.
+    kind = raw["kind"] if is_known(raw) else "Event"
     _METADATA(raw.get("metadata"), (*path, "metadata"), report)
     metadata = raw.get("metadata")
     if isinstance(metadata, dict):
@@ -246,10 +247,20 @@ _access_modes = list_of(
 _volume_mode = one_of("Filesystem", "Block")
 _effect = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
 _preemption = one_of("PreemptLowerPriority", "Never")
+_node_policy = one_of("Honor", "Ignore")
 _reclaim = one_of("Retain", "Delete", "Recycle")
 _conditions = list_of(
-    fields(("type", "status"), type=text, status=one_of("True", "False", "Unknown"))
+    fields(
+        ("type", "status"),
+        type=text,
+        status=one_of("True", "False", "Unknown"),
+        reason=text,
+        message=text,
+        lastTransitionTime=timestamp,
+    )
 )
+# Read as a whole, or passed on: all that matters is that it is a mapping.
+_mapping = fields()
 
 _METADATA = fields(
     name=text,
@@ -271,6 +282,8 @@ _pod_term = fields(
     labelSelector=label_selector,
     namespaceSelector=label_selector,
     namespaces=texts,
+    matchLabelKeys=texts,
+    mismatchLabelKeys=texts,
 )
 _pod_affinity = fields(
     requiredDuringSchedulingIgnoredDuringExecution=list_of(_pod_term),
@@ -288,12 +301,25 @@ _affinity = fields(
     podAffinity=_pod_affinity,
     podAntiAffinity=_pod_affinity,
 )
+_tolerations = list_of(
+    fields(
+        key=text,
+        operator=one_of("", "Exists", "Equal", "Lt", "Gt"),
+        value=text,
+        effect=one_of("", "NoSchedule", "PreferNoSchedule", "NoExecute"),
+        tolerationSeconds=_any_integer,
+    )
+)
+_resources = fields(requests=quantities, limits=quantities)
 _container = fields(
     ("name",),
     name=text,
     image=text,
+    imagePullPolicy=text,
     restartPolicy=text,
-    resources=fields(requests=quantities, limits=quantities),
+    resources=_resources,
+    volumeMounts=list_of(fields(("name",), name=text, mountPath=text, readOnly=boolean)),
+    volumeDevices=list_of(fields(("name",), name=text, devicePath=text)),
     ports=list_of(
         fields(
             hostPort=integer(0, 65535),
@@ -303,24 +329,41 @@ _container = fields(
         )
     ),
 )
+_CLAIM_SPEC = fields(
+    ("accessModes", "resources"),
+    accessModes=_access_modes,
+    resources=fields(("requests",), requests=fields(("storage",), storage=quantity)),
+    selector=label_selector,
+    storageClassName=text,
+    volumeName=text,
+    volumeMode=_volume_mode,
+    volumeAttributesClassName=text,
+    dataSource=_mapping,
+    dataSourceRef=_mapping,
+)
+_labelled = fields(labels=labels, annotations=map_of(text))
+# The sources of volumes that the engines tell apart.
+_disks = {
+    "hostPath": fields(("path",), path=text, type=text),
+    "local": fields(("path",), path=text, fsType=text),
+    "awsElasticBlockStore": fields(("volumeID",), volumeID=text, readOnly=boolean),
+    "gcePersistentDisk": fields(("pdName",), pdName=text, readOnly=boolean),
+    "azureDisk": fields(("diskName",), diskName=text, readOnly=boolean),
+    "cinder": fields(("volumeID",), volumeID=text, readOnly=boolean),
+    "iscsi": fields(("iqn",), iqn=text, readOnly=boolean),
+    "rbd": fields(("image",), image=text, pool=text, monitors=texts, readOnly=boolean),
+    "nfs": fields(server=text, path=text, readOnly=boolean),
+}
 _POD_SPEC = fields(
     ("containers",),
     containers=list_of(_container, at_least=1),
     initContainers=list_of(_container),
     overhead=quantities,
-    resources=fields(requests=quantities, limits=quantities),
+    resources=_resources,
     nodeName=text,
     nodeSelector=labels,
     affinity=_affinity,
-    tolerations=list_of(
-        fields(
-            key=text,
-            operator=one_of("", "Exists", "Equal", "Lt", "Gt"),
-            value=text,
-            effect=one_of("", "NoSchedule", "PreferNoSchedule", "NoExecute"),
-            tolerationSeconds=_any_integer,
-        )
-    ),
+    tolerations=_tolerations,
     priority=integer(),
     priorityClassName=text,
     preemptionPolicy=_preemption,
@@ -329,6 +372,8 @@ _POD_SPEC = fields(
     hostNetwork=boolean,
     restartPolicy=one_of("", "Always", "OnFailure", "Never"),
     terminationGracePeriodSeconds=_any_integer,
+    activeDeadlineSeconds=_any_integer,
+    serviceAccountName=text,
     schedulingGates=list_of(fields(("name",), name=text)),
     topologySpreadConstraints=list_of(
         fields(
@@ -339,6 +384,8 @@ _POD_SPEC = fields(
             whenUnsatisfiable=one_of("DoNotSchedule", "ScheduleAnyway"),
             labelSelector=label_selector,
             matchLabelKeys=texts,
+            nodeAffinityPolicy=_node_policy,
+            nodeTaintsPolicy=_node_policy,
         )
     ),
     volumes=list_of(
@@ -346,28 +393,17 @@ _POD_SPEC = fields(
             ("name",),
             name=text,
             persistentVolumeClaim=fields(("claimName",), claimName=text, readOnly=boolean),
+            ephemeral=fields(
+                volumeClaimTemplate=fields(("spec",), metadata=_labelled, spec=_CLAIM_SPEC)
+            ),
+            csi=fields(("driver",), driver=text, readOnly=boolean),
+            emptyDir=fields(medium=text),
+            configMap=_mapping,
+            secret=_mapping,
+            projected=_mapping,
+            downwardAPI=_mapping,
+            **_disks,
         )
-    ),
-)
-_pod_template = fields(metadata=fields(labels=labels), spec=_POD_SPEC)
-_CLAIM_SPEC = fields(
-    ("accessModes", "resources"),
-    accessModes=_access_modes,
-    resources=fields(("requests",), requests=fields(("storage",), storage=quantity)),
-    selector=label_selector,
-    storageClassName=text,
-    volumeName=text,
-    volumeMode=_volume_mode,
-)
-_workload = fields(
-    ("spec",),
-    spec=fields(
-        replicas=_count,
-        selector=label_selector,
-        template=_pod_template,
-        volumeClaimTemplates=list_of(fields(("spec",), spec=_CLAIM_SPEC)),
-        parallelism=_count,
-        completions=_count,
     ),
 )
 
@@ -381,11 +417,92 @@ def _count_or_percent(value: Any, path: Path, report: Report) -> None:
     _count(value, path, report)
 
 
+_container_statuses = list_of(
+    fields(name=text, restartCount=integer(), allocatedResources=quantities, resources=_resources)
+)
+_pod_template = fields(("spec",), metadata=_labelled, spec=_POD_SPEC)
+_progress = fields(
+    replicas=_count,
+    readyReplicas=_count,
+    availableReplicas=_count,
+    updatedReplicas=_count,
+    collisionCount=_count,
+    observedGeneration=_any_integer,
+    currentRevision=text,
+    conditions=_conditions,
+)
+_rolling = fields(
+    type=text,
+    rollingUpdate=fields(
+        maxSurge=_count_or_percent, maxUnavailable=_count_or_percent, partition=_count
+    ),
+)
+_workload = fields(
+    ("spec",),
+    spec=fields(
+        ("template",),
+        replicas=_count,
+        selector=label_selector,
+        template=_pod_template,
+        strategy=_rolling,
+        updateStrategy=_rolling,
+        minReadySeconds=_count,
+        progressDeadlineSeconds=_count,
+        revisionHistoryLimit=_count,
+        paused=boolean,
+        serviceName=text,
+        podManagementPolicy=text,
+        volumeClaimTemplates=list_of(
+            fields(
+                ("metadata", "spec"),
+                metadata=fields(("name",), name=text, labels=labels, annotations=map_of(text)),
+                spec=_CLAIM_SPEC,
+            )
+        ),
+        parallelism=_count,
+        completions=_count,
+        backoffLimit=_count,
+        activeDeadlineSeconds=_any_integer,
+        suspend=boolean,
+    ),
+    status=_progress,
+)
+
+
+def _selecting(value: Any, path: Path, report: Report) -> None:
+    """A workload whose selector finds the pods it makes; else it would make them for ever.
+
+    Upstream: pkg/apis/apps/validation, ValidatePodTemplateSpecForReplicaSet() and the like.
+    """
+    before = len(report.problems)
+    _workload(value, path, report)
+    if len(report.problems) > before:
+        return
+    spec: dict[str, Any] = value["spec"]
+    selector = spec.get("selector")
+    metadata: dict[str, Any] = spec["template"].get("metadata") or {}
+    made: dict[str, str] = metadata.get("labels") or {}
+    if selector is None:
+        report.add((*path, "spec", "selector"), None, "is missing")
+    elif not LabelSelector.parse(selector).matches(made):
+        where = (*path, "spec", "template", "metadata", "labels")
+        report.add(where, made, "`selector` does not match template `labels`")
+
+
 KINDS: Mapping[str, Rule] = {
     "Pod": fields(
         ("spec",),
         spec=_POD_SPEC,
-        status=fields(phase=text, nominatedNodeName=text, startTime=timestamp),
+        status=fields(
+            phase=text,
+            reason=text,
+            message=text,
+            nominatedNodeName=text,
+            startTime=timestamp,
+            conditions=_conditions,
+            containerStatuses=_container_statuses,
+            initContainerStatuses=_container_statuses,
+        ),
     ),
     "Node": fields(
         spec=fields(
@@ -397,6 +514,8 @@ KINDS: Mapping[str, Rule] = {
             capacity=quantities,
             conditions=_conditions,
             images=list_of(fields(names=texts, sizeBytes=_any_integer)),
+            volumesAttached=list_of(fields(("name",), name=text, devicePath=text)),
+            volumesInUse=texts,
         ),
     ),
     "PersistentVolume": fields(
@@ -410,18 +529,27 @@ KINDS: Mapping[str, Rule] = {
             storageClassName=text,
             persistentVolumeReclaimPolicy=_reclaim,
             volumeMode=_volume_mode,
-            csi=fields(("driver", "volumeHandle"), driver=text, volumeHandle=text),
+            volumeAttributesClassName=text,
+            mountOptions=texts,
+            csi=fields(
+                ("driver", "volumeHandle"), driver=text, volumeHandle=text, readOnly=boolean
+            ),
+            **_disks,
         ),
-        status=fields(phase=text),
+        status=fields(phase=text, reason=text, message=text),
     ),
     "PersistentVolumeClaim": fields(
-        ("spec",), spec=_CLAIM_SPEC, status=fields(phase=text, capacity=quantities)
+        ("spec",),
+        spec=_CLAIM_SPEC,
+        status=fields(phase=text, capacity=quantities, conditions=_conditions),
     ),
     "StorageClass": fields(
         ("provisioner",),
         provisioner=text,
         volumeBindingMode=one_of("Immediate", "WaitForFirstConsumer"),
         reclaimPolicy=_reclaim,
+        allowVolumeExpansion=boolean,
+        mountOptions=texts,
         parameters=map_of(text),
         allowedTopologies=list_of(
             fields(matchLabelExpressions=list_of(fields(("key", "values"), key=text, values=texts)))
@@ -439,7 +567,7 @@ KINDS: Mapping[str, Rule] = {
             maxUnavailable=_count_or_percent,
             selector=label_selector,
         ),
-        status=fields(disruptionsAllowed=integer()),
+        status=fields(disruptionsAllowed=integer(), disruptedPods=map_of(timestamp)),
     ),
     "CSINode": fields(
         spec=fields(
@@ -463,17 +591,40 @@ KINDS: Mapping[str, Rule] = {
         maximumVolumeSize=quantity,
     ),
     "VolumeAttachment": fields(
-        ("spec",), spec=fields(("attacher", "nodeName"), attacher=text, nodeName=text)
+        ("spec",),
+        spec=fields(
+            ("attacher", "nodeName"),
+            attacher=text,
+            nodeName=text,
+            source=fields(persistentVolumeName=text),
+        ),
+        status=fields(
+            attached=boolean, attachError=fields(message=text), detachError=fields(message=text)
+        ),
     ),
-    "Namespace": fields(status=fields(phase=text)),
-    "RuntimeClass": fields(overhead=fields(podFixed=quantities)),
+    "Namespace": fields(spec=fields(finalizers=texts), status=fields(phase=text)),
+    "RuntimeClass": fields(
+        overhead=fields(podFixed=quantities),
+        scheduling=fields(nodeSelector=labels, tolerations=_tolerations),
+    ),
     "Service": fields(spec=fields(selector=map_of(text))),
     "ReplicationController": fields(
         spec=fields(replicas=_count, selector=map_of(text), template=_pod_template)
     ),
-    "ReplicaSet": _workload,
-    "Deployment": _workload,
-    "StatefulSet": _workload,
-    "DaemonSet": _workload,
+    "ReplicaSet": _selecting,
+    "Deployment": _selecting,
+    "StatefulSet": _selecting,
+    "DaemonSet": _selecting,
     "Job": _workload,
 }
+
+_CORE_KINDS = ("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service")
+
+
+def is_known(manifest: dict[str, Any]) -> bool:
+    """Whether an engine reads this kind, in this API group."""
+    kind, group = manifest["kind"], str(manifest.get("apiVersion", "")).partition("/")
+    if kind not in KINDS:
+        return False
+    custom = bool(group[1]) and "." in group[0] and not group[0].endswith(".k8s.io")
+    return not custom and not (kind in _CORE_KINDS and group[1])

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from kscope.sim.documents import show_path
 from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
 from kscope.sim.faults import invalid
+from kscope.sim.loader import clean
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import (
     ApiObject,
@@ -19,6 +21,7 @@ from kscope.sim.objects import (
 from kscope.sim.recorder import Recorder
 from kscope.sim.scenario import STEP_VERBS
 from kscope.sim.store import ObjectStore
+from kscope.sim.validation import Report, check_manifest, shown
 from scheduling.engine.admission import Admission
 from scheduling.engine.eviction import evict
 from scheduling.engine.faults import FaultInjector
@@ -28,6 +31,17 @@ from volumes.engine.validation import check_update
 
 # A scenario's steps are commands too.
 VERBS = STEP_VERBS
+
+# What the parts of a command are in JSON.
+_PARTS: dict[str, type] = {
+    "verb": str,
+    "object": str,
+    "manifest": dict,
+    "patch": dict,
+    "grace_seconds": int,
+    "propagation": str,
+}
+_KIND_NAMES: dict[type, str] = {str: "a text", dict: "a mapping", int: "an integer"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +68,9 @@ class Command:
     def from_dict(cls, data: dict[str, Any]) -> "Command":
         """The command of its JSON form. Raises Invalid for an unknown verb or a missing part."""
         known = {name: data[name] for name in cls.__slots__ if data.get(name) is not None}
+        for name, kind in _PARTS.items():
+            if name in known and not isinstance(known[name], kind):
+                raise Invalid(f"{name}: expected {_KIND_NAMES[kind]}, found {shown(known[name])}")
         if known.get("verb") not in VERBS:
             raise Invalid(f"verb is {data.get('verb')!r}; it must be one of {', '.join(VERBS)}")
         command = cls(**known)
@@ -195,6 +212,7 @@ class CommandExecutor:
         self._store.update(self._admission.amend(old, new), by=by)
 
     def _refuse_changes(self, old: ApiObject, new: ApiObject) -> None:
+        _refuse_faults(new.raw)
         if isinstance(old, Pod):
             _refuse_pod_changes(old, new)
             return
@@ -295,7 +313,20 @@ def _parsed(manifest: Manifest | None) -> ApiObject:
     name = cast("Manifest", metadata).get("name") if isinstance(metadata, dict) else None
     if not raw.get("kind") or not name:
         raise Invalid("a manifest needs kind and metadata.name")
-    return from_manifest(raw)
+    if not isinstance(raw["kind"], str):
+        raise Invalid(f"kind: expected a text, found {shown(raw['kind'])}")
+    _refuse_faults(raw)
+    return from_manifest(clean(raw))
+
+
+def _refuse_faults(manifest: Manifest) -> None:
+    """What the API server would not store would stop an engine that reads it."""
+    report = Report()
+    check_manifest(manifest, (), report)
+    if report.problems:
+        path, _, why = report.problems[0]
+        name = manifest["metadata"]["name"]
+        raise Invalid(f'{manifest["kind"]} "{name}" is invalid: {show_path(path)}: {why}')
 
 
 # Upstream: pkg/apis/core/validation ValidatePodUpdate(); what of a pod's spec may be updated.

@@ -107,14 +107,14 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
         row = int(verdicts.rows[place])
         plugin, code = int(verdicts.plugin[place]), int(verdicts.code[place])
         status = framework.explain(search.state, plugin, code)
-        detail = framework.detail(search.state, row, plugin, code)
+        detail = _detail(search, algorithm, row, plugin, failing[row])
         verdict: Evidence = {
             "plugin": status.plugin,
             "code": status.code.value,
             "reasons": list(status.reasons),
             "text": detail.text,
             "detail": dict(detail.numbers),
-            "failing": list(failing.get(row, ())),
+            "failing": list(failing[row]),
         }
         if detail.short is not None:
             verdict["short"] = detail.short
@@ -123,18 +123,36 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
     return dict(sorted(told.items()))
 
 
-def _failing(
-    search: Search, algorithm: SchedulingAlgorithm, rows: list[int]
-) -> dict[int, tuple[str, ...]]:
-    """For each row all filters that refuse it, in order: the matrix past the first refusal."""
-    found: dict[int, tuple[str, ...]] = dict.fromkeys(rows, ())
+# The filters that refuse a row as it is, in order, with what they say.
+Failing = dict[str, int]
+
+
+def _failing(search: Search, algorithm: SchedulingAlgorithm, rows: list[int]) -> dict[int, Failing]:
+    """For each row all filters that refuse it: the matrix past the first refusal."""
+    found: dict[int, Failing] = {row: {} for row in rows}
     if not rows:
         return found
     columns = algorithm.framework.run_all_filters(search.state, np.array(rows, np.int64))
     for name, codes in columns.items():
         for place in np.flatnonzero(codes).tolist():
-            found[rows[place]] += (name,)
+            found[rows[place]][name] = codes.item(place)
     return found
+
+
+def _detail(
+    search: Search, algorithm: SchedulingAlgorithm, row: int, plugin: int, failing: Failing
+) -> Detail:
+    """The numbers behind what *plugin* says of *row*, as it is without nominated pods."""
+    code = failing.get(algorithm.framework.plugins.filter[plugin - 1].name)
+    if code is None:
+        return kept_room(algorithm, row, search.state.pod.uid)
+    return algorithm.framework.detail(search.state, row, plugin, code)
+
+
+def kept_room(algorithm: SchedulingAlgorithm, row: int, uid: str) -> Detail:
+    """Why the pod of this *uid* is refused a row that it would fit, but for those that are nominated there."""
+    others = ", ".join(each.key for each in algorithm.nominated.at(row) if each.uid != uid)
+    return Detail(text=f"room is kept for {others}, nominated to it")
 
 
 def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
@@ -226,30 +244,26 @@ def closest(
     """Refused nodes, the closest to fitting first; what *standing* keeps of them is kept there."""
     verdicts = search.verdicts
     known: dict[int, Refusal] = {} if standing is None else standing.closest
-    picked: dict[int, tuple[int, int]] = {}
+    picked: dict[int, int] = {}
     for plugin, code, count in verdicts.kinds():
         everyone = count == len(verdicts.rows)
         rows = verdicts.rows if everyone else verdicts.rows_of(plugin, code)
-        picked.update(dict.fromkeys(rows[:_ROWS_PER_KIND].tolist(), (plugin, code)))
+        picked.update(dict.fromkeys(rows[:_ROWS_PER_KIND].tolist(), plugin))
     unknown = [row for row in picked if row not in known]
     failing = _failing(search, algorithm, unknown)
     for row in unknown:
-        known[row] = _refusal(search, algorithm, row, *picked[row], failing[row])
+        known[row] = _refusal(search, algorithm, row, picked[row], failing[row])
     return sorted((known[row] for row in picked), key=attrgetter("distance"))
 
 
 def _refusal(
-    search: Search,
-    algorithm: SchedulingAlgorithm,
-    row: int,
-    plugin: int,
-    code: int,
-    failing: tuple[str, ...],
+    search: Search, algorithm: SchedulingAlgorithm, row: int, plugin: int, failing: Failing
 ) -> Refusal:
-    framework, node = algorithm.framework, algorithm.table.name(row)
-    detail = framework.detail(search.state, row, plugin, code)
-    name = framework.plugins.filter[plugin - 1].name
-    return Refusal(row, node, name, failing, detail, _distance(node, failing, detail))
+    node = algorithm.table.name(row)
+    detail = _detail(search, algorithm, row, plugin, failing)
+    name = algorithm.framework.plugins.filter[plugin - 1].name
+    refusing = tuple(failing)
+    return Refusal(row, node, name, refusing, detail, _distance(node, refusing, detail))
 
 
 def _distance(node: str, failing: tuple[str, ...], detail: Detail) -> tuple[int, int, float, str]:

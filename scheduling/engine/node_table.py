@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from kscope.sim.change_log import ChangeLog
 from kscope.sim.objects import Node
+from kscope.sim.quantity import wrapped
 from kscope.sim.selectors import IN, NodeSelector, Requirement
 from scheduling.engine.framework import BoolArray, IntArray
 from scheduling.engine.pod_info import AffinityTerm, HostPort, PodInfo, Resources, labels_key
@@ -523,15 +524,22 @@ class NodeTable:
     def _count(self, row: int, pod: PodInfo, delta: int) -> None:
         resources = pod.resources
         held, sums = resources.requested, self._sums
-        sums.cpu[row] += delta * held.milli_cpu
-        sums.memory[row] += delta * held.memory
+        cpu = sums.cpu[row] + delta * held.milli_cpu
+        memory = sums.memory[row] + delta * held.memory
+        scored_cpu = sums.scored_cpu[row] + delta * resources.non_zero_milli_cpu
+        scored_memory = sums.scored_memory[row] + delta * resources.non_zero_memory
+        try:
+            sums.cpu[row], sums.memory[row] = cpu, memory
+            sums.scored_cpu[row], sums.scored_memory[row] = scored_cpu, scored_memory
+        except ValueError:
+            # Beyond int64, in which the real scheduler counts.
+            sums.cpu[row], sums.memory[row] = wrapped(cpu), wrapped(memory)
+            sums.scored_cpu[row] = wrapped(scored_cpu)
+            sums.scored_memory[row] = wrapped(scored_memory)
         if held.ephemeral_storage:
-            self.requested[EPHEMERAL_STORAGE, row] += delta * held.ephemeral_storage
+            self._shift(EPHEMERAL_STORAGE, row, delta * held.ephemeral_storage)
         for name, amount in held.scalars:
-            index = self.resource(name)
-            self.requested[index, row] += delta * amount
-        sums.scored_cpu[row] += delta * resources.non_zero_milli_cpu
-        sums.scored_memory[row] += delta * resources.non_zero_memory
+            self._shift(self.resource(name), row, delta * amount)
         sums.pod_count[row] += delta
         if pod.ports:
             if delta > 0:
@@ -547,6 +555,9 @@ class NodeTable:
             for number in self._matching_counters(pod):
                 self._tally(self._counter_list[number].tally, row, delta)
         self.touch(row)
+
+    def _shift(self, column: int, row: int, amount: int) -> None:
+        self.requested[column, row] = wrapped(self.requested.item(column, row) + amount)
 
     def _matching_counters(self, pod: PodInfo) -> list[int]:
         deleting = is_deleting(pod)

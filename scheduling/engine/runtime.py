@@ -354,12 +354,8 @@ class Framework:
         return status if self._wording is None else self._wording.of(status)
 
     def detail(self, state: CycleState, row: int, plugin: int, code: int) -> Detail:
-        """The numbers behind one verdict."""
-        found = self.plugins.filter[plugin - 1].detail(state, row, code)
-        if found.short is not None and found.short <= 0:
-            # It was refused with the pods that are nominated there on trial; alone it would fit.
-            return Detail(text="room is kept for nominated pods", numbers=found.numbers)
-        return found
+        """The numbers behind one verdict, on a row that is as it was when asked for it."""
+        return self.plugins.filter[plugin - 1].detail(state, row, code)
 
     # -- scores ----------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 from scheduling.engine.algorithm import ScheduleResult
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Check, named
 from scheduling.engine.diagnosis.world import World
+from scheduling.engine.explain import kept_room
 from scheduling.engine.framework import FITS, Detail, Status
 from scheduling.engine.messages import sentence_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
@@ -100,9 +101,7 @@ def _add_verdicts_on_trial(
     for row, place, code in search.verdicts.each():
         if place and not found.get(row):
             status = framework.explain(search.state, place, code)
-            waiting = [pod.key for pod in world.algorithm.nominated.at(row)]
-            kept_for = ", ".join(key for key in waiting if key != world.pod.key)
-            detail = Detail(text=f"room is kept for {kept_for}, nominated to it")
+            detail = kept_room(world.algorithm, row, world.pod.uid)
             found[row] = [Obstacle(status.plugin, status, detail)]
 
 
