@@ -127,11 +127,20 @@ def check(fault: Any) -> Wrong | None:
     if not isinstance(given[kind], str) or not given[kind]:
         return Wrong(kind, given[kind], "expected a name")
     return (
-        _check_kind(kind, given)
+        _check_texts(kind, given)
+        or _check_kind(kind, given)
         or _check_fields(kind, given)
         or _check_amounts(given)
         or _check_delay(kind, given)
     )
+
+
+def _check_texts(kind: str, given: Mapping[str, Any]) -> Wrong | None:
+    for name, value in given.items():
+        if name in (kind, "times", "probability", "delay") or isinstance(value, str):
+            continue
+        return Wrong(name, value, "expected a text")
+    return None
 
 
 def _check_kind(kind: str, given: Mapping[str, Any]) -> Wrong | None:
@@ -161,8 +170,6 @@ def _check_fields(kind: str, given: Mapping[str, Any]) -> Wrong | None:
             which = f"{kind}: {given[kind]}" if kind == "fail" else kind
             fields = f"; known are {', '.join(known)}" if known else ""
             return Wrong(name, value, f"does not go with {which}{fields}")
-        if name not in ("times", "probability", "delay") and not isinstance(value, str):
-            return Wrong(name, value, "expected a text")
     return None
 
 

@@ -370,7 +370,7 @@ class _Loader:
         steps = cast("Manifest", holder).get("steps")
         path = ("steps",) if recording else (*path, "spec", "steps")
         for index, step in enumerate(cast("list[Any]", steps) if isinstance(steps, list) else []):
-            for verb in ("create", "apply", "objects") if isinstance(step, dict) else ():
+            for verb in ("create", "apply", "replace", "objects") if isinstance(step, dict) else ():
                 body = cast("Manifest", step).get(verb)
                 if body is None:
                     continue

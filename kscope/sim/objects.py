@@ -667,7 +667,9 @@ def from_manifest(raw: Manifest) -> ApiObject:
 def resource_units(quantities: Mapping[str, Any]) -> dict[str, int]:
     """A resource list as integers: cpu in milli, everything else in base units."""
     return {
-        name: quantity.milli_value(text) if name == "cpu" else quantity.value(text)
+        name: quantity.counted(
+            quantity.milli_value(text) if name == "cpu" else quantity.value(text)
+        )
         for name, text in quantities.items()
     }
 

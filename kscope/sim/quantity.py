@@ -15,6 +15,9 @@ from functools import lru_cache
 
 NANO = 10**9
 MAX_INT64 = 2**63 - 1
+# 64 Pi of anything. No sum over a node's pods and no hundredfold of it leaves int64, in which the
+# engines count: what is beyond this they count as this much.
+MOST_COUNTED = 2**56
 
 _DECIMAL_EXPONENTS = {
     "n": -9,
@@ -83,12 +86,12 @@ class Quantity:
     @property
     def value(self) -> int:
         """Whole units, rounded away from zero, within int64. Upstream: Quantity.Value()."""
-        return within_int64(_away_from_zero(self.nanos, NANO))
+        return _within_int64(_away_from_zero(self.nanos, NANO))
 
     @property
     def milli_value(self) -> int:
         """Thousandths, rounded away from zero, within int64. Upstream: Quantity.MilliValue()."""
-        return within_int64(_away_from_zero(self.nanos, NANO // 1000))
+        return _within_int64(_away_from_zero(self.nanos, NANO // 1000))
 
     def as_fraction(self) -> Fraction:
         """The exact amount in units."""
@@ -207,9 +210,14 @@ def _away_from_zero(amount: int, unit: int) -> int:
     return -(-amount // unit) if amount >= 0 else amount // unit
 
 
-def within_int64(amount: int) -> int:
+def _within_int64(amount: int) -> int:
     """The nearest number to *amount* that Go's int64 holds."""
     return max(-MAX_INT64 - 1, min(MAX_INT64, amount))
+
+
+def counted(amount: int) -> int:
+    """*amount* as the engines count it; see MOST_COUNTED."""
+    return max(-MOST_COUNTED, min(MOST_COUNTED, amount))
 
 
 def wrapped(amount: int) -> int:

@@ -336,6 +336,9 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
         return []
     verb = verbs[0]
     body, where = step[verb], (*path, verb)
+    if body is None:
+        report.add(where, None, "is missing")
+        return []
     if verb in ("create", "apply", "replace"):
         manifests = cast("list[Any]", body) if isinstance(body, list) else [body]
         return [{"at": at, "verb": verb, "manifest": manifest} for manifest in manifests]

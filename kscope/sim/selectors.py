@@ -183,10 +183,11 @@ class NodeSelector:
         """
         selector = _mapping({} if manifest is None else manifest, "")
         raw_terms = _list(selector.get("nodeSelectorTerms"), "nodeSelectorTerms")
+        paths = [f"nodeSelectorTerms[{index}]" for index in range(len(raw_terms))]
         return cls(
             tuple(
-                NodeSelectorTerm.parse(raw, f"nodeSelectorTerms[{index}]")
-                for index, raw in enumerate(raw_terms)
+                NodeSelectorTerm.parse(_mapping(raw, path), path)
+                for raw, path in zip(raw_terms, paths, strict=True)
             )
         )
 

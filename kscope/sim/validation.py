@@ -193,8 +193,7 @@ def labels(value: Any, path: Path, report: Report) -> None:
     for key, item in cast("dict[str, Any]", value).items():
         fault = label_key_fault(key)
         if not isinstance(item, str):
-            if item is not None:
-                text(item, (*path, key), report)
+            text(item, (*path, key), report)
         else:
             fault = fault or label_value_fault(item)
         if fault is not None:
@@ -541,7 +540,12 @@ KINDS: Mapping[str, Rule] = {
     "PersistentVolumeClaim": fields(
         ("spec",),
         spec=_CLAIM_SPEC,
-        status=fields(phase=text, capacity=quantities, conditions=_conditions),
+        status=fields(
+            phase=text,
+            accessModes=_access_modes,
+            capacity=quantities,
+            conditions=_conditions,
+        ),
     ),
     "StorageClass": fields(
         ("provisioner",),
@@ -593,7 +597,7 @@ KINDS: Mapping[str, Rule] = {
     "VolumeAttachment": fields(
         ("spec",),
         spec=fields(
-            ("attacher", "nodeName"),
+            ("attacher", "nodeName", "source"),
             attacher=text,
             nodeName=text,
             source=fields(persistentVolumeName=text),

@@ -54,7 +54,8 @@ class Command:
     refused where a disruption budget forbids it; `evict_pods` leaves the pods of DaemonSets alone,
     as a drain does. `delete` also takes what becomes of dependents, `propagation`: Background (the
     default), Foreground or Orphan. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need
-    the node alone, `stop_scheduler` and `start_scheduler` a replica ("scheduler/name-0"). `fault` takes a fault as its `patch` (kscope.sim.faults).
+    the node alone, `stop_scheduler` and `start_scheduler` a replica ("scheduler/name-0"). `fault`
+    takes a fault as its `patch` (kscope.sim.faults).
     """
 
     verb: str
@@ -69,8 +70,9 @@ class Command:
         """The command of its JSON form. Raises Invalid for an unknown verb or a missing part."""
         known = {name: data[name] for name in cls.__slots__ if data.get(name) is not None}
         for name, kind in _PARTS.items():
-            if name in known and not isinstance(known[name], kind):
-                raise Invalid(f"{name}: expected {_KIND_NAMES[kind]}, found {shown(known[name])}")
+            part = known.get(name)
+            if part is not None and (isinstance(part, bool) or not isinstance(part, kind)):
+                raise Invalid(f"{name}: expected {_KIND_NAMES[kind]}, found {shown(part)}")
         if known.get("verb") not in VERBS:
             raise Invalid(f"verb is {data.get('verb')!r}; it must be one of {', '.join(VERBS)}")
         command = cls(**known)
@@ -83,6 +85,8 @@ class Command:
             raise Invalid(f"{command.verb} needs an object")
         if command.verb == "patch" and command.patch is None:
             raise Invalid("patch needs a patch")
+        if command.grace_seconds is not None and command.grace_seconds < 0:
+            raise Invalid(f"grace_seconds: {command.grace_seconds} is less than 0")
         if command.propagation and command.propagation not in PROPAGATIONS:
             known_ones = ", ".join(PROPAGATIONS)
             raise Invalid(f"propagation is {command.propagation!r}; it must be one of {known_ones}")

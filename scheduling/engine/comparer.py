@@ -104,7 +104,7 @@ def _compare_sums(cache: SchedulerCache) -> Iterable[Difference]:
                 (info.non_zero_milli_cpu, info.non_zero_memory),
                 (fresh.non_zero_milli_cpu, fresh.non_zero_memory),
             ),
-            ("ports", info.used_ports, fresh.used_ports),
+            ("ports", *_ports(info, fresh)),
         ):
             if held != summed:
                 yield Difference(
@@ -112,6 +112,16 @@ def _compare_sums(cache: SchedulerCache) -> Iterable[Difference]:
                 )
     for name in sorted(by_node):
         yield Difference(subject=f"node/{name}", cached="nothing", stored="pods of it")
+
+
+def _ports(info: NodeInfo, fresh: NodeInfo) -> tuple[list[str], list[str]]:
+    """The ports taken; of those that pods share the cache rightly knows no more once one has left."""
+    held, claimed = (
+        {(ip, *entry): None for ip, taken in each.used_ports.items() for entry in taken}
+        for each in (info, fresh)
+    )
+    forgotten = info.shared_ports.keys() - held.keys()
+    return sorted(map(str, held)), sorted(str(port) for port in claimed if port not in forgotten)
 
 
 def _name(info: NodeInfo) -> str:

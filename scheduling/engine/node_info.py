@@ -42,6 +42,7 @@ class NodeInfo:
         "requested_memory",
         "requested_milli_cpu",
         "requested_scalars",
+        "shared_ports",
         "used_ports",
     )
 
@@ -58,8 +59,11 @@ class NodeInfo:
         self.requested_scalars: dict[str, int] = {}
         self.non_zero_milli_cpu = 0
         self.non_zero_memory = 0
-        # Ports by address and protocol/port; a port is taken once, whoever else claims it.
+        # Ports by address and protocol/port. A port is taken once, whoever else claims it, and free
+        # when the first of them goes. Upstream: HostPortInfo.
         self.used_ports: dict[str, dict[tuple[str, int], None]] = {}
+        # Those that several pods here have claimed, by address, protocol and number.
+        self.shared_ports: dict[tuple[str, str, int], None] = {}
         self.allocatable = NO_RESOURCES
         self.allocatable_milli_cpu = 0
         self.allocatable_memory = 0
@@ -88,7 +92,10 @@ class NodeInfo:
             if affinity.required_anti:
                 self.pods_with_required_anti_affinity.append(info)
         for port in info.ports:
-            self.used_ports.setdefault(port.ip, {})[port.protocol, port.port] = None
+            taken, entry = self.used_ports.setdefault(port.ip, {}), (port.protocol, port.port)
+            if entry in taken:
+                self.shared_ports[port.ip, *entry] = None
+            taken[entry] = None
         for claim in info.pod.claim_names:
             key = f"{info.pod.namespace}/{claim}"
             self.claim_users[key] = self.claim_users.get(key, 0) + 1

@@ -532,7 +532,7 @@ class NodeTable:
             sums.cpu[row], sums.memory[row] = cpu, memory
             sums.scored_cpu[row], sums.scored_memory[row] = scored_cpu, scored_memory
         except ValueError:
-            # Beyond int64, in which the real scheduler counts.
+            # Beyond int64, in which the real scheduler counts: only with 128 pods of 64 Pi.
             sums.cpu[row], sums.memory[row] = wrapped(cpu), wrapped(memory)
             sums.scored_cpu[row] = wrapped(scored_cpu)
             sums.scored_memory[row] = wrapped(scored_memory)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
-from kscope.sim.quantity import NANO, parse, within_int64, wrapped
+from kscope.sim.quantity import NANO, counted, parse
 from kscope.sim.selectors import LabelSelector
 
 if TYPE_CHECKING:
@@ -524,10 +524,10 @@ def _classic(
     return PodResources(
         fit=_as_resources(fit),
         requested=_as_resources(occupied),
-        non_zero_milli_cpu=wrapped(cpu),
-        non_zero_memory=wrapped(memory),
-        score_milli_cpu=wrapped(score_cpu),
-        score_memory=wrapped(score_memory),
+        non_zero_milli_cpu=counted(cpu),
+        non_zero_memory=counted(memory),
+        score_milli_cpu=counted(score_cpu),
+        score_memory=counted(score_memory),
     )
 
 
@@ -663,11 +663,11 @@ def _rounded_resources(nanos: dict[str, int]) -> Resources:
 
 def _round_up(nanos: int, unit: int) -> int:
     whole = -(-abs(nanos) // unit)
-    return within_int64(whole if nanos >= 0 else -whole)
+    return counted(whole if nanos >= 0 else -whole)
 
 
 def _as_resources(amounts: dict[str, int]) -> Resources:
-    amounts = {name: wrapped(amount) for name, amount in amounts.items()}
+    amounts = {name: counted(amount) for name, amount in amounts.items()}
     return Resources(
         milli_cpu=amounts.get("cpu", 0),
         memory=amounts.get("memory", 0),

@@ -2,7 +2,8 @@
 
 The references are in tests/vectors, or in the folder that $KSCOPE_VECTORS names. Each file is decided
 twice: with every verdict worked out anew, as `manage.py simulate` does, and by the columns that a
-running cluster keeps per pod template.
+running cluster keeps per pod template. Each cluster is then also played for a minute, whole: with
+its kubelets, controllers and evictions.
 """
 
 import json
@@ -13,8 +14,12 @@ from typing import Any
 import pytest
 
 from kscope.sim.loader import load_files
-from kscope.sim.objects import from_manifest
+from kscope.sim.objects import Pod, from_manifest
+from kscope.sim.scenario import Scenario
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
 from scheduling.engine.decisions import decide
+from scheduling.engine.diagnosis import diagnose
 from scheduling.engine.profiles import PROFILES
 
 VECTORS = Path(os.environ.get("KSCOPE_VECTORS") or Path(__file__).parents[1] / "vectors")
@@ -88,3 +93,27 @@ def test_decisions_are_those_of_kube_scheduler_1_34(path: Path) -> None:
 @pytest.mark.parametrize("path", _scenarios("v1.16"))
 def test_decisions_are_those_of_kube_scheduler_1_16(path: Path) -> None:
     _check(path, "v1.16")
+
+
+def _play(path: Path, profile: str) -> None:
+    loaded = load_files([(path.name, path.read_bytes())])
+    cluster = Cluster.create(Scenario.from_load(loaded, name=path.stem), profile=profile)
+    cluster.advance(60 * SECOND)
+    assert cluster.cache_differences() == []
+    pending = [
+        pod.key
+        for pod in cluster.store.objects(Pod.KIND)
+        if isinstance(pod, Pod) and not pod.node_name and not pod.is_terminated
+    ]
+    for key in pending[:1]:
+        assert diagnose(cluster, key).sentence
+
+
+@pytest.mark.parametrize("path", _scenarios("v1.34"))
+def test_the_clusters_of_kube_scheduler_1_34_can_be_played(path: Path) -> None:
+    _play(path, "v1.34")
+
+
+@pytest.mark.parametrize("path", _scenarios("v1.16"))
+def test_the_clusters_of_kube_scheduler_1_16_can_be_played(path: Path) -> None:
+    _play(path, "v1.16")

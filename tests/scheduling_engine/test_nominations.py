@@ -84,3 +84,22 @@ def test_a_pod_hopes_in_vain_no_longer_than_its_version_lets_it(
     assert _nominated(cluster, "high") == expected
     assert ("NominationCleared" in _facts(cluster)) == (expected == "")
     assert len(cluster.scheduler.queue.nominator) == (expected != "")
+
+
+def test_a_host_port_that_is_kept_for_a_nominated_pod_keeps_others_off_and_is_told() -> None:
+    web = {"name": "main", "image": "app", "ports": [{"containerPort": 80, "hostPort": 80}]}
+    boss = {**web, "resources": {"requests": {"cpu": "4"}}}
+    old = pod("old", cpu="4", nodeName="n")
+    cluster = Cluster.create(scene(node("n"), old, until=200 * SECOND))
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="create", manifest=pod("boss", priority=10, containers=[boss]))
+    cluster.advance(cluster.now + SECOND // 2)
+    _do(cluster, verb="create", manifest=pod("other", containers=[web]))
+    cluster.advance(cluster.now + SECOND // 4)
+    cluster.take()
+    told = cluster.view()["pod/default/other"]["blocker"]
+    assert told["plugin"] == "NodePorts"
+    assert told["short"] == "room is kept for default/boss, nominated to it"
+    cluster.advance(200 * SECOND)
+    assert node_of(cluster, "boss") == "n"
+    assert node_of(cluster, "other") == ""

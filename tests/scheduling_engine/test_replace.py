@@ -58,7 +58,7 @@ metadata: {name: s}
 spec:
   steps:
   - at: 5s
-    replace: {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}
+    replace: {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}
 """
     (step,) = (load_files([("s.yaml", steps.encode())]).scenario or {})["steps"]
     assert (step["verb"], step["manifest"]["metadata"]["name"]) == ("replace", "p")

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from kscope.sim.quantity import (
     MAX_INT64,
+    MOST_COUNTED,
     QuantityError,
+    counted,
     format_bytes,
     format_cpu,
     milli_value,
@@ -80,6 +82,12 @@ def test_milli_units_are_rounded_up(written: Any, milli: int) -> None:
 def test_what_does_not_fit_in_64_bits_is_the_largest_that_does() -> None:
     assert value("100E") == milli_value("100E") == MAX_INT64
     assert value("-100E") == -MAX_INT64 - 1
+
+
+def test_the_engines_count_to_64_pi_so_that_no_sum_of_theirs_leaves_64_bits() -> None:
+    assert counted(value("64Pi")) == value("64Pi") == MOST_COUNTED
+    assert counted(value("100E")) == MOST_COUNTED
+    assert MOST_COUNTED * 100 < MAX_INT64
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,20 @@ def recording(**fields: Any) -> LoadResult:
     return load_files([("scenario.yaml", json.dumps(raw).encode())])
 
 
+# Steps that say nothing
+
+
+@pytest.mark.parametrize("verb", ["create", "apply", "replace", "delete"])
+def test_a_step_that_names_nothing_is_refused_at_its_verb(verb: str) -> None:
+    assert problems(steps=[{"at": "1s", verb: None}]) == [(f"spec.steps[0].{verb}", "is missing")]
+
+
+def test_what_a_step_replaces_with_is_checked_like_any_manifest() -> None:
+    broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {}}
+    found = problems(steps=[{"at": "1s", "replace": broken}])
+    assert found == [("spec.steps[0].replace.spec.containers", "is missing")]
+
+
 # Headers
 
 

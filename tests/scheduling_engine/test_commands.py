@@ -1,0 +1,63 @@
+"""What a user asks of a live run is checked as a file is, and refused with the field in question."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.errors import Invalid
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
+
+
+def _refusal(cluster: Cluster, **parts: Any) -> str:
+    """Why the command is refused; "" when it is carried out."""
+    return cluster.apply(Command.from_dict(parts)).reason
+
+
+@pytest.mark.parametrize("verb", ["create", "apply", "replace"])
+def test_a_manifest_with_a_fault_is_refused_at_its_field(verb: str) -> None:
+    cluster = played(Cluster.create(scene(node("n"))))
+    broken = pod("web", nodeSelector="zone")
+    assert _refusal(cluster, verb=verb, manifest=broken) == (
+        'Invalid: Pod "web" is invalid: spec.nodeSelector: expected a mapping, found "zone"'
+    )
+    assert cluster.store.find("Pod", "default/web") is None
+    assert _refusal(cluster, verb=verb, manifest=pod("web")) == ""
+    assert node_of(played(cluster), "web") == "n"
+
+
+def test_a_patch_is_refused_for_what_it_would_make_of_the_object() -> None:
+    cluster = played(Cluster.create(scene(node("n"))))
+    patch = {"spec": {"taints": [{"key": "a", "effect": "Sometimes"}]}}
+    refusal = _refusal(cluster, verb="patch", object="node/n", patch=patch)
+    assert refusal.startswith('Invalid: Node "n" is invalid: spec.taints[0].effect: "Sometimes" is')
+    assert cluster.store.get("Node", "n").spec.get("taints") is None
+
+
+def test_a_step_with_a_fault_is_refused_in_the_run_and_the_run_goes_on() -> None:
+    """A patch cannot be checked before there is something to be patched."""
+    bad = {"object": "node/n", "patch": {"status": {"allocatable": {"cpu": "lots"}}}}
+    steps = [(1, "patch", bad), (2, "create", {"manifest": pod("web")})]
+    cluster = played(Cluster.create(scene(node("n"), steps=steps)))
+    (refused,) = [event for event in cluster.take().events if event.kind == "CommandRejected"]
+    assert "status.allocatable.cpu" in refused.message
+    assert node_of(cluster, "web") == "n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"verb": "create", "manifest": "kind: Pod"}, "manifest: expected a mapping, found"),
+        ({"verb": ["create"]}, "verb: expected a text, found a list"),
+        ({"verb": "patch", "object": "node/n", "patch": []}, "patch: expected a mapping, found"),
+        ({"verb": "delete", "object": {"kind": "Pod"}}, "object: expected a text, found a mapping"),
+        ({"verb": "delete", "object": "pod/a/b", "grace_seconds": True}, "expected an integer"),
+        ({"verb": "delete", "object": "pod/a/b", "grace_seconds": -1}, "-1 is less than 0"),
+    ],
+)
+def test_a_command_whose_parts_are_of_the_wrong_kind_is_refused(
+    parts: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Invalid, match=said):
+        Command.from_dict(parts)

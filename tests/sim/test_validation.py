@@ -1,0 +1,133 @@
+"""Each field that an engine reads is checked, so that no engine ever meets what it cannot read."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kscope.sim.loader import load_files
+
+Manifest = dict[str, Any]
+CONTAINERS = [{"name": "main"}]
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+VOLUME = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}
+WORKLOAD: Manifest = {
+    "selector": {"matchLabels": {"app": "web"}},
+    "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": CONTAINERS}},
+}
+VERSIONS = {
+    "Deployment": "apps/v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "DaemonSet": "apps/v1",
+    "Job": "batch/v1",
+    "PodDisruptionBudget": "policy/v1",
+    "StorageClass": "storage.k8s.io/v1",
+    "VolumeAttachment": "storage.k8s.io/v1",
+    "RuntimeClass": "node.k8s.io/v1",
+}
+
+
+def _problems(kind: str, **parts: Any) -> list[tuple[str, str]]:
+    """The (field, message) of all that is wrong with a manifest of these parts."""
+    manifest = {"apiVersion": VERSIONS.get(kind, "v1"), "kind": kind, "metadata": {"name": "x"}}
+    found = load_files([("a.json", json.dumps(manifest | parts).encode())])
+    assert not (found.objects and found.problems), "nothing is taken from a broken file"
+    return [(problem.field, problem.message) for problem in found.problems]
+
+
+def _of_pod(**spec: Any) -> list[tuple[str, str]]:
+    return _problems("Pod", spec={"containers": CONTAINERS, **spec})
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts", "field"),
+    [
+        ("Pod", {"status": {"conditions": [{"type": "Ready"}]}}, "status.conditions[0].status"),
+        ("Pod", {"status": {"startTime": "now"}}, "status.startTime"),
+        ("Node", {"status": {"volumesAttached": ["disk"]}}, "status.volumesAttached[0]"),
+        ("Node", {"status": {"volumesInUse": "disk"}}, "status.volumesInUse"),
+        ("Node", {"metadata": {"name": "x", "labels": {"a": None}}}, "metadata.labels.a"),
+        ("PersistentVolume", {"spec": {**VOLUME, "csi": {"driver": "d"}}}, "spec.csi.volumeHandle"),
+        ("PersistentVolume", {"spec": {**VOLUME, "local": "/mnt"}}, "spec.local"),
+        (
+            "PersistentVolume",
+            {"spec": {**VOLUME, "nodeAffinity": {"required": {"nodeSelectorTerms": [None]}}}},
+            "spec.nodeAffinity.required.nodeSelectorTerms[0]",
+        ),
+        (
+            "PersistentVolumeClaim",
+            {"spec": CLAIM, "status": {"accessModes": 3}},
+            "status.accessModes",
+        ),
+        ("StorageClass", {}, "provisioner"),
+        ("StorageClass", {"provisioner": "p", "parameters": {"a": 1}}, "parameters.a"),
+        ("VolumeAttachment", {"spec": {"attacher": "d", "nodeName": "n"}}, "spec.source"),
+        ("PodDisruptionBudget", {"spec": {"minAvailable": "half"}}, "spec.minAvailable"),
+        ("PodDisruptionBudget", {"status": {"disruptedPods": ["p"]}}, "status.disruptedPods"),
+        ("Namespace", {"spec": {"finalizers": "kubernetes"}}, "spec.finalizers"),
+        ("RuntimeClass", {"scheduling": {"nodeSelector": "a=b"}}, "scheduling.nodeSelector"),
+        ("Deployment", {}, "spec"),
+        ("Deployment", {"spec": {}}, "spec.template"),
+        ("Deployment", {"spec": {**WORKLOAD, "selector": None}}, "spec.selector"),
+        ("Deployment", {"spec": {**WORKLOAD, "strategy": "Recreate"}}, "spec.strategy"),
+        ("Job", {"spec": {"template": {}}}, "spec.template.spec"),
+        (
+            "StatefulSet",
+            {"spec": {**WORKLOAD, "volumeClaimTemplates": [{"metadata": {}, "spec": CLAIM}]}},
+            "spec.volumeClaimTemplates[0].metadata.name",
+        ),
+    ],
+)
+def test_a_field_that_cannot_be_read_is_named(kind: str, parts: Manifest, field: str) -> None:
+    if kind == "Pod":
+        parts = {"spec": {"containers": CONTAINERS}, **parts}
+    assert [where for where, _ in _problems(kind, **parts)] == [field]
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"nodeSelector": "zone"}, "spec.nodeSelector"),
+        ({"volumes": [{"name": "v", "hostPath": {}}]}, "spec.volumes[0].hostPath.path"),
+        (
+            {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": 7}}]},
+            "spec.volumes[0].persistentVolumeClaim.claimName",
+        ),
+        (
+            {"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {}}}]},
+            "spec.volumes[0].ephemeral.volumeClaimTemplate.spec",
+        ),
+        (
+            {"containers": [{"name": "c", "volumeMounts": [{"mountPath": "/d"}]}]},
+            "spec.containers[0].volumeMounts[0].name",
+        ),
+    ],
+)
+def test_a_pod_is_checked_down_to_its_volumes(spec: Manifest, field: str) -> None:
+    assert [where for where, _ in _of_pod(**spec)] == [field]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
+def test_a_workload_that_would_never_find_its_pods_is_refused(kind: str) -> None:
+    other = {**WORKLOAD, "selector": {"matchLabels": {"app": "api"}}}
+    assert _problems(kind, spec=other) == [
+        ("spec.template.metadata.labels", "`selector` does not match template `labels`")
+    ]
+    assert _problems(kind, spec=WORKLOAD) == []
+
+
+def test_of_a_kind_that_no_engine_reads_only_the_name_counts() -> None:
+    assert _problems("Deployment", apiVersion="example.com/v1", spec="anything")[0][1].startswith(
+        "nothing that takes part in scheduling"
+    )
+
+
+@pytest.mark.parametrize("amount", [10**30, -(10**30), "1e400"])
+def test_numbers_that_no_integer_of_64_bits_holds_are_refused_or_counted(amount: Any) -> None:
+    found = _of_pod(priority=amount)
+    assert [where for where, _ in found] == ["spec.priority"]
+    resources = {"requests": {"cpu": amount}}
+    found = _of_pod(containers=[{"name": "c", "resources": resources}])
+    wrong = amount != 10**30
+    assert [where for where, _ in found] == ["spec.containers[0].resources.requests.cpu"] * wrong
