@@ -58,6 +58,9 @@ class Origin:
     document: int
     line: int
 
+    def __str__(self) -> str:
+        return f"{self.file}, document {self.document}, line {self.line}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -203,6 +206,7 @@ class _Loader:
     def __init__(self, check: SetupCheck | None = None) -> None:
         self._result = LoadResult()
         self._seen: dict[tuple[str, str, str], Origin] = {}
+        self._uids: dict[str, tuple[str, str, Origin]] = {}
         self._check_setup = check
         # Where the scheduler's configuration and the scenario's spec stand.
         self._places: dict[str, _Place] = {}
@@ -389,18 +393,21 @@ class _Loader:
         key = (manifest["kind"], metadata.get("namespace", ""), metadata["name"])
         first = self._seen.setdefault(key, origin)
         # Events and other kinds kept aside may share a kind between groups.
-        if is_known(manifest):
-            if first is not origin:
-                report.add(
-                    (*path, "metadata", "name"),
-                    metadata["name"],
-                    f'{key[0]} "{metadata["name"]}" is there twice; first in {first.file}, '
-                    f"document {first.document}, line {first.line}",
-                )
-                return
-            self._result.objects.append(LoadedObject(manifest, origin))
-        else:
+        if not is_known(manifest):
             self._result.kept_aside.append(LoadedObject(manifest, origin))
+            return
+        if first is not origin:
+            told = f'{key[0]} "{metadata["name"]}" is there twice; first in {first}'
+            report.add((*path, "metadata", "name"), metadata["name"], told)
+            return
+        uid = metadata.get("uid")
+        if uid:
+            kind, name, where = self._uids.setdefault(uid, (key[0], key[2], origin))
+            if where is not origin:
+                told = f'{kind} "{name}" has the same uid, in {where}; without one it gets its own'
+                report.add((*path, "metadata", "uid"), uid, told)
+                return
+        self._result.objects.append(LoadedObject(manifest, origin))
 
 
 def is_configuration(manifest: Manifest) -> bool:

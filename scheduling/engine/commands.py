@@ -176,13 +176,21 @@ class CommandExecutor:
         raise NotFound(f"there is no scheduler {command.object}; there are {known}")
 
     def _create(self, command: Command, by: str) -> None:
-        self._store.create(self._admission.admit(_parsed(command.manifest)), by=by)
+        self._create_new(self._admission.admit(_parsed(command.manifest)), by)
+
+    def _create_new(self, wanted: ApiObject, by: str) -> None:
+        """A uid belongs to one object: a copy of another gets its own, as every new object upstream."""
+        uid = wanted.uid
+        known = (one for kind in self._store.kinds() for one in self._store.objects(kind))
+        if uid and any(one.uid == uid for one in known):
+            wanted = _anew(wanted)
+        self._store.create(wanted, by=by)
 
     def _apply(self, command: Command, by: str) -> None:
         wanted = _parsed(command.manifest)
         old = self._store.find(wanted.kind, wanted.key)
         if old is None:
-            self._store.create(self._admission.admit(wanted), by=by)
+            self._create_new(self._admission.admit(wanted), by)
             return
         kept = {
             name: old.metadata[name]
@@ -203,7 +211,7 @@ class CommandExecutor:
             raise Conflict(f"{old.id} cannot be replaced while {held} holds it")
         if old is not None:
             self._delete_one(old, 0, by)
-        self._store.create(wanted, by=by)
+        self._store.create(_anew(wanted), by=by)
 
     def _patch(self, command: Command, by: str) -> None:
         old = self._find(command.object)
@@ -309,6 +317,10 @@ class CommandExecutor:
             if prefix in (kind, kind.lower()):
                 return self._store.get(kind, key)
         raise NotFound(f"{entity} not found")
+
+
+def _anew(obj: ApiObject) -> ApiObject:
+    return obj.patched({"metadata": {"uid": None}})
 
 
 def _parsed(manifest: Manifest | None) -> ApiObject:

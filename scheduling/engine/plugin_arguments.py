@@ -73,6 +73,11 @@ def check_shape(fields: Fields, name: str, highest: int) -> None:
         point.integer("score", 0, low=0, high=highest)
 
 
+def _allocated(fields: Fields) -> None:
+    """NodeResourcesLeastAllocatedArgs and NodeResourcesMostAllocatedArgs, until 1.22."""
+    _resources(fields.only(*_META, "resources"), 100)
+
+
 def _balanced(fields: Fields) -> None:
     _resources(fields.only(*_META, "resources"), 1)
 
@@ -159,6 +164,8 @@ def _no_arguments(fields: Fields) -> None:
 
 _CHECKS: dict[str, Callable[[Fields], None]] = {
     names.NODE_RESOURCES_FIT: _fit,
+    "NodeResourcesLeastAllocated": _allocated,
+    "NodeResourcesMostAllocated": _allocated,
     names.NODE_RESOURCES_BALANCED_ALLOCATION: _balanced,
     names.INTER_POD_AFFINITY: _inter_pod,
     names.NODE_AFFINITY: _node_affinity,

@@ -198,7 +198,9 @@ class Ladder:
         """Which rows have a volume, and tell of those that had none, or have none now."""
         has = (self.choice != NONE).astype(np.int32)
         for row in (self.tally.counts != has).nonzero()[0].tolist():
-            table.touch(row)
+            # A volume that any node reaches is the choice of rows without one, too.
+            if table.nodes[row] is not None:
+                table.touch(row)
         self.tally.counts[:] = has
 
     def _count_few(self, rows: Iterable[int], table: NodeTable) -> None:

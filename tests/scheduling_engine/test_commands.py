@@ -27,6 +27,17 @@ def test_a_manifest_with_a_fault_is_refused_at_its_field(verb: str) -> None:
     assert node_of(played(cluster), "web") == "n"
 
 
+@pytest.mark.parametrize("verb", ["create", "apply", "replace"])
+def test_a_copy_of_an_exported_object_gets_a_uid_of_its_own(verb: str) -> None:
+    cluster = played(Cluster.create(scene(node("n"), pod("web"))))
+    exported = cluster.store.get("Pod", "default/web").raw
+    copy = {**pod("copy"), "metadata": {**exported["metadata"], "name": "copy"}}
+    assert _refusal(cluster, verb=verb, manifest=copy) == ""
+    made = cluster.store.get("Pod", "default/copy")
+    assert made.uid not in ("", exported["metadata"]["uid"])
+    assert node_of(played(cluster), "copy") == "n"
+
+
 def test_a_patch_is_refused_for_what_it_would_make_of_the_object() -> None:
     cluster = played(Cluster.create(scene(node("n"))))
     patch = {"spec": {"taints": [{"key": "a", "effect": "Sometimes"}]}}

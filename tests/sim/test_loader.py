@@ -101,6 +101,14 @@ def test_the_same_name_twice_is_refused_across_files_with_both_places() -> None:
     assert 'Pod "web" is there twice; first in a.yaml, document 1, line 1' in problem.message
 
 
+def test_a_copy_that_kept_its_uid_is_refused_with_the_place_of_the_other() -> None:
+    first, copy = (pod(metadata={"name": name, "uid": "u-1"}) for name in ("web", "web-2"))
+    result = load_files([("a.yaml", first.encode()), ("b.yaml", copy.encode())])
+    (problem,) = result.problems
+    assert (problem.file, problem.field, problem.value) == ("b.yaml", "metadata.uid", '"u-1"')
+    assert 'Pod "web" has the same uid, in a.yaml, document 1, line 1' in problem.message
+
+
 def test_the_same_name_in_another_namespace_is_another_object() -> None:
     other = POD.replace(b"  name: web", b"  name: web\n  namespace: shop")
     result = load(POD + b"---\n" + other)

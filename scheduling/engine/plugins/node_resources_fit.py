@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,9 +61,10 @@ class NodeResourcesFit(Plugin):
         self._is_plain = [name for name, _ in self.weights] == ["cpu", "memory"]
         self._plain = [weight for _, weight in self.weights]
         ratio: Mapping[str, Any] = strategy.get("requestedToCapacityRatio") or {}
+        # Shapes score up to 10.
         self._shape = [
-            (int(point["utilization"]), int(point["score"]) * MAX_NODE_SCORE // 10)
-            for point in ratio.get("shape") or ()
+            (utilization, score * MAX_NODE_SCORE // 10)
+            for utilization, score in shape_points(ratio.get("shape") or ())
         ]
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
@@ -319,6 +320,11 @@ def format_amount(name: str, amount: int) -> str:
 def resource_weights(resources: Any) -> list[tuple[str, int]]:
     """(name, weight) pairs of a scoring strategy; a weight that is not given is 1."""
     return [(str(spec["name"]), int(spec.get("weight") or 1)) for spec in resources]
+
+
+def shape_points(shape: Iterable[Mapping[str, Any]]) -> list[tuple[int, int]]:
+    """(utilization, score) of each point of a function; what is not given is 0."""
+    return [(int(one.get("utilization") or 0), int(one.get("score") or 0)) for one in shape]
 
 
 def broken_linear(shape: list[tuple[int, int]], values: IntArray) -> IntArray:

@@ -15,7 +15,7 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import CPU, MEMORY, PodMatcher
 from scheduling.engine.plugins.classic_priorities import MAX_PRIORITY, SelectorSpreadPriority
-from scheduling.engine.plugins.node_resources_fit import broken_linear
+from scheduling.engine.plugins.node_resources_fit import broken_linear, shape_points
 from scheduling.engine.plugins.pod_topology_spread import pods_matching
 from scheduling.engine.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.pod_template import SpreadConstraint
@@ -104,10 +104,7 @@ class RequestedToCapacityRatioPriority(_Optional):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         super().__init__(arguments, handle)
-        self._shape = [
-            (int(point["utilization"]), int(point["score"]))
-            for point in arguments.get("shape") or ({"utilization": 0, "score": 0},)
-        ]
+        self._shape = shape_points(arguments.get("shape") or ({},))
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """Shape scores are 0 to 10, as they stand. Upstream: buildRequestedToCapacityRatio…()."""
