@@ -54,6 +54,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "kscope.runs.body_limit.BodyLimitMiddleware",
+    "kscope.runs.parsers.AddressMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -171,7 +172,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     # JSON alone: a form on a foreign page cannot send it without asking first.
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["kscope.runs.parsers.JSONParser"],
     "EXCEPTION_HANDLER": "kscope.runs.api.handle_errors",
     # `?format=` chooses between JSON, NDJSON and CSV in the exports.
     "URL_FORMAT_OVERRIDE": None,

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import admin
 
 from kscope.runs.admin import ManifestForm, ProjectedObjectAdmin, ReadOnlyAdmin, seconds
+from kscope.runs.parsers import JSONDecoder
 from scheduling.models import Node, Pod, SchedulingAttempt
 
 
@@ -17,10 +18,15 @@ class NodeForm(ManifestForm):
     )
     taints = forms.JSONField(
         required=False,
+        decoder=JSONDecoder,
         widget=forms.Textarea(attrs={"rows": 4, "cols": 100}),
         help_text='A list such as [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}].',
     )
-    labels = forms.JSONField(required=False, widget=forms.Textarea(attrs={"rows": 6, "cols": 100}))
+    labels = forms.JSONField(
+        required=False,
+        decoder=JSONDecoder,
+        widget=forms.Textarea(attrs={"rows": 6, "cols": 100}),
+    )
 
     def shown(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """See ManifestForm."""

@@ -23,6 +23,7 @@ from kscope.runs.models import (
     Run,
     Scenario,
 )
+from kscope.runs.parsers import JSONDecoder
 
 
 def seconds(nanoseconds: int | None) -> str:
@@ -121,6 +122,9 @@ class CheckpointAdmin(ReadOnlyAdmin):
 
 class IndentedJSONField(forms.JSONField):
     """JSON shown on many lines, for people."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(decoder=JSONDecoder, **options)
 
     def prepare_value(self, value: Any) -> Any:
         """See forms.JSONField; what did not parse is shown as it was typed."""

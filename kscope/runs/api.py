@@ -15,7 +15,7 @@ from drf_spectacular.utils import (
     inline_serializer,
 )
 from rest_framework import serializers
-from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView, exception_handler
@@ -24,6 +24,7 @@ from kscope.runs import selectors, services
 from kscope.runs.errors import ApplicationError
 from kscope.runs.export import CONTENT_TYPES, event_json, event_lines, event_query
 from kscope.runs.models import Command, Run, Scenario
+from kscope.runs.parsers import JSONParser
 from kscope.runs.past import object_at, object_now
 from kscope.runs.uploads import upload_take
 
@@ -47,7 +48,7 @@ def whole_number(request: Request, name: str) -> int | None:
     text = request.query_params.get(name, "")
     if not text:
         return None
-    if not text.isdigit() or len(text) > 18:
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
         raise ApplicationError(f"{name} is {text!r}; it must be a whole number, not below 0")
     return int(text)
 

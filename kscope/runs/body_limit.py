@@ -86,7 +86,7 @@ class BodyLimitMiddleware:
 
 
 def _announced(text: str | bytes) -> int:
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _is_too_long(length: int) -> bool:

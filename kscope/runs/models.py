@@ -1,9 +1,19 @@
 """Tables of runs: scenarios, runs, events, checkpoints, commands, and the base of projections."""
 
+import json
 from typing import Any
 
+import orjson
 from django.db import models
 from django.db.models.functions import Cast, Coalesce
+
+
+class StoredJSON(json.JSONDecoder):
+    """Reads jsonb, which gives back a large float as an integer, with more than 64 bits as a float."""
+
+    def decode(self, s: str, *_: Any) -> Any:
+        """See json.JSONDecoder."""
+        return orjson.loads(s)
 
 
 class ManifestText(models.Func):
@@ -49,7 +59,7 @@ class Scenario(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     is_demo = models.BooleanField(default=False)
     position = models.IntegerField(default=0, help_text="order in the gallery")
-    document = models.JSONField(help_text="what the engine is built from")
+    document = models.JSONField(decoder=StoredJSON, help_text="what the engine is built from")
     summary = models.JSONField(default=dict, help_text="number of objects by kind")
     created = models.DateTimeField(auto_now_add=True)
 
@@ -216,7 +226,7 @@ class Command(models.Model):
         REJECTED = "rejected"
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="commands")
-    body = models.JSONField()
+    body = models.JSONField(decoder=StoredJSON)
     verb = models.CharField(max_length=20)
     object = models.TextField(blank=True)
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)

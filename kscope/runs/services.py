@@ -161,19 +161,18 @@ def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
         wiring.parse_command(body)
     except SimError as problem:
         raise ApplicationError(str(problem)) from problem
-    manifest = body.get("manifest") or {}
-    target = body.get("object") or "/".join(
-        part
-        for part in (
-            str(manifest.get("kind") or "").lower(),
-            (manifest.get("metadata") or {}).get("namespace"),
-            (manifest.get("metadata") or {}).get("name"),
-        )
-        if part
-    )
+    target = body.get("object") or _named(body.get("manifest") or {})
     command = Command.objects.create(run=run, body=body, verb=body["verb"], object=target)
     run_wake(run.pk)
     return command
+
+
+def _named(manifest: dict[str, Any]) -> str:
+    """What a manifest is about, before anybody has checked it: "pod/default/web"."""
+    metadata = manifest.get("metadata")
+    names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+    parts = (str(manifest.get("kind") or "").lower(), names.get("namespace"), names.get("name"))
+    return "/".join(str(part) for part in parts if part)
 
 
 def command_wait(*, command: Command, seconds: float = ANSWER_SECONDS) -> Command:

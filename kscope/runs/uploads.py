@@ -36,7 +36,7 @@ def upload_take(files: Iterable[UploadedFile], *, name: str = "", question: str 
     report = upload_report(names, result)
     if not result.ok or not result.objects:
         return Upload(report, None)
-    title = name or PurePath(names[0]).stem
+    title = name.replace("\0", "") or PurePath(names[0]).stem
     return Upload(report, services.scenario_store(name=title, result=result, question=question))
 
 

@@ -422,19 +422,22 @@ def _plain(text: str) -> Any:
         return text
     digits = text.replace("_", "")
     if _DECIMAL.fullmatch(digits):
-        number = int(digits)
-        # What Go has no integer for is a float to it.
-        return number if -(1 << 63) <= number < 1 << 64 else float(number)
+        return _go_number(int(digits))
     based = _BASED.fullmatch(digits)
     if based is not None:
         base = next(name for name in _BASES if based[name])
         number = int(based[base], _BASES[base])
-        return -number if based["sign"] == "-" else number
+        return _go_number(-number if based["sign"] == "-" else number)
     if _FLOAT.fullmatch(text):
         number = float(text)
         # An infinity has no JSON form; let the field's own check refuse the text.
         return number if abs(number) != float("inf") else text
     return text
+
+
+def _go_number(number: int) -> int | float:
+    """What Go has no integer for is a float to it."""
+    return number if -(1 << 63) <= number < 1 << 64 else float(number)
 
 
 def _key_text(key: Any) -> str | None:
@@ -456,6 +459,18 @@ def _show_tag(tag: str) -> str:
 _NUL = "a text holds the character U+0000"
 
 
+def parse_json(text: bytes, limits: Limits | None = None) -> Any:
+    """The value of a JSON text, as the API server and the database can hold it.
+
+    Integers beyond 64 bits are floats, as they are to Go. Raises DocumentError, also for what is
+    nested too deep or holds U+0000.
+    """
+    try:
+        return _json_document(text, limits or Limits()).value
+    except orjson.JSONDecodeError as error:
+        raise DocumentError(f"not JSON: {error.msg}", document=1, line=error.lineno) from None
+
+
 def _json_document(text: bytes, limits: Limits) -> Document:
     escaped = text.find(b"\\u0000")
     if escaped >= 0:
@@ -463,7 +478,7 @@ def _json_document(text: bytes, limits: Limits) -> Document:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        if "recursion" in error.msg:
+        if "depth" in error.msg:
             raise DocumentError(
                 f"nested more than {limits.depth} levels deep", document=1
             ) from None

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from kscope.sim.units import SECOND
+from kscope.sim.units import LONGEST, SECOND
 from kscope.sim.validation import shown
 
 _UNITS = {
@@ -28,4 +28,6 @@ def parse_duration(value: Any) -> int:
     for whole, part, unit in _DURATION_PART.findall(value):
         total += int(whole) * _UNITS[unit]
         total += int(part or 0) * _UNITS[unit] // 10 ** len(part)
+    if total > LONGEST:
+        raise ValueError(f"{shown(value)} is more than 73 years")
     return total

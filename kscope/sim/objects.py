@@ -410,9 +410,11 @@ class Pod(ApiObject):
 
     @property
     def grace_period_seconds(self) -> int:
-        """spec.terminationGracePeriodSeconds; 30 when absent."""
+        """spec.terminationGracePeriodSeconds; 30 when absent, 1 when it is below 0, as upstream."""
         grace = self.spec.get("terminationGracePeriodSeconds")
-        return 30 if grace is None else grace
+        if grace is None:
+            return 30
+        return grace if grace >= 0 else 1
 
 
 def is_plain(old: ApiObject, pod: Pod) -> bool:

@@ -15,7 +15,7 @@ from kscope.sim.loop import EventLoop, is_method_of
 from kscope.sim.objects import ApiObject, Manifest, Pod, Templates, is_plain
 from kscope.sim.projection import advanced, bound
 from kscope.sim.recorder import Recorder
-from kscope.sim.units import SECOND, timestamp
+from kscope.sim.units import nanoseconds, timestamp
 from kscope.sim.view import Attributes, Changes, merge
 
 WatchType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -257,7 +257,7 @@ class ObjectStore:
         if old.deletion_timestamp and grace_seconds >= _grace(old):
             return old
         stored = old.with_metadata(
-            deletionTimestamp=timestamp(self._loop.now + grace_seconds * SECOND),
+            deletionTimestamp=timestamp(self._loop.now + nanoseconds(grace_seconds)),
             deletionGracePeriodSeconds=grace_seconds,
             resourceVersion=self._next_revision(),
         )

@@ -9,9 +9,16 @@ MILLISECOND = 1_000_000
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
+# 73 years, as good as for ever: two of them from any moment of a run are still within 64 bits.
+LONGEST = 2**61
 
 # What an API timestamp shows at virtual time 0. Any fixed instant would do; a recent one reads well.
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def nanoseconds(seconds: int) -> int:
+    """So many *seconds*, at most LONGEST either way."""
+    return max(-LONGEST, min(LONGEST, seconds * SECOND))
 
 
 @lru_cache(maxsize=4096)
@@ -28,7 +35,8 @@ def timestamp(at: int) -> str:
 def nanoseconds_of(text: str) -> int:
     """The virtual time of an RFC 3339 *timestamp*; negative when it lies before the run began.
 
-    Raises ValueError when *text* is not a timestamp.
+    What is further off than LONGEST, such as Go's zero time, counts as that far. Raises ValueError when *text* is not a timestamp.
     """
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return round((moment - EPOCH) / timedelta(microseconds=1)) * MICROSECOND
+    at = round((moment - EPOCH) / timedelta(microseconds=1)) * MICROSECOND
+    return max(-LONGEST, min(LONGEST, at))

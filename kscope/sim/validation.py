@@ -371,7 +371,7 @@ _POD_SPEC = fields(
     hostNetwork=boolean,
     restartPolicy=one_of("", "Always", "OnFailure", "Never"),
     terminationGracePeriodSeconds=_any_integer,
-    activeDeadlineSeconds=_any_integer,
+    activeDeadlineSeconds=integer(1),
     serviceAccountName=text,
     schedulingGates=list_of(fields(("name",), name=text)),
     topologySpreadConstraints=list_of(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.errors import Invalid
+from kscope.sim.units import SECOND
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
@@ -72,3 +73,23 @@ def test_a_command_whose_parts_are_of_the_wrong_kind_is_refused(
 ) -> None:
     with pytest.raises(Invalid, match=said):
         Command.from_dict(parts)
+
+
+@pytest.mark.parametrize("grace", [2**40, 2**63 - 1, -1])
+def test_a_pod_may_ask_for_as_much_time_to_end_as_it_likes(grace: int) -> None:
+    web = pod("web", cpu="4", terminationGracePeriodSeconds=grace)
+    cluster = played(Cluster.create(scene(node("n"), web)))
+    assert _refusal(cluster, verb="delete", object="pod/default/web") == ""
+    leaving = cluster.store.get("Pod", "default/web")
+    assert leaving.metadata["deletionGracePeriodSeconds"] == max(grace, 1)
+    cluster.advance(cluster.now + 60 * SECOND)
+    assert cluster.store.find("Pod", "default/web") is None
+
+
+def test_times_far_from_the_run_are_as_good_as_any() -> None:
+    old = pod("old", cpu="4", nodeName="n")
+    old["metadata"]["creationTimestamp"] = "0001-01-01T00:00:00Z"
+    old["status"] = {"startTime": "9999-12-31T23:59:59Z", "phase": "Running"}
+    cluster = played(Cluster.create(scene(node("n"), old, pod("new", cpu="4", priority=1))))
+    assert node_of(cluster, "new") == "n"
+    assert cluster.take().rows

@@ -45,6 +45,11 @@ def test_a_step_that_names_nothing_is_refused_at_its_verb(verb: str) -> None:
     assert problems(steps=[{"at": "1s", verb: None}]) == [(f"spec.steps[0].{verb}", "is missing")]
 
 
+def test_a_step_in_another_century_is_refused() -> None:
+    (found,) = problems(steps=[{"at": "999999h", "delete": "pod/default/web"}])
+    assert found == ("spec.steps[0].at", '"999999h" is more than 73 years')
+
+
 def test_what_a_step_replaces_with_is_checked_like_any_manifest() -> None:
     broken = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {}}
     found = problems(steps=[{"at": "1s", "replace": broken}])

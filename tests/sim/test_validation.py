@@ -89,6 +89,7 @@ def test_a_field_that_cannot_be_read_is_named(kind: str, parts: Manifest, field:
     ("spec", "field"),
     [
         ({"nodeSelector": "zone"}, "spec.nodeSelector"),
+        ({"activeDeadlineSeconds": 0}, "spec.activeDeadlineSeconds"),
         ({"volumes": [{"name": "v", "hostPath": {}}]}, "spec.volumes[0].hostPath.path"),
         (
             {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": 7}}]},

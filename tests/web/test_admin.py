@@ -102,6 +102,15 @@ def test_a_taint_without_an_effect_is_refused_by_the_form(admin: Client, driven:
     assert not Command.objects.exists()
 
 
+@pytest.mark.parametrize("text", ['{"a": NaN}', '["\\u0000"]', "[" * 5000])
+def test_json_that_no_database_could_keep_is_refused_by_the_form(
+    admin: Client, driven: Run, text: str
+) -> None:
+    page = edit(admin, driven, Node.objects.get(run=driven, key="n1"), taints=text)
+    assert "Enter a valid JSON." in page
+    assert not Command.objects.exists()
+
+
 def test_saving_without_a_change_submits_nothing(admin: Client, driven: Run) -> None:
     page = edit(admin, driven, Node.objects.get(run=driven, key="n1"))
     assert "Nothing was changed" in page

@@ -268,6 +268,56 @@ def test_a_command_that_is_none_is_refused_at_once(client: Client, driven: Run) 
     assert "cordon" in answer.json()["message"]
 
 
+@pytest.mark.parametrize("metadata", ["web", {"name": 7}, {"name": "x", "namespace": ["a"]}])
+def test_a_manifest_that_is_none_is_refused_by_the_engine(
+    client: Client, driven: Run, metadata: Any
+) -> None:
+    manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
+    with driving(driven):
+        body = {"verb": "create", "manifest": manifest}
+        answer = post(client, f"/api/runs/{driven.pk}/commands/", body)
+    assert (answer.status_code, answer.json()["status"]) == (409, "rejected")
+    assert answer.json()["reason"].startswith("Invalid: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"verb": "create", "manifest": {"a": NaN}}', "not JSON"),
+        ('{"verb": "create\\u0000"}', "U+0000"),
+        ('{"verb": "create", "manifest": "\\ud800"}', "not JSON"),
+        ("[" * 5000, "levels deep"),
+    ],
+)
+def test_json_that_no_database_could_keep_is_refused(
+    client: Client, driven: Run, text: str, said: str
+) -> None:
+    path = f"/api/runs/{driven.pk}/commands/"
+    answer = client.post(path, text, content_type="application/json")
+    assert answer.status_code == 400
+    assert said in answer.json()["message"]
+
+
+def test_a_number_beyond_64_bits_is_kept_as_go_would_have_it(client: Client, driven: Run) -> None:
+    patch = {"metadata": {"annotations": {"a": "b"}}, "later": {"field": 10**30}}
+    body = {"verb": "patch", "object": "pod/default/web", "patch": patch}
+    with driving(driven):
+        assert post(client, f"/api/runs/{driven.pk}/commands/", body).status_code == 200
+    kept = client.get(f"/api/runs/{driven.pk}/objects/pod/default/web/").json()
+    assert float(kept["later"]["field"]) == 1e30
+
+
+@pytest.mark.parametrize(
+    "path", ["objects/pod/default/%00/", "events/?kind=%00", "events/?after=²", "state/?seq=1²"]
+)
+def test_an_address_that_cannot_be_looked_for_is_refused(
+    client: Client, driven: Run, path: str
+) -> None:
+    answer = client.get(f"/api/runs/{driven.pk}/{path}")
+    assert answer.status_code == 400
+    assert answer.json()["message"]
+
+
 def test_an_object_is_given_back_with_fields_nobody_knows(client: Client, driven: Run) -> None:
     manifest = client.get(f"/api/runs/{driven.pk}/objects/pod/default/web/").json()
     assert manifest["spec"]["containers"][0]["image"] == "app:1"

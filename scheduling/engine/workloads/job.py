@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.objects import ApiObject, Manifest, Pod
 from kscope.sim.store import WatchEvent
-from kscope.sim.units import SECOND, timestamp
+from kscope.sim.units import SECOND, nanoseconds, timestamp
 from scheduling.engine.workloads.controller import (
     Controller,
     Surroundings,
@@ -67,7 +67,7 @@ class JobController(Controller):
         old = event.old
         if deadline is not None and (event.type == "ADDED" or _is_changed(old, event.new)):
             started = time_of(event.new.status.get("startTime")) or self._loop.now
-            left = started + deadline * SECOND - self._loop.now
+            left = started + nanoseconds(deadline) - self._loop.now
             self._queue.add_after(key, max(0, left))
 
     def _on_pod(self, event: WatchEvent) -> None:
@@ -185,7 +185,7 @@ class JobController(Controller):
         started = job.status.get("startTime")
         if deadline is None or not started:
             return None
-        if self._loop.now - time_of(started) >= deadline * SECOND:
+        if self._loop.now - time_of(started) >= nanoseconds(deadline):
             return "DeadlineExceeded", "Job was active longer than specified deadline"
         return None
 

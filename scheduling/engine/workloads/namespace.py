@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import ClassVar, Final
 
 from kscope.sim.errors import NotFound
-from kscope.sim.objects import ApiObject, Manifest
+from kscope.sim.objects import ApiObject, Manifest, Pod
 from kscope.sim.store import WatchEvent
-from kscope.sim.units import SECOND, timestamp
+from kscope.sim.units import SECOND, nanoseconds, timestamp
 from scheduling.engine.workloads.controller import Controller, Surroundings
 from scheduling.engine.workloads.deletion import delete
 from volumes.engine.ports import EventSink
@@ -80,10 +80,9 @@ class NamespaceController(Controller):
         """How long to wait before the next look. Upstream: ResourcesRemainingError.Estimate."""
         seconds = 15 if any(obj.finalizers for obj in left) else 0
         for obj in left:
-            if obj.kind == "Pod":
-                grace = obj.spec.get("terminationGracePeriodSeconds")
-                seconds = max(seconds, 30 if grace is None else grace)
-        return (seconds // 2 + 1) * SECOND
+            if isinstance(obj, Pod):
+                seconds = max(seconds, obj.grace_period_seconds)
+        return nanoseconds(seconds // 2 + 1)
 
     def _conditions(self, namespace: ApiObject, left: list[ApiObject]) -> list[Manifest]:
         remaining = _counted([f"{obj.kind.lower()}s." for obj in left])

@@ -10,7 +10,7 @@ from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.loop import Timer
 from kscope.sim.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.store import WatchEvent
-from kscope.sim.units import MILLISECOND, SECOND, timestamp
+from kscope.sim.units import MILLISECOND, SECOND, nanoseconds, timestamp
 from kscope.sim.workqueue import WorkQueue
 from scheduling.engine.conditions import disruption_target, with_condition
 from scheduling.engine.workloads.controller import Surroundings
@@ -331,7 +331,7 @@ class TaintManager:
         if pod.key in self._scheduled:
             since, timer = self._scheduled.pop(pod.key)
             timer.cancel()
-        at = max(self._loop.now, since + seconds * SECOND)
+        at = max(self._loop.now, since + nanoseconds(seconds))
         self._scheduled[pod.key] = since, self._loop.call_at(at, self._evict, pod)
 
     def _cancel(self, pod: Pod) -> None:

@@ -315,7 +315,7 @@ def _counts_otherwise(old: ApiObject | None, new: ApiObject) -> bool:
 
 def _deletion_cost(pod: Pod) -> int:
     text = pod.annotations.get(DELETION_COST) or "0"
-    return int(text) if text.lstrip("-").isdigit() else 0
+    return int(text) if text.removeprefix("-").isdecimal() else 0
 
 
 def _restarts(pod: Pod) -> int:

@@ -101,7 +101,7 @@ def _fraction(replica_set: ApiObject, deployment: ApiObject) -> int:
 def annotated_number(obj: ApiObject, name: str) -> int:
     """A number in an annotation; 0 when it is not one."""
     text = obj.annotations.get(name) or ""
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isdecimal() else 0
 
 
 def oldest_first(replica_sets: list[ApiObject]) -> list[ApiObject]:

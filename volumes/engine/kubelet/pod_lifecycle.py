@@ -437,7 +437,7 @@ class Kubelets:
             self._unmount(worker)
             return
         worker.stage = Stage.STOPPING
-        grace = pod.metadata.get("deletionGracePeriodSeconds") or 0
+        grace = max(0, pod.metadata.get("deletionGracePeriodSeconds") or 0)
         delay = min(self._latencies.draw("stop"), grace * SECOND)
         worker.timer = self._loop.call_after(delay, self._unmount, worker)
 
