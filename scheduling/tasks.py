@@ -2,10 +2,12 @@
 
 import logging
 
+import redis
 from celery import shared_task
 from django.db import connection
 from kombu.exceptions import OperationalError
 
+from kscope.runs import nudges
 from kscope.runs.runner import run_drive
 from kscope.runs.slices import run_needs_driver
 
@@ -15,6 +17,7 @@ log = logging.getLogger(__name__)
 @shared_task(ignore_result=True)
 def run_simulation(run_id: int) -> None:
     """Drive the run until it is idle; nothing when another worker has it, or has done it all."""
+    nudges.place_leave(run_id)
     with connection.cursor() as cursor:
         waiting = run_needs_driver(cursor, [run_id])
     if waiting:
@@ -27,12 +30,13 @@ def sweep_runs() -> None:
     with connection.cursor() as cursor:
         waiting = run_needs_driver(cursor)
     for run_id in waiting:
-        run_simulation.delay(run_id)
+        enqueue(run_id)
 
 
 def enqueue(run_id: int) -> None:
     """Have a worker look at the run. Without a broker the sweeper finds it later."""
     try:
-        run_simulation.delay(run_id)
-    except OperationalError as problem:
+        if nudges.place_take(run_id):
+            run_simulation.delay(run_id)
+    except (OperationalError, redis.RedisError) as problem:
         log.warning("run %s waits for the sweeper: %s", run_id, problem)

@@ -7,6 +7,9 @@ import redis
 from django.conf import settings
 
 WAKE = "wake"
+# A place in the line of runs that wait for a worker ends with the turn, or after this when the
+# message that stood for it was lost.
+PLACE_SECONDS = 60
 log = logging.getLogger(__name__)
 
 
@@ -23,6 +26,23 @@ def publish_head(run_id: int, seq: int) -> None:
 def wake_drivers(run_id: int) -> None:
     """Tell a sleeping driver that the run has a command or another speed."""
     _publish(WAKE, str(run_id))
+
+
+def place_take(run_id: int) -> bool:
+    """Whether the run was not in the line yet: one message for a run is enough.
+
+    Without that the sweeper adds to the line faster than two workers take turns from it. Raises
+    redis.RedisError.
+    """
+    return bool(_client().set(f"queued:{run_id}", 1, nx=True, ex=PLACE_SECONDS))
+
+
+def place_leave(run_id: int) -> None:
+    """The run's turn has come; from now on it may stand in the line again."""
+    try:
+        _client().delete(f"queued:{run_id}")
+    except redis.RedisError as problem:
+        log.warning("run %s keeps its place in the line for a while: %s", run_id, problem)
 
 
 class WakeListener:

@@ -175,7 +175,7 @@ class Driver:
                     return
             if self._slice():
                 idle_since = time.monotonic()
-            elif time.monotonic() - idle_since > LINGER_SECONDS:
+            elif time.monotonic() - idle_since > LINGER_SECONDS or self._others_wait():
                 return
             else:
                 self._sleep(listener, 0.25)

@@ -172,6 +172,32 @@ def test_a_playing_run_gives_way_to_one_that_waits_for_a_worker(
     assert (asked, first.status, first.lease_until) == ([first.pk], "playing", None)
 
 
+def test_a_run_stands_in_the_line_once_until_its_turn(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else every sweep adds a message, and who comes last waits for all of them."""
+    run, sent = start(), list[int]()
+    monkeypatch.setattr(tasks.run_simulation, "delay", sent.append)
+    for _ in range(3):
+        tasks.enqueue(run.pk)
+        tasks.sweep_runs()
+    assert sent == [run.pk]
+    monkeypatch.setattr(tasks, "run_drive", lambda _run_id: None)
+    tasks.run_simulation(run.pk)
+    tasks.enqueue(run.pk)
+    assert sent == [run.pk, run.pk]
+
+
+def test_an_idle_owner_does_not_linger_while_another_run_waits(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "LINGER_SECONDS", 60.0)
+    idle, _waiting = start(), start()
+    began = time.monotonic()
+    in_thread(idle).join(30)
+    assert time.monotonic() - began < 30
+
+
 def test_a_refused_command_leaves_a_finished_run_finished(start: Start) -> None:
     run = start(play=True, speed="max")
     in_thread(run).join()
