@@ -28,7 +28,10 @@ from kscope.runs.stopping import Stopping, is_stopping
 
 SLICE_SECONDS = 0.1  # of computing between two commits
 CHUNK = 200  # callbacks between two looks at the wall clock
-TURN_SECONDS = 3.0  # after which a run makes way, if another one waits for a worker
+# After so long a run makes way, if another one waits for a worker: sooner when its engine is soon
+# at hand again, as those of small clusters are.
+TURN_SECONDS = 3.0
+SHORTEST_TURN = 0.5
 LINGER_SECONDS = 2.0  # an idle owner waits this long for the next wish
 QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
 CHECKPOINT_EVENTS = 10_000
@@ -118,7 +121,9 @@ class Driver:
         self._checkpoint_allowed = 0.0
         self._committed_seq = run.head_seq
         self._committed = time.monotonic()
+        began = time.monotonic()
         self.engine = self._engine(run)
+        self._turn = min(TURN_SECONDS, max(SHORTEST_TURN, 10 * (time.monotonic() - began)))
         self._pace = Pace(self.engine.now, self.controls.speed)
         self._committer = Committer(run_id, epoch)
         self._is_started = run.is_started
@@ -168,7 +173,7 @@ class Driver:
             if is_stopping():
                 self.made_way = True
                 return
-            if time.monotonic() - turn_began > TURN_SECONDS:
+            if time.monotonic() - turn_began > self._turn:
                 turn_began = time.monotonic()
                 self.made_way = self._others_wait()
                 if self.made_way:
