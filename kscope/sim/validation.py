@@ -468,6 +468,10 @@ _workload = fields(
 )
 
 
+# The versions in which a workload without a selector gets the labels of its template.
+DEFAULTS_SELECTOR = ("extensions/v1beta1", "apps/v1beta1")
+
+
 def _selecting(value: Any, path: Path, report: Report) -> None:
     """A workload whose selector finds the pods it makes; else it would make them for ever.
 
@@ -482,7 +486,8 @@ def _selecting(value: Any, path: Path, report: Report) -> None:
     metadata: dict[str, Any] = spec["template"].get("metadata") or {}
     made: dict[str, str] = metadata.get("labels") or {}
     if selector is None:
-        report.add((*path, "spec", "selector"), None, "is missing")
+        if not made or value.get("apiVersion") not in DEFAULTS_SELECTOR:
+            report.add((*path, "spec", "selector"), None, "is missing")
     elif not LabelSelector.parse(selector).matches(made):
         where = (*path, "spec", "template", "metadata", "labels")
         report.add(where, made, "`selector` does not match template `labels`")

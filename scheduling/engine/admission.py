@@ -18,7 +18,7 @@ from kscope.sim.objects import (
     StorageClass,
 )
 from kscope.sim.store import ObjectStore
-from scheduling.engine.defaulting import with_default_requests
+from scheduling.engine.defaulting import with_default_requests, with_default_selector
 from volumes.engine.phases import protected
 
 # The two classes that every cluster has. Upstream: pkg/apis/scheduling/types.go.
@@ -77,6 +77,7 @@ class Admission:
             return protected(self._admit_claim(obj))
         if isinstance(obj, Node) and self.taints_new_nodes:
             return _not_ready(obj)
+        obj = with_default_selector(obj)
         if obj.kind == "DaemonSet":
             return _with_template_generation(obj, max(1, template_generation(obj)))
         if obj.kind == "Namespace" and not obj.spec.get("finalizers"):
@@ -90,6 +91,7 @@ class Admission:
 
         Upstream: pkg/registry/apps/daemonset/strategy.go, PrepareForUpdate().
         """
+        new = with_default_selector(new)
         if old.kind != "DaemonSet":
             return new
         changed = old.spec.get("template") != new.spec.get("template")

@@ -1,12 +1,31 @@
-"""API defaulting that decisions depend on. Upstream: pkg/apis/core/v1/defaults.go."""
+"""API defaulting that decisions depend on. Upstream: pkg/apis/core/v1/defaults.go and the like."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from kscope.sim.objects import Pod
+from kscope.sim.objects import ApiObject, Pod
+from kscope.sim.validation import DEFAULTS_SELECTOR
 
 Manifest = dict[str, Any]
+
+
+def with_default_selector(obj: ApiObject) -> ApiObject:
+    """A workload of an old version, or a ReplicationController, selects what it makes.
+
+    Upstream: SetDefaults_ReplicationController(), pkg/apis/apps/v1beta1/defaults.go.
+    """
+    is_controller = obj.kind == "ReplicationController"
+    if obj.spec.get("selector") or not (
+        is_controller or obj.raw.get("apiVersion") in DEFAULTS_SELECTOR
+    ):
+        return obj
+    template: Manifest = obj.spec.get("template") or {}
+    metadata: Manifest = template.get("metadata") or {}
+    labels: Manifest = metadata.get("labels") or {}
+    if not labels:
+        return obj
+    return obj.patched({"spec": {"selector": labels if is_controller else {"matchLabels": labels}}})
 
 
 def with_default_requests(pod: Pod) -> Pod:

@@ -118,6 +118,16 @@ def test_a_workload_that_would_never_find_its_pods_is_refused(kind: str) -> None
     assert _problems(kind, spec=WORKLOAD) == []
 
 
+@pytest.mark.parametrize("version", ["extensions/v1beta1", "apps/v1beta1"])
+def test_an_old_workload_may_leave_its_selector_out(version: str) -> None:
+    spec = {**WORKLOAD, "selector": None}
+    assert _problems("Deployment", apiVersion=version, spec=spec) == []
+    spec["template"] = {"spec": {"containers": CONTAINERS}}
+    assert _problems("Deployment", apiVersion=version, spec=spec) == [
+        ("spec.selector", "is missing")
+    ]
+
+
 def test_of_a_kind_that_no_engine_reads_only_the_name_counts() -> None:
     assert _problems("Deployment", apiVersion="example.com/v1", spec="anything")[0][1].startswith(
         "nothing that takes part in scheduling"

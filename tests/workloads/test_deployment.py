@@ -24,6 +24,14 @@ def test_a_deployment_brings_about_its_pods_and_says_when_they_are_available() -
     }
 
 
+def test_an_old_deployment_selects_what_it_makes() -> None:
+    old = make("Deployment", version="extensions/v1beta1", replicas=2, selector=None)
+    world = World(*NODES, old)
+    world.run(5)
+    assert world.get("Deployment").spec["selector"] == {"matchLabels": {"app": "web"}}
+    assert len(world.names()) == 2
+
+
 def test_a_rolling_update_stays_within_surge_and_unavailability() -> None:
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}
     world = World(*NODES, make("Deployment", replicas=4, strategy=rolling))
