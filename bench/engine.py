@@ -188,6 +188,7 @@ def _alone(shape: Shape, full: bool) -> Iterator[Row]:
     cluster.scheduler.algorithm.__class__ = Recomputing
     slow = measure(cluster, shape, "slow", budget_s=30 if full else 2, most=few)
     encoded = median(each.pods / (each.engine_s + each.take_s) for each in fast)
+    rates = sorted(each.rate for each in fast)
     given = " / ".join(filter(None, shape.real))
     yield Row(
         name=shape.name,
@@ -199,7 +200,8 @@ def _alone(shape: Shape, full: bool) -> Iterator[Row]:
         aim=shape.aim,
         note=f"{encoded:,.0f} pods/s with events encoded and digested; "
         f"{fast[0].events / fast[0].pods:.1f} events per pod; "
-        f"median of {len(fast)} rounds of {fast[0].pods} pods",
+        f"median of {len(fast)} rounds of {fast[0].pods} pods, "
+        f"from {rates[0]:,.0f} to {rates[-1]:,.0f}",
     )
     if given:
         yield Row(
