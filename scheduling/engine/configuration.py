@@ -153,6 +153,11 @@ def _with_ignored(profile: Profile, plugin: str, ignored: tuple[str, ...]) -> Pr
     return replace(profile, arguments={**profile.arguments, plugin: own})
 
 
+# What in-tree plugins find out again for every node where PreFilter did not: no pod is told apart,
+# but neither is the search narrowed. The others fail every pod without their PreFilter or PreScore.
+_DISPENSABLE = ((names.NODE_AFFINITY, "preFilter"), (names.NODE_VOLUME_LIMITS, "preFilter"))
+
+
 @dataclass(slots=True)
 class _Parsed:
     profile: Profile
@@ -175,7 +180,7 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         raise ConfigurationError(fields.at("plugins.queueSort"), found, problem)
     for before, after in (("preFilter", "filter"), ("preScore", "score")):
         for name in sets.of(after):
-            if name not in catalogue.in_tree:
+            if name not in catalogue.in_tree or (name, before) in _DISPENSABLE:
                 continue  # It is its author's business what it can do without.
             if before in catalogue.points_of(name) and name not in sets.of(before):
                 path = fields.at(f"plugins.{before}.disabled")
@@ -217,14 +222,14 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
 
 
 def _left_out(sets: PluginSets, catalogue: Catalogue) -> frozenset[tuple[str, str]]:
-    """Of the plugins that are not in-tree, the points they have a method for and are not enabled at."""
+    """The points that plugins have a method for, could do without, and are not enabled at."""
     points = ("preFilter", "filter", "preScore", "score")
     chosen = dict.fromkeys(name for point in points for name in sets.of(point))
     return frozenset(
         (name, point)
         for name in chosen
-        if name not in catalogue.in_tree
         for point in points
+        if name not in catalogue.in_tree or (name, point) in _DISPENSABLE
         if point in catalogue.points_of(name) and name not in sets.of(point)
     )
 

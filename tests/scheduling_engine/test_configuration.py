@@ -229,6 +229,21 @@ def test_a_filter_whose_preparation_is_switched_off_is_refused() -> None:
     assert fault.path == "profiles[0].plugins.preFilter.disabled"
 
 
+def test_node_affinity_without_its_preparation_looks_at_every_node() -> None:
+    """As upstream, where Filter then reads the pod again."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    affinity = {"affinity": {"nodeAffinity": required}}
+    for disabled, looked_at in ([], 1), ([{"name": "NodeAffinity"}], 2):
+        setup = _setup({"plugins": {"preFilter": {"disabled": disabled}}})
+        algorithm = SchedulingAlgorithm(setup.profiles[0], Handle())
+        for name in ("n1", "n2"):
+            algorithm.table.add_node(make_node(name))
+        info = PodInfo(make_pod("p", spec=affinity), algorithm.profile.resource_rules)
+        found = algorithm.schedule(info)
+        assert (found.node, found.evaluated) == ("n2", looked_at)
+
+
 def test_a_configuration_is_for_the_version_it_was_written_for() -> None:
     with pytest.raises(ConfigurationError, match="profile is v1.16"):
         read_setup(_document(), "v1.16")
