@@ -330,7 +330,8 @@ class Scheduler:
         if assumed and binding is not None:
             self.gauges.settled(binding.node, binding.info)
         self.cache.add_pod(info)
-        if old is not None and self._is_mine(old) and not assumed:
+        leaves = not assumed or self.queue.may_hold_assumed
+        if leaves and old is not None and self._is_mine(old):
             self.queue.delete(old)
         if self._shows(new):
             shown: Attributes = {"cache": "added", "assumed": None}
@@ -455,11 +456,11 @@ class Scheduler:
         return self.keep_evidence or len(self.handle.table) <= EAGER_EVIDENCE_NODES
 
     def _is_gone(self, queued: QueuedPodInfo) -> bool:
-        """Upstream: skipPodSchedule(): deleted, or assumed by an earlier cycle."""
+        """Deleted, placed meanwhile, or assumed by an earlier cycle. Upstream: skipPodSchedule()."""
         known = self._known.get(queued.key)
         return (
             known is None
-            or bool(known.deletion_timestamp)
+            or bool(known.deletion_timestamp or known.node_name)
             or known.uid != queued.pod_info.uid
             or self.cache.is_assumed(queued.key)
         )

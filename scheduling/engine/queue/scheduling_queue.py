@@ -274,6 +274,11 @@ class SchedulingQueue:
         if not self._rules.hints or info.place == "active":
             self.nominator.add(info.pod_info)
 
+    @property
+    def may_hold_assumed(self) -> bool:
+        """Whether an update during its own attempt brings a pod back: until in-flight was kept."""
+        return not self._rules.hints
+
     def delete(self, pod: Pod) -> None:
         """The pod is gone, or is no longer this scheduler's concern."""
         self.nominator.delete(pod.uid)

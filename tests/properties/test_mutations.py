@@ -1,0 +1,72 @@
+"""What a file holds is refused with its place, or played and decided; nothing else ever happens."""
+
+import json
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kscope.sim.errors import SimError
+from kscope.sim.loader import LoadResult, load_files
+from kscope.sim.objects import from_manifest
+from kscope.sim.scenario import Scenario
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.decisions import decide
+from scheduling.engine.profiles import PROFILES
+from tests.properties.mutations import mutated
+
+HERE = Path(__file__).parents[1]
+REFERENCES = sorted((HERE / "vectors").glob("decisions-*/*.yaml"))
+DEMOS = sorted((HERE.parent / "scenarios").glob("*.yaml"))
+SEEDS = st.integers(0, 100_000)
+
+
+@cache
+def _documents(path: Path) -> list[Any]:
+    return list(yaml.load_all(path.read_bytes(), Loader=yaml.CSafeLoader))
+
+
+def _loaded(paths: list[Path], chance: Random) -> LoadResult:
+    documents = mutated(_documents(chance.choice(paths)), chance)
+    result = load_files([("a.yaml", yaml.dump_all(documents, Dumper=yaml.CSafeDumper).encode())])
+    for problem in result.problems:
+        assert problem.message
+        assert problem.document or problem.message.startswith("nothing that takes part")
+    return result
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_a_changed_cluster_is_refused_or_decided_alike_anew_and_by_columns(seed: int) -> None:
+    chance = Random(seed)
+    loaded = _loaded(REFERENCES, chance)
+    if not loaded.ok:
+        return
+    profile = PROFILES[chance.choice(("v1.34", "v1.16", "v1.20", "v1.11"))]
+    objects = [from_manifest(raw) for raw in loaded.manifests]
+    try:
+        anew = decide(objects, profile)
+    except SimError:
+        return  # Such as a priority class that is not there; the command says where.
+    assert json.dumps(anew) == json.dumps(decide(objects, profile, by_columns=True))
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_a_changed_scenario_is_refused_or_played_to_its_end(seed: int) -> None:
+    chance = Random(seed)
+    loaded = _loaded(DEMOS if chance.random() < 0.7 else REFERENCES, chance)
+    if not loaded.ok:
+        return
+    profile = chance.choice(("v1.34", "v1.16", "v1.20", "v1.11"))
+    try:
+        cluster = Cluster.create(Scenario.from_load(loaded, name="x"), profile=profile, seed=seed)
+    except SimError:
+        return
+    cluster.advance(60 * SECOND)
+    assert all(row.seq for row in cluster.take().rows)
