@@ -397,6 +397,7 @@ _POD_SPEC = fields(
             ),
             csi=fields(("driver",), driver=text, readOnly=boolean),
             emptyDir=fields(medium=text),
+            image=fields(reference=text, pullPolicy=text),
             configMap=_mapping,
             secret=_mapping,
             projected=_mapping,

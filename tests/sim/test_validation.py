@@ -91,6 +91,7 @@ def test_a_field_that_cannot_be_read_is_named(kind: str, parts: Manifest, field:
         ({"nodeSelector": "zone"}, "spec.nodeSelector"),
         ({"activeDeadlineSeconds": 0}, "spec.activeDeadlineSeconds"),
         ({"volumes": [{"name": "v", "hostPath": {}}]}, "spec.volumes[0].hostPath.path"),
+        ({"volumes": [{"name": "v", "image": "app:1"}]}, "spec.volumes[0].image"),
         (
             {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": 7}}]},
             "spec.volumes[0].persistentVolumeClaim.claimName",
