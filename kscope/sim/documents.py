@@ -76,9 +76,7 @@ def read_documents(name: str, data: bytes, limits: Limits) -> list[Document]:
             return [_json_document(text, limits)]
         except orjson.JSONDecodeError as error:
             if name.endswith(".json"):
-                raise DocumentError(
-                    f"not JSON: {error.msg}", document=1, line=error.lineno, column=error.colno
-                ) from None
+                raise _not_json(error) from None
     return _YamlReader(text, limits).read()
 
 
@@ -459,16 +457,22 @@ def _show_tag(tag: str) -> str:
 _NUL = "a text holds the character U+0000"
 
 
-def parse_json(text: bytes, limits: Limits | None = None) -> Any:
+def parse_json(text: bytes) -> Any:
     """The value of a JSON text, as the API server and the database can hold it.
 
     Integers beyond 64 bits are floats, as they are to Go. Raises DocumentError, also for what is
     nested too deep or holds U+0000.
     """
     try:
-        return _json_document(text, limits or Limits()).value
+        return _json_document(text, Limits()).value
     except orjson.JSONDecodeError as error:
-        raise DocumentError(f"not JSON: {error.msg}", document=1, line=error.lineno) from None
+        raise _not_json(error) from None
+
+
+def _not_json(error: orjson.JSONDecodeError) -> DocumentError:
+    return DocumentError(
+        f"not JSON: {error.msg}", document=1, line=error.lineno, column=error.colno
+    )
 
 
 def _json_document(text: bytes, limits: Limits) -> Document:

@@ -18,7 +18,7 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 def nanoseconds(seconds: int) -> int:
     """So many *seconds*, at most LONGEST either way."""
-    return max(-LONGEST, min(LONGEST, seconds * SECOND))
+    return _bounded(seconds * SECOND)
 
 
 @lru_cache(maxsize=4096)
@@ -35,8 +35,12 @@ def timestamp(at: int) -> str:
 def nanoseconds_of(text: str) -> int:
     """The virtual time of an RFC 3339 *timestamp*; negative when it lies before the run began.
 
-    What is further off than LONGEST, such as Go's zero time, counts as that far. Raises ValueError when *text* is not a timestamp.
+    What is further off than LONGEST, such as Go's zero time, counts as that far. Raises ValueError
+    when *text* is not a timestamp.
     """
     moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    at = round((moment - EPOCH) / timedelta(microseconds=1)) * MICROSECOND
-    return max(-LONGEST, min(LONGEST, at))
+    return _bounded(round((moment - EPOCH) / timedelta(microseconds=1)) * MICROSECOND)
+
+
+def _bounded(time: int) -> int:
+    return max(-LONGEST, min(LONGEST, time))

@@ -150,7 +150,7 @@ def _detail(
 
 
 def kept_room(algorithm: SchedulingAlgorithm, row: int, uid: str) -> Detail:
-    """Why the pod of this *uid* is refused a row that it would fit, but for those that are nominated there."""
+    """Why the pod of this *uid* is refused a row that it would fit, but for who is nominated there."""
     others = ", ".join(each.key for each in algorithm.nominated.at(row) if each.uid != uid)
     return Detail(text=f"room is kept for {others}, nominated to it")
 
