@@ -38,14 +38,31 @@ def board(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @require_GET
 @ensure_csrf_cookie
+def pods(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The pods of a run, those that wait first."""
+    return _run_page(request, run_id, "pods")
+
+
+@require_GET
+@ensure_csrf_cookie
+def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
+    """One pod: what holds it, its life, and every attempt with its evidence.
+
+    There may be no such pod at the event shown; the page says so, as it may come or have gone.
+    """
+    return _run_page(request, run_id, "pod", pod_namespace=namespace, pod_name=name)
+
+
+@require_GET
+@ensure_csrf_cookie
 def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
     """All events of a run, filtered on the server."""
     return _run_page(request, run_id, "timeline")
 
 
-def _run_page(request: HttpRequest, run_id: int, page: str) -> HttpResponse:
+def _run_page(request: HttpRequest, run_id: int, page: str, **more: str) -> HttpResponse:
     run = get_object_or_404(Run.objects.described(), pk=run_id)
-    context = {"run": run, "run_data": run_dict(run), "page": page}
+    context = {"run": run, "run_data": run_dict(run), "page": page, **more}
     return render(request, f"runs/{page}.html", context)
 
 

@@ -23,7 +23,7 @@ from scheduling.engine.framework import RECORD, Detail, record_of
 from scheduling.engine.messages import sentence_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.preemption import Preemption
+from scheduling.engine.preemption import Preemption, costs
 from scheduling.engine.runtime import Search
 from scheduling.engine.standing import Refusal, Standing
 
@@ -69,6 +69,7 @@ def evidence(
         "node": decision.node,
         "message": decision.message,
         "nodes": sorted(table.rows),
+        "filters": [plugin.name for plugin in algorithm.framework.plugins.filter],
         "evaluated": decision.evaluated,
         "feasible": decision.feasible,
         "tied": sorted(table.name(row) for row in decision.tied_rows.tolist()),
@@ -76,6 +77,7 @@ def evidence(
         "not_evaluated": [],
         "skipped": [],
         "scores": _scores(decision, algorithm),
+        **_weights(decision, algorithm),
         "preemption": preemption_evidence(decision.preemption),
     }
     search = decision.search
@@ -102,25 +104,44 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
     framework, table, verdicts = algorithm.framework, algorithm.table, search.verdicts
     places = np.flatnonzero(~verdicts.fits).tolist()
     failing = _failing(search, algorithm, [int(verdicts.rows[place]) for place in places])
+    filters = {plugin.name: place for place, plugin in enumerate(framework.plugins.filter, 1)}
     told: Evidence = {}
     for place in places:
         row = int(verdicts.rows[place])
         plugin, code = int(verdicts.plugin[place]), int(verdicts.code[place])
-        status = framework.explain(search.state, plugin, code)
-        detail = _detail(search, algorithm, row, plugin, failing[row])
-        verdict: Evidence = {
-            "plugin": status.plugin,
-            "code": status.code.value,
-            "reasons": list(status.reasons),
-            "text": detail.text,
-            "detail": dict(detail.numbers),
-            "failing": list(failing[row]),
+        refusing = failing[row]
+        detail = _detail(search, algorithm, row, plugin, refusing)
+        verdict = _refusal_evidence(search, algorithm, plugin, code, detail)
+        verdict["failing"] = list(refusing)
+        others = {
+            name: _refusal_evidence(
+                search, algorithm, at, code, framework.detail(search.state, row, at, code)
+            )
+            for name, code in refusing.items()
+            if (at := filters[name]) != plugin
         }
-        if detail.short is not None:
-            verdict["short"] = detail.short
-            verdict["unit"] = detail.unit
+        if others:
+            verdict["also"] = others
         told[table.name(row)] = verdict
     return dict(sorted(told.items()))
+
+
+def _refusal_evidence(
+    search: Search, algorithm: SchedulingAlgorithm, plugin: int, code: int, detail: Detail
+) -> Evidence:
+    """What one filter says against one node, with its numbers."""
+    status = algorithm.framework.explain(search.state, plugin, code)
+    told: Evidence = {
+        "plugin": status.plugin,
+        "code": status.code.value,
+        "reasons": list(status.reasons),
+        "text": detail.text,
+        "detail": dict(detail.numbers),
+    }
+    if detail.short is not None:
+        told["short"] = detail.short
+        told["unit"] = detail.unit
+    return told
 
 
 # The filters that refuse a row as it is, in order, with what they say.
@@ -151,8 +172,9 @@ def _detail(
 
 def kept_room(algorithm: SchedulingAlgorithm, row: int, uid: str) -> Detail:
     """Why the pod of this *uid* is refused a row that it would fit, but for who is nominated there."""
-    others = ", ".join(each.key for each in algorithm.nominated.at(row) if each.uid != uid)
-    return Detail(text=f"room is kept for {others}, nominated to it")
+    others = [each.key for each in algorithm.nominated.at(row) if each.uid != uid]
+    text = f"room is kept for {', '.join(others)}, nominated to it"
+    return Detail(text=text, numbers={"nominated": others})
 
 
 def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
@@ -177,6 +199,15 @@ def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidenc
     return dict(sorted(told.items()))
 
 
+def _weights(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
+    """What the scores of each plugin were multiplied by, and who did not score."""
+    if decision.scores is None:
+        return {}
+    weights = {score.name: score.weight for score in decision.scores.plugins}
+    everyone = [plugin.name for plugin, _ in algorithm.framework.plugins.score]
+    return {"weights": weights, "not_scored": [name for name in everyone if name not in weights]}
+
+
 def preemption_evidence(preemption: Preemption | None) -> Evidence | None:
     """Candidates with victims, reprieved pods and violations, and who is left after each rung."""
     if preemption is None:
@@ -191,6 +222,7 @@ def preemption_evidence(preemption: Preemption | None) -> Evidence | None:
                 "victims": [pod.key for pod in candidate.victims],
                 "reprieved": [pod.key for pod in candidate.reprieved],
                 "pdb_violations": candidate.violations,
+                "costs": costs(candidate),
             }
             for candidate in preemption.candidates
         },

@@ -24,6 +24,7 @@ from scheduling.engine.runtime import Framework, Search
 from scheduling.engine.standing import Standings
 from scheduling.engine.victims import (
     NOBODY,
+    NOT_STARTED,
     PRIORITY_OFFSET,
     RUNGS,
     KeptRuns,
@@ -507,3 +508,16 @@ def _minus_start_time(candidate: Candidate) -> int:
 
 # By the rungs.
 _COSTS = (_violations, _highest_priority, _priority_sum, _victim_count, _minus_start_time)
+
+
+def costs(candidate: Candidate) -> dict[str, int | None]:
+    """What *candidate* costs at each of the `RUNGS`, less is better; nothing without victims.
+
+    At the last rung it is when the oldest of its most important victims started, in virtual
+    nanoseconds: late is better, and None, for one that has not started, is best.
+    """
+    if not candidate.victims:
+        return {}
+    *counted, (last, minus_start) = zip(RUNGS, (cost(candidate) for cost in _COSTS), strict=True)
+    started = None if minus_start == -NOT_STARTED else -minus_start
+    return {**dict(counted), last: started}

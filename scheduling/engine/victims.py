@@ -31,7 +31,7 @@ PRIORITY_OFFSET = 1 << 31
 # Up to this many rows are run one by one.
 _FEW_ROWS = 8
 # A pod that has not started yet counts as the most recent.
-_NOT_STARTED = 1 << 62
+NOT_STARTED = 1 << 62
 
 # The rungs of the choice. Upstream: pickOneNodeForPreemption().
 RUNGS = (
@@ -406,7 +406,7 @@ def start_time(pod: PodInfo) -> int:
     Upstream: util.GetPodStartTime() says "now" of a pod that has not started.
     """
     started = pod.pod.status.get("startTime")
-    return nanoseconds_of(started) if started else _NOT_STARTED
+    return nanoseconds_of(started) if started else NOT_STARTED
 
 
 def importance(pod: PodInfo) -> tuple[int, int]:

@@ -99,6 +99,44 @@ def test_evidence_holds_the_matrix_past_the_first_refusal() -> None:
     assert told["not_evaluated"] == []
 
 
+def test_every_filter_that_refuses_tells_its_numbers() -> None:
+    taints = [{"key": "k", "effect": "NoSchedule"}]
+    algorithm = _cluster(make_node("n", cpu="1", taints=taints))
+    told = evidence(_schedule(algorithm, cpu="1500m"), algorithm, 1, 1)
+    room = told["verdicts"]["n"]["also"]["NodeResourcesFit"]
+    assert (room["text"], room["short"], room["reasons"]) == (
+        "cpu 500m short",
+        500,
+        ["Insufficient cpu"],
+    )
+    assert told["filters"].index("TaintToleration") < told["filters"].index("NodeResourcesFit")
+
+
+def test_scores_come_with_their_weights_and_who_had_no_preference() -> None:
+    algorithm = _cluster(make_node("a"), make_node("b"))
+    told = evidence(_schedule(algorithm), algorithm, 1, 1)
+    assert told["weights"]["TaintToleration"] == 3
+    assert "PodTopologySpread" in told["not_scored"]
+    assert set(told["weights"]).isdisjoint(told["not_scored"])
+
+
+def test_each_candidate_tells_what_it_costs_at_every_rung() -> None:
+    algorithm = _cluster(make_node("n", cpu="2"))
+    for name, priority in (("low", 1), ("high", 3)):
+        pod = make_pod(name, node="n", cpu="1", priority=priority)
+        algorithm.table.add_pod(0, PodInfo(pod, algorithm.profile.resource_rules))
+    decision = _schedule(algorithm, cpu="2", priority=5)
+    algorithm.preempt(decision)
+    told = evidence(decision, algorithm, 1, 1)["preemption"]
+    assert told["candidates"]["n"]["costs"] == {
+        "fewest PDB violations": 0,
+        "lowest highest priority": 3,
+        "smallest priority sum": 2 * 2**31 + 4,
+        "fewest victims": 2,
+        "latest start time": None,
+    }
+
+
 def test_nodes_that_were_not_looked_at_are_listed() -> None:
     algorithm = _cluster(*(make_node(f"n{number:03d}") for number in range(150)))
     told = evidence(_schedule(algorithm), algorithm, 1, 1)

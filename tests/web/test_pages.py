@@ -78,3 +78,11 @@ def test_a_page_of_a_run_does_not_read_its_scenarios_document(
     with django_assert_num_queries(1) as captured:
         assert "Why?" in page(client, f"/runs/{run.pk}/")
     assert '"document"' not in captured.captured_queries[0]["sql"]
+
+
+def test_a_pod_has_a_page_of_its_own_even_before_it_exists(client: Client) -> None:
+    scenario = Scenario.objects.create(name="s", digest="s", document={})
+    run = Run.objects.create(scenario=scenario, name="run")
+    assert 'data-pod="shop/web-1"' in page(client, f"/runs/{run.pk}/pods/shop/web-1/")
+    assert 'id="pods"' in page(client, f"/runs/{run.pk}/pods/")
+    assert client.get("/runs/987654/pods/shop/web-1/").status_code == 404

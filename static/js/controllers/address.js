@@ -9,15 +9,33 @@ export class Address {
   }
 
   write({pod, seq}) {
-    const query = new URLSearchParams(location.search);
-    set(query, "seq", seq);
-    set(query, "pod", pod ? pod.slice("pod/".length) : null);
-    const search = query.toString().replaceAll("%2F", "/");
-    history.replaceState(null, "", search ? `?${search}` : location.pathname);
+    replaceQuery({seq, pod: pod ? pod.slice("pod/".length) : null});
   }
 }
 
-function set(query, name, value) {
-  if (value === null || value === undefined) query.delete(name);
-  else query.set(name, value);
+/** The address of a pod's own page, whose path names the pod. */
+export class PodAddress extends Address {
+  constructor(pod) {
+    super();
+    this.pod = pod;
+    this.attempt = parseSeq(new URLSearchParams(location.search).get("attempt") ?? "");
+  }
+
+  write({seq}) {
+    super.write({pod: null, seq});
+  }
+
+  writeAttempt(attempt) {
+    replaceQuery({attempt});
+  }
+}
+
+function replaceQuery(values) {
+  const query = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(values)) {
+    if (value === null || value === undefined) query.delete(name);
+    else query.set(name, value);
+  }
+  const search = query.toString().replaceAll("%2F", "/");
+  history.replaceState(null, "", search ? `?${search}` : location.pathname);
 }

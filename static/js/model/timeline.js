@@ -73,6 +73,19 @@ export function ticks(end, most = 7) {
   return found;
 }
 
+/** Ticks of an axis from one moment to a later one: round moments, and the end itself as the last. */
+export function ticksBetween(from, to, most = 8) {
+  const length = to - from;
+  const round = ROUND.find((seconds) => length / (seconds * SECOND) <= most);
+  const step = round ? round * SECOND : Math.ceil(length / most);
+  const found = [];
+  for (let at = Math.ceil(from / step) * step; at < to - step * 0.75; at += step) {
+    found.push({at, part: (at - from) / length, last: false});
+  }
+  found.push({at: to, part: 1, last: true});
+  return found;
+}
+
 /** The part of the axis at which a moment stands, 0…1. */
 export function partOf(at, end) {
   return end > 0 ? Math.min(1, Math.max(0, at / end)) : 0;

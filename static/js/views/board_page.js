@@ -3,6 +3,7 @@ import {EventList} from "./events.js";
 import {Inspector, Peek} from "./inspector.js";
 import {LaneList} from "./lanes.js";
 import {NodeGrid} from "./node_grid.js";
+import {Notice} from "./notice.js";
 import {Sparks} from "./sparks.js";
 import {PastBanner, Transport} from "./transport.js";
 
@@ -28,11 +29,4 @@ function Body({board}) {
       <${Inspector} board=${board} />
     </main>
     <${Peek} board=${board} />`;
-}
-
-/** What the server refused, until the next thing that works. */
-function Notice({board}) {
-  const text = board.notice.value;
-  return html`<div class="notice" role="alert" hidden=${!text}>${text}
-    ${text && html`<button class="btn plain" onClick=${() => { board.notice.value = ""; }}>Dismiss</button>`}</div>`;
 }

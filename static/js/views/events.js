@@ -21,13 +21,18 @@ export function EventList({board}) {
     </section>`;
 }
 
+/** Who wrote an event, with the colour of the component. */
+export function ByWhom({component}) {
+  return html`<span title=${component}><span class="by" style=${`--b:var(--by-${component}, var(--held))`}></span>${author(component)}</span>`;
+}
+
 function Row({board, event, now}) {
   const {kind, name} = parseId(event.object ?? "");
   const pick = kind === "pod" && board.model.entities.has(event.object);
   return html`
     <tr class=${now ? "now" : ""}>
       <td class="mono mute">${event.seq}</td><td class="num mute">${moment(event.at)}</td>
-      <td title=${event.component}><span class="by" style=${`--b:var(--by-${event.component}, var(--held))`}></span>${author(event.component)}</td>
+      <td><${ByWhom} component=${event.component} /></td>
       <td title=${event.object}>${pick ? html`<button class="link" onClick=${() => board.pick(event.object)}>${name}</button>` : name}</td>
       <td title=${event.message}><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td>
     </tr>`;

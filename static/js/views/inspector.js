@@ -1,7 +1,8 @@
 import {html} from "../lib/html.js";
-import {answerFor} from "../model/diagnosis.js";
 import {amount, duration, moment, parseId} from "../model/format.js";
+import {podStates} from "../model/pod.js";
 import {figureOf} from "../model/verdict.js";
+import {Blocker, blockerFamily} from "./blocker.js";
 import {Mark} from "./mark.js";
 import {WhyHere, WhyNot} from "./placement.js";
 import {Volumes} from "./volumes.js";
@@ -19,9 +20,9 @@ export function Inspector({board}) {
   return html`
     <aside class="inspector" id="inspector" aria-label="Selected pod">
       <header>
-        <h2><span class="cut" title=${`${namespace}/${name}`}><span class="mute">${namespace}/</span>${name}</span>
+        <h2><a class="cut own" title=${`All about ${namespace}/${name}`} href=${`${board.podsUrl}${namespace}/${name}/${board.past.value ? `?seq=${seq}` : ""}`}><span class="mute">${namespace}/</span>${name}</a>
           ${pod && html`<a class="btn plain manifest" href=${board.api.url(`objects/${id}/`, {seq: board.past.value ? seq : null, format: "yaml"})}>Manifest</a>`}</h2>
-        <p class="small soft states">${states(pod).map(([mark, family, text]) => html`
+        <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
           <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>
       </header>
       ${pod && html`
@@ -40,65 +41,8 @@ function Nothing() {
       <p class="small soft">Pick a pod in a lane or on a node to see where it stands and what holds it.</p></header></aside>`;
 }
 
-const QUEUE_LOOK = {
-  in_flight: ["in-flight", "working", "in flight"],
-  active: ["active", "ready", "active"],
-  backoff: ["backoff", "clock", "in backoff"],
-  unschedulable: ["unschedulable", "stuck", "unschedulable"],
-  gated: ["gated", "held", "gated"],
-};
-
-/** Everything a pod is at once, as [mark, family, words]. */
-function states(pod) {
-  if (!pod) return [["expired", "held", "not there at this moment"]];
-  const found = [];
-  if (pod.queue) found.push(QUEUE_LOOK[pod.queue]);
-  if (pod.node) found.push(["bound", "settled", `bound to ${pod.node}`]);
-  else if (pod.assumed) found.push(["assumed", "promised", `assumed on ${pod.assumed}`]);
-  if (pod.nominated && !pod.node) found.push(["nominated", "promised", `nominated to ${pod.nominated}`]);
-  if (pod.deleting !== undefined) found.push(["victim", "stuck", "terminating"]);
-  if (pod.node && pod.phase) found.push(["run", "held", pod.phase]);
-  return found;
-}
-
-/** The answer: one sentence, one number, the smallest fixes. */
-function Blocker({board, id, pod}) {
-  const {blocker} = pod;
-  if (!blocker) return null;
-  const figure = figureOf(blocker);
-  // Once changes were really tried, they take the place of these.
-  const answer = answerFor(board.why.held.value, id, board.place);
-  const fixes = answer?.status === "ready" ? [] : blocker.fixes ?? [];
-  return html`
-    <section class=${`blocker f-${blockerFamily(pod)}`}>
-      <p class="say">${blocker.sentence}</p>
-      ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
-      ${fixes.length > 0 && html`<div class="fixes">${fixes.map((fix, i) => html`
-        <div class="fix" key=${fix.text}><span><${Amounts} text=${fix.text} /></span>
-          <${FixButton} board=${board} id=${id} fix=${fix} first=${i === 0} /></div>`)}</div>`}
-    </section>`;
-}
-
-function blockerFamily(pod) {
-  if (pod.nominated) return "promised";
-  return pod.queue === "gated" ? "held" : "stuck";
-}
-
-/** A fix that is a change of an object can be sent to the engine, at the newest event only. */
-function FixButton({board, id, fix, first}) {
-  if (!fix.patch || board.past.value) return null;
-  return html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
-    onClick=${() => board.applyFix(fix.object ?? id, fix.patch)}>Apply</button>`;
-}
-
-const AMOUNT = /((?<![\w.-])\d+(?:\.\d+)?(?:m| ?[KMGT]i)?\b(?![.-]\w))/;
-
-/** A sentence whose amounts stand out. */
-function Amounts({text}) {
-  return text.split(AMOUNT).map((part, i) => (i % 2 === 1 ? html`<b class="strong">${part}</b>` : part));
-}
-
-function Facts({board, pod, evidence}) {
+/** What else there is to know of a pod: terms and values of a list. */
+export function Facts({board, pod, evidence}) {
   return facts(pod, evidence, board.model.at)
     .map(([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`);
 }
@@ -140,7 +84,7 @@ export function Peek({board}) {
   const pod = id ? board.model.entities.get(id) : null;
   if (!pod) return null;
   const {namespace, name} = parseId(id);
-  const [mark, family, text] = states(pod).at(-1) ?? ["expired", "held", "not queued"];
+  const [mark, family, text] = podStates(pod).at(-1) ?? ["expired", "held", "not queued"];
   const figure = pod.blocker ? figureOf(pod.blocker) : null;
   return html`
     <a class=${`peek f-${pod.blocker ? blockerFamily(pod) : family}`} href="#inspector"><${Mark} name=${mark} family=${family} />

@@ -1,0 +1,60 @@
+const QUEUE_LOOK = {
+  in_flight: ["in-flight", "working", "in flight"],
+  active: ["active", "ready", "active"],
+  backoff: ["backoff", "clock", "in backoff"],
+  unschedulable: ["unschedulable", "stuck", "unschedulable"],
+  gated: ["gated", "held", "gated"],
+};
+
+/** Everything a pod is at once, as [mark, family, words]. */
+export function podStates(pod) {
+  if (!pod) return [["expired", "held", "not there at this moment"]];
+  const found = [];
+  if (pod.queue) found.push(QUEUE_LOOK[pod.queue]);
+  if (pod.node) found.push(["bound", "settled", `bound to ${pod.node}`]);
+  else if (pod.assumed) found.push(["assumed", "promised", `assumed on ${pod.assumed}`]);
+  if (pod.nominated && !pod.node) found.push(["nominated", "promised", `nominated to ${pod.nominated}`]);
+  if (pod.deleting !== undefined) found.push(["victim", "stuck", "terminating"]);
+  if (pod.node && pod.phase) found.push(["run", "held", pod.phase]);
+  return found;
+}
+
+/** The places of a pod list, in the order in which they need someone: [key, words]. */
+export const PLACES = [
+  ["unschedulable", "unschedulable"],
+  ["backoff", "in backoff"],
+  ["active", "active"],
+  ["in_flight", "in flight"],
+  ["gated", "gated"],
+  ["assumed", "assumed"],
+  ["bound", "bound"],
+  ["other", "others"],
+];
+
+/** Where a pod stands, as a key of PLACES. */
+export function placeInList(pod) {
+  if (pod.queue) return pod.queue;
+  if (pod.node) return "bound";
+  return pod.assumed ? "assumed" : "other";
+}
+
+/**
+ * The pods that match as [id, pod], those that wait first, in each place the oldest first; at most
+ * `most` of them. `counts` tells how many there are in each place, `found` how many match.
+ */
+export function listPods(entities, {text, place}, most) {
+  const wanted = text.trim().toLowerCase();
+  const lists = new Map(PLACES.map(([key]) => [key, []]));
+  const counts = new Map(PLACES.map(([key]) => [key, 0]));
+  let found = 0;
+  for (const [id, pod] of entities) {
+    if (!id.startsWith("pod/") || !id.includes(wanted, "pod/".length)) continue;
+    const stands = placeInList(pod);
+    counts.set(stands, counts.get(stands) + 1);
+    if (place && place !== stands) continue;
+    found += 1;
+    const list = lists.get(stands);
+    if (list.length < most) list.push([id, pod]);
+  }
+  return {pods: [...lists.values()].flat().slice(0, most), counts, found};
+}

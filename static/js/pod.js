@@ -1,0 +1,17 @@
+import {render} from "preact";
+
+import {PodAddress} from "./controllers/address.js";
+import {PodRecord} from "./controllers/pod_record.js";
+import {startRunPage} from "./controllers/run_page.js";
+import {html} from "./lib/html.js";
+import {PodPage} from "./views/pod_page.js";
+
+const root = document.querySelector("#pod");
+const id = `pod/${root.dataset.pod}`;
+const address = new PodAddress(id);
+const board = startRunPage(root, address);
+const record = new PodRecord({board, id, attempt: address.attempt});
+
+render(html`<${PodPage} board=${board} id=${id} record=${record} />`, root);
+record.follow();
+board.start();

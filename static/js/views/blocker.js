@@ -1,0 +1,41 @@
+import {html} from "../lib/html.js";
+import {answerFor} from "../model/diagnosis.js";
+import {figureOf} from "../model/verdict.js";
+
+/** The answer: one sentence, one number, the smallest fixes. */
+export function Blocker({board, id, pod}) {
+  const {blocker} = pod;
+  if (!blocker) return null;
+  const figure = figureOf(blocker);
+  // Once changes were really tried, they take the place of these.
+  const answer = answerFor(board.why.held.value, id, board.place);
+  const fixes = answer?.status === "ready" ? [] : blocker.fixes ?? [];
+  return html`
+    <section class=${`blocker f-${blockerFamily(pod)}`}>
+      <p class="say">${blocker.sentence}</p>
+      ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
+      ${fixes.length > 0 && html`<div class="fixes">${fixes.map((fix, i) => html`
+        <div class="fix" key=${fix.text}><span><${Amounts} text=${fix.text} /></span>
+          <${FixButton} board=${board} id=${id} fix=${fix} first=${i === 0} /></div>`)}</div>`}
+    </section>`;
+}
+
+/** The colour of a blocker: promised where victims are leaving, held at a gate. */
+export function blockerFamily(pod) {
+  if (pod.nominated) return "promised";
+  return pod.queue === "gated" ? "held" : "stuck";
+}
+
+/** A fix that is a change of an object can be sent to the engine, at the newest event only. */
+function FixButton({board, id, fix, first}) {
+  if (!fix.patch || board.past.value) return null;
+  return html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
+    onClick=${() => board.applyFix(fix.object ?? id, fix.patch)}>Apply</button>`;
+}
+
+const AMOUNT = /((?<![\w.-])\d+(?:\.\d+)?(?:m| ?[KMGT]i)?\b(?![.-]\w))/;
+
+/** A sentence whose amounts stand out. */
+function Amounts({text}) {
+  return text.split(AMOUNT).map((part, i) => (i % 2 === 1 ? html`<b class="strong">${part}</b>` : part));
+}

@@ -1,0 +1,143 @@
+import {html} from "../lib/html.js";
+import {count, moment, parseId} from "../model/format.js";
+import {podStates} from "../model/pod.js";
+import {Blocker} from "./blocker.js";
+import {ByWhom} from "./events.js";
+import {Facts} from "./inspector.js";
+import {Ladder} from "./ladder.js";
+import {Life} from "./life.js";
+import {Mark} from "./mark.js";
+import {Matrix} from "./matrix.js";
+import {Notice} from "./notice.js";
+import {Scores} from "./scores.js";
+import {PastBanner, Transport} from "./transport.js";
+import {Volumes} from "./volumes.js";
+import {WhatWouldFix} from "./why.js";
+
+const EVENTS = 40;
+
+/** All there is to say about one pod at the event shown, the answer first. */
+export function PodPage({board, id, record}) {
+  return html`
+    <${Transport} board=${board} />
+    <${PastBanner} board=${board} />
+    <${Notice} board=${board} />
+    <${Body} board=${board} id=${id} record=${record} />`;
+}
+
+function Body({board, id, record}) {
+  if (!board.ready.value && !board.past.value) {
+    return html`<main class="page"><h1 class="vh">${id}</h1><p class="small mute" role="status">Reading the state of the run…</p></main>`;
+  }
+  const pod = board.model.entities.get(id);
+  const held = record.held.value;
+  return html`
+    <main class="page podpage">
+      <${Head} board=${board} id=${id} pod=${pod} />
+      <div class="top">
+        <${Answer} board=${board} id=${id} pod=${pod} newest=${record.attempts.value[0]} />
+        <${Life} board=${board} id=${id} record=${record} />
+      </div>
+      ${record.attempts.value.length > 0 && html`
+        <div class="sec verdicts"><${Attempts} record=${record} address=${board.address} />
+          ${held && html`<${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(board)} pod=${parseId(id).name} />`}</div>`}
+      ${held && html`<div class="sec two"><${Scores} evidence=${held.evidence} /><${Ladder} evidence=${held.evidence} /></div>`}
+      <${OwnPlugins} held=${held} />
+      ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} board=${board} id=${id} pod=${pod} /></div>`}
+      <${Events} board=${board} record=${record} />
+    </main>`;
+}
+
+function Head({board, id, pod}) {
+  const {namespace, name} = parseId(id);
+  const seq = board.past.value ? board.model.seq : null;
+  const at = seq === null ? "" : `&seq=${seq}`;
+  return html`
+    <div class="pagehead"><h1><span class="ns">${namespace}/</span>${name}</h1>
+      <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
+        <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>
+      <div class="end"><a class="btn" href=${`${board.boardUrl}?pod=${namespace}/${name}${at}`}>On the board</a>
+        ${pod && html`<a class="btn" href=${board.api.url(`objects/${id}/`, {seq, format: "yaml"})}>Manifest</a>`}</div></div>`;
+}
+
+/** What holds the pod and what would help; once it has a node, what it asked for. */
+function Answer({board, id, pod, newest}) {
+  if (!pod) return html`<p class="small soft">This pod is not in the cluster at ${moment(board.model.at)} s.</p>`;
+  return html`
+    <div class="answer">
+      <${Blocker} board=${board} id=${id} pod=${pod} />
+      <${WhatWouldFix} board=${board} id=${id} pod=${pod} />
+      <dl class="kv"><${Facts} board=${board} pod=${pod} evidence=${newest} /></dl>
+    </div>`;
+}
+
+const RESULT_LOOK = {
+  scheduled: ["vbound", "settled"],
+  unschedulable: ["unschedulable", "stuck"],
+  error: ["failed", "stuck"],
+};
+
+function Attempts({record, address}) {
+  const attempts = record.attempts.value;
+  const shown = record.held.value?.attempt.id ?? attempts[0]?.id;
+  const told = new Map(record.events.value.map((event) => [event.seq, event]));
+  const pick = (number) => {
+    const chosen = number === attempts[0]?.number ? null : number;
+    record.choose(chosen);
+    address.writeAttempt(chosen);
+  };
+  return html`
+    <section class="attempts" aria-label="Attempts"><h2>Attempts</h2>
+      <ol>${attempts.map(({id, number, at, seq, result, node}) => {
+        const [mark, family] = RESULT_LOOK[result] ?? ["failed", "stuck"];
+        return html`
+          <li key=${id}><button aria-pressed=${String(id === shown)} onClick=${() => pick(number)}>
+            <span class="row1"><${Mark} name=${mark} family=${family} />${number}<span class="num">${moment(at)} s</span></span>
+            <span class="row2">${outcome(result, node, told.get(seq)?.message)}</span></button></li>`;
+      })}</ol></section>`;
+}
+
+/** "to node-b4, 3 of 11 nodes fit" or "0/12 nodes are available", without what follows. */
+function outcome(result, node, message) {
+  if (!message) return node ? `${result}, ${node}` : result;
+  return message.split(": ")[0];
+}
+
+/** What plugins of one's own said at their extension points. */
+function OwnPlugins({held}) {
+  const points = Object.entries(held?.evidence.extension_points ?? {});
+  if (points.length === 0) return null;
+  return html`
+    <section class="sec" aria-label="Extension points"><div class="sechead"><h2>Extension points</h2><span class="note">plugins of one's own</span></div>
+      <dl class="kv">${points.map(([point, answers]) => answers.map(({plugin, code, reasons}, i) => html`
+        <dt key=${`${point}${i}`}>${point}</dt><dd>${plugin} <span class="mute">${code}</span> ${(reasons ?? []).join("; ")}</dd>`))}</dl></section>`;
+}
+
+function Events({board, record}) {
+  const {seq} = board.model;
+  const events = record.events.value.filter((event) => event.seq <= seq).reverse();
+  if (events.length === 0) return null;
+  const {key} = parseId(board.picked.value);
+  return html`
+    <section class="sec" aria-label="Events"><div class="sechead"><h2>Events</h2><span class="note">${count(events.length)}, newest first</span>
+        <div class="end"><a class="btn" href=${`${board.timelineUrl}?object=pod/${key}`}>All in the timeline</a></div></div>
+      <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
+        <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
+        <tbody>${events.slice(0, EVENTS).map((event) => html`
+          <tr key=${event.seq}><td class="mono"><a href=${`?seq=${event.seq}`} title="Look at this event" onClick=${(click) => go(click, board, event.seq)}>${event.seq}</a></td>
+            <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
+            <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`)}</tbody></table></section>`;
+}
+
+/** Without leaving the page, unless a new tab is wanted. */
+function go(click, board, seq) {
+  if (click.ctrlKey || click.metaKey || click.shiftKey) return;
+  click.preventDefault();
+  board.seek({seq});
+}
+
+/** Zones by the nodes that are there now; one that is gone has none. */
+function zoneIn(board) {
+  const {entities} = board.model;
+  return (name) => entities.get(`node/${name}`)?.zone ?? "";
+}

@@ -1,0 +1,48 @@
+"""A pod's own page: what holds it, its life, the matrix and the numbers behind a cell."""
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.stories import (
+    PATIENCE_MS,
+    finish,
+    one_pod_that_lacks_two_things,
+    one_pod_too_many,
+    pod_button,
+    start,
+)
+
+
+def test_the_inspector_leads_to_the_pod_and_its_matrix(page: Page) -> None:
+    start(page, "pod-page", one_pod_that_lacks_two_things("pod-page"))
+    finish(page)
+    pod_button(page, "huge").click()
+    page.get_by_role("link", name="shop/huge").click()
+    expect(page.get_by_role("heading", name="shop/huge")).to_be_visible(timeout=PATIENCE_MS)
+    matrix = page.get_by_role("region", name="Verdict matrix")
+    expect(matrix.get_by_role("button", name="small, TaintToleration: fails, gpu")).to_be_visible()
+    matrix.get_by_role("button", name="small, NodeResourcesFit: would also fail").click()
+    evidence = page.get_by_role("dialog", name="Evidence: small, NodeResourcesFit")
+    expect(evidence).to_contain_text("Insufficient cpu. Preemption cannot resolve it.")
+    expect(evidence.get_by_role("row", name="Short by")).to_contain_text("1000m")
+    page.keyboard.press("Escape")
+    expect(evidence).to_be_hidden()
+
+
+def test_a_pod_that_was_placed_shows_how_its_node_was_scored(page: Page) -> None:
+    run = start(page, "pod-scores", one_pod_too_many("pod-scores"))
+    finish(page)
+    page.goto(f"/runs/{run}/pods/")
+    page.get_by_label("State").select_option("bound")
+    page.get_by_role("link", name="shop/big-").first.click()
+    scores = page.get_by_role("region", name="Scores")
+    expect(scores).to_contain_text("small chosen", timeout=PATIENCE_MS)
+    expect(page.get_by_role("region", name="Life of the pod")).to_contain_text("Running")
+
+
+def test_a_pod_page_looks_at_the_past_like_every_page(page: Page) -> None:
+    run = start(page, "pod-past", one_pod_too_many("pod-past"))
+    finish(page)
+    page.goto(f"/runs/{run}/pods/shop/big-0/?seq=1")
+    expect(page.get_by_text("Looking at the past")).to_be_visible(timeout=PATIENCE_MS)
+    page.keyboard.press("End")
+    expect(page.get_by_role("region", name="Attempts")).to_contain_text("1 of 1 nodes fit")
