@@ -59,7 +59,7 @@ function row(event) {
   by.className = "by";
   by.style.setProperty("--b", `var(--by-${event.component}, var(--held))`);
   cell("", by, author(event.component)).title = event.component;
-  cell("", event.object ?? "").title = event.object ?? "";
+  cell("", about(event)).title = event.object ?? "";
   const kind = document.createElement("b");
   kind.className = "kind";
   kind.textContent = event.kind;
@@ -68,6 +68,13 @@ function row(event) {
   message.textContent = event.message ?? "";
   cell("", kind, " ", message);
   return line;
+}
+
+/** The object of an event; a pod leads to its page as it was then. */
+function about({object, seq}) {
+  if (!object?.startsWith("pod/")) return object ?? "";
+  const path = object.slice("pod/".length);
+  return link(`/runs/${page.dataset.run}/pods/${path}/?seq=${seq}`, object, "Open the pod at this event");
 }
 
 function link(href, text, title) {

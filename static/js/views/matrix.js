@@ -1,11 +1,11 @@
-import {useEffect, useRef, useState} from "preact/hooks";
+import {useEffect, useMemo, useRef, useState} from "preact/hooks";
 
 import {html} from "../lib/html.js";
 import {count} from "../model/format.js";
 import {ORDERS, cellWords, matrixNote, matrixOf, numbersOf, reasonWords} from "../model/matrix.js";
 import {Icon, Mark} from "./mark.js";
 
-const ROWS = 60;
+const ROWS = 30;
 const POPOVER = 340;
 
 /** What every filter said of every node, with the numbers of a refusal on click. */
@@ -16,8 +16,8 @@ export function Matrix({evidence, zoneOf, pod}) {
   const box = useRef(null);
   // Another attempt is another question.
   useEffect(() => setOpen(null), [evidence]);
+  const {columns, rows} = useMemo(() => matrixOf(evidence, zoneOf, order), [evidence, order]);
   if (evidence.prefilter) return html`<${Refused} evidence=${evidence} />`;
-  const {columns, rows} = matrixOf(evidence, zoneOf, order);
   const choose = (button, node, plugin, verdict) => setOpen(open?.node === node && open.plugin === plugin ? null : {
     node, plugin, verdict, ...below(button, box.current),
   });
@@ -64,7 +64,7 @@ function Row({row, columns, open, choose}) {
 }
 
 function Verdict({cell, node, plugin, expanded, choose}) {
-  if (cell.kind === "skip") return html`<td class="sk"><span aria-label=${`${node}, ${plugin}: skipped`}>–</span></td>`;
+  if (cell.kind === "skip") return html`<td class="sk" title="skipped">–</td>`;
   if (cell.kind === "ok") return html`<td class="ok"><span role="img" aria-label=${`${node}, ${plugin}: passes`}><${Icon} name="ok" /></span></td>`;
   const words = cellWords(cell.verdict);
   const says = cell.kind === "bad" ? "fails" : "would also fail";

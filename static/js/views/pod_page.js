@@ -10,6 +10,7 @@ import {Mark} from "./mark.js";
 import {Matrix} from "./matrix.js";
 import {Notice} from "./notice.js";
 import {Scores} from "./scores.js";
+import {Still} from "./still.js";
 import {PastBanner, Transport} from "./transport.js";
 import {Volumes} from "./volumes.js";
 import {WhatWouldFix} from "./why.js";
@@ -40,8 +41,9 @@ function Body({board, id, record}) {
       </div>
       ${record.attempts.value.length > 0 && html`
         <div class="sec verdicts"><${Attempts} record=${record} address=${board.address} />
-          ${held && html`<${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(board)} pod=${parseId(id).name} />`}</div>`}
-      ${held && html`<div class="sec two"><${Scores} evidence=${held.evidence} /><${Ladder} evidence=${held.evidence} /></div>`}
+          ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(board)} pod=${parseId(id).name} /><//>`}</div>`}
+      ${held && html`<${Still} of=${held.evidence}><div class="sec two">
+        <${Scores} evidence=${held.evidence} /><${Ladder} evidence=${held.evidence} /></div><//>`}
       <${OwnPlugins} held=${held} />
       ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} board=${board} id=${id} pod=${pod} /></div>`}
       <${Events} board=${board} record=${record} />
