@@ -59,8 +59,8 @@ export function numbersOf({detail}, pod) {
   const lacking = shortages(detail);
   if (lacking.length > 0) return lacking.flatMap(([resource, entry]) => sum(resource, entry, pod));
   return Object.entries(detail ?? {})
-    .filter(([, value]) => value !== "" && value !== null && value !== undefined)
-    .map(([key, value]) => ({label: spaced(key), value: plain(value), look: ""}));
+    .map(([key, value]) => ({label: spaced(key), value: plain(value), look: ""}))
+    .filter(({value}) => value !== "");
 }
 
 const HOPE = {
@@ -132,6 +132,7 @@ function bare(resource, value) {
 }
 
 function plain(value) {
+  if (value === null || value === undefined) return "";
   if (Array.isArray(value)) return value.join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
