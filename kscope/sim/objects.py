@@ -227,6 +227,7 @@ class PodFacts(NamedTuple):
     priority: int
     volumes: list[Manifest]
     claim_names: tuple[str, ...]
+    named_claims: tuple[str, ...]
     owner_references: list[Manifest]
     controller: Manifest | None
     scheduling_gates: tuple[str, ...]
@@ -394,6 +395,11 @@ class Pod(ApiObject):
         return (self.template.facts or self.facts).claim_names
 
     @property
+    def named_claims(self) -> tuple[str, ...]:
+        """Those of its claims that it names; not those made for its ephemeral volumes."""
+        return (self.template.facts or self.facts).named_claims
+
+    @property
     def owner_references(self) -> list[Manifest]:
         """metadata.ownerReferences."""
         return (self.template.facts or self.facts).owner_references
@@ -435,6 +441,7 @@ def _facts(pod: Pod) -> PodFacts:
         priority=spec.get("priority") or 0,
         volumes=volumes,
         claim_names=tuple(_claim_names(pod.name, volumes)),
+        named_claims=tuple(_named_claims(volumes)),
         owner_references=owners,
         controller=_controller(owners),
         scheduling_gates=tuple(gate["name"] for gate in spec.get("schedulingGates") or ()),
@@ -447,13 +454,25 @@ def _controller(owners: list[Manifest]) -> Manifest | None:
 
 
 def _claim_names(pod: str, volumes: list[Manifest]) -> list[str]:
-    names: list[str] = []
-    for volume in volumes:
-        if source := volume.get("persistentVolumeClaim"):
-            names.append(source["claimName"])
-        elif "ephemeral" in volume:
-            names.append(f"{pod}-{volume['name']}")
-    return names
+    claims = (claim_of(pod, volume)[0] for volume in volumes)
+    return [name for name in claims if name]
+
+
+def _named_claims(volumes: list[Manifest]) -> list[str]:
+    sources = [volume.get("persistentVolumeClaim") for volume in volumes]
+    return [str(source["claimName"]) for source in sources if source]
+
+
+def claim_of(pod: str, volume: Manifest) -> tuple[str, bool]:
+    """The claim behind a volume of the pod of that name, "" if none; whether it is made for the pod.
+
+    Upstream: component-helpers storage/ephemeral, VolumeClaimName().
+    """
+    if source := volume.get("persistentVolumeClaim"):
+        return str(source["claimName"]), False
+    if volume.get("ephemeral") is not None:
+        return f"{pod}-{volume['name']}", True
+    return "", False
 
 
 class Node(ApiObject):

@@ -156,11 +156,16 @@ class NodeSelectorTerm:
         return not self.expressions and not self.fields
 
     def matches(self, node_labels: Mapping[str, str], node_name: str) -> bool:
-        """Whether a node with these labels and this name meets the term."""
+        """Whether a node with these labels and this name meets the term.
+
+        Without a name the fields are not asked. Upstream: nodeaffinity.go nodeSelectorTerm.match().
+        """
         if self.empty:
             return False
         if not all(requirement.matches(node_labels) for requirement in self.expressions):
             return False
+        if not node_name:
+            return True
         name = {NODE_NAME_FIELD: node_name}
         return all(requirement.matches(name) for requirement in self.fields)
 

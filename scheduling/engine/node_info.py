@@ -96,7 +96,7 @@ class NodeInfo:
             if entry in taken:
                 self.shared_ports[port.ip, *entry] = None
             taken[entry] = None
-        for claim in info.pod.claim_names:
+        for claim in info.pod.named_claims:
             key = f"{info.pod.namespace}/{claim}"
             self.claim_users[key] = self.claim_users.get(key, 0) + 1
 
@@ -124,7 +124,7 @@ class NodeInfo:
                     _take_out(pods, there)
         for port in info.ports:
             self._release(port)
-        for claim in info.pod.claim_names:
+        for claim in info.pod.named_claims:
             key = f"{info.pod.namespace}/{claim}"
             self.claim_users[key] -= 1
             if not self.claim_users[key]:

@@ -548,7 +548,7 @@ class NodeTable:
                 self._free_ports(row, pod.ports)
         if pod.affinity.present:
             self._count_terms(row, pod, delta)
-        for name in pod.pod.claim_names:
+        for name in pod.pod.named_claims:
             key = f"{pod.pod.namespace}/{name}"
             self.claim_users[key] = self.claim_users.get(key, 0) + delta
         if self._counter_list:

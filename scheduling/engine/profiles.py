@@ -266,7 +266,11 @@ FRAMEWORK_1_20 = replace(
         names.NODE_RESOURCES_FIT: {"gives_up_too_small": False},
         names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": True},
         names.POD_TOPOLOGY_SPREAD: {"rounds": False, "defaults_need_all_labels": True},
-        names.VOLUME_BINDING: {"knows_lost_claims": False, "translates": False},
+        names.VOLUME_BINDING: {
+            "knows_lost_claims": False,
+            "awaits_own_claims": False,
+            "translates": False,
+        },
         names.NODE_VOLUME_LIMITS: {"is_modern": False},
     },
     preemption=PreemptionRules(

@@ -43,9 +43,9 @@ class _ByLabels:
 
 
 def by_labels(affinity: NodeSelector) -> NodeMatcher:
-    """A volume's affinity as it is asked: of labels alone, so that matchFields match no node.
+    """A volume's affinity as it is asked: of labels alone, so that matchFields keep no node out.
 
-    Upstream: component-helpers CheckNodeAffinity().
+    Upstream: component-helpers CheckNodeAffinity(), which makes a node of the labels without a name.
     """
     return _ByLabels(affinity) if any(term.fields for term in affinity.terms) else affinity
 

@@ -11,7 +11,7 @@ from scheduling.engine.commands import Command
 from scheduling.engine.explain import evidence
 from scheduling.engine.framework import CycleState
 from scheduling.engine.handle import Handle
-from scheduling.engine.plugins.node_volume_limits import NodeVolumeLimits
+from scheduling.engine.plugins.node_volume_limits import NodeVolumeLimits, limit_key
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import PROFILES
 from tests.scheduling_engine.builders import make_node, make_pod
@@ -188,6 +188,24 @@ def test_an_inline_disk_that_is_also_a_csi_volume_counts_once() -> None:
     assert world.fits(disk("vol-a"))
 
 
+def test_a_portworx_volume_counts_where_the_node_says_that_it_is_migrated() -> None:
+    world = Scene(limit=9)
+    drivers = [{"name": "pxd.portworx.com", "allocatable": {"count": 0}}]
+    wanted = {"name": "v", "portworxVolume": {"volumeID": "x"}}
+    world.put("CSINode", "n", spec={"drivers": drivers})
+    assert world.fits(wanted)
+    migrated = {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/portworx-volume"}
+    world.put("CSINode", "n", meta={"annotations": migrated}, spec={"drivers": drivers})
+    assert not world.fits(wanted)
+
+
+def test_long_names_of_drivers_are_hashed_in_the_keys_of_their_limits() -> None:
+    assert limit_key("csi.example.com") == "attachable-volumes-csi-csi.example.com"
+    name = "a-driver-with-a-name-of-forty-characters"
+    assert limit_key(name[:39]) == f"attachable-volumes-csi-{name[:39]}"
+    assert limit_key(name) == ("attachable-volumes-csi-a-driver-with-a-name-of11c3400a6000612a")
+
+
 def test_a_disk_that_no_driver_serves_does_not_count() -> None:
     world = Scene(limit=0)
     assert world.fits({"name": "v", "vsphereVolume": {"volumePath": "x"}})
@@ -274,6 +292,15 @@ def test_the_evidence_says_what_attachments_hold() -> None:
             {"gcePersistentDisk": {"pdName": "d"}},
             {"failure-domain.beta.kubernetes.io/zone": "us-east1-b__us-east1-c"},
             "projects/UNSPECIFIED/regions/us-east1/disks/d",
+        ),
+        (
+            "gce-pd",
+            {"gcePersistentDisk": {"pdName": "d"}},
+            {
+                "topology.kubernetes.io/zone": "us-east1-b",
+                "failure-domain.beta.kubernetes.io/zone": "us-east1-c",
+            },
+            "projects/UNSPECIFIED/zones/us-east1-c/disks/d",
         ),
         (
             "gce-pd",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import ApiObject, Node, PersistentVolumeClaim, Pod
+from kscope.sim.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
 from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
 from scheduling.engine.queue import events
 from scheduling.engine.queue.events import (
@@ -214,6 +214,96 @@ def test_a_raised_attach_limit_helps() -> None:
     event = events.CSI_NODE_UPDATE
     assert helps("NodeVolumeLimits", event, make_pod("a"), csi_node(1), csi_node(2))
     assert not helps("NodeVolumeLimits", event, make_pod("a"), csi_node(2), csi_node(1))
+    bare = ApiObject({"kind": "CSINode", "metadata": {"name": "n"}, "spec": {"drivers": []}})
+    assert helps("NodeVolumeLimits", event, make_pod("a"), bare, csi_node(1))
+    assert not helps("NodeVolumeLimits", event, make_pod("a"), bare, csi_node(0))
+    assert helps("NodeVolumeLimits", events.CSI_NODE_ADD, make_pod("a"), None, bare)
+
+
+def with_volume(**source: Any) -> Pod:
+    """A pod with one volume; that of an ephemeral one is called a-v."""
+    return make_pod("a", spec={"volumes": [{"name": "v", **source}]})
+
+
+def test_claims_of_ephemeral_volumes_help_only_where_they_are_looked_at() -> None:
+    pod = with_volume(ephemeral={})
+    metadata = {"name": "a-v", "namespace": "default"}
+    claim = PersistentVolumeClaim({"kind": "PersistentVolumeClaim", "metadata": metadata})
+    for plugin in ("VolumeBinding", "NodeVolumeLimits"):
+        assert helps(plugin, CLAIM_ADD, pod, None, claim)
+    for plugin in ("VolumeZone", "VolumeRestrictions"):
+        assert not helps(plugin, CLAIM_ADD, pod, None, claim)
+
+
+def test_an_update_of_a_claim_does_not_free_it_of_its_user() -> None:
+    pod = with_volume(persistentVolumeClaim={"claimName": "data"})
+    metadata = {"name": "data", "namespace": "default"}
+    claim = PersistentVolumeClaim({"kind": "PersistentVolumeClaim", "metadata": metadata})
+    assert helps("VolumeBinding", events.CLAIM_UPDATE, pod, claim, claim)
+    assert not helps("VolumeRestrictions", events.CLAIM_UPDATE, pod, claim, claim)
+
+
+@pytest.mark.parametrize(
+    ("source", "helped"),
+    [
+        ({"persistentVolumeClaim": {"claimName": "data"}}, True),
+        ({"ephemeral": {}}, False),
+        ({"awsElasticBlockStore": {"volumeID": "vol-1"}}, True),
+        ({"gcePersistentDisk": {"pdName": "disk"}}, False),
+    ],
+)
+def test_an_attachment_that_goes_helps_by_its_driver(source: Any, helped: bool) -> None:
+    spec = {"attacher": "ebs.csi.aws.com"}
+    gone = ApiObject({"kind": "VolumeAttachment", "metadata": {"name": "va"}, "spec": spec})
+    event = events.VOLUME_ATTACHMENT_DELETE
+    assert helps("NodeVolumeLimits", event, with_volume(**source), gone, None) is helped
+
+
+def test_a_pod_that_was_promised_a_node_frees_its_attachments() -> None:
+    spec = {"volumes": [{"name": "v", "ephemeral": {}}]}
+    promised = make_pod("b", spec=spec, status={"nominatedNodeName": "n"})
+    event = events.UNSCHEDULED_POD_DELETE
+    assert helps("NodeVolumeLimits", event, make_pod("a"), promised, None)
+    assert not helps("NodeVolumeLimits", event, make_pod("a"), make_pod("b", spec=spec), None)
+
+
+def test_room_helps_by_the_largest_volume_it_has_room_for() -> None:
+    def room(**limits: str) -> ApiObject:
+        metadata = {"name": "r", "namespace": "default"}
+        return ApiObject({"kind": "CSIStorageCapacity", "metadata": metadata, **limits})
+
+    event = ClusterEvent(events.CSI_STORAGE_CAPACITY, Action.UPDATE)
+    pod, small = make_pod("a"), room(capacity="10Gi", maximumVolumeSize="1Gi")
+    assert not helps(
+        "VolumeBinding", event, pod, small, room(capacity="20Gi", maximumVolumeSize="1Gi")
+    )
+    assert helps("VolumeBinding", event, pod, small, room(capacity="10Gi"))
+    assert helps("VolumeBinding", event, pod, room(), room(capacity="0"))
+    assert not helps("VolumeBinding", event, pod, small, room())
+
+
+def test_a_driver_that_stops_counting_helps_pods_with_its_inline_volumes() -> None:
+    def driver(**spec: bool) -> ApiObject:
+        return ApiObject({"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": spec})
+
+    event = ClusterEvent(events.CSI_DRIVER, Action.UPDATE)
+    inline = with_volume(csi={"driver": "d"})
+    assert helps("VolumeBinding", event, inline, driver(storageCapacity=True), driver())
+    assert not helps("VolumeBinding", event, inline, driver(), driver())
+    claimed = with_volume(persistentVolumeClaim={"claimName": "data"})
+    assert not helps("VolumeBinding", event, claimed, driver(storageCapacity=True), driver())
+
+
+def test_zones_in_another_order_are_the_same_zones() -> None:
+    def volume(zone: str) -> PersistentVolume:
+        labels = {"topology.kubernetes.io/zone": zone}
+        return PersistentVolume(
+            {"kind": "PersistentVolume", "metadata": {"name": "v", "labels": labels}}
+        )
+
+    event, pod = events.VOLUME_UPDATE, make_pod("a")
+    assert not helps("VolumeZone", event, pod, volume("a__b"), volume("b__a"))
+    assert helps("VolumeZone", event, pod, volume("a__b"), volume("a"))
 
 
 def test_a_plugin_that_registered_no_hint_is_always_helped() -> None:

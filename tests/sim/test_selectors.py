@@ -75,6 +75,15 @@ def test_a_node_is_selected_by_name_and_by_any_term() -> None:
     assert not both.matches({}, "n2")
 
 
+def test_fields_are_not_asked_of_a_node_without_a_name() -> None:
+    field = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    label = {"key": "a", "operator": "Exists"}
+    assert node_matches({"matchFields": [field]}, {}, "")
+    both = {"matchFields": [field], "matchExpressions": [label]}
+    assert node_matches(both, {"a": ""}, "")
+    assert not node_matches(both, {}, "")
+
+
 def test_a_node_term_without_requirements_matches_nothing() -> None:
     assert not node_matches({}, {})
     assert not NodeSelector.parse(None).matches({}, "n1")

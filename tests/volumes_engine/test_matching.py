@@ -106,7 +106,7 @@ def test_the_index_agrees_with_upstreams_loop(seed: int) -> None:
         excluded = [n for n in sorted(volumes) if chance.random() < 0.1]
         of_class = [
             volumes[n]
-            for n in sorted(volumes, key=lambda n: (not _names(volumes[n]), _size(volumes[n]), n))
+            for n in sorted(volumes)
             if volumes[n].storage_class_name == (wanted.storage_class_name or "")
         ]
         looped = find_matching_volume(wanted, of_class, node, excluded, True)
@@ -133,10 +133,6 @@ def _size(item: PersistentVolume) -> int:
     return item.capacity_bytes
 
 
-def _names(item: PersistentVolume) -> bool:
-    return item.claim_key == "default/c"
-
-
 def _next_version(chance: random.Random, old: PersistentVolume) -> PersistentVolume:
     """*old* with another claim, phase or access modes; whatever else is shared with it."""
     claim_ref: Any = None
@@ -156,6 +152,8 @@ def _random_volume(chance: random.Random, name: str) -> PersistentVolume:
         spec["claimRef"] = ref(chance.choice(["", "uid-c", "x"]), chance.choice(["c", "d"]))
     if chance.random() < 0.3:
         spec["volumeMode"] = chance.choice(["Block", "Filesystem"])
+    if chance.random() < 0.2:
+        spec["volumeAttributesClassName"] = "gold"
     if chance.random() < 0.5:
         zone = chance.choice(["z0", "z1"])
         spec["nodeAffinity"] = reachable_from("topology.kubernetes.io/zone", zone)
@@ -175,4 +173,6 @@ def _random_claim(chance: random.Random) -> PersistentVolumeClaim:
         spec["selector"] = {"matchLabels": {"disk": "ssd"}}
     if chance.random() < 0.2:
         spec["volumeMode"] = "Block"
+    if chance.random() < 0.2:
+        spec["volumeAttributesClassName"] = "gold"
     return claim(f"{chance.randrange(1, 5)}Gi", modes=chance.choice(SETS[:3]), **spec)

@@ -18,17 +18,19 @@ from kscope.sim import quantity
 from kscope.sim.errors import ApiError, NotFound, SimError
 from kscope.sim.loop import EventLoop, Timer
 from kscope.sim.objects import (
+    EMPTY,
     ApiObject,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
     StorageClass,
+    claim_of,
 )
 from kscope.sim.selectors import LabelSelector, NodeSelector
 from kscope.sim.units import SECOND
 from volumes.engine.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.matching import explain_candidates
+from volumes.engine.matching import explain_candidates, wanted_of
 from volumes.engine.migration import (
     NO_MIGRATION,
     Migration,
@@ -44,7 +46,7 @@ from volumes.engine.phases import (
     is_claim_fully_bound,
 )
 from volumes.engine.ports import Told, VolumeApi
-from volumes.engine.provisioner import matches_topologies, owner_is
+from volumes.engine.provisioner import matches_topologies, ownership_fault
 from volumes.engine.writer import ControllerError, bind_volume_to_claim
 
 POLL_INTERVAL: Final = 1 * SECOND
@@ -70,6 +72,7 @@ class BinderRules:
     # Before 1.21 capacity alone counted, since then maximumVolumeSize first.
     knows_maximum_size: bool = True
     error_prefix: str = "binding volumes: "
+    out_of_reach: str = "no matching NodeSelectorTerms"
     timed_out: str = "context deadline exceeded"
     provisioning_failed: str = 'provisioning failed for PVC "{name}"'
     # v1.11 leaves out of a decision what the volumes say already.
@@ -81,6 +84,7 @@ V1_16: Final = BinderRules(
     missing_volume_is_error=True,
     checks_capacity=False,
     error_prefix="",
+    out_of_reach="No matching NodeSelectorTerms",
     timed_out="timed out waiting for the condition",
     provisioning_failed='selectedNode annotation value "{has}" not set to scheduled node "{node}"',
 )
@@ -206,17 +210,14 @@ class VolumeBinder:
 
     def _claims_of(self, pod: Pod) -> Iterable[PersistentVolumeClaim]:
         for volume in pod.volumes:
-            source = volume.get("persistentVolumeClaim")
-            if source is not None:
-                yield self._claim(f"{pod.namespace}/{source['claimName']}")
-            elif volume.get("ephemeral") is not None:
-                key = f"{pod.namespace}/{pod.name}-{volume['name']}"
-                claim = self._claim(key)
-                if not owner_is(claim, pod.uid):
-                    raise BindingError(
-                        f"PVC {key} was not created for pod {pod.key} (pod is not owner)"
-                    )
-                yield claim
+            name, is_own = claim_of(pod.name, volume)
+            if not name:
+                continue
+            claim = self._claim(f"{pod.namespace}/{name}")
+            fault = ownership_fault(claim, pod) if is_own else ""
+            if fault:
+                raise BindingError(fault)
+            yield claim
 
     def _claim(self, key: str) -> PersistentVolumeClaim:
         claim = self.claims.find(key)
@@ -289,7 +290,7 @@ class VolumeBinder:
         affinity = self.effective_affinity(volume, node.name)
         if affinity is None or affinity.matches(node.labels, ""):
             return None
-        return "no matching NodeSelectorTerms"
+        return self.rules.out_of_reach
 
     def effective_affinity(self, volume: PersistentVolume, node_name: str) -> NodeSelector | None:
         """The node affinity that counts on a node, where the volume may be served by CSI."""
@@ -374,12 +375,9 @@ class VolumeBinder:
 
         True where nobody keeps account. Upstream: hasEnoughCapacity().
         """
-        if not self.rules.checks_capacity or not claim.request_bytes:
+        if not self.rules.checks_capacity or not requests_storage(claim):
             return True
-        provisioner = storage_class.provisioner
-        if self.migration.is_enabled(provisioner):
-            provisioner = self.migration.driver_of(provisioner) or provisioner
-        driver = self.listers.csi_driver(provisioner)
+        driver = self.listers.csi_driver(storage_class.provisioner)
         if driver is None or not driver.spec.get("storageCapacity"):
             return True
         return any(
@@ -390,10 +388,8 @@ class VolumeBinder:
         )
 
     def _holds(self, capacity: ApiObject, size: int) -> bool:
-        limit = capacity.raw.get("capacity")
-        if self.rules.knows_maximum_size:
-            limit = capacity.raw.get("maximumVolumeSize") or limit
-        return limit is not None and quantity.value(limit) >= size
+        limit = volume_limit(capacity, knows_maximum_size=self.rules.knows_maximum_size)
+        return limit is not None and limit >= size
 
     # Assume
 
@@ -707,8 +703,25 @@ class PodBindingCache:
         self._decisions.pop(pod, None)
 
 
+def requests_storage(claim: PersistentVolumeClaim) -> bool:
+    """Whether the claim says how much it wants."""
+    return "storage" in ((claim.spec.get("resources") or EMPTY).get("requests") or EMPTY)
+
+
+def volume_limit(capacity: ApiObject, *, knows_maximum_size: bool = True) -> int | None:
+    """How large a volume a CSIStorageCapacity has room for, in bytes; None where it does not say.
+
+    Upstream: volumeLimit().
+    """
+    limit = capacity.raw.get("maximumVolumeSize") if knows_maximum_size else None
+    if limit is None:
+        limit = capacity.raw.get("capacity")
+    return None if limit is None else quantity.value(limit)
+
+
 def _request_of(claim: PersistentVolumeClaim) -> int:
-    return claim.request_bytes
+    # Upstream compares the quantities, not their bytes.
+    return wanted_of(claim).size
 
 
 def _has_access(node: Node, capacity: ApiObject) -> bool:

@@ -338,12 +338,16 @@ def is_considered(wanted: Wanted, offer: Offer, *, protect: bool = True) -> bool
         offer.size >= wanted.size
         and offer.mode == wanted.mode
         and (offer.claim_key is None or offer.names(wanted))
+        and offer.attributes_class == wanted.attributes_class
         and not (protect and offer.deleting)
     )
 
 
 def is_plain_match(wanted: Wanted, offer: Offer, node: Node | None) -> bool:
-    """The further rules for a volume that is nobody's yet, all of `is_considered` being met."""
+    """The further rules for a volume that is nobody's yet, all of `is_considered` being met.
+
+    The attributes' class is asked once more: the index meets the others by the order it keeps.
+    """
     if not offer.available or offer.storage_class != wanted.storage_class:
         return False
     if wanted.selector is not None and not wanted.selector.matches(offer.labels):
@@ -468,6 +472,7 @@ def _verdict(
         _claimed_fault(wanted, offer),
         _size_fault(wanted, offer),
         _mode_fault(wanted, offer),
+        _attributes_fault(wanted, offer),
         _deleting_fault(offer),
     ]
     if prebound:
@@ -481,7 +486,6 @@ def _verdict(
             _phase_fault(offer) if offer.claim_key is None else None,
             _selector_fault(wanted, offer),
             _class_fault(wanted, offer),
-            _attributes_fault(wanted, offer),
             _affinity_fault(offer, node),
             _access_fault(wanted, offer),
         ]
@@ -793,15 +797,20 @@ class VolumeIndex:
         return None if smallest is None else self._volumes[smallest.name]
 
     def reserved_in_class(self, wanted: Wanted) -> list[Offer]:
-        """Volumes that name the claim and may be given to it, of its own class."""
+        """Volumes that name the claim and may be given to it, of its own class, by name.
+
+        Of several the first in the list is the claim's, be it larger. Upstream: ListPVs().
+        """
         self._sort()
         if wanted.key not in self._by_claim:
             return []
-        return [
+        found = [
             offer
             for offer in self._reserved(wanted)
             if offer.storage_class == wanted.storage_class and is_considered(wanted, offer)
         ]
+        found.sort(key=_name_of)
+        return found
 
     def free_offers(self, wanted: Wanted) -> list[Offer]:
         """Free volumes that meet every rule but the node's, smallest first, then by name."""
@@ -834,6 +843,10 @@ class VolumeIndex:
             if offer.name not in excluded and is_plain_match(wanted, offer, node):
                 return offer
         return None
+
+
+def _name_of(offer: Offer) -> str:
+    return offer.name
 
 
 def _size_then_name(offer: Offer) -> tuple[int, str]:

@@ -13,12 +13,17 @@ from kscope.sim.selectors import IN, NodeSelector, NodeSelectorTerm, Requirement
 MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 
 _ZONE: Final = "topology.kubernetes.io/zone"
+_REGION: Final = "topology.kubernetes.io/region"
 _BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
+_BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
 _ZONE_DELIMITER: Final = "__"
 
 
 class InTree(NamedTuple):
-    """An in-tree plugin: the CSI driver's name, its zone key, its spec field, its feature gate."""
+    """An in-tree plugin: the CSI driver's name, its zone key, its spec field, its feature gate.
+
+    The zone key is "" where the translation leaves a volume's affinity as it is.
+    """
 
     driver: str
     topology_key: str
@@ -43,10 +48,7 @@ IN_TREE: Final[Mapping[str, InTree]] = {
         "CSIMigrationOpenStack",
     ),
     "kubernetes.io/azure-disk": InTree(
-        "disk.csi.azure.com",
-        "topology.disk.csi.azure.com/zone",
-        "azureDisk",
-        "CSIMigrationAzureDisk",
+        "disk.csi.azure.com", "", "azureDisk", "CSIMigrationAzureDisk"
     ),
     "kubernetes.io/azure-file": InTree(
         "file.csi.azure.com", "", "azureFile", "CSIMigrationAzureFile"
@@ -115,35 +117,56 @@ def translated_affinity(
 ) -> NodeSelector | None:
     """The node affinity that *volume* would have as a CSI volume.
 
-    Zone requirements are put under the driver's key; where the affinity has none, the zones of the
-    volume's label are. Upstream: csi-translation-lib plugins, translateTopologyFromInTreeToCSI().
+    Zone requirements are put under the driver's key; where the affinity names no zone, those of the
+    volume's label are. The old zone and region keys are looked at only where the new zone key is
+    neither in the affinity nor a label. Upstream: csi-translation-lib plugins/in_tree_volume.go,
+    translateTopologyFromInTreeToCSI().
     """
     key = IN_TREE[plugin].topology_key
     if not key:
         return affinity
     terms = affinity.terms if affinity is not None else ()
-    if any(_zone_requirements(term) for term in terms):
-        return NodeSelector(tuple(_replaced(term, key) for term in terms))
-    label = volume.labels.get(_ZONE) or volume.labels.get(_BETA_ZONE)
-    if not label:
-        return affinity
-    zones = Requirement(key, IN, tuple(label.split(_ZONE_DELIMITER)))
-    if not terms:
-        return NodeSelector((NodeSelectorTerm((zones,)),))
-    return NodeSelector(
-        tuple(NodeSelectorTerm((*term.expressions, zones), term.fields) for term in terms)
-    )
+    zone = _zone_key(volume, terms)
+    renamed: dict[str, str] = {}
+    if _names_values(terms, zone):
+        renamed[zone] = key
+    elif zones := _zones(volume.labels.get(zone, "")):
+        added = Requirement(key, IN, zones)
+        terms = tuple(
+            NodeSelectorTerm((*term.expressions, added), term.fields)
+            for term in terms or (NodeSelectorTerm(),)
+        )
+    if zone == _BETA_ZONE and _names_values(terms, _BETA_REGION):
+        renamed[_BETA_REGION] = _REGION
+    if renamed:
+        terms = tuple(_renamed(term, renamed) for term in terms)
+    return affinity if affinity is None and not terms else NodeSelector(terms)
 
 
-def _zone_requirements(term: NodeSelectorTerm) -> bool:
-    return any(requirement.key in (_ZONE, _BETA_ZONE) for requirement in term.expressions)
+def _zone_key(volume: PersistentVolume, terms: tuple[NodeSelectorTerm, ...]) -> str:
+    """The zone key that counts for *volume*. Upstream: getTopologyLabel()."""
+    keys = {requirement.key for term in terms for requirement in term.expressions}
+    for known in (keys, volume.labels):
+        for zone in (_ZONE, _BETA_ZONE):
+            if zone in known:
+                return zone
+    return _ZONE
 
 
-def _replaced(term: NodeSelectorTerm, key: str) -> NodeSelectorTerm:
+def _names_values(terms: tuple[NodeSelectorTerm, ...], key: str) -> bool:
+    """Whether some requirement on *key* names a value. Upstream: getTopologyValues()."""
+    return any(r.key == key and r.values for term in terms for r in term.expressions)
+
+
+def _zones(label: str) -> tuple[str, ...]:
+    """The zones of a label, each once and sorted. Upstream: addTopology()."""
+    zones = (zone.strip() for zone in label.split(_ZONE_DELIMITER))
+    return tuple(sorted({zone for zone in zones if zone}))
+
+
+def _renamed(term: NodeSelectorTerm, names: Mapping[str, str]) -> NodeSelectorTerm:
+    """*term* with other keys. Upstream: replaceTopology()."""
     return NodeSelectorTerm(
-        tuple(
-            Requirement(key, r.operator, r.values) if r.key in (_ZONE, _BETA_ZONE) else r
-            for r in term.expressions
-        ),
+        tuple(Requirement(names.get(r.key, r.key), r.operator, r.values) for r in term.expressions),
         term.fields,
     )

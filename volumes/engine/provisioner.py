@@ -19,6 +19,7 @@ from kscope.sim.objects import (
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
+    Pod,
 )
 from kscope.sim.store import WatchEvent
 
@@ -464,3 +465,13 @@ def is_in_tree(name: str) -> bool:
 def owner_is(obj: ApiObject, uid: str) -> bool:
     """Whether *obj* is controlled by the object of that uid."""
     return any(ref.get("controller") and ref.get("uid") == uid for ref in obj.owner_references)
+
+
+def ownership_fault(claim: PersistentVolumeClaim, pod: Pod) -> str:
+    """Why a claim made for a volume of *pod*, by its name, is not its own; "" if it is.
+
+    Upstream: component-helpers storage/ephemeral, VolumeIsForPod().
+    """
+    if owner_is(claim, pod.uid):
+        return ""
+    return f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"

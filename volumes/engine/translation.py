@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 from volumes.engine.migration import IN_TREE
 
 _UNSPECIFIED: Final = "UNSPECIFIED"
+# In the order in which a GCE disk's are looked at.
 _ZONE_LABELS: Final = (
-    "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/zone",
+    "topology.kubernetes.io/zone",
 )
 _ZONE_DELIMITER: Final = "__"
 # In each plugin's source, the field that identifies the disk.

@@ -43,6 +43,7 @@ from scheduling.engine.plugins.volume_binding import (
     plan_at,
 )
 from scheduling.engine.plugins.volume_restrictions import has_disk_conflict, restricted_disks
+from scheduling.engine.plugins.volume_zone import Topology, volume_topologies
 from scheduling.engine.pod_info import AffinityTerm, PodInfo
 from volumes.engine.phases import claim_class
 
@@ -222,11 +223,11 @@ class NoDiskConflict(Plugin):
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Few pods have such disks."""
-        return PRE_FILTER_OK if restricted_disks(state.pod) else PRE_FILTER_SKIP
+        return PRE_FILTER_OK if restricted_disks(state.pod.pod) else PRE_FILTER_SKIP
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 for a conflict."""
-        disks = restricted_disks(state.pod)
+        disks = restricted_disks(state.pod.pod)
         return np.array(
             [has_disk_conflict(self._table, row, disks) for row in rows.tolist()], np.int64
         )
@@ -297,6 +298,7 @@ class CheckVolumeBinding(Plugin):
         rules = FinderRules(
             prebound_is_bound=in_rounds,
             provisions=bool(arguments.get("provisions", True)),
+            counts_room=False,
             delays_selected=not in_rounds,
         )
         self._finder = VolumeFinder(handle.table, handle.listers, rules)
@@ -317,9 +319,7 @@ class CheckVolumeBinding(Plugin):
             return codes + self._ERROR
         if claims.bound:
             conflict, missing = self._finder.bound_conflicts(claims.bound)
-            if missing:
-                return codes + self._ERROR
-            codes[conflict[rows]] |= self._NODE_CONFLICT
+            codes |= np.where(conflict[rows], self._NODE_CONFLICT, self._ERROR if missing else 0)
         if claims.delayed:
             unbound, plans = self._finder.unbound(claims, rows)
             codes |= np.where(unbound != 0, self._BIND_CONFLICT, 0)
@@ -348,7 +348,7 @@ class CheckVolumeBinding(Plugin):
         if claims.immediate:
             return self._unbound
         _, missing = self._finder.bound_conflicts(claims.bound)
-        return f'could not find PV "{missing[0]}"' if missing else self._unbound
+        return f'could not find v1.PersistentVolume "{missing}"'
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The claims in question."""
@@ -378,7 +378,7 @@ class NoVolumeZoneConflict(Plugin):
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Collect the labels of the claims' volumes, in order, up to the first error."""
         pod = state.pod.pod
-        wanted: list[tuple[str, frozenset[str], str]] = []
+        wanted: list[Topology] = []
         error = ""
         claims = [v["persistentVolumeClaim"] for v in pod.volumes if v.get("persistentVolumeClaim")]
         if not claims:
@@ -390,9 +390,7 @@ class NoVolumeZoneConflict(Plugin):
         state.data[self.name] = (wanted, error)
         return PRE_FILTER_OK
 
-    def _collect(
-        self, namespace: str, name: str, wanted: list[tuple[str, frozenset[str], str]]
-    ) -> str:
+    def _collect(self, namespace: str, name: str, wanted: list[Topology]) -> str:
         claim = self._listers.claim(f"{namespace}/{name}")
         if claim is None:
             return f'persistentvolumeclaim "{name}" not found'
@@ -401,20 +399,16 @@ class NoVolumeZoneConflict(Plugin):
             storage_class = self._listers.storage_class(class_name) if class_name else None
             if storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer":
                 return ""
-            return f'PersistentVolumeClaim is not bound: "{name}"'
+            return f'PersistentVolumeClaim was not found: "{name}"'
         volume = self._listers.volume(claim.volume_name)
         if volume is None:
-            return f'PersistentVolume was not found: "{claim.volume_name}"'
-        for key in BETA_LABELS:
-            if key in volume.labels:
-                wanted.append((key, frozenset(volume.labels[key].split("__")), volume.name))
+            return f'persistentvolume "{claim.volume_name}" not found'
+        wanted += volume_topologies(volume, BETA_LABELS)
         return ""
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """Conflicts found before an error count first; nodes without zones reach everything."""
-        wanted, error = cast(
-            "tuple[list[tuple[str, frozenset[str], str]], str]", state.data[self.name]
-        )
+        wanted, error = cast("tuple[list[Topology], str]", state.data[self.name])
         codes = np.zeros(len(rows), np.int64)
         for place, row in enumerate(rows.tolist()):
             labels = self._table.node(row).labels
@@ -435,9 +429,7 @@ class NoVolumeZoneConflict(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The label on the volume's side."""
-        wanted, error = cast(
-            "tuple[list[tuple[str, frozenset[str], str]], str]", state.data[self.name]
-        )
+        wanted, error = cast("tuple[list[Topology], str]", state.data[self.name])
         labels = self._table.node(row).labels
         for key, values, volume in wanted:
             if labels.get(key, "") not in values:

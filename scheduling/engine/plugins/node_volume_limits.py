@@ -6,13 +6,19 @@ whoever wanted them. Disks of in-tree plugins count by the CSI drivers that have
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, cast
 
 import numpy as np
 
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim
+from kscope.sim.objects import (
+    ApiObject,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    claim_of,
+)
 from scheduling.engine import names
 from scheduling.engine.framework import (
     PRE_FILTER_OK,
@@ -29,14 +35,14 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_info import PodInfo
-from volumes.engine.migration import IN_TREE
+from volumes.engine.migration import IN_TREE, is_migrated_on_node
 from volumes.engine.phases import claim_class
-from volumes.engine.provisioner import owner_is
+from volumes.engine.provisioner import ownership_fault
 from volumes.engine.translation import csi_handle, in_tree_plugin
 
 REASON_MAX_VOLUMES = "node(s) exceed max volume count"
 
-# The plugins whose volumes count by their CSI driver. Upstream: utils.go isCSIMigrationOn().
+# The plugins whose volumes count by their CSI driver.
 _MIGRATED: Final = frozenset(
     (
         "kubernetes.io/aws-ebs",
@@ -46,14 +52,23 @@ _MIGRATED: Final = frozenset(
         "kubernetes.io/portworx-volume",
     )
 )
+# The one of them that has to be listed by the node, too.
+_PORTWORX: Final = "kubernetes.io/portworx-volume"
+# How a node's allocatable tells the limit of a CSI driver; v1.34 does not read it any more.
+_LIMIT_PREFIX: Final = "attachable-volumes-csi-"
+_LONGEST_KEY: Final = 63
 _OVER_LIMIT, _NO_CLAIM, _NOT_OWNER = 1, 2, 3
 
 
 @dataclass(slots=True)
 class WantedVolumes:
-    """What a pod would have attached: unique name → driver; or why that cannot be said."""
+    """What a pod would have attached: unique name → driver; or why that cannot be said.
+
+    `without_portworx` is the same where Portworx is not migrated.
+    """
 
     volumes: dict[str, str] = field(default_factory=dict[str, str])
+    without_portworx: dict[str, str] = field(default_factory=dict[str, str])
     code: int = 0
     fault: str = ""
 
@@ -103,7 +118,7 @@ class NodeVolumeLimits(Plugin):
         if wanted.code or limited.isdisjoint(wanted.volumes.values()):
             return codes
         for place, row in enumerate(rows.tolist()):
-            if self._volumes.excess(row, wanted.volumes) is not None:
+            if self._volumes.excess(row, wanted) is not None:
                 codes[place] = _OVER_LIMIT
         return codes
 
@@ -118,7 +133,7 @@ class NodeVolumeLimits(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The driver, its limit and how many it has."""
         wanted = self._wanted(state)
-        over = None if wanted.code else self._volumes.excess(row, wanted.volumes)
+        over = None if wanted.code else self._volumes.excess(row, wanted)
         if over is None:
             return Detail(text=wanted.fault or "too many volumes")
         numbers: dict[str, Any] = {
@@ -144,7 +159,8 @@ class NodeVolumeLimits(Plugin):
 class CsiVolumes:
     """Which volumes of CSI drivers pods want, and which nodes have.
 
-    With *is_modern* as of v1.34; otherwise claims of CSI volumes alone count.
+    With *is_modern* as of v1.34; otherwise claims of CSI volumes alone count, and drivers go by the
+    keys that their limits had in a node's allocatable.
     """
 
     def __init__(self, table: NodeTable, listers: Listers, *, is_modern: bool) -> None:
@@ -152,7 +168,7 @@ class CsiVolumes:
         self._listers = listers
         self._is_modern = is_modern
         self._drivers: frozenset[str] = frozenset()
-        self._drivers_generation = -1
+        self._drivers_generation = (-1, -1)
 
     def may_attach(self, pod: PodInfo) -> bool:
         """Whether anything of the pod's could count. Upstream: PreFilter()."""
@@ -161,15 +177,15 @@ class CsiVolumes:
         return self._is_modern and any(in_tree_plugin(volume) for volume in pod.pod.volumes)
 
     def limited_drivers(self) -> frozenset[str]:
-        """The drivers that any node sets a limit for."""
-        generation = self._listers.generation.get("CSINode", 0)
+        """The drivers that any node sets a limit for, or once did."""
+        resources = () if self._is_modern else self._table.resource_names
+        generation = self._listers.generation.get("CSINode", 0), len(resources)
         if generation != self._drivers_generation:
             self._drivers_generation = generation
-            self._drivers = frozenset(
-                driver
-                for csi_node in self._listers.all("CSINode")
-                for driver in self._limits(csi_node.name)
-            )
+            found = [name for name in resources if name.startswith(_LIMIT_PREFIX)]
+            for csi_node in self._listers.all("CSINode"):
+                found += self._told_by(csi_node)
+            self._drivers = frozenset(found)
         return self._drivers
 
     def wanted(self, pod: PodInfo, *, counted: bool) -> WantedVolumes:
@@ -178,36 +194,43 @@ class CsiVolumes:
         Upstream: filterAttachableVolumes(), for a new pod.
         """
         found = WantedVolumes()
-        for volume in pod.pod.volumes:
-            name, is_ephemeral = _claim_name(pod, volume)
+        # Before v1.34 whoever is asked first tells of it: VolumeBinding, or its predicate.
+        for volume in pod.pod.volumes if self._is_modern else ():
+            name, is_own = claim_of(pod.pod.name, volume)
             if not name:
                 continue
             key = f"{pod.pod.namespace}/{name}"
             claim = self._listers.claim(key)
             if claim is None:
-                # Before v1.34 whoever is asked first tells of it: VolumeBinding, or its predicate.
-                if self._is_modern:
-                    found.code = _NO_CLAIM
-                    found.fault = f'looking up PVC {key}: persistentvolumeclaim "{name}" not found'
-                    return found
-            elif self._is_modern and is_ephemeral and not owner_is(claim, pod.uid):
+                found.code = _NO_CLAIM
+                found.fault = f'looking up PVC {key}: persistentvolumeclaim "{name}" not found'
+                return found
+            found.fault = ownership_fault(claim, pod.pod) if is_own else ""
+            if found.fault:
                 found.code = _NOT_OWNER
-                found.fault = f"PVC {key} was not created for pod {pod.key} (pod is not owner)"
                 return found
         if counted:
-            found.volumes = self._of_pod(pod)
+            found.volumes = self._of_pod(pod, portworx=True)
+            found.without_portworx = found.volumes
+            if IN_TREE[_PORTWORX].driver in found.volumes.values():
+                found.without_portworx = self._of_pod(pod, portworx=False)
         return found
 
-    def excess(self, row: int, wanted: Mapping[str, str]) -> Excess | None:
+    def excess(self, row: int, asked: WantedVolumes) -> Excess | None:
         """The first driver that would pass its limit on the node at *row*, or None."""
-        limits = self._limits(self._table.name(row))
-        asked = [limits[driver] for driver in wanted.values() if driver in limits]
-        if not asked or len(wanted) + self._at_most(row) <= min(asked):
+        csi_node = self._listers.get("CSINode", self._table.name(row))
+        limits = self._limits(row, csi_node)
+        wanted = asked.volumes
+        if asked.without_portworx is not wanted and not is_migrated_on_node(_PORTWORX, csi_node):
+            wanted = asked.without_portworx
+        least = min((limits[driver] for driver in wanted.values() if driver in limits), default=-1)
+        if least < 0 or len(wanted) + self._at_most(row) <= least:
             return None
+        portworx = is_migrated_on_node(_PORTWORX, csi_node)
         attached: dict[str, str] = {}
         for other in self._table.pods[row].values():
             if other.pod.volumes:
-                attached.update(self._of_pod(other))
+                attached.update(self._of_pod(other, portworx=portworx))
         added: dict[str, int] = {}
         for unique, driver in wanted.items():
             # Upstream: not so for what an attachment alone holds, which counts twice.
@@ -227,7 +250,8 @@ class CsiVolumes:
             idle = _count(held, driver)
             count = _count(attached, driver) + idle
             if count + added[driver] > limit:
-                return Excess(driver, count, idle, added[driver], limit)
+                name = driver.removeprefix(_LIMIT_PREFIX)
+                return Excess(name, count, idle, added[driver], limit)
         return None
 
     def _at_most(self, row: int) -> int:
@@ -236,45 +260,45 @@ class CsiVolumes:
         held = self._listers.attachment_count(self._table.name(row)) if self._is_modern else 0
         return used + held
 
-    def _of_pod(self, pod: PodInfo) -> dict[str, str]:
+    def _of_pod(self, pod: PodInfo, *, portworx: bool) -> dict[str, str]:
         """The pod's CSI volumes: unique name → driver. Claims that are not there do not count."""
         found: dict[str, str] = {}
         for volume in pod.pod.volumes:
-            name, _ = _claim_name(pod, volume)
+            name, _ = claim_of(pod.pod.name, volume)
             if name:
                 claim = self._listers.claim(f"{pod.pod.namespace}/{name}")
                 if claim is None:
                     continue
-                driver, handle = self._driver_of(claim)
+                driver, handle = self._driver_of(claim, portworx=portworx)
             elif self._is_modern:
-                driver, handle = _migrated(volume, None)
+                driver, handle = _migrated(volume, None, portworx=portworx)
             else:
                 continue
             if driver and handle:
-                found[f"{driver}/{handle}"] = driver
+                found[f"{driver}/{handle}"] = driver if self._is_modern else limit_key(driver)
         return found
 
-    def _driver_of(self, claim: PersistentVolumeClaim) -> tuple[str, str]:
+    def _driver_of(self, claim: PersistentVolumeClaim, *, portworx: bool) -> tuple[str, str]:
         """The CSI driver and volume handle behind a claim; ("", "") when it is not CSI.
 
         An unbound claim counts by its class's provisioner. Upstream: getCSIDriverInfo().
         """
         volume = self._listers.volume(claim.volume_name) if claim.volume_name else None
         if volume is None:
-            return self._driver_of_class(claim)
+            return self._driver_of_class(claim, portworx=portworx)
         source: Mapping[str, Any] = volume.spec.get("csi") or {}
         if not source and self._is_modern:
-            return _migrated(volume.spec, volume.labels)
+            return _migrated(volume.spec, volume.labels, portworx=portworx)
         return str(source.get("driver") or ""), str(source.get("volumeHandle") or "")
 
-    def _driver_of_class(self, claim: PersistentVolumeClaim) -> tuple[str, str]:
+    def _driver_of_class(self, claim: PersistentVolumeClaim, *, portworx: bool) -> tuple[str, str]:
         """Upstream: getCSIDriverInfoFromSC()."""
         storage_class = self._listers.storage_class(claim_class(claim))
         if storage_class is None:
             return "", ""
         driver = storage_class.provisioner
         if driver in IN_TREE:
-            if not self._is_modern or driver not in _MIGRATED:
+            if not self._is_modern or not _is_migrated(driver, portworx=portworx):
                 return "", ""
             driver = IN_TREE[driver].driver
         return driver, f"unbound-{claim.key}"
@@ -289,33 +313,43 @@ class CsiVolumes:
             if driver and handle:
                 yield f"{driver}/{handle}", driver
 
-    def _limits(self, node: str) -> dict[str, int]:
-        """Upstream: getVolumeLimits()."""
-        csi_node = self._listers.get("CSINode", node)
-        if csi_node is None:
-            return {}
+    def _limits(self, row: int, csi_node: ApiObject | None) -> dict[str, int]:
+        """What the driver tells wins over what the node does. Upstream: getVolumeLimits()."""
+        told = {} if csi_node is None else self._told_by(csi_node)
+        if self._is_modern:
+            return told
+        units = self._table.node(row).allocatable_units
+        return {name: units[name] for name in units if name.startswith(_LIMIT_PREFIX)} | told
+
+    def _told_by(self, csi_node: ApiObject) -> dict[str, int]:
         limits: dict[str, int] = {}
         for driver in csi_node.spec.get("drivers") or ():
             allocatable: Mapping[str, Any] = driver.get("allocatable") or {}
             count = allocatable.get("count")
             if count is not None:
-                limits[driver["name"]] = int(count)
+                name = driver["name"] if self._is_modern else limit_key(driver["name"])
+                limits[name] = int(count)
         return limits
 
 
-def _claim_name(pod: PodInfo, volume: Mapping[str, Any]) -> tuple[str, bool]:
-    """The claim behind one of the pod's volumes, "" if there is none; whether it is its own."""
-    source = volume.get("persistentVolumeClaim")
-    if source is not None:
-        return str(source["claimName"]), False
-    if volume.get("ephemeral") is not None:
-        return f"{pod.pod.name}-{volume['name']}", True
-    return "", False
+def limit_key(driver: str) -> str:
+    """The resource by which a node tells a driver's limit. Upstream: GetCSIAttachLimitKey()."""
+    if len(_LIMIT_PREFIX) + len(driver) < _LONGEST_KEY:
+        return _LIMIT_PREFIX + driver
+    hashed = hashlib.sha1(driver.encode(), usedforsecurity=False).hexdigest()
+    return f"{_LIMIT_PREFIX}{driver[:23]}{hashed[:16]}"
 
 
-def _migrated(spec: Mapping[str, Any], labels: Mapping[str, str] | None) -> tuple[str, str]:
+def _is_migrated(plugin: str, *, portworx: bool) -> bool:
+    """Upstream: utils.go isCSIMigrationOn()."""
+    return plugin in _MIGRATED and (portworx or plugin != _PORTWORX)
+
+
+def _migrated(
+    spec: Mapping[str, Any], labels: Mapping[str, str] | None, *, portworx: bool
+) -> tuple[str, str]:
     plugin = in_tree_plugin(spec)
-    if plugin is None or plugin not in _MIGRATED:
+    if plugin is None or not _is_migrated(plugin, portworx=portworx):
         return "", ""
     return IN_TREE[plugin].driver, csi_handle(plugin, spec, labels)
 

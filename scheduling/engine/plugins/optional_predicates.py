@@ -31,7 +31,6 @@ from scheduling.engine.plugins.classic_predicates import GeneralPredicates
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.row_plugins import RowFilter
-from volumes.engine.phases import claim_class
 
 REASON_LABELS = "node(s) didn't have the requested labels"
 REASON_SERVICE = "node(s) didn't match service affinity"
@@ -360,14 +359,13 @@ class _MaxVolumeCount(Plugin):
             if other.pod.volumes:
                 attached.update(self._volumes(other))
         wanted = cast("dict[str, None]", state.data[self.name])
-        new = sum(volume not in attached for volume in wanted)
-        # A pod that adds nothing fits, however full the node is.
-        return (len(attached), new) if new else (0, 0)
+        # Upstream: a node that is over its limit refuses even a pod that adds nothing.
+        return len(attached), sum(volume not in attached for volume in wanted)
 
     def _limit(self, row: int) -> int:
-        allocatable: Manifest = self._table.node(row).status.get("allocatable") or {}
-        told = allocatable.get(self.resource) if self._reads_allocatable else None
-        return self.limit_of(self._table.node(row)) if told is None else int(told)
+        node = self._table.node(row)
+        told = node.allocatable_units.get(self.resource) if self._reads_allocatable else None
+        return self.limit_of(node) if told is None else told
 
     def limit_of(self, node: Node) -> int:
         """What a node can attach that does not say so itself."""
@@ -393,7 +391,8 @@ class _MaxVolumeCount(Plugin):
                 if held:
                     found[str(held.get(self.id_field))] = None
                 continue
-            storage_class = self._listers.storage_class(claim_class(claim))
+            # Upstream, matchProvisioner(): the old annotation does not count here.
+            storage_class = self._listers.storage_class(claim.spec.get("storageClassName") or "")
             if storage_class is not None and storage_class.provisioner == self.provisioner:
                 found[f"claim-{claim.key}"] = None
         return found

@@ -6,14 +6,13 @@ volume that can be reached, or a class that can provision one at the node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from kscope.sim import quantity
-from kscope.sim.objects import ApiObject, PersistentVolumeClaim, StorageClass
+from kscope.sim.objects import ApiObject, PersistentVolumeClaim, StorageClass, claim_of
 from kscope.sim.selectors import LabelSelector
 from scheduling.engine import names
 from scheduling.engine.cells import Trait
@@ -35,6 +34,7 @@ from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.volume_ladder import NONE, Ladder, Ladders, by_labels
+from volumes.engine.binder import requests_storage, volume_limit
 from volumes.engine.matching import Offer, wanted_of
 from volumes.engine.migration import (
     in_tree_plugin_of,
@@ -44,9 +44,11 @@ from volumes.engine.migration import (
 from volumes.engine.phases import (
     CLAIM_LOST,
     NO_PROVISIONER,
+    SELECTED_NODE,
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,
 )
+from volumes.engine.provisioner import matches_topologies, ownership_fault
 
 REASON_UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 REASON_NOT_EXIST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
@@ -151,6 +153,8 @@ class FinderRules:
     prebound_is_bound: bool = False
     # Whether volumes are provisioned for a chosen node, once no volume is found.
     provisions: bool = True
+    # Whether the room that drivers tell of counts.
+    counts_room: bool = True
     # Whether a claim that is being provisioned for a node is still the scheduler's.
     delays_selected: bool = True
     # Whether disks of in-tree plugins are looked at as their CSI drivers' where a node says so.
@@ -159,6 +163,8 @@ class FinderRules:
     # bound: only its missing volume stands in the way.
     finds_faults: bool = False
     knows_lost: bool = True
+    # Whether the claim of an ephemeral volume is awaited, and has to be the pod's own.
+    awaits_own: bool = False
 
 
 class VolumeFinder:
@@ -171,7 +177,12 @@ class VolumeFinder:
         self._table = table
         self._listers = listers
         self._ladders = Ladders(table, listers)
-        self._provisioning = Provisioning(table, listers, provisions=self._rules.provisions)
+        self._provisioning = Provisioning(
+            table,
+            listers,
+            provisions=self._rules.provisions,
+            counts_room=self._rules.counts_room,
+        )
 
     def pod_claims(self, pod: PodInfo) -> tuple[PodClaims, str]:
         """The pod's claims sorted out, or why that cannot be said.
@@ -180,11 +191,16 @@ class VolumeFinder:
         """
         claims = PodClaims()
         rules = self._rules
-        for name in pod.pod.claim_names:
+        for volume in pod.pod.volumes:
+            name, is_own = claim_of(pod.pod.name, volume)
+            if not name:
+                continue
             claim = self._listers.claim(f"{pod.pod.namespace}/{name}")
             if claim is None:
-                return claims, f'persistentvolumeclaim "{name}" not found'
+                return claims, missing_claim(name, is_awaited=is_own and rules.awaits_own)
             fault = claim_fault(claim, knows_lost=rules.knows_lost) if rules.finds_faults else ""
+            if not fault and is_own and rules.awaits_own:
+                fault = ownership_fault(claim, pod.pod)
             if fault:
                 return claims, fault
             if not claim.volume_name:
@@ -200,24 +216,26 @@ class VolumeFinder:
     def _is_delayed(self, claim: PersistentVolumeClaim) -> bool:
         """Upstream: IsDelayBindingMode()."""
         name = claim_class(claim)
-        if not name or (not self._rules.delays_selected and claim.selected_node):
+        if not name or (not self._rules.delays_selected and SELECTED_NODE in claim.annotations):
             return False
         storage_class = self._listers.storage_class(name)
         return storage_class is not None and storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER
 
-    def bound_conflicts(self, claims: list[PersistentVolumeClaim]) -> tuple[BoolArray, list[str]]:
-        """Rows out of reach of some bound volume, and volumes that do not exist."""
+    def bound_conflicts(self, claims: list[PersistentVolumeClaim]) -> tuple[BoolArray, str]:
+        """Rows out of reach of some bound volume, and the first volume that does not exist.
+
+        Claims behind that one are not looked at; rows that are not out of reach then lack it.
+        Upstream: checkBoundClaims().
+        """
         conflict = np.zeros(self._table.capacity, np.bool_)
-        missing: list[str] = []
         for claim in claims:
             offer = self._listers.volumes.offer(claim.volume_name)
             if offer is None:
-                missing.append(claim.volume_name)
-                continue
+                return conflict, claim.volume_name
             reach = self.reach(offer)
             if reach is not None:
                 conflict |= ~reach
-        return conflict, missing
+        return conflict, ""
 
     def reach(self, offer: Offer) -> BoolArray | None:
         """From which rows a bound volume can be reached; None for all.
@@ -250,8 +268,8 @@ class VolumeFinder:
         together = self.planned(claims)
         if together is not None:
             return together.refused(rows), together
-        selected = [claim for claim in claims.delayed if claim.selected_node]
-        free = [claim for claim in claims.delayed if not claim.selected_node]
+        selected = [claim for claim in claims.delayed if SELECTED_NODE in claim.annotations]
+        free = [claim for claim in claims.delayed if SELECTED_NODE not in claim.annotations]
         free.sort(key=_request)
         codes = np.zeros(len(rows), np.int64)
         plans = RowPlans()
@@ -263,7 +281,7 @@ class VolumeFinder:
         """The plans of all rows at once, worked out once in a cycle; None where it takes longer."""
         if not claims.is_planned:
             claims.is_planned = True
-            if len(claims.delayed) == 1 and not claims.delayed[0].selected_node:
+            if len(claims.delayed) == 1 and SELECTED_NODE not in claims.delayed[0].annotations:
                 claims.plans = self._plan_all(claims.delayed[0])
         return claims.plans
 
@@ -320,11 +338,11 @@ class VolumeFinder:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """On what the codes of a class depend; `size` and `capacities` are 0 where nobody counts."""
+    """On what the codes of a class depend; `capacities` is 0, `size` None where nobody counts."""
 
     storage_class: StorageClass
     driver: ApiObject | None
-    size: int
+    size: int | None
     nodes: tuple[int, int]
     capacities: int
 
@@ -332,11 +350,14 @@ class _Asked:
 class Provisioning:
     """Where a class could provision a volume; kept per class. Upstream: checkVolumeProvisions()."""
 
-    def __init__(self, table: NodeTable, listers: Listers, *, provisions: bool) -> None:
+    def __init__(
+        self, table: NodeTable, listers: Listers, *, provisions: bool, counts_room: bool
+    ) -> None:
         self._table = table
         self._listers = listers
         self._provisions = provisions
-        self._kept: dict[tuple[str, int], tuple[_Asked, IntArray]] = {}
+        self._counts_room = counts_room
+        self._kept: dict[tuple[str, int | None], tuple[_Asked, IntArray]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """A checkpoint goes without what is kept."""
@@ -354,7 +375,12 @@ class Provisioning:
     def counts(self, claim: PersistentVolumeClaim) -> bool:
         """Whether somebody keeps account of the room there is for the claim's class."""
         storage_class = self._listers.storage_class(claim_class(claim))
-        return storage_class is not None and _keeps_account(self._driver(storage_class))
+        return storage_class is not None and self._counts(claim, self._driver(storage_class))
+
+    def _counts(self, claim: PersistentVolumeClaim, driver: ApiObject | None) -> bool:
+        """Upstream: hasEnoughCapacity(), its beginning."""
+        keeps_account = driver is not None and bool(driver.spec.get("storageCapacity"))
+        return self._counts_room and keeps_account and requests_storage(claim)
 
     def _driver(self, storage_class: StorageClass) -> ApiObject | None:
         return self._listers.get("CSIDriver", storage_class.provisioner)
@@ -374,44 +400,40 @@ class Provisioning:
         storage_class = self._listers.storage_class(claim_class(claim))
         assert storage_class is not None
         driver = self._driver(storage_class)
-        counts = _keeps_account(driver)
+        counts = self._counts(claim, driver)
         return _Asked(
             storage_class,
             driver,
-            claim.request_bytes if counts else 0,
+            claim.request_bytes if counts else None,
             (self._table.static_generation, self._table.capacity),
             self._listers.generation.get(_CAPACITY, 0) if counts else 0,
         )
 
     def _work_out(self, asked: _Asked) -> IntArray:
-        counts = _keeps_account(asked.driver)
-        room = self._with_room(asked) if counts else []
+        room = None if asked.size is None else self._with_room(asked.storage_class, asked.size)
+        allowed = asked.storage_class.raw.get("allowedTopologies")
         codes = np.zeros(self._table.capacity, np.int64)
         for row in self._table.active.tolist():
             labels = self._table.node(row).labels
-            if not matches_topologies(asked.storage_class, labels):
+            if not matches_topologies(allowed, labels):
                 codes[row] = _BIND_CONFLICT
-            elif counts and not any(topology.matches(labels) for topology in room):
+            elif room is not None and not any(topology.matches(labels) for topology in room):
                 codes[row] = _NO_SPACE
         return codes
 
-    def _with_room(self, asked: _Asked) -> list[LabelSelector]:
+    def _with_room(self, storage_class: StorageClass, size: int) -> list[LabelSelector]:
         """Which nodes can reach enough free storage. Upstream: hasEnoughCapacity()."""
         found: list[LabelSelector] = []
         for capacity in self._listers.all(_CAPACITY):
             raw = capacity.raw
-            if raw.get("storageClassName") != asked.storage_class.name:
+            if raw.get("storageClassName") != storage_class.name:
                 continue
-            limit = raw.get("maximumVolumeSize") or raw.get("capacity")
-            if limit is None or quantity.value(limit) < asked.size:
+            limit = volume_limit(capacity)
+            if limit is None or limit < size:
                 continue
             if raw.get("nodeTopology") is not None:
                 found.append(LabelSelector.parse(raw["nodeTopology"]))
         return found
-
-
-def _keeps_account(driver: ApiObject | None) -> bool:
-    return driver is not None and bool(driver.spec.get("storageCapacity"))
 
 
 def _is_same(kept: _Asked, asked: _Asked) -> bool:
@@ -436,6 +458,7 @@ class VolumeBinding(Plugin):
             translates=arguments.get("translates", True),
             finds_faults=True,
             knows_lost=arguments.get("knows_lost_claims", True),
+            awaits_own=arguments.get("awaits_own_claims", True),
         )
         self._finder = VolumeFinder(handle.table, handle.listers, rules)
 
@@ -488,9 +511,7 @@ class VolumeBinding(Plugin):
             codes = np.zeros(len(rows), np.int64)
         if claims.bound:
             conflict, missing = self._finder.bound_conflicts(claims.bound)
-            codes[conflict[rows]] |= _NODE_CONFLICT
-            if missing:
-                codes |= _NOT_EXIST
+            codes |= np.where(conflict[rows], _NODE_CONFLICT, _NOT_EXIST if missing else 0)
         return codes
 
     def plan(self, state: CycleState, row: int) -> PodVolumes:
@@ -502,10 +523,10 @@ class VolumeBinding(Plugin):
         reasons = tuple(
             reason
             for bit, reason in (
-                (_NOT_EXIST, REASON_NOT_EXIST),
                 (_NODE_CONFLICT, REASON_NODE_CONFLICT),
                 (_BIND_CONFLICT, REASON_BIND_CONFLICT),
                 (_NO_SPACE, REASON_NO_SPACE),
+                (_NOT_EXIST, REASON_NOT_EXIST),
             )
             if code & bit
         )
@@ -548,26 +569,18 @@ def claim_fault(claim: PersistentVolumeClaim, *, knows_lost: bool) -> str:
     return ""
 
 
-def matches_topologies(storage_class: StorageClass, labels: Mapping[str, str]) -> bool:
-    """Whether the class may provision for a node with these labels.
-
-    Upstream: component-helpers MatchTopologySelectorTerms(); no terms match everything.
-    """
-    terms: list[dict[str, Any]] = storage_class.raw.get("allowedTopologies") or []
-    if not terms:
-        return True
-    return any(_matches_term(term, labels) for term in terms)
-
-
-def _matches_term(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    expressions: list[dict[str, Any]] = term.get("matchLabelExpressions") or []
-    return bool(expressions) and all(
-        labels.get(expression["key"]) in expression["values"] for expression in expressions
-    )
+def missing_claim(name: str, *, is_awaited: bool) -> str:
+    """Why a pod cannot use a claim that is not there. Upstream: podHasPVCs()."""
+    if is_awaited:
+        return (
+            f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+        )
+    return f'persistentvolumeclaim "{name}" not found'
 
 
 def _request(claim: PersistentVolumeClaim) -> int:
-    return claim.request_bytes
+    # Upstream compares the quantities, not their bytes.
+    return wanted_of(claim).size
 
 
 def _rejected(reason: str, plugin: str) -> PreFilterResult:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from kscope.sim.objects import Pod
 from scheduling.engine import names
 from scheduling.engine.framework import (
     PRE_FILTER_OK,
@@ -43,30 +44,28 @@ class VolumeRestrictions(Plugin):
         self._listers = handle.listers
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
-        """Find the ReadWriteOncePod claims and count those in use."""
+        """Find the ReadWriteOncePod claims and count those in use.
+
+        What no placed pod uses is not asked about on the nodes, be it a nominated pod's.
+        """
         pod = state.pod.pod
         exclusive: list[str] = []
-        for volume in pod.volumes:
-            source = volume.get("persistentVolumeClaim")
-            if not source:
-                continue
-            key = f"{pod.namespace}/{source['claimName']}"
-            claim = self._listers.claim(key)
+        for name in dict.fromkeys(pod.named_claims):
+            claim = self._listers.claim(f"{pod.namespace}/{name}")
             if claim is None:
-                reason = f'persistentvolumeclaim "{source["claimName"]}" not found'
+                reason = f'persistentvolumeclaim "{name}" not found'
                 return PreFilterResult(status=Status(Code.UNRESOLVABLE, (reason,), self.name))
             if "ReadWriteOncePod" in claim.access_modes:
-                exclusive.append(key)
-        disks = restricted_disks(state.pod)
-        if not exclusive and not disks:
+                exclusive.append(name)
+        users = self._table.claim_users
+        used = sum(users.get(f"{pod.namespace}/{name}", 0) > 0 for name in exclusive)
+        if not used and not restricted_disks(pod):
             return PRE_FILTER_SKIP
-        unique = list(dict.fromkeys(exclusive))
-        used = sum(self._table.claim_users.get(key, 0) > 0 for key in unique)
-        state.data[self.name] = (unique, used)
+        state.data[self.name] = (exclusive, used)
         return PRE_FILTER_OK
 
     def concerns(self, state: CycleState) -> bool:
-        """Whether the pod has such a claim or disk, or a claim that is not there."""
+        """Whether the pod has such a disk or a claim in use, or a claim that is not there."""
         return self.pre_filter(state).status.code is not Code.SKIP
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
@@ -75,7 +74,7 @@ class VolumeRestrictions(Plugin):
         _, used = cast("tuple[list[str], int]", state.data[self.name])
         if used > 0:
             codes[:] = _IN_USE
-        disks = restricted_disks(state.pod)
+        disks = restricted_disks(state.pod.pod)
         if disks:
             for place, row in enumerate(rows.tolist()):
                 if has_disk_conflict(self._table, row, disks):
@@ -83,14 +82,15 @@ class VolumeRestrictions(Plugin):
         return codes
 
     def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
-        """Upstream: updateWithPod()."""
+        """Upstream: updateWithPod(), which compares the claims' names, not their namespaces.
+
+        So a victim in another namespace whose claim has the same name frees this one, too.
+        """
         found = state.data.get(self.name)
-        if found is None or other.pod.namespace != state.pod.pod.namespace:
+        if found is None:
             return
         exclusive, used = cast("tuple[list[str], int]", found)
-        for name in other.pod.claim_names:
-            if f"{other.pod.namespace}/{name}" in exclusive:
-                used += delta
+        used += delta * sum(name in exclusive for name in other.pod.named_claims)
         state.data[self.name] = (exclusive, used)
 
     def clone_state(self, data: object) -> object:
@@ -114,9 +114,9 @@ class VolumeRestrictions(Plugin):
 Disk = tuple[str, str, bool]
 
 
-def restricted_disks(pod: PodInfo) -> list[Disk]:
+def restricted_disks(pod: Pod) -> list[Disk]:
     """The pod's in-tree disks that two pods of one node may not share freely."""
-    return [disk for volume in pod.pod.volumes for disk in _disks(volume)]
+    return [disk for volume in pod.volumes for disk in _disks(volume)]
 
 
 def _disks(volume: Mapping[str, Any]) -> list[Disk]:
@@ -129,18 +129,19 @@ def _disks(volume: Mapping[str, Any]) -> list[Disk]:
     if source := volume.get("rbd"):
         image = f"{source.get('pool') or 'rbd'}/{source.get('image')}"
         read_only = bool(source.get("readOnly"))
-        return [("rbd", f"{monitor}/{image}", read_only) for monitor in source["monitors"]]
+        monitors = source.get("monitors") or ()
+        return [("rbd", f"{monitor}/{image}", read_only) for monitor in monitors]
     return []
 
 
 def has_disk_conflict(table: NodeTable, row: int, disks: list[Disk]) -> bool:
-    """Whether a pod at *row* holds one of *disks* and not both are read-only.
+    """Whether a pod at *row* holds one of *disks* and not both are read-only."""
+    pods = table.pods[row].values()
+    return any(disks_conflict(disks, restricted_disks(other.pod)) for other in pods)
 
-    Upstream: isVolumeConflict().
-    """
-    for other in table.pods[row].values():
-        for held in restricted_disks(other):
-            for disk in disks:
-                if held[:2] == disk[:2] and not (held[2] and disk[2]):
-                    return True
-    return False
+
+def disks_conflict(disks: list[Disk], others: list[Disk]) -> bool:
+    """Whether two pods with these disks keep each other off a node. Upstream: isVolumeConflict()."""
+    return any(
+        held[:2] == disk[:2] and not (held[2] and disk[2]) for held in others for disk in disks
+    )

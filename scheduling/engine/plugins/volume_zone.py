@@ -109,13 +109,21 @@ class VolumeZone(Plugin):
         )
 
 
-def volume_topologies(volume: PersistentVolume) -> list[Topology]:
-    """The zone and region labels of a volume; "a__b" stands for several zones."""
-    return [
-        (key, frozenset(volume.labels[key].split("__")), volume.name)
-        for key in TOPOLOGY_LABELS
-        if key in volume.labels
-    ]
+def volume_topologies(
+    volume: PersistentVolume, keys: tuple[str, ...] = TOPOLOGY_LABELS
+) -> list[Topology]:
+    """The zone and region labels of a volume; "a__b" stands for several zones.
+
+    A label with an empty part is passed over.
+    """
+    found = [(key, label_zones(volume.labels.get(key, "")), volume.name) for key in keys]
+    return [topology for topology in found if topology[1]]
+
+
+def label_zones(label: str) -> frozenset[str]:
+    """The zones of a label; none where a part is empty. Upstream: LabelZonesToSet()."""
+    zones = frozenset(zone.strip() for zone in label.split("__"))
+    return frozenset() if "" in zones else zones
 
 
 def zone_conflict(topologies: list[Topology], labels: Mapping[str, str]) -> int:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from kscope.sim.quantity import parse
 from kscope.sim.selectors import LabelSelector, NodeSelector
+from scheduling.engine.plugins.volume_restrictions import disks_conflict, restricted_disks
+from scheduling.engine.plugins.volume_zone import volume_topologies
 from scheduling.engine.pod_info import AffinityTerm, PodInfo, Resources, is_scalar_resource_name
 from scheduling.engine.queue.events import (
     CSI_DRIVER,
@@ -26,9 +28,12 @@ from scheduling.engine.queue.events import (
     Action,
     ClusterEvent,
 )
+from volumes.engine.binder import volume_limit
+from volumes.engine.migration import IN_TREE
+from volumes.engine.translation import csi_handle, in_tree_plugin
 
 if TYPE_CHECKING:
-    from kscope.sim.objects import ApiObject, Node, Pod
+    from kscope.sim.objects import ApiObject, Node, PersistentVolume, Pod
 
 Manifest = Mapping[str, Any]
 
@@ -279,36 +284,60 @@ def _claim_is_its_own(
     )
 
 
+def _claim_is_named(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    """The same without the claims of ephemeral volumes, which these plugins do not look at."""
+    return (
+        new is not None and new.namespace == pod.pod.namespace and new.name in pod.pod.named_claims
+    )
+
+
 def _volume_was_released(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
     """Upstream: VolumeRestrictions isSchedulableAfterPodDeleted()."""
     if old is None or old.namespace != pod.pod.namespace:
         return False
-    used = old.claim_names
-    return any(name in used for name in pod.pod.claim_names) or any(
-        _disks_conflict(mine, theirs) for mine in pod.pod.volumes for theirs in old.volumes
+    used = old.named_claims
+    return any(name in used for name in pod.pod.named_claims) or disks_conflict(
+        restricted_disks(pod.pod), restricted_disks(old)
     )
 
 
 def _attachment_was_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
     """Upstream: NodeVolumeLimits isSchedulableAfterPodDeleted()."""
-    return old is not None and bool(old.node_name) and any(map(_may_be_attached, old.volumes))
+    return (
+        old is not None
+        and bool(old.node_name or old.nominated_node_name)
+        and any(map(_may_be_attached, old.volumes))
+    )
 
 
 def _attachment_was_deleted(
     world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
 ) -> bool:
-    return any(map(_may_be_attached, pod.pod.volumes))
+    """Upstream: isSchedulableAfterVolumeAttachmentDeleted(), which forgets ephemeral volumes."""
+    attacher = None if old is None else old.spec.get("attacher")
+    return any(_may_have_held(volume, attacher) for volume in pod.pod.volumes)
+
+
+def _may_have_held(volume: Manifest, attacher: object) -> bool:
+    if volume.get("persistentVolumeClaim"):
+        return True
+    plugin = in_tree_plugin(volume)
+    if plugin is None:
+        return False
+    # A disk that cannot be translated is an error of the hint, upon which the pod is queued.
+    return IN_TREE[plugin].driver == attacher or not csi_handle(plugin, volume, None)
 
 
 def _limit_was_raised(
     world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
 ) -> bool:
+    """Upstream: isSchedulableAfterCSINodeUpdated(), to which no limit is one of none."""
     if new is None:
         return False
     before = {} if old is None else _driver_limits(old)
-    return any(
-        name not in before or limit > before[name] for name, limit in _driver_limits(new).items()
-    )
+    return any(limit > before.get(name, 0) for name, limit in _driver_limits(new).items())
 
 
 def _migration_changed(
@@ -318,7 +347,7 @@ def _migration_changed(
     return (
         old is None
         or new is None
-        or old.annotations.get(annotation) != new.annotations.get(annotation)
+        or old.annotations.get(annotation, "") != new.annotations.get(annotation, "")
     )
 
 
@@ -341,29 +370,32 @@ def _class_waits_for_consumer(
 def _driver_stopped_capacity_checks(
     world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
 ) -> bool:
-    return (
-        old is not None
-        and new is not None
-        and bool(old.spec.get("storageCapacity"))
-        and not new.spec.get("storageCapacity")
+    """Upstream: isSchedulableAfterCSIDriverChange(), which looks for the driver in the pod itself."""
+    if old is None or new is None or not old.spec.get("storageCapacity"):
+        return False
+    sources: list[Manifest] = [volume.get("csi") or {} for volume in pod.pod.volumes]
+    return not new.spec.get("storageCapacity") and any(
+        source.get("driver") == new.name for source in sources
     )
 
 
 def _storage_capacity_grew(
     world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
 ) -> bool:
+    """Upstream: isSchedulableAfterCSIStorageCapacityChange()."""
     if old is None or new is None:
         return True
-    names = ("capacity", "maximumVolumeSize")
-    return any(
-        parse(new.raw.get(name) or 0).nanos > parse(old.raw.get(name) or 0).nanos for name in names
-    )
+    before, now = volume_limit(old), volume_limit(new)
+    return now is not None and (before is None or now > before)
 
 
 def _volume_topology_changed(
-    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+    world: HintWorld,
+    pod: PodInfo,
+    old: PersistentVolume | None,
+    new: PersistentVolume | None,
 ) -> bool:
-    return old is None or new is None or _topology_labels(old) != _topology_labels(new)
+    return old is None or new is None or volume_topologies(old) != volume_topologies(new)
 
 
 # -- what the hints ask --------------------------------------------------------------------------
@@ -442,34 +474,8 @@ def _tolerates(pod: Pod, taint: Manifest) -> bool:
 
 
 def _may_be_attached(volume: Manifest) -> bool:
-    migrated = (
-        "gcePersistentDisk",
-        "awsElasticBlockStore",
-        "azureDisk",
-        "azureFile",
-        "cinder",
-        "vsphereVolume",
-        "portworxVolume",
-    )
-    return any(name in volume for name in ("persistentVolumeClaim", "ephemeral", *migrated))
-
-
-def _disks_conflict(mine: Manifest, theirs: Manifest) -> bool:
-    """Do two inline disks exclude each other? Upstream: isVolumeConflict()."""
-    for name, key, read_only_shares in (
-        ("gcePersistentDisk", "pdName", True),
-        ("awsElasticBlockStore", "volumeID", False),
-        ("iscsi", "iqn", True),
-    ):
-        one, other = mine.get(name), theirs.get(name)
-        if one and other and one.get(key) == other.get(key):
-            return not (read_only_shares and one.get("readOnly") and other.get("readOnly"))
-    one, other = mine.get("rbd"), theirs.get("rbd")
-    if one and other:
-        shared = set(one.get("monitors") or ()) & set(other.get("monitors") or ())
-        same = (one.get("pool"), one.get("image")) == (other.get("pool"), other.get("image"))
-        return bool(shared) and same and not (one.get("readOnly") and other.get("readOnly"))
-    return False
+    claimed = volume.get("persistentVolumeClaim") or volume.get("ephemeral") is not None
+    return bool(claimed) or in_tree_plugin(volume) is not None
 
 
 def _driver_limits(csi_node: ApiObject) -> dict[str, int]:
@@ -478,16 +484,6 @@ def _driver_limits(csi_node: ApiObject) -> dict[str, int]:
         (driver.get("name") or "", driver.get("allocatable") or {}) for driver in drivers
     ]
     return {name: limits.get("count") or 0 for name, limits in allocatable}
-
-
-def _topology_labels(volume: ApiObject) -> dict[str, str]:
-    keys = (
-        "topology.kubernetes.io/zone",
-        "topology.kubernetes.io/region",
-        "failure-domain.beta.kubernetes.io/zone",
-        "failure-domain.beta.kubernetes.io/region",
-    )
-    return {key: volume.labels[key] for key in keys if key in volume.labels}
 
 
 def _on(resource: str, action: Action, hint: Hint | None = None) -> Registration:
@@ -522,10 +518,11 @@ IN_TREE_HINTS: Mapping[str, tuple[Registration, ...]] = {
     "VolumeRestrictions": (
         _on(POD, Action.DELETE, _volume_was_released),
         _on(NODE, Action.ADD),
-        _on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, _claim_is_its_own),
+        _on(PERSISTENT_VOLUME_CLAIM, Action.ADD, _claim_is_named),
     ),
     "NodeVolumeLimits": (
-        _on(CSI_NODE, _ADD_OR_UPDATE, _limit_was_raised),
+        _on(CSI_NODE, Action.ADD),
+        _on(CSI_NODE, Action.UPDATE, _limit_was_raised),
         _on(POD, Action.DELETE, _attachment_was_freed),
         _on(PERSISTENT_VOLUME_CLAIM, Action.ADD, _claim_is_its_own),
         _on(VOLUME_ATTACHMENT, Action.DELETE, _attachment_was_deleted),
@@ -542,7 +539,7 @@ IN_TREE_HINTS: Mapping[str, tuple[Registration, ...]] = {
     "VolumeZone": (
         _on(STORAGE_CLASS, Action.ADD, _class_waits_for_consumer),
         _on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
-        _on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, _claim_is_its_own),
+        _on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, _claim_is_named),
         _on(PERSISTENT_VOLUME, _ADD_OR_UPDATE, _volume_topology_changed),
     ),
     "PodTopologySpread": (
