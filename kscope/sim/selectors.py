@@ -71,6 +71,11 @@ class Requirement:
             return False
         return number > bound if operator == GT else number < bound
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether a number is asked for that is none, which holds for no labels."""
+        return self.operator in (GT, LT) and _int64(self.values[0]) is None
+
     def __str__(self) -> str:
         if self.operator in (EXISTS, DOES_NOT_EXIST):
             return self.key if self.operator == EXISTS else f"!{self.key}"
@@ -260,14 +265,15 @@ def _requirement(raw: Any, path: str, operators: tuple[str, ...]) -> Requirement
 
 
 def _check_values(requirement: Requirement, path: str) -> None:
-    # Upstream: labels.NewRequirement().
+    # Upstream: core validation, ValidateNodeSelectorRequirement().
     operator, values = requirement.operator, requirement.values
     if operator in (IN, NOT_IN) and not values:
         raise SelectorError(path, [], f"{operator} needs at least one value")
     if operator in (EXISTS, DOES_NOT_EXIST) and values:
         raise SelectorError(path, list(values), f"{operator} takes no values")
-    if operator in (GT, LT) and (len(values) != 1 or _int64(values[0]) is None):
-        raise SelectorError(path, list(values), f"{operator} needs exactly one integer")
+    # That it is a number is not asked: the requirement then holds nowhere.
+    if operator in (GT, LT) and len(values) != 1:
+        raise SelectorError(path, list(values), f"{operator} needs exactly one value")
 
 
 def _check_field(requirement: Requirement, path: str) -> None:

@@ -102,7 +102,9 @@ class SchedulingAlgorithm:
         plugins = self.framework.plugins.by_name.values()
         self._may_fail = profile.is_classic or any(plugin.may_fail for plugin in plugins)
         # What is only there to prepare is asked in every cycle.
-        self._may_fail |= profile.prepares_alone
+        self._may_fail |= profile.prepares_alone or profile.fails_unprepared
+        # In-tree plugins that find nothing of their PreFilter's at Reserve.
+        self._reserve_error = profile.fails_at_reserve
         self._takes_first = profile.takes_first_fit and not any(
             one.settings.filter_verb or one.settings.prioritize_verb for one in extenders
         )
@@ -169,6 +171,8 @@ class SchedulingAlgorithm:
         if result is None:
             known = None if explain and not by_columns else self._known(pod, keep=keep)
             result = self._in_full(pod, rows, known, asks=asks)
+        if self._reserve_error and result.result == SCHEDULED:
+            result = ScheduleResult(pod, ERROR, message=self._reserve_error, search=result.search)
         if keep and result.explanation is None and result.search is not None:
             result.explanation = self._keep(result, result.search)
         return result
@@ -229,6 +233,11 @@ class SchedulingAlgorithm:
         feasible = search.feasible
         if len(feasible) == 0:
             return self._unschedulable(search)
+        unreadable = search.state.template.unreadable_preferences
+        if unreadable and len(feasible) > 1:
+            failure = self.profile.unreadable(unreadable)
+            if failure:
+                return ScheduleResult(pod, ERROR, message=failure, search=search)
         try:
             scores = self.framework.score(search.state, feasible)
         except ScoringFailed as failed:
@@ -286,6 +295,8 @@ class SchedulingAlgorithm:
         if self.nominated.concern(pod):
             return None
         state = self.framework.new_state(pod)
+        if state.template.unreadable_preferences:
+            return None
         wanted = self._nodes_to_find(len(rows))
         try:
             choice = self._fast.choose(state, rows, self.next_start, wanted)
@@ -470,7 +481,7 @@ class SchedulingAlgorithm:
         dynamic = names.DYNAMIC_RESOURCES in asked
         if not search.status.is_success and self.profile.is_classic:
             return Preemption(), ""
-        if dynamic and not dynamic_resources_ran(search):
+        if dynamic and not dynamic_resources_ran(search, self.profile):
             # Its PostFilter finds no state of its PreFilter, and that ends it.
             return Preemption(), "not found"
         said = ["no new claims to deallocate"] if dynamic else []
@@ -484,6 +495,9 @@ class SchedulingAlgorithm:
             preemption = Preemption(message=fit_error(count, {NOT_HELPFUL: count}), clears=True)
         if preemption.chosen is not None or not preemption.message or self.profile.is_classic:
             return preemption, ""
+        if preemption.failed:
+            # An error ends the round, and what others said is not told.
+            said = []
         return preemption, ", ".join((*said, f"preemption: {preemption.message}"))
 
 

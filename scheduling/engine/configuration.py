@@ -153,11 +153,6 @@ def _with_ignored(profile: Profile, plugin: str, ignored: tuple[str, ...]) -> Pr
     return replace(profile, arguments={**profile.arguments, plugin: own})
 
 
-# What in-tree plugins find out again for every node where PreFilter did not: no pod is told apart,
-# but neither is the search narrowed. The others fail every pod without their PreFilter or PreScore.
-_DISPENSABLE = ((names.NODE_AFFINITY, "preFilter"), (names.NODE_VOLUME_LIMITS, "preFilter"))
-
-
 @dataclass(slots=True)
 class _Parsed:
     profile: Profile
@@ -178,15 +173,8 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         found = ", ".join(sets.of("queueSort"))
         problem = f"only one queue sort plugin can be enabled, not {found}"
         raise ConfigurationError(fields.at("plugins.queueSort"), found, problem)
-    for before, after in (("preFilter", "filter"), ("preScore", "score")):
-        for name in sets.of(after):
-            if name not in catalogue.in_tree or (name, before) in _DISPENSABLE:
-                continue  # It is its author's business what it can do without.
-            if before in catalogue.points_of(name) and name not in sets.of(before):
-                path = fields.at(f"plugins.{before}.disabled")
-                raise ConfigurationError(
-                    path, name, f"{name} takes part at {after}, which needs its {before}"
-                )
+    if version == V1_20:
+        _check_prepared(fields, sets, catalogue)
     binding = arguments.get(names.VOLUME_BINDING) or {}
     told = binding.get("bindTimeoutSeconds")
     evictions: Mapping[str, Any] = arguments.get(names.DEFAULT_PREEMPTION) or {}
@@ -197,7 +185,8 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         base,
         name=fields.text("schedulerName") or "default-scheduler",
         percentage=fields.integer("percentageOfNodesToScore", percentage, low=0, high=100),
-        filters=_without_built_in(sets.of("filter"), sets.of("preFilter")),
+        filters=_filters(sets),
+        pre_filters=sets.of("preFilter"),
         scores=scores,
         arguments=arguments,
         pre_enqueues=tuple(n for n in sets.of("preEnqueue") if n != names.DYNAMIC_RESOURCES),
@@ -221,15 +210,40 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
     return _Parsed(profile, (600 if told is None else told) * SECOND)
 
 
+def _check_prepared(fields: Fields, sets: PluginSets, catalogue: Catalogue) -> None:
+    """v1.20: no in-tree plugin may be asked that could only fail; v1.34's do, see unprepared.py."""
+    for before, after in (("preFilter", "filter"), ("preScore", "score")):
+        for name in sets.of(after):
+            if name not in catalogue.in_tree:
+                continue  # It is its author's business what it can do without.
+            if before in catalogue.points_of(name) and name not in sets.of(before):
+                path = fields.at(f"plugins.{before}.disabled")
+                raise ConfigurationError(
+                    path, name, f"{name} takes part at {after}, which needs its {before}"
+                )
+
+
+def _filters(sets: PluginSets) -> tuple[str, ...]:
+    """The plugins at Filter in order, then those at PreFilter only.
+
+    DynamicResources is among them only where it fails: no pod here has resource claims.
+    """
+    dynamic = names.DYNAMIC_RESOURCES
+    unprepared = dynamic in sets.of("filter") and dynamic not in sets.of("preFilter")
+    merged = dict.fromkeys((*sets.of("filter"), *sets.of("preFilter")))
+    return tuple(
+        name for name in merged if name not in BUILT_IN or (name == dynamic and unprepared)
+    )
+
+
 def _left_out(sets: PluginSets, catalogue: Catalogue) -> frozenset[tuple[str, str]]:
-    """The points that plugins have a method for, could do without, and are not enabled at."""
+    """The points that plugins have a method for and are not enabled at."""
     points = ("preFilter", "filter", "preScore", "score")
-    chosen = dict.fromkeys(name for point in points for name in sets.of(point))
+    chosen = dict.fromkeys(name for point in catalogue.points for name in sets.of(point))
     return frozenset(
         (name, point)
         for name in chosen
         for point in points
-        if name not in catalogue.in_tree or (name, point) in _DISPENSABLE
         if point in catalogue.points_of(name) and name not in sets.of(point)
     )
 

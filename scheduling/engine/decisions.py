@@ -67,7 +67,7 @@ class Decisions:
         """Schedule *pod*, preempting where that helps."""
         self.algorithm = self.by_name.get(pod.pod.scheduler_name, self.algorithm)
         gates = pod.pod.scheduling_gates
-        if gates and not self.algorithm.profile.is_classic:
+        if gates and self.algorithm.profile.heeds_gates:
             self.placed[pod.key] = ""
             self.attempts.append(self._gated(pod, gates))
             return

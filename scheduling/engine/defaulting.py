@@ -6,6 +6,7 @@ from typing import Any
 
 from kscope.sim.objects import ApiObject, Pod
 from kscope.sim.validation import DEFAULTS_SELECTOR
+from scheduling.engine.pod_info import container_requests
 
 Manifest = dict[str, Any]
 
@@ -38,7 +39,28 @@ def with_default_requests(pod: Pod) -> Pod:
         patch["containers"] = containers
     if init is not None:
         patch["initContainers"] = init
+    resources: Manifest = spec.get("resources") or {}
+    if resources.get("limits"):
+        requests = _pod_level_requests({**spec, **patch}, resources)
+        if requests != (resources.get("requests") or {}):
+            patch["resources"] = {"requests": requests}
     return pod.patched({"spec": patch}) if patch else pod
+
+
+def _pod_level_requests(spec: Manifest, resources: Manifest) -> Manifest:
+    """What a pod with limits of its own requests: what its containers do, else as much as it may.
+
+    Of huge pages it requests as much as it may. Upstream: defaultPodRequests().
+    """
+    requests: Manifest = dict(resources.get("requests") or {})
+    asked = container_requests(spec)
+    for name in ("cpu", "memory"):
+        if name in asked:
+            requests.setdefault(name, asked[name])
+    for name, limit in resources["limits"].items():
+        if name in ("cpu", "memory") or name.startswith("hugepages-"):
+            requests.setdefault(name, limit)
+    return requests
 
 
 def _defaulted(containers: list[Manifest], *, host: bool) -> list[Manifest] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 NO_NODES = "no nodes available to schedule pods"
@@ -48,6 +48,12 @@ def aggregate(errors: list[str]) -> str:
         f"{text} (repeated {count} times)" if count > 1 else text for text, count in unique.items()
     ]
     return parts[0] if len(parts) == 1 else f"[{', '.join(parts)}]"
+
+
+def combined(errors: Iterable[str]) -> str:
+    """One text for several errors, each once. Upstream: utilerrors.NewAggregate().Error()."""
+    unique = list(dict.fromkeys(errors))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
 
 def sentence_of(text: str) -> str:

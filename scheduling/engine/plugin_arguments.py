@@ -53,7 +53,8 @@ def _resources(fields: Fields, highest: int) -> None:
         resource.only("name", "weight")
         if not resource.text("name"):
             raise resource.error("name", "is missing")
-        resource.integer("weight", 1, low=1, high=highest)
+        # Upstream: SetDefaults_NodeResourcesFitArgs() makes 1 of 0.
+        resource.integer("weight", 1, low=0, high=highest)
 
 
 def check_shape(fields: Fields, name: str, highest: int) -> None:
@@ -111,9 +112,13 @@ def _node_affinity(fields: Fields) -> None:
 
 def _selector(fields: Fields, selector: Mapping[str, object]) -> None:
     try:
-        NodeSelector.parse(dict(selector))
+        parsed = NodeSelector.parse(dict(selector))
     except SelectorError as fault:
         raise ConfigurationError(fields.path, fields.raw, str(fault)) from fault
+    for requirement in (one for term in parsed.terms for one in term.expressions):
+        if requirement.is_unreadable:
+            problem = f"{requirement}: the value must be an integer"
+            raise ConfigurationError(fields.path, fields.raw, problem)
 
 
 def _spread(fields: Fields) -> None:

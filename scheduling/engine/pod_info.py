@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
-from kscope.sim.quantity import NANO, counted, parse
+from kscope.sim.quantity import NANO, Format, Quantity, counted, parse
 from kscope.sim.selectors import LabelSelector
 
 if TYPE_CHECKING:
@@ -106,8 +106,9 @@ class PodResources:
     # `requested` with 100m / 200Mi for each container that names no cpu / memory.
     non_zero_milli_cpu: int
     non_zero_memory: int
-    # What a resource score adds for the incoming pod: differs from non_zero_* only in v1.20,
-    # where the overhead's cpu is added in whole cores (Upstream: resource_allocation.go).
+    # What a resource score adds for the incoming pod. It differs from non_zero_* in v1.20, where
+    # the overhead's cpu is added in whole cores, and where pod-level requests leave cpu or memory
+    # to the containers. Upstream: resource_allocation.go.
     score_milli_cpu: int
     score_memory: int
 
@@ -264,6 +265,19 @@ def pod_resources(pod: Manifest, rules: ResourceRules) -> PodResources:
     """
     spec: Manifest = pod.get("spec") or {}
     return _requests_and_ports(pod, spec, rules)[0]
+
+
+def container_requests(spec: Manifest) -> dict[str, str]:
+    """What the containers of a pod request together. Upstream: AggregateContainerRequests()."""
+    containers, init_containers = (
+        [_container_essence(container) for container in _items(spec, kind)]
+        for kind in ("containers", "initContainers")
+    )
+    total = _sum_up(containers, init_containers, None, {}, None, {})
+    return {
+        name: str(Quantity(nanos, Format.DECIMAL_SI if name == "cpu" else Format.BINARY_SI))
+        for name, nanos in total.items()
+    }
 
 
 def host_ports(pod: Manifest, rules: ResourceRules) -> tuple[HostPort, ...]:
@@ -467,10 +481,10 @@ def _resized(pod: Manifest) -> list[tuple[Any, ...]] | None:
     ]
     if not resized:
         return None
-    infeasible = any(
-        condition.get("type") == "PodResizePending" and condition.get("reason") == "Infeasible"
-        for condition in _items(status, "conditions")
-    )
+    # Upstream: IsPodResizeInfeasible() goes by the first condition of that type.
+    conditions = _items(status, "conditions")
+    pending = [one.get("reason") for one in conditions if one.get("type") == "PodResizePending"]
+    infeasible = pending[:1] == ["Infeasible"]
     return [("", infeasible, None), *resized]
 
 
@@ -555,15 +569,20 @@ def _modern(
         if not pod_requests or name not in taken
     }
     non_zero = _sum_up(containers, init_containers, overhead, pod_requests, resized, defaults)
-    cpu = _round_up(non_zero.get("cpu", 0), _MILLI)
-    memory = _round_up(non_zero.get("memory", 0), NANO)
+    # A score takes the defaults for every container, whatever the pod-level requests say of others.
+    # Upstream: calculatePodResourceRequest().
+    scored = (
+        _sum_up(containers, init_containers, overhead, pod_requests, resized, _DEFAULT_REQUESTS)
+        if pod_requests
+        else non_zero
+    )
     return PodResources(
         fit=_rounded_resources(fit),
         requested=_rounded_resources(taken),
-        non_zero_milli_cpu=cpu,
-        non_zero_memory=memory,
-        score_milli_cpu=cpu,
-        score_memory=memory,
+        non_zero_milli_cpu=_round_up(non_zero.get("cpu", 0), _MILLI),
+        non_zero_memory=_round_up(non_zero.get("memory", 0), NANO),
+        score_milli_cpu=_round_up(scored.get("cpu", 0), _MILLI),
+        score_memory=_round_up(scored.get("memory", 0), NANO),
     )
 
 

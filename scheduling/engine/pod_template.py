@@ -107,6 +107,8 @@ class PodTemplate:
     tolerations: tuple[Toleration, ...]
     required_affinity: RequiredNodeAffinity
     preferred_nodes: tuple[tuple[int, NodeSelector], ...]
+    # Numbers in them that are none, as (path, value); who scores them fails.
+    unreadable_preferences: tuple[tuple[str, str], ...]
     named_nodes: frozenset[str] | None
     images: tuple[str, ...]
     container_count: int
@@ -148,8 +150,6 @@ def _essence(pod: PodInfo) -> bytes:
             (c.get("image"), c.get("ports"), c.get("resources"), c.get("restartPolicy"))
             for c in spec["initContainers"]
         ]
-    if spec.get("volumes"):
-        essence["v"] = [volume["image"] for volume in spec["volumes"] if "image" in volume]
     essence["n"] = pod.pod.namespace
     key = orjson.dumps(essence)
     if b"atchLabelKeys" in key:
@@ -164,10 +164,9 @@ def _parse(pod: PodInfo, number: int) -> PodTemplate:
     required: Manifest | None = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     node_selector: dict[str, str] = spec.get("nodeSelector") or {}
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    # Image volumes count since v1.36 only (kubernetes#130231).
     images = [container.get("image") or "" for container in containers]
-    for volume in spec.get("volumes") or ():
-        if volume.get("image"):
-            images.append(volume["image"].get("reference") or "")
+    preferred_nodes = _preferred_nodes(node_affinity)
     return PodTemplate(
         number=number,
         namespace=pod.pod.namespace,
@@ -177,7 +176,8 @@ def _parse(pod: PodInfo, number: int) -> PodTemplate:
             node_selector=tuple(sorted(node_selector.items())),
             terms=None if required is None else NodeSelector.parse(required),
         ),
-        preferred_nodes=_preferred_nodes(node_affinity),
+        preferred_nodes=preferred_nodes,
+        unreadable_preferences=_unreadable(preferred_nodes),
         named_nodes=_named_nodes(required),
         images=tuple(images),
         container_count=len(containers),
@@ -210,6 +210,17 @@ def _preferred_nodes(node_affinity: Manifest) -> tuple[tuple[int, NodeSelector],
             NodeSelector.parse({"nodeSelectorTerms": [term.get("preference") or {}]}),
         )
         for term in terms
+    )
+
+
+def _unreadable(
+    preferred_nodes: tuple[tuple[int, NodeSelector], ...],
+) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (f"[{place}].matchExpressions[{index}].values[0]", requirement.values[0])
+        for place, (weight, selector) in enumerate(preferred_nodes)
+        for index, requirement in enumerate(selector.terms[0].expressions)
+        if weight and requirement.is_unreadable
     )
 
 

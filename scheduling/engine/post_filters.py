@@ -64,7 +64,7 @@ class PostFilters:
         evict: Callable[[], Preemption],
     ) -> tuple[Preemption, Status]:
         if name == names.DYNAMIC_RESOURCES:
-            return Preemption(), _dynamic_resources(search)
+            return Preemption(), _dynamic_resources(search, self._profile)
         if name == names.DEFAULT_PREEMPTION:
             return self._default_preemption(search, evict)
         plugin = cast("PostFilterPlugin", self._plugins[name])
@@ -85,7 +85,8 @@ class PostFilters:
         if preemption.chosen is not None:
             return preemption, Status(SUCCESS.code, (), name)
         reasons = (f"preemption: {preemption.message}",) if preemption.message else ()
-        return preemption, Status(Code.UNSCHEDULABLE, reasons, name)
+        code = Code.ERROR if preemption.failed else Code.UNSCHEDULABLE
+        return preemption, Status(code, reasons, name)
 
     def _outcome(self, result: PostFilterResult) -> Preemption:
         row = self._table.rows.get(result.node) if result.node else None
@@ -95,20 +96,22 @@ class PostFilters:
         return Preemption(candidates=[chosen], chosen=chosen)
 
 
-def dynamic_resources_ran(search: Search) -> bool:
+def dynamic_resources_ran(search: Search, profile: Profile) -> bool:
     """Whether PreFilter has come as far as DynamicResources, so that its PostFilter has a state.
 
     It stands behind all others that are in-tree, and before those that are not.
     """
+    if not profile.prepares_dynamic_resources:
+        return False
     status = search.status
     refuses_at_once = not (status.is_success or status.code is Code.UNSCHEDULABLE)
     return not (refuses_at_once and (status.plugin in IN_TREE or not status.plugin))
 
 
-def _dynamic_resources(search: Search) -> Status:
+def _dynamic_resources(search: Search, profile: Profile) -> Status:
     """No pod here has resource claims."""
     name = names.DYNAMIC_RESOURCES
-    if dynamic_resources_ran(search):
+    if dynamic_resources_ran(search, profile):
         return Status(Code.UNSCHEDULABLE, ("no new claims to deallocate",), name)
     return Status(Code.ERROR, ("not found",), name)
 

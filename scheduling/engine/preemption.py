@@ -16,7 +16,7 @@ from kscope.sim.rng import Stream
 from scheduling.engine.budgets import Budgets
 from scheduling.engine.framework import Code, CycleState, IntArray, Status
 from scheduling.engine.handle import Handle
-from scheduling.engine.messages import fit_error
+from scheduling.engine.messages import combined, fit_error
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.nominated import Nominated
 from scheduling.engine.pod_info import PodInfo
@@ -53,6 +53,7 @@ class PreemptionRules:
     `needs_victims`: a node without pods of lower priority is no candidate.
     `limits_candidates`: on big clusters only some candidates are looked for, from a random start.
     `sorts_victims`: victims are put in order of importance again after the reprieve.
+    `errors_fail`: a filter that fails in a dry run fails the whole, unless some node would do.
     `clears_without_candidates`: the pod loses its nomination when no node would do, not only when
     evictions could help on none.
     """
@@ -62,6 +63,7 @@ class PreemptionRules:
     limits_candidates: bool = True
     sorts_victims: bool = True
     checks_policy: bool = True
+    errors_fail: bool = True
     clears_without_candidates: bool = True
     # How many candidates are looked for. Upstream: DefaultPreemptionArgs.
     candidate_percentage: int = 10
@@ -148,7 +150,16 @@ class Preemption:
     What `runs` tell is written out when it is asked for, which has to be while the nodes are there.
     """
 
-    __slots__ = ("_candidates", "_rungs", "_statuses", "chosen", "clears", "message", "runs")
+    __slots__ = (
+        "_candidates",
+        "_rungs",
+        "_statuses",
+        "chosen",
+        "clears",
+        "failed",
+        "message",
+        "runs",
+    )
 
     def __init__(
         self,
@@ -162,6 +173,8 @@ class Preemption:
         self.message = message
         # Whether the node that the pod was nominated to before is nothing to hope for any more.
         self.clears = clears
+        # Whether `message` is an error.
+        self.failed = False
         self.runs: Runs | None = None
         self._candidates = list(candidates)
         self._rungs: list[tuple[str, list[str]]] = []
@@ -243,6 +256,11 @@ class Evaluator:
         if not (search.status.is_success and self._in_columns(search, rows, wanted, outcome)):
             self._one_by_one(search, rows, wanted, nominated, outcome)
         if outcome.chosen is None:
+            errors = self._errors(outcome) if self._rules.errors_fail else []
+            if errors:
+                # Upstream: Preempt(), findCandidates(). The pod keeps its nomination.
+                outcome.failed, outcome.message = True, combined(errors)
+                return outcome
             outcome.message = self._fit_error(outcome)
             outcome.clears = self._rules.clears_without_candidates or len(rows) == 0
         return outcome
@@ -441,6 +459,15 @@ class Evaluator:
             if len(left) == 1:
                 break
         return left[0]
+
+    def _errors(self, outcome: Preemption) -> list[str]:
+        if outcome.runs is not None:
+            return []  # These are of the filter for room alone, which does not fail.
+        return [
+            f'running "{status.plugin}" filter plugin: {status.message}'
+            for status in outcome.statuses.values()
+            if status.code is Code.ERROR
+        ]
 
     def _fit_error(self, outcome: Preemption) -> str:
         reasons, told = outcome.reasons()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ from scheduling.engine.framework import (
     ScorePlugin,
 )
 from scheduling.engine.handle import Handle
+from scheduling.engine.messages import combined
 from scheduling.engine.plugins.all_predicates import AllPredicates
 from scheduling.engine.plugins.scheduling_gates import SchedulingGates
 from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
@@ -23,6 +24,14 @@ from scheduling.engine.preemption import PreemptionRules
 from scheduling.engine.registry import IN_TREE, factory_of
 from scheduling.engine.runtime import Framework, PluginSet
 from scheduling.engine.scoring import checked_pre_score, checked_score
+from scheduling.engine.unprepared import (
+    FAILING_FILTERS,
+    FILTER_ERRORS,
+    RESERVE_ERRORS,
+    SCORE_ERRORS,
+    unprepared_filter,
+    unprepared_score,
+)
 from scheduling.engine.wording import WORDING_1_20, Wording
 
 V1_34 = "v1.34"
@@ -73,9 +82,12 @@ class Profile:
     wording: Wording | None = None
     pre_enqueues: tuple[str, ...] = (names.SCHEDULING_GATES,)
     queue_sort: str = names.PRIORITY_SORT
+    # The order at PreFilter, where it is not that of the filters.
+    pre_filters: tuple[str, ...] = ()
     # Of somebody else's plugins those at PreScore, in order; the in-tree ones never fail there.
     pre_scores: tuple[str, ...] = ()
-    # And the points among these four that one of them has a method for, but takes no part at.
+    # The points among PreFilter, Filter, PreScore and Score that a plugin has a method for, but
+    # takes no part at, although it does so at another point.
     left_out: frozenset[tuple[str, str]] = frozenset()
     post_filters: tuple[str, ...] = _MODERN_POST_FILTERS
     reserves: tuple[str, ...] = (names.VOLUME_BINDING,)
@@ -110,7 +122,8 @@ class Profile:
         return tuple(name for name in dict.fromkeys(asked) if self._is_custom(name))
 
     def _is_custom(self, name: str) -> bool:
-        return not (name in IN_TREE or name in self.kinds or name == names.SCHEDULING_GATES)
+        own = name in _OWN_BUSINESS or name == names.SCHEDULING_GATES
+        return not (own or name in IN_TREE or name in self.kinds)
 
     @property
     def takes_first_fit(self) -> bool:
@@ -126,6 +139,47 @@ class Profile:
     def marks_victims(self) -> bool:
         """Whether pods that are evicted for others say so in condition DisruptionTarget (1.26)."""
         return not (self.is_classic or self.refuses_per_node)
+
+    @property
+    def heeds_gates(self) -> bool:
+        """Whether a pod with scheduling gates waits outside of the queue (since v1.26)."""
+        return names.SCHEDULING_GATES in self._enqueuing
+
+    @property
+    def fails_unprepared(self) -> bool:
+        """Whether some in-tree plugin is asked at Filter or Score that cannot do so; unprepared.py."""
+        filters = {(name, "preFilter") for name in self.filters if name in FAILING_FILTERS}
+        scores = {(name, "preScore") for name, _ in self.scores if name in SCORE_ERRORS}
+        return not self.left_out.isdisjoint(filters | scores)
+
+    @property
+    def fails_at_reserve(self) -> str:
+        """What every pod that fits somewhere fails with at Reserve, or ""."""
+        unprepared = (name for name in self.reserves if not self._takes_part(name, "preFilter"))
+        return next((RESERVE_ERRORS[name] for name in unprepared if name in RESERVE_ERRORS), "")
+
+    def unreadable(self, preferences: Sequence[tuple[str, str]]) -> str:
+        """What a pod fails with that prefers nodes by what is no number; "" where nobody reads it.
+
+        *preferences* are (path, value). Upstream: nodeaffinity.NewPreferredSchedulingTerms(),
+        labels.NewRequirement().
+        """
+        problem = "for 'Gt', 'Lt' operators, the value must be an integer"
+        name, scores = names.NODE_AFFINITY, dict(self.scores)
+        if self.is_classic:
+            return problem if names.NODE_AFFINITY_PRIORITY in scores else ""
+        if not self.refuses_per_node:
+            told = (f'{path}: Invalid value: "{value}": {problem}' for path, value in preferences)
+            problem = combined(told)
+            if name in scores and self._takes_part(name, "preScore"):
+                return f'running PreScore plugin "{name}": {problem}'
+        text = f'running Score plugins: plugin "{name}" failed with: {problem}'
+        return text if name in scores else ""
+
+    @property
+    def prepares_dynamic_resources(self) -> bool:
+        """Whether PostFilter of DynamicResources finds what its PreFilter wrote."""
+        return self._takes_part(names.DYNAMIC_RESOURCES, "preFilter")
 
     @property
     def prepares_alone(self) -> bool:
@@ -164,16 +218,21 @@ class Profile:
         plugins = PluginSet()
         weights = dict(self.scores)
         for name in dict.fromkeys((*self.filters, *weights, *self._enqueuing, *self._later)):
+            if name == names.DYNAMIC_RESOURCES:
+                # It is asked only where it fails.
+                plugins.filter.append(unprepared_filter(name))
+                continue
             plugin = plugins.by_name[name] = self._make(name, handle)
             if name in self.filters:
-                if isinstance(plugin, PreFilterPlugin) and self._takes_part(name, "preFilter"):
-                    plugins.pre_filter.append(plugin)
-                if isinstance(plugin, FilterPlugin) and self._takes_part(name, "filter"):
-                    plugins.filter.append(plugin)
+                self._add_filter(plugins, plugin)
             if name in weights:
                 self._add_score(plugins, plugin, weights[name])
             if name in self.pre_enqueues and isinstance(plugin, PreEnqueuePlugin):
                 plugins.pre_enqueue.append(plugin)
+        if self.pre_filters:
+            # Some have a PreFilter here that v1.20 does without: no refusal may keep them from it.
+            order = {name: place for place, name in enumerate(self.pre_filters)}
+            plugins.pre_filter.sort(key=lambda plugin: order.get(plugin.name, -1))
         plugins.pre_score += [checked_pre_score(plugins.by_name[name]) for name in self.pre_scores]
         if self.checks_all:
             plugins.filter = [AllPredicates(plugins.filter)]
@@ -188,6 +247,15 @@ class Profile:
     def _takes_part(self, name: str, point: str) -> bool:
         return (name, point) not in self.left_out
 
+    def _add_filter(self, plugins: PluginSet, plugin: Plugin) -> None:
+        name = plugin.name
+        prepares = self._takes_part(name, "preFilter")
+        if isinstance(plugin, PreFilterPlugin) and prepares:
+            plugins.pre_filter.append(plugin)
+        if isinstance(plugin, FilterPlugin) and self._takes_part(name, "filter"):
+            needs = not prepares and name in FILTER_ERRORS
+            plugins.filter.append(unprepared_filter(name) if needs else plugin)
+
     def _add_score(self, plugins: PluginSet, plugin: Plugin, weight: int) -> None:
         name = plugin.name
         is_custom = self._is_custom(name)
@@ -196,7 +264,11 @@ class Profile:
             prepared = cast("PreScorePlugin", plugin)
             plugins.pre_score.append(checked_pre_score(plugin) if is_custom else prepared)
         if isinstance(plugin, ScorePlugin):
-            score = checked_score(plugin, prepares=prepares) if is_custom else plugin
+            score: ScorePlugin = plugin
+            if is_custom:
+                score = checked_score(plugin, prepares=prepares)
+            elif not self._takes_part(name, "preScore"):
+                score = unprepared_score(plugin)
             plugins.score.append((score, weight))
 
     @property
@@ -274,7 +346,10 @@ FRAMEWORK_1_20 = replace(
         names.NODE_VOLUME_LIMITS: {"is_modern": False},
     },
     preemption=PreemptionRules(
-        limits_candidates=False, sorts_victims=False, clears_without_candidates=False
+        limits_candidates=False,
+        sorts_victims=False,
+        errors_fail=False,
+        clears_without_candidates=False,
     ),
     pre_enqueues=(),
     refuses_per_node=True,
@@ -288,6 +363,7 @@ _CLASSIC_RULES = PreemptionRules(
     limits_candidates=False,
     sorts_victims=False,
     checks_policy=False,
+    errors_fail=False,
     clears_without_candidates=False,
 )
 

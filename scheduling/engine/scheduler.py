@@ -18,6 +18,7 @@ from kscope.sim.loop import EventLoop, Timer
 from kscope.sim.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
 from kscope.sim.recorder import Recorder
 from kscope.sim.rng import Stream
+from kscope.sim.selectors import NodeSelector
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import timestamp
 from kscope.sim.view import Attributes, State
@@ -34,6 +35,7 @@ from scheduling.engine.framework import PodVolumes as PodVolumePlan
 from scheduling.engine.handle import Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.nominated import Nominated
+from scheduling.engine.plugins.node_affinity import NodeAffinity
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import Candidate
 from scheduling.engine.queue import events as cluster_events
@@ -109,8 +111,13 @@ class Attempt:
 class ListedWorld(HintWorld):
     """What queueing hints ask about the cluster, out of the scheduler's informers."""
 
-    def __init__(self, listers: Listers) -> None:
+    def __init__(self, listers: Listers, enforced: NodeSelector | None) -> None:
         self._listers = listers
+        self._enforced = enforced
+
+    def enforced_node_affinity(self) -> NodeSelector | None:
+        """See HintWorld."""
+        return self._enforced
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         """See HintWorld."""
@@ -222,9 +229,11 @@ class Scheduler:
             else:
                 registrations.setdefault(name, everything)
         registrations[EXTENDER] = everything
+        affinity = plugins.by_name.get(names.NODE_AFFINITY)
+        enforced = affinity.enforced if isinstance(affinity, NodeAffinity) else None
+        world = ListedWorld(self.handle.listers, enforced)
         return QueueProfile(
-            pre_enqueue=tuple(plugins.pre_enqueue),
-            hints=QueueingHints(registrations, ListedWorld(self.handle.listers)),
+            pre_enqueue=tuple(plugins.pre_enqueue), hints=QueueingHints(registrations, world)
         )
 
     @property

@@ -11,6 +11,7 @@ from scheduling.engine.algorithm import SchedulingAlgorithm
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.configuration import read_setup
 from scheduling.engine.handle import Handle
+from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import MODERN
 from scheduling.engine.reading import ConfigurationError
@@ -224,9 +225,13 @@ def test_two_profiles_need_two_names() -> None:
     assert _refused({}, {}).path == "profiles[1].schedulerName"
 
 
-def test_a_filter_whose_preparation_is_switched_off_is_refused() -> None:
-    fault = _refused({"plugins": {"preFilter": {"disabled": [{"name": "InterPodAffinity"}]}}})
-    assert fault.path == "profiles[0].plugins.preFilter.disabled"
+def test_a_weight_of_nothing_is_one() -> None:
+    resources = [{"name": "cpu", "weight": 0}, {"name": "memory", "weight": 2}]
+    setup = _setup(_config("NodeResourcesFit", scoringStrategy={"resources": resources}))
+    fit = SchedulingAlgorithm(setup.profiles[0], Handle()).framework.plugins.by_name
+    plugin = fit["NodeResourcesFit"]
+    assert isinstance(plugin, NodeResourcesFit)
+    assert plugin.weights == [("cpu", 1), ("memory", 2)]
 
 
 def test_node_affinity_without_its_preparation_looks_at_every_node() -> None:
@@ -265,3 +270,10 @@ profiles: [{schedulerName: mine}]
     assert Cluster.create(again).seq > 0
     assert again.configuration is not None
     assert again.configuration["profiles"] == [{"schedulerName": "mine"}]
+
+
+def test_added_affinity_has_to_be_readable() -> None:
+    term = {"matchExpressions": [{"key": "gen", "operator": "Gt", "values": ["abc"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    fault = _refused(_config("NodeAffinity", addedAffinity=required))
+    assert "must be an integer" in fault.problem

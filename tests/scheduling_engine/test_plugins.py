@@ -1,10 +1,12 @@
 """Rules of single plugins that are easy to get wrong."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
-from kscope.sim.objects import from_manifest
+from kscope.sim.objects import Node, from_manifest
 from scheduling.engine.algorithm import SchedulingAlgorithm
 from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
@@ -71,6 +73,49 @@ def test_empty_node_selector_term_matches_nothing() -> None:
     assert _reasons(algorithm, pod) == {"n": reasons}
 
 
+_WHAT_IS_NO_NUMBER = {"matchExpressions": [{"key": "gen", "operator": "Gt", "values": ["abc"]}]}
+
+
+def test_what_is_no_number_is_required_in_vain() -> None:
+    """The API server does not look at it. Upstream: LazyErrorNodeSelector."""
+    algorithm = _cluster()
+    algorithm.table.add_node(make_node("n", labels={"gen": "5"}))
+    terms = {"nodeSelectorTerms": [_WHAT_IS_NO_NUMBER]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    pod = _info(algorithm, "p", spec={"affinity": affinity})
+    reasons = ("node(s) didn't match Pod's node affinity/selector",)
+    assert _reasons(algorithm, pod) == {"n": reasons}
+
+
+@pytest.mark.parametrize("explain", [True, False])
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        (
+            "v1.34",
+            'running PreScore plugin "NodeAffinity": [1].matchExpressions[0].values[0]: '
+            "Invalid value: \"abc\": for 'Gt', 'Lt' operators, the value must be an integer",
+        ),
+        ("v1.16", "for 'Gt', 'Lt' operators, the value must be an integer"),
+    ],
+)
+def test_what_is_no_number_is_preferred_by_an_error(
+    profile: str, message: str, explain: bool
+) -> None:
+    algorithm = _cluster(profile)
+    algorithm.table.add_node(make_node("a"))
+    preferred = [
+        {"weight": 1, "preference": {"matchExpressions": [{"key": "x", "operator": "Exists"}]}},
+        {"weight": 2, "preference": _WHAT_IS_NO_NUMBER},
+    ]
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    pod = _info(algorithm, "p", spec={"affinity": affinity})
+    assert algorithm.schedule(pod, explain=explain).node == "a"
+    algorithm.table.add_node(make_node("b"))
+    result = algorithm.schedule(pod, explain=explain)
+    assert (result.result, result.message) == ("error", message)
+
+
 def test_any_address_conflicts_with_every_address() -> None:
     algorithm = _cluster()
     algorithm.table.add_node(make_node("n"))
@@ -121,6 +166,54 @@ def test_images_are_matched_literally_but_for_the_latest_tag() -> None:
     assert _scores(algorithm, pod, "ImageLocality") == {"with": 100, "without": 0}
     other = _info(algorithm, "q", spec={"containers": [{"name": "c", "image": "docker.io/app"}]})
     assert _scores(algorithm, other, "ImageLocality") == {"with": 0, "without": 0}
+
+
+def test_image_volumes_do_not_count_yet() -> None:
+    """Since v1.36 they do: kubernetes#130231."""
+    algorithm = _cluster()
+    images = [{"names": ["data:latest"], "sizeBytes": 2000 * 1024 * 1024}]
+    algorithm.table.add_node(make_node("with", images=images))
+    algorithm.table.add_node(make_node("without"))
+    volume = {"name": "v", "image": {"reference": "data"}}
+    pod = _info(algorithm, "p", spec={"volumes": [volume]})
+    assert _scores(algorithm, pod, "ImageLocality") == {"with": 0, "without": 0}
+
+
+def _scored_by(resources: list[str], plugin: str, **requests: str) -> dict[str, int]:
+    """What *plugin* gives to two nodes, told to look at *resources*: "b" has twice of everything."""
+    specs = [{"name": name, "weight": 1} for name in resources]
+    told = {"resources": specs, "scoringStrategy": {"resources": specs}}
+    profile = replace(PROFILES["v1.34"], arguments={plugin: told})
+    algorithm = SchedulingAlgorithm(profile, Handle())
+    for name, size in (("a", 1), ("b", 2)):
+        node = make_node(name, cpu=str(4 * size), memory=f"{size}Gi")
+        more = {"hugepages-2Mi": f"{64 * size}Mi", "storage": f"{size}Gi"}
+        algorithm.table.add_node(Node(node.patched({"status": {"allocatable": more}}).raw))
+    container = {"name": "c", "resources": {"requests": requests}}
+    return _scores(algorithm, _info(algorithm, "p", spec={"containers": [container]}), plugin)
+
+
+def test_scores_pass_over_huge_pages_that_the_pod_does_not_ask_for() -> None:
+    for plugin in ("NodeResourcesFit", "NodeResourcesBalancedAllocation"):
+        plain = _scored_by(["cpu"], plugin, cpu="1")
+        assert _scored_by(["cpu", "hugepages-2Mi"], plugin, cpu="1") == plain
+    asked = _scored_by(["hugepages-2Mi"], "NodeResourcesFit", **{"hugepages-2Mi": "32Mi"})
+    assert asked == {"a": 50, "b": 75}
+
+
+def test_scores_pass_over_what_no_node_counts() -> None:
+    plain = _scored_by(["cpu"], "NodeResourcesFit", cpu="1")
+    assert _scored_by(["cpu", "storage", "pods"], "NodeResourcesFit", cpu="1") == plain
+
+
+def test_only_extended_resources_can_be_ignored() -> None:
+    names = {"name": "c", "resources": {"requests": {"kubernetes.io/x": "1", "a.b/y": "1"}}}
+    ignored = {"ignoredResources": ["kubernetes.io/x", "a.b/y"]}
+    profile = replace(PROFILES["v1.34"], arguments={"NodeResourcesFit": ignored})
+    algorithm = SchedulingAlgorithm(profile, Handle())
+    algorithm.table.add_node(make_node("n"))
+    pod = _info(algorithm, "p", spec={"containers": [names]})
+    assert _reasons(algorithm, pod) == {"n": ("Insufficient kubernetes.io/x",)}
 
 
 def _anti_affinity(app: str) -> dict[str, Any]:

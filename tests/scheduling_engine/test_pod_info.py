@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.quantity import QuantityError
+from scheduling.engine.defaulting import with_default_requests
 from scheduling.engine.pod_info import (
     RESOURCE_RULES,
     HostPort,
@@ -89,6 +90,41 @@ def test_pod_level_requests_replace_those_of_the_containers() -> None:
     assert resources.fit.milli_cpu == 2000
     assert resources.fit.scalars == (("example.com/gpu", 1),)
     assert (resources.non_zero_milli_cpu, resources.non_zero_memory) == (2000, 400 * MIB)
+
+
+def test_a_score_defaults_containers_that_leave_it_to_the_pod() -> None:
+    """A placed pod's sums do so only where nobody asks. Upstream: calculatePodResourceRequest()."""
+    pod = manifest(
+        container(cpu="1", memory="100Mi"), container(), resources={"requests": {"cpu": "2"}}
+    )
+    resources = pod_resources(pod, MODERN)
+    assert (resources.non_zero_milli_cpu, resources.score_milli_cpu) == (2000, 2000)
+    assert (resources.non_zero_memory, resources.score_memory) == (100 * MIB, 300 * MIB)
+
+
+@pytest.mark.parametrize(
+    ("resources", "requests"),
+    [
+        ({"limits": {"cpu": "2"}}, {"cpu": "1500m", "memory": "1Gi"}),
+        ({"limits": {"hugepages-2Mi": "4Mi"}}, {"hugepages-2Mi": "4Mi", "cpu": "1500m"}),
+        ({"limits": {"cpu": "2"}, "requests": {"cpu": "1800m"}}, {"cpu": "1800m"}),
+        ({"requests": {"cpu": "2"}}, {"cpu": "2"}),
+    ],
+)
+def test_a_pod_with_limits_requests_what_its_containers_do(
+    resources: dict[str, Any], requests: dict[str, str]
+) -> None:
+    limited = {"name": "d", "resources": {"limits": {"cpu": "1"}}}
+    spec = {"containers": [container(cpu="500m", memory="1Gi"), limited], "resources": resources}
+    found = with_default_requests(make_pod("p", spec=spec)).spec["resources"]["requests"]
+    assert {name: found[name] for name in requests} == requests
+    assert set(found) - set(requests) <= {"memory"}
+
+
+def test_a_pod_with_limits_requests_as_much_where_no_container_requests_any() -> None:
+    spec = {"resources": {"limits": {"cpu": "2", "memory": "1Gi"}}}
+    pod = with_default_requests(make_pod("p", spec=spec))
+    assert pod.spec["resources"]["requests"] == {"cpu": "2", "memory": "1Gi"}
 
 
 def test_a_resized_container_counts_for_the_most_of_what_it_has_and_wants() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
+from kscope.sim.selectors import NodeSelector
 from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
 from scheduling.engine.queue import events
 from scheduling.engine.queue.events import (
@@ -19,7 +20,7 @@ from scheduling.engine.queue.events import (
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
-from scheduling.engine.queue.hints import QueueingHints
+from scheduling.engine.queue.hints import HintWorld, QueueingHints
 from tests.scheduling_engine.builders import make_node, make_pod
 
 HINTS = QueueingHints()
@@ -155,6 +156,38 @@ def test_wanted_pods_help_by_coming_and_unwanted_by_going(
     stranger = make_pod("x", node="n", labels={"app": "web"})
     old, new = (None, stranger) if event is ASSIGNED_POD_ADD else (stranger, None)
     assert not helps("InterPodAffinity", event, pod, old, new)
+
+
+def test_a_pod_that_was_promised_a_node_frees_its_ports_too() -> None:
+    ports = {"containers": [{"name": "c", "ports": [{"hostPort": 80, "containerPort": 80}]}]}
+    waiting = make_pod("p", spec=ports)
+    gone = make_pod("q", spec=ports, status={"nominatedNodeName": "n"})
+    deleted = events.UNSCHEDULED_POD_DELETE
+    assert helps("NodePorts", deleted, waiting, gone, None)
+    assert not helps("NodePorts", deleted, waiting, make_pod("q", spec=ports), None)
+
+
+def test_what_cannot_be_read_is_tried_again() -> None:
+    term = {"matchExpressions": [{"key": "gen", "operator": "Gt", "values": ["abc"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    pod = make_pod("p", spec={"affinity": {"nodeAffinity": required}})
+    assert helps("NodeAffinity", NODE_ADD, pod, None, make_node("n"))
+
+
+def test_a_node_has_to_be_what_the_configuration_enforces() -> None:
+    class Enforcing(HintWorld):
+        def enforced_node_affinity(self) -> NodeSelector:
+            term = {"matchExpressions": [{"key": "pool", "operator": "Exists"}]}
+            return NodeSelector.parse({"nodeSelectorTerms": [term]})
+
+    hints = QueueingHints(world=Enforcing())
+    pod = PodInfo(make_pod("p"), RESOURCE_RULES["v1.34"])
+    plain, pooled = make_node("n"), make_node("n", labels={"pool": "x"})
+    assert not hints.queues("NodeAffinity", NODE_ADD, pod, None, plain)
+    assert hints.queues("NodeAffinity", NODE_ADD, pod, None, pooled)
+    # Upstream asks only whether the old node was what the pod wants.
+    relabelled = node_update(Action.UPDATE_NODE_LABEL)
+    assert not hints.queues("NodeAffinity", relabelled, pod, plain, pooled)
 
 
 def test_anti_affinity_is_helped_by_new_nodes_and_nodes_that_leave_their_domain() -> None:

@@ -19,7 +19,7 @@ from scheduling.engine.framework import (
 )
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.node_table import CPU, MEMORY, NodeTable
-from scheduling.engine.plugins.node_resources_fit import resource_weights
+from scheduling.engine.plugins.node_resources_fit import is_passed_over, resource_weights
 from scheduling.engine.pod_info import Resources
 
 
@@ -45,13 +45,19 @@ class NodeResourcesBalancedAllocation(Plugin):
         """A pod that requests none of the resources would only disturb the order."""
         if self._counts_defaults:
             return SUCCESS
+        return SUCCESS if self._asks_for_any(state) else SKIP
+
+    def _asks_for_any(self, state: CycleState) -> bool:
         fit = state.pod.resources.fit
-        return SUCCESS if any(fit.get(name) for name in self._resources) else SKIP
+        return any(fit.get(name) for name in self._resources)
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """100 minus the standard deviation of the used fractions, in percent."""
         if self._counts_defaults:
             return self._with_defaults(state, rows)
+        if not self._asks_for_any(state):
+            # It is asked about such a pod only where no PreScore has left it out.
+            return np.zeros(len(rows), np.int64)
         plain = self.row_score(state)
         if plain is not None:
             return plain.score(rows)
@@ -90,9 +96,9 @@ class NodeResourcesBalancedAllocation(Plugin):
         fractions = np.zeros((len(self._resources), len(rows)))
         counted = np.zeros((len(self._resources), len(rows)), np.bool_)
         for place, name in enumerate(self._resources):
-            amount = fit.get(name)
-            if amount == 0 and "/" in name:
+            if is_passed_over(name, fit):
                 continue
+            amount = fit.get(name)
             column = table.resource(name)
             allocatable = table.allocatable[column][rows]
             counted[place] = allocatable != 0

@@ -44,7 +44,8 @@ class NodeAffinity(Plugin):
         self._table = handle.table
         added: dict[str, Any] = arguments.get("addedAffinity") or {}
         required = added.get("requiredDuringSchedulingIgnoredDuringExecution")
-        self._enforced = None if required is None else NodeSelector.parse(required)
+        # Required of every node, whatever the pod asks for.
+        self.enforced = None if required is None else NodeSelector.parse(required)
         self._preferred = tuple(
             (int(term["weight"]), NodeSelector.parse({"nodeSelectorTerms": [term["preference"]]}))
             for term in added.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
@@ -53,7 +54,7 @@ class NodeAffinity(Plugin):
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Narrow the search when the pod names its nodes by metadata.name."""
         template = state.template
-        if template.required_affinity.is_empty and self._enforced is None:
+        if template.required_affinity.is_empty and self.enforced is None:
             return PRE_FILTER_SKIP
         if template.named_nodes is None:
             return PRE_FILTER_OK
@@ -67,8 +68,8 @@ class NodeAffinity(Plugin):
         required = state.template.required_affinity
         if not required.is_empty:
             codes[~self._table.matching(required)[rows]] = _BY_POD
-        if self._enforced is not None:
-            codes[~self._table.matching(self._enforced)[rows]] = _BY_SCHEDULER
+        if self.enforced is not None:
+            codes[~self._table.matching(self.enforced)[rows]] = _BY_SCHEDULER
         return codes
 
     def explain(self, state: CycleState, code: int) -> Status:
@@ -79,7 +80,7 @@ class NodeAffinity(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The first requirement that does not hold."""
         if code == _BY_SCHEDULER:
-            return Detail(text=f"scheduler-enforced affinity: {self._enforced}")
+            return Detail(text=f"scheduler-enforced affinity: {self.enforced}")
         return selector_detail(state, self._table.node(row).labels, self._table.name(row))
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:

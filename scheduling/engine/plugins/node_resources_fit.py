@@ -22,6 +22,11 @@ from scheduling.engine.framework import (
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.node_table import CPU, MEMORY, NodeTable
 from scheduling.engine.nominated import Reserved
+from scheduling.engine.pod_info import (
+    Resources,
+    is_extended_resource_name,
+    is_scalar_resource_name,
+)
 
 LEAST_ALLOCATED = "LeastAllocated"
 MOST_ALLOCATED = "MostAllocated"
@@ -105,7 +110,7 @@ class NodeResourcesFit(Plugin):
 
     def _is_ignored(self, column: int) -> bool:
         name = self._table.resource_names[column]
-        if "/" not in name:
+        if not is_extended_resource_name(name):
             return False
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
@@ -138,11 +143,11 @@ class NodeResourcesFit(Plugin):
         total = np.zeros(len(rows), np.int64)
         weights = np.zeros(len(rows), np.int64)
         for name, weight in self.weights:
+            if is_passed_over(name, resources.fit):
+                continue
             column = self._table.resource(name)
             amount = defaults.get(column, resources.fit.get(name))
             allocatable = self._table.allocatable[column][rows]
-            if amount == 0 and column > MEMORY and "/" in name:
-                continue
             used = _scored(self._table, column)[rows] + amount
             scores = self._score_one(used, allocatable)
             counted = allocatable != 0
@@ -320,6 +325,17 @@ def format_amount(name: str, amount: int) -> str:
 def resource_weights(resources: Any) -> list[tuple[str, int]]:
     """(name, weight) pairs of a scoring strategy; a weight that is not given is 1."""
     return [(str(spec["name"]), int(spec.get("weight") or 1)) for spec in resources]
+
+
+def is_passed_over(name: str, asked: Resources) -> bool:
+    """Whether the resource called *name* has no part in the scores of a pod that asks for *asked*.
+
+    What no node counts never has, and what only some pods ask for has where the pod does. Upstream:
+    resource_allocation.go calculateResourceAllocatableRequest().
+    """
+    if name in ("cpu", "memory", "ephemeral-storage"):
+        return False
+    return not (is_scalar_resource_name(name) and asked.get(name))
 
 
 def shape_points(shape: Iterable[Mapping[str, Any]]) -> list[tuple[int, int]]:

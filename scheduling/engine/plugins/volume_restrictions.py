@@ -30,7 +30,9 @@ REASON_IN_USE = (
     "already in-use by another pod"
 )
 
-_DISK, _IN_USE = 1, 2
+ERROR_UNPREPARED = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
+
+_DISK, _IN_USE, _UNPREPARED = 1, 2, 3
 
 
 class VolumeRestrictions(Plugin):
@@ -69,10 +71,12 @@ class VolumeRestrictions(Plugin):
         return self.pre_filter(state).status.code is not Code.SKIP
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """A claim in use anywhere refuses every node."""
+        """A claim in use anywhere refuses every node; it takes PreFilter to know."""
         codes = np.zeros(len(rows), np.int64)
-        _, used = cast("tuple[list[str], int]", state.data[self.name])
-        if used > 0:
+        found = cast("tuple[list[str], int] | None", state.data.get(self.name))
+        if found is None:
+            codes[:] = _UNPREPARED
+        elif found[1] > 0:
             codes[:] = _IN_USE
         disks = restricted_disks(state.pod.pod)
         if disks:
@@ -99,6 +103,8 @@ class VolumeRestrictions(Plugin):
 
     def explain(self, state: CycleState, code: int) -> Status:
         """Either can be undone by evicting the other user."""
+        if code == _UNPREPARED:
+            return Status(Code.ERROR, (ERROR_UNPREPARED,), self.name)
         reason = REASON_DISK if code == _DISK else REASON_IN_USE
         return Status(Code.UNSCHEDULABLE, (reason,), self.name)
 
@@ -106,6 +112,8 @@ class VolumeRestrictions(Plugin):
         """Which claim is in use."""
         if code == _DISK:
             return Detail(text="disk in use on this node")
+        if code == _UNPREPARED:
+            return Detail(text=f"{self.name} takes no part at PreFilter")
         exclusive, _ = cast("tuple[list[str], int]", state.data[self.name])
         return Detail(text=f"{', '.join(exclusive)} in use", numbers={"claims": exclusive})
 

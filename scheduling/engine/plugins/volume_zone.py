@@ -48,6 +48,19 @@ class VolumeZone(Plugin):
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Collect the labels of all bound volumes."""
+        found = self._topologies(state)
+        if isinstance(found, Status):
+            return PreFilterResult(status=found)
+        if not found:
+            return PRE_FILTER_SKIP
+        state.data[self.name] = found
+        return PRE_FILTER_OK
+
+    def _topologies(self, state: CycleState) -> list[Topology] | Status:
+        """The labels of all bound volumes, or what is wrong with a claim.
+
+        Upstream: getPVbyPod().
+        """
         topologies: list[Topology] = []
         pod = state.pod.pod
         for volume in pod.volumes:
@@ -56,12 +69,9 @@ class VolumeZone(Plugin):
                 continue
             found, error = self._of_claim(f"{pod.namespace}/{source['claimName']}")
             if error:
-                return PreFilterResult(status=Status(Code.UNRESOLVABLE, (error,), self.name))
+                return Status(Code.UNRESOLVABLE, (error,), self.name)
             topologies.extend(found)
-        if not topologies:
-            return PRE_FILTER_SKIP
-        state.data[self.name] = topologies
-        return PRE_FILTER_OK
+        return topologies
 
     def concerns(self, state: CycleState) -> bool:
         """Whether a bound volume of the pod has such labels, or cannot be looked at."""
@@ -88,20 +98,34 @@ class VolumeZone(Plugin):
         return volume_topologies(volume), ""
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """1 + the place of the first topology that does not agree."""
-        topologies = cast("list[Topology]", state.data[self.name])
+        """1 + the place of the first topology that does not agree.
+
+        What no PreFilter has found out is found out here; what is wrong with a claim then counts
+        against every node.
+        """
+        topologies = cast("list[Topology] | Status | None", state.data.get(self.name))
+        if topologies is None:
+            topologies = state.data[self.name] = self._topologies(state)
+        if isinstance(topologies, Status):
+            return np.ones(len(rows), np.int64)
         codes = np.zeros(len(rows), np.int64)
         for place, row in enumerate(rows.tolist()):
             codes[place] = zone_conflict(topologies, self._table.node(row).labels)
         return codes
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """The one reason there is."""
+        """The zone, or what is wrong with a claim."""
+        found = state.data.get(self.name)
+        if isinstance(found, Status):
+            return found
         return Status(Code.UNRESOLVABLE, (REASON_CONFLICT,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The label on both sides."""
-        key, values, volume = cast("list[Topology]", state.data[self.name])[code - 1]
+        found = cast("list[Topology] | Status", state.data[self.name])
+        if isinstance(found, Status):
+            return Detail(text=found.message)
+        key, values, volume = found[code - 1]
         allowed = sorted(values)
         return Detail(
             text=f"volume {volume} is in {key}={','.join(allowed)}",

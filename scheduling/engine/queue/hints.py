@@ -45,6 +45,10 @@ class HintWorld:
         """The labels of the namespace; empty when it is unknown."""
         return {}
 
+    def enforced_node_affinity(self) -> NodeSelector | None:
+        """What the configuration adds to every pod's required node affinity."""
+        return None
+
     def default_spread_constraints(self, pod: Pod) -> list[Manifest]:
         """The DoNotSchedule constraints that a pod without any gets from the configuration."""
         return []
@@ -137,8 +141,16 @@ def _node_became_tolerated(
 def _node_affinity_became_matched(
     world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None
 ) -> bool:
-    if new is None or not _matches_node_affinity(pod.pod, new):
+    """Upstream: NodeAffinity isSchedulableAfterNodeChange().
+
+    A term that cannot be read is an error, after which the pod is tried again.
+    Whether the old node was what the configuration enforces is not asked.
+    """
+    enforced = world.enforced_node_affinity()
+    if new is None or (enforced is not None and not enforced.matches(new.labels, new.name)):
         return False
+    if not _matches_node_affinity(pod.pod, new):
+        return _is_unreadable(pod.pod, new)
     return old is None or not _matches_node_affinity(pod.pod, old)
 
 
@@ -146,7 +158,7 @@ def _node_affinity_became_matched(
 
 
 def _port_was_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
-    if old is None or not old.node_name:
+    if old is None or not (old.node_name or old.nominated_node_name):
         return False
     freed = PodInfo(old, pod.rules).ports
     return any(
@@ -448,6 +460,18 @@ def _matches_node_affinity(pod: Pod, node: Node) -> bool:
     node_affinity: Manifest = affinity.get("nodeAffinity") or {}
     required: Manifest | None = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     return required is None or NodeSelector.parse(required).matches(labels, node.name)
+
+
+def _is_unreadable(pod: Pod, node: Node) -> bool:
+    """Whether an error, and not the node's labels, keeps node affinity from matching: see Match()."""
+    selector: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
+    if any(node.labels.get(key) != value for key, value in selector.items()):
+        return False
+    affinity: Manifest = pod.spec.get("affinity") or {}
+    node_affinity: Manifest = affinity.get("nodeAffinity") or {}
+    required: Manifest | None = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    terms = () if required is None else NodeSelector.parse(required).terms
+    return any(one.is_unreadable for term in terms for one in term.expressions)
 
 
 def _tolerates_all(pod: Pod, node: Node) -> bool:
