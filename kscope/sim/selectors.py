@@ -65,8 +65,8 @@ class Requirement:
             return found is not None
         if operator == DOES_NOT_EXIST:
             return found is None
-        number = None if found is None else _int64(found)
-        bound = _int64(self.values[0])
+        number = None if found is None else int64(found)
+        bound = int64(self.values[0])
         if number is None or bound is None:
             return False
         return number > bound if operator == GT else number < bound
@@ -74,7 +74,7 @@ class Requirement:
     @property
     def is_unreadable(self) -> bool:
         """Whether a number is asked for that is none, which holds for no labels."""
-        return self.operator in (GT, LT) and _int64(self.values[0]) is None
+        return self.operator in (GT, LT) and int64(self.values[0]) is None
 
     def __str__(self) -> str:
         if self.operator in (EXISTS, DOES_NOT_EXIST):
@@ -318,7 +318,8 @@ def _text(raw: Any, path: str) -> str:
     return raw
 
 
-def _int64(text: str) -> int | None:
+def int64(text: str) -> int | None:
+    """The number that *text* stands for, or None where it is none of 64 bits."""
     # Upstream: strconv.ParseInt(text, 10, 64); Python's int() would also take "1_0" and " 1".
     if len(text) > 20 or not _INTEGER.fullmatch(text):
         return None

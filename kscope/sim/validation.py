@@ -224,6 +224,7 @@ def _parts(path: str) -> Path:
 
 label_selector = _selector(LabelSelector.parse)
 _node_terms = _selector(NodeSelector.parse)
+
 node_selector_term = _selector(NodeSelectorTerm.parse)
 
 

@@ -111,11 +111,14 @@ class Admission:
         patch: dict[str, Any] = {}
         if pod.spec.get("priority") is None:
             patch.update(self._priority(pod))
-        runtime_class = pod.spec.get("runtimeClassName")
-        if runtime_class and "overhead" not in pod.spec:
-            patch.update(self._overhead(runtime_class))
+        else:
+            patch.update(self._policy(pod))
         if self._default_tolerations:
             patch.update(_tolerations(pod))
+        runtime_class = pod.spec.get("runtimeClassName")
+        if runtime_class:
+            borne: list[Manifest] = patch.get("tolerations") or pod.spec.get("tolerations") or []
+            patch.update(self._of_runtime(pod, runtime_class, borne))
         if patch:
             pod = pod.patched({"spec": patch})
         if "phase" not in pod.status:
@@ -128,32 +131,47 @@ class Admission:
             default = self._default_priority_class()
             if default is None:
                 return {"priority": 0}
-            return {"priority": default.raw["value"], "priorityClassName": default.name}
+            given = {"priority": default.raw["value"], "priorityClassName": default.name}
+            return {**given, **_policy_of(default, pod)}
         if name in SYSTEM_PRIORITIES:
             return {"priority": SYSTEM_PRIORITIES[name]}
         found = self._store.find("PriorityClass", name)
         if found is None:
             raise Invalid(f"no PriorityClass with name {name} was found")
-        given = {"priority": found.raw["value"]}
-        if found.raw.get("preemptionPolicy") and "preemptionPolicy" not in pod.spec:
-            given["preemptionPolicy"] = found.raw["preemptionPolicy"]
-        return given
+        return {"priority": found.raw["value"], **_policy_of(found, pod)}
+
+    def _policy(self, pod: Pod) -> Manifest:
+        """Of a pod whose priority is told already: what its class says of preemption."""
+        name = pod.spec.get("priorityClassName") or ""
+        found = self._store.find("PriorityClass", name) if name else None
+        return {} if found is None else _policy_of(found, pod)
 
     def _default_priority_class(self) -> ApiObject | None:
         """The global default; the lowest of several, as upstream."""
         defaults = [c for c in self._store.objects("PriorityClass") if c.raw.get("globalDefault")]
         return min(defaults, key=_priority_value, default=None)
 
-    def _overhead(self, name: str) -> Manifest:
+    def _of_runtime(self, pod: Pod, name: str, borne: list[Manifest]) -> Manifest:
+        """What pods of the runtime cost beside their containers, and where they may run."""
         found = self._store.find("RuntimeClass", name)
         if found is None:
             raise Invalid(f'pod rejected: RuntimeClass "{name}" not found')
+        given: Manifest = {}
         overhead: Manifest = found.raw.get("overhead") or {}
-        fixed = overhead.get("podFixed")
-        return {"overhead": fixed} if fixed else {}
+        if overhead.get("podFixed") and "overhead" not in pod.spec:
+            given["overhead"] = overhead["podFixed"]
+        scheduling: Manifest = found.raw.get("scheduling") or {}
+        wanted: dict[str, str] = scheduling.get("nodeSelector") or {}
+        if wanted:
+            given["nodeSelector"] = _merged_selector(pod.spec.get("nodeSelector") or {}, wanted)
+        if scheduling.get("tolerations"):
+            given["tolerations"] = _merged_tolerations([*borne, *scheduling["tolerations"]])
+        return given
 
     def _admit_claim(self, claim: PersistentVolumeClaim) -> ApiObject:
-        if claim.storage_class_name is None and not claim.volume_name:
+        # What came from a cluster with its phase has been admitted there, and may be bound.
+        is_old = "phase" in claim.status or claim.is_bind_completed
+        if claim.storage_class_name is None and not (claim.volume_name and is_old):
             defaults = [
                 c
                 for c in self._store.objects("StorageClass")
@@ -179,6 +197,55 @@ def _with_template_generation(daemon_set: ApiObject, number: int) -> ApiObject:
 
 def _priority_value(priority_class: ApiObject) -> int:
     return priority_class.raw["value"]
+
+
+def _policy_of(priority_class: ApiObject, pod: Pod) -> Manifest:
+    policy = priority_class.raw.get("preemptionPolicy")
+    return {"preemptionPolicy": policy} if policy and "preemptionPolicy" not in pod.spec else {}
+
+
+def _merged_selector(own: dict[str, str], wanted: dict[str, str]) -> dict[str, str]:
+    """Upstream: runtimeclass/admission.go setScheduling(). Raises Invalid where the two differ."""
+    for key, value in wanted.items():
+        if own.get(key, value) != value:
+            raise Invalid(
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {own[key]}"
+            )
+    return {**own, **wanted}
+
+
+def _merged_tolerations(tolerations: list[Manifest]) -> list[Manifest]:
+    """Without those that others contain. Upstream: pkg/util/tolerations MergeTolerations()."""
+    merged: list[Manifest] = []
+    for place, each in enumerate(tolerations):
+        later = (other for other in tolerations[place + 1 :] if _told(other) != _told(each))
+        if not any(_contains(other, each) for other in (*merged, *later)):
+            merged.append(each)
+    return merged
+
+
+def _told(toleration: Manifest) -> tuple[Any, ...]:
+    names = ("key", "operator", "value", "effect")
+    return (*(toleration.get(name) or "" for name in names), toleration.get("tolerationSeconds"))
+
+
+def _contains(other: Manifest, each: Manifest) -> bool:
+    """Whether whatever *each* tolerates *other* does as well. Upstream: isSuperset()."""
+    key, operator, value, effect, seconds = _told(each)
+    other_key, other_operator, other_value, other_effect, other_seconds = _told(other)
+    if _told(each) == _told(other):
+        return True
+    if key != other_key and (other_key or other_operator != "Exists"):
+        return False
+    if other_effect not in (effect, ""):
+        return False
+    ends = other_effect == "NoExecute" and other_seconds is not None
+    if ends and (seconds is None or seconds > other_seconds):
+        return False
+    if other_operator == "Exists":
+        return True
+    return operator in ("", "Equal") and value == other_value
 
 
 def _tolerations(pod: Pod) -> Manifest:

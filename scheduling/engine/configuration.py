@@ -116,15 +116,21 @@ def _parse_modern(fields: Fields, version: str) -> SchedulerSetup:
     initial = fields.integer("podInitialBackoffSeconds", 1, low=1)
     longest = fields.integer("podMaxBackoffSeconds", 10)
     if longest < initial:
-        problem = f"{longest} is less than podInitialBackoffSeconds, {initial}"
+        problem = "must be greater than or equal to PodInitialBackoffSeconds"
         raise fields.error("podMaxBackoffSeconds", problem)
     percentage = fields.integer("percentageOfNodesToScore", 0, low=0, high=100)
+    fields.integer("parallelism", 16, low=1, high=(1 << 31) - 1)
     extenders = read_extenders(fields, legacy=False)
     ignored = tuple(name for extender in extenders for name in extender.ignored_resources)
     profiles: list[Profile] = []
     timeouts: list[int] = []
-    for item in fields.items("profiles") or [Fields({}, "profiles[0]")]:
+    items = fields.items("profiles") or [Fields({}, "profiles[0]")]
+    for item in items:
         parsed = _parse_profile(item, percentage, version)
+        # Upstream: SetDefaults_KubeSchedulerConfiguration() names one that is alone.
+        is_unnamed = item.get("schedulerName") is None and len(items) > 1
+        if is_unnamed or item.get("schedulerName") == "":
+            raise item.error("schedulerName", "Required value")
         profile = parsed.profile
         if any(profile.name == other.name for other in profiles):
             raise item.error("schedulerName", f'duplicate schedulerName "{profile.name}"')
@@ -140,16 +146,18 @@ def _parse_modern(fields: Fields, version: str) -> SchedulerSetup:
         max_backoff=longest * SECOND,
         bind_timeout=timeouts[0],
         extenders=extenders,
-        leader_election=_leader_election(fields),
+        leader_election=_leader_election(fields, only_leases=version == V1_34),
     )
 
 
 def _with_ignored(profile: Profile, plugin: str, ignored: tuple[str, ...]) -> Profile:
-    """The resources that extenders manage alone are left out of the resource check."""
+    """The resources that extenders manage alone are left out of the resource check.
+
+    They take the place of what the plugin's own arguments say. Upstream: buildExtenders().
+    """
     if not ignored:
         return profile
-    own = dict(profile.arguments.get(plugin) or {})
-    own["ignoredResources"] = [*(own.get("ignoredResources") or ()), *ignored]
+    own = {**(profile.arguments.get(plugin) or {}), "ignoredResources": list(ignored)}
     return replace(profile, arguments={**profile.arguments, plugin: own})
 
 
@@ -165,14 +173,16 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
     catalogue = CATALOGUES[version]
     sets = plugin_sets(fields.mapping("plugins"), catalogue)
     arguments = _plugin_config(fields, catalogue)
-    for point in ("queueSort", "bind"):
-        if not sets.of(point):
-            problem = f"at least one {point} plugin is needed"
-            raise ConfigurationError(fields.at(f"plugins.{point}"), None, problem)
-    if len(sets.of("queueSort")) > 1:
-        found = ", ".join(sets.of("queueSort"))
-        problem = f"only one queue sort plugin can be enabled, not {found}"
+    profile_name = fields.text("schedulerName") or "default-scheduler"
+    sorts = sets.of("queueSort")
+    whose = f'for profile with scheduler name "{profile_name}"'
+    if len(sorts) != 1:
+        problem = f"only one queue sort plugin required {whose}, but got {len(sorts)}"
+        found = ", ".join(sorts) or None
         raise ConfigurationError(fields.at("plugins.queueSort"), found, problem)
+    if not sets.of("bind"):
+        problem = f"at least one bind plugin is needed {whose}"
+        raise ConfigurationError(fields.at("plugins.bind"), None, problem)
     if version == V1_20:
         _check_prepared(fields, sets, catalogue)
     binding = arguments.get(names.VOLUME_BINDING) or {}
@@ -183,14 +193,14 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
     scores, arguments = _scores(fields, sets, arguments, base)
     profile = replace(
         base,
-        name=fields.text("schedulerName") or "default-scheduler",
+        name=profile_name,
         percentage=fields.integer("percentageOfNodesToScore", percentage, low=0, high=100),
         filters=_filters(sets),
         pre_filters=sets.of("preFilter"),
         scores=scores,
         arguments=arguments,
         pre_enqueues=tuple(n for n in sets.of("preEnqueue") if n != names.DYNAMIC_RESOURCES),
-        queue_sort=sets.of("queueSort")[0],
+        queue_sort=sorts[0],
         pre_scores=tuple(n for n in sets.of("preScore") if n not in catalogue.in_tree),
         left_out=_left_out(sets, catalogue),
         post_filters=sets.of("postFilter"),
@@ -300,7 +310,9 @@ def _plugin_config(fields: Fields, catalogue: Catalogue) -> dict[str, dict[str, 
 
 def _parse_classic(fields: Fields, version: str) -> SchedulerSetup:
     """The configuration of v1.16's time: one scheduler, by a provider or an inline Policy."""
-    setup = _algorithm_source(fields, version)
+    # Upstream: SetDefaults_KubeSchedulerConfiguration() takes 0 for what is not said.
+    weight = fields.integer("hardPodAffinitySymmetricWeight", 1, low=0, high=100) or 1
+    setup = _algorithm_source(fields, version, weight)
     profile = setup.profiles[0]
     profile = replace(
         profile,
@@ -309,7 +321,6 @@ def _parse_classic(fields: Fields, version: str) -> SchedulerSetup:
     )
     if fields.boolean("disablePreemption"):
         profile = replace(profile, post_filters=())
-    weight = fields.integer("hardPodAffinitySymmetricWeight", 1, low=0, high=100)
     affinity = names.INTER_POD_AFFINITY_PRIORITY
     if affinity not in profile.arguments:
         told = {affinity: {"hardPodAffinitySymmetricWeight": weight}}
@@ -326,7 +337,7 @@ def _parse_classic(fields: Fields, version: str) -> SchedulerSetup:
     )
 
 
-def _algorithm_source(fields: Fields, version: str) -> SchedulerSetup:
+def _algorithm_source(fields: Fields, version: str, hard_weight: int) -> SchedulerSetup:
     source = fields.mapping("algorithmSource")
     gates = fields.get("featureGates")
     if source is None:
@@ -339,7 +350,8 @@ def _algorithm_source(fields: Fields, version: str) -> SchedulerSetup:
             raise source.error(
                 "policy", "a file or ConfigMap is not read; hand the Policy in as a document"
             )
-        return parse_policy({"featureGates": gates, **policy.raw}, version, policy.path)
+        told = {"featureGates": gates, **policy.raw}
+        return parse_policy(told, version, policy.path, hard_weight=hard_weight)
     name = source.text("provider", "DefaultProvider")
     try:
         return provider(version, name, gates)
@@ -348,8 +360,11 @@ def _algorithm_source(fields: Fields, version: str) -> SchedulerSetup:
         raise source.error("provider", f'"{name}" is not one of {known}') from unknown
 
 
-def _leader_election(fields: Fields) -> LeaderElection:
-    """Upstream: component-base/config/validation ValidateLeaderElectionConfiguration()."""
+def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElection:
+    """A duration of 0 stands for the default, as do absent ones.
+
+    Upstream: component-base/config/validation ValidateLeaderElectionConfiguration().
+    """
     told = fields.mapping("leaderElection")
     defaults = LeaderElection()
     if told is None:
@@ -364,16 +379,19 @@ def _leader_election(fields: Fields) -> LeaderElection:
         "resourceNamespace",
     )
     election = LeaderElection(
-        lease_duration=told.duration("leaseDuration", defaults.lease_duration),
-        renew_deadline=told.duration("renewDeadline", defaults.renew_deadline),
-        retry_period=told.duration("retryPeriod", defaults.retry_period),
+        lease_duration=told.duration("leaseDuration", 0) or defaults.lease_duration,
+        renew_deadline=told.duration("renewDeadline", 0) or defaults.renew_deadline,
+        retry_period=told.duration("retryPeriod", 0) or defaults.retry_period,
         resource_namespace=told.text("resourceNamespace") or defaults.resource_namespace,
         resource_name=told.text("resourceName") or defaults.resource_name,
     )
+    lock = told.text("resourceLock") or "leases"
+    if only_leases and told.boolean("leaderElect", default=True) and lock != "leases":
+        raise told.error("resourceLock", 'resourceLock value must be "leases"')
     if election.retry_period <= 0:
         raise told.error("retryPeriod", "must be greater than zero")
     if election.lease_duration <= election.renew_deadline:
-        raise told.error("leaseDuration", "LeaseDuration must be greater than RenewDeadline")
+        raise told.error("leaseDuration", "must be greater than `RenewDeadline`")
     if election.renew_deadline <= election.retry_period:
         raise told.error("renewDeadline", "RenewDeadline must be greater than RetryPeriod")
     return election

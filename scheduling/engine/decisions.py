@@ -339,19 +339,23 @@ def admitted(objects: Iterable[ApiObject]) -> list[ApiObject]:
     Missing creation times count up by one second; a running pod without a start time started when
     it was created. Raises Invalid for what admission refuses.
     """
-    everything = list(objects)
+    everything = [_created(obj, place) for place, obj in enumerate(objects)]
     loop = EventLoop()
     store = ObjectStore(loop, Recorder(loop))
     for obj in everything:
         if obj.kind in _CLASSES:
             store.create(obj, by="decisions")
     admission = Admission(store)
-    return [_admit(admission, obj, place) for place, obj in enumerate(everything)]
+    return [_admit(admission, obj) for obj in everything]
 
 
-def _admit(admission: Admission, obj: ApiObject, place: int) -> ApiObject:
-    if not obj.creation_timestamp:
-        obj = obj.with_metadata(creationTimestamp=timestamp(place * SECOND))
+def _created(obj: ApiObject, place: int) -> ApiObject:
+    if obj.creation_timestamp:
+        return obj
+    return obj.with_metadata(creationTimestamp=timestamp(place * SECOND))
+
+
+def _admit(admission: Admission, obj: ApiObject) -> ApiObject:
     if isinstance(obj, Pod):
         obj = with_default_requests(obj)
         if obj.node_name and not obj.status.get("startTime"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kscope.sim.objects import ApiObject, Pod
 from kscope.sim.validation import DEFAULTS_SELECTOR
-from scheduling.engine.pod_info import container_requests
+from scheduling.engine.pod_info import HUGE_PAGES, aggregated
 
 Manifest = dict[str, Any]
 
@@ -30,7 +31,10 @@ def with_default_selector(obj: ApiObject) -> ApiObject:
 
 
 def with_default_requests(pod: Pod) -> Pod:
-    """*pod* with what SetDefaults_Pod() would fill in: requests from limits, host ports."""
+    """*pod* with what SetDefaults_Pod() would fill in: requests from limits, host ports.
+
+    What is asked for the pod as a whole only v1.34 reads.
+    """
     spec = pod.spec
     containers = _defaulted(spec.get("containers") or [], host=bool(spec.get("hostNetwork")))
     init = _defaulted(spec.get("initContainers") or [], host=bool(spec.get("hostNetwork")))
@@ -39,28 +43,9 @@ def with_default_requests(pod: Pod) -> Pod:
         patch["containers"] = containers
     if init is not None:
         patch["initContainers"] = init
-    resources: Manifest = spec.get("resources") or {}
-    if resources.get("limits"):
-        requests = _pod_level_requests({**spec, **patch}, resources)
-        if requests != (resources.get("requests") or {}):
-            patch["resources"] = {"requests": requests}
+    if spec.get("resources"):
+        patch["resources"] = _of_pod(spec["resources"], {**spec, **patch})
     return pod.patched({"spec": patch}) if patch else pod
-
-
-def _pod_level_requests(spec: Manifest, resources: Manifest) -> Manifest:
-    """What a pod with limits of its own requests: what its containers do, else as much as it may.
-
-    Of huge pages it requests as much as it may. Upstream: defaultPodRequests().
-    """
-    requests: Manifest = dict(resources.get("requests") or {})
-    asked = container_requests(spec)
-    for name in ("cpu", "memory"):
-        if name in asked:
-            requests.setdefault(name, asked[name])
-    for name, limit in resources["limits"].items():
-        if name in ("cpu", "memory") or name.startswith("hugepages-"):
-            requests.setdefault(name, limit)
-    return requests
 
 
 def _defaulted(containers: list[Manifest], *, host: bool) -> list[Manifest] | None:
@@ -87,3 +72,22 @@ def _with_defaults(container: Manifest, *, host: bool) -> Manifest:
         ]
         container = {**container, "ports": ports}
     return container
+
+
+def _of_pod(resources: Manifest, spec: Mapping[str, Any]) -> Manifest:
+    """Upstream: defaultHugePagePodLimits(), defaultPodRequests()."""
+    limits: Manifest = dict(resources.get("limits") or {})
+    requests: Manifest = dict(resources.get("requests") or {})
+    if limits or requests:
+        for name, amount in aggregated(spec, "limits").items():
+            if name.startswith(HUGE_PAGES) and name not in requests:
+                limits.setdefault(name, amount)
+    if limits:
+        for name, amount in aggregated(spec, "requests").items():
+            if name in ("cpu", "memory"):
+                requests.setdefault(name, amount)
+        for name, amount in limits.items():
+            if name in ("cpu", "memory") or name.startswith(HUGE_PAGES):
+                requests.setdefault(name, amount)
+    told = {"limits": limits, "requests": requests}
+    return {**resources, **{name: amounts for name, amounts in told.items() if amounts}}

@@ -64,6 +64,7 @@ class ExtenderRounds:
         self.extenders = tuple(extenders)
         self._table = framework.handle.table
         self._is_classic = profile.is_classic
+        self._is_old = profile.is_classic or profile.refuses_per_node
         self._verdicts = ExtenderVerdicts()
         framework.plugins.filter.append(self._verdicts)
         self._place = len(framework.plugins.filter)
@@ -113,8 +114,9 @@ class ExtenderRounds:
             return Status(Code.UNRESOLVABLE, (answer.unresolvable[name],), EXTENDER)
         if name in answer.failed:
             return Status(Code.UNSCHEDULABLE, (answer.failed[name],), EXTENDER)
-        # Left out without a word: such a node has no status, which counts as beyond help.
-        return Status(Code.UNRESOLVABLE, (), EXTENDER)
+        # Left out without a word: such a node has no status, which counts as beyond help. Before
+        # v1.31 it did not. Upstream: nodesWherePreemptionMightHelp(), NodeToStatus.
+        return Status(Code.UNSCHEDULABLE if self._is_old else Code.UNRESOLVABLE, (), EXTENDER)
 
     def prioritize(self, state: CycleState, scores: Scores) -> None:
         """Add the extenders' scores to the totals. An extender that fails adds nothing."""
@@ -150,9 +152,13 @@ class ExtenderRounds:
                 if extender.settings.ignorable:
                     continue
                 candidates, preemption.message = {}, str(error)
+                preemption.failed = True
         if asked:
             preemption.candidates = list(candidates.values())
             preemption.chosen = evaluator.choose(preemption) if candidates else None
+            if not candidates and not preemption.failed:
+                # Upstream: Evaluator.Preempt(), when SelectCandidate() has nothing to select from.
+                preemption.message = "no candidate node for preemption"
 
     def _asked(
         self, extender: Extender, pod: PodInfo, candidates: dict[str, Candidate]
@@ -167,14 +173,17 @@ class ExtenderRounds:
             by_uid = {other.uid: other for other in self._table.pods[one.row].values()}
             for uid in told.victims:
                 if uid not in by_uid:
+                    # Upstream: convertPodUIDToPod() prints the reference to the MetaPod.
                     raise ExtenderError(
-                        f'extender "{extender.name}" claims to preempt pod (UID: {uid}) on node '
-                        f'"{node}", but the pod is not found on that node'
+                        f"extender: {extender.name} claims to preempt pod (UID: &{{{uid}}}) on "
+                        f"node: {node}, but the pod is not found on that node"
                     )
             if not told.victims and not self._is_classic:
                 if extender.settings.ignorable:
                     continue
                 raise ExtenderError(f'expected at least one victim pod on node "{node}"')
             victims = [by_uid[uid] for uid in told.victims]
-            left[node] = Candidate(one.row, node, victims, one.reprieved, told.violations)
+            # Upstream: v1.16's convertToNodeToVictims() drops the number of violations.
+            violations = 0 if self._is_classic else told.violations
+            left[node] = Candidate(one.row, node, victims, one.reprieved, violations)
         return left

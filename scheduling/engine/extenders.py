@@ -19,8 +19,9 @@ import orjson
 from kscope.sim.errors import SimError
 from kscope.sim.objects import Manifest, Node
 from kscope.sim.recorder import Recorder
+from kscope.sim.selectors import label_key_fault
 from kscope.sim.units import SECOND
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.pod_info import PodInfo, is_extended_resource_name
 from scheduling.engine.reading import ConfigurationError, Fields
 
 # Upstream: framework.ExtenderName; the rejecting "plugin" of a pod that an extender turned away.
@@ -238,10 +239,11 @@ class Extender:
         scores: dict[str, int] = {}
         for entry in cast("list[Any]", answer):
             told = self._mapping(entry)
-            try:
-                scores[str(told.get("host", ""))] = int(told.get("score") or 0)
-            except (TypeError, ValueError) as error:
-                raise ExtenderError(f"extender {self.name}: {error}") from error
+            host, score = str(told.get("host") or ""), told.get("score") or 0
+            if isinstance(score, bool) or not isinstance(score, int):
+                raise ExtenderError(f"extender {self.name}: {score!r} is not an integer")
+            # What it says of a node more than once is added up.
+            scores[host] = scores.get(host, 0) + score
         return scores
 
     def preempt(
@@ -362,20 +364,31 @@ def read_extenders(holder: Fields, *, legacy: bool) -> tuple[ExtenderSettings, .
             fields.only(*_FIELDS)
         settings = _read_extender(fields, legacy)
         if settings.prioritize_verb and settings.weight <= 0:
-            raise fields.error(
-                "weight", f"must have a positive weight applied to it, it is {settings.weight}"
-            )
+            problem = "must have a positive weight applied to it"
+            if legacy:
+                problem = (
+                    f"Priority for extender {settings.url_prefix} should have a positive weight "
+                    "applied to it"
+                )
+            raise fields.error("weight", problem)
         binders += bool(settings.bind_verb)
         if binders > 1:
-            raise fields.error("bindVerb", "only one extender can implement bind")
+            problem = "only one extender can implement bind"
+            if legacy:
+                problem = f"Only one extender can implement bind, found {binders}"
+            raise fields.error("bindVerb", problem)
         for name in settings.managed_resources:
             if name in managed:
-                raise fields.error(
-                    "managedResources", f"duplicate extender managed resource name {name}"
-                )
+                problem = f"uplicate extender managed resource name {name}"
+                raise fields.error("managedResources", ("D" if legacy else "d") + problem)
             managed[name] = name
         found.append(settings)
-    return tuple(found)
+    # Upstream: buildExtenders(), CreateFromConfig(): those that may fail are asked last.
+    return tuple(sorted(found, key=_is_ignorable))
+
+
+def _is_ignorable(settings: ExtenderSettings) -> bool:
+    return settings.ignorable
 
 
 def _read_extender(fields: Fields, legacy: bool) -> ExtenderSettings:
@@ -385,8 +398,11 @@ def _read_extender(fields: Fields, legacy: bool) -> ExtenderSettings:
     ignored: list[str] = []
     for resource in fields.items("managedResources"):
         name = resource.text("name")
-        if "/" not in name:
-            raise resource.error("name", f'"{name}" is not an extended resource')
+        fault = label_key_fault(name)
+        if fault is not None:
+            raise resource.error("name", fault)
+        if not is_extended_resource_name(name) or label_key_fault(f"requests.{name}"):
+            raise resource.error("name", f"{name} is an invalid extended resource name")
         names.append(name)
         if resource.boolean("ignoredByScheduler"):
             ignored.append(name)

@@ -7,12 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kscope.sim.selectors import NodeSelector, SelectorError
+from kscope.sim.selectors import NodeSelector, SelectorError, label_key_fault
 from scheduling.engine import names
 from scheduling.engine.plugins.node_resources_fit import REQUESTED_TO_CAPACITY_RATIO, STRATEGIES
 from scheduling.engine.reading import ConfigurationError, Fields
 
 _META = ("kind", "apiVersion")
+_CONSTRAINT = (
+    "maxSkew",
+    "topologyKey",
+    "whenUnsatisfiable",
+    "minDomains",
+    "nodeAffinityPolicy",
+    "nodeTaintsPolicy",
+    # Without effect: the selector is then replaced by the one that is deduced.
+    "matchLabelKeys",
+)
 
 
 def check_arguments(plugin: str, fields: Fields) -> None:
@@ -30,22 +40,32 @@ def check_arguments(plugin: str, fields: Fields) -> None:
 
 def _fit(fields: Fields) -> None:
     fields.only(*_META, "ignoredResources", "ignoredResourceGroups", "scoringStrategy")
-    fields.texts("ignoredResources")
+    _label_names(fields, "ignoredResources")
     for place, group in enumerate(fields.texts("ignoredResourceGroups")):
         if "/" in group:
             path = f"{fields.at('ignoredResourceGroups')}[{place}]"
             raise ConfigurationError(path, group, "resource group name can't contain '/'")
+    _label_names(fields, "ignoredResourceGroups")
     strategy = fields.mapping("scoringStrategy")
     if strategy is None:
         return
     strategy.only("type", "resources", "requestedToCapacityRatio")
-    kind = strategy.one_of("type", STRATEGIES, STRATEGIES[0])
+    # Upstream: SetDefaults_NodeResourcesFitArgs() gives a strategy that is there no type.
+    kind = strategy.one_of("type", STRATEGIES, "")
     _resources(strategy, 100)
     ratio = strategy.mapping("requestedToCapacityRatio")
     if ratio is not None:
         check_shape(ratio.only("shape"), "shape", 10)
     elif kind == REQUESTED_TO_CAPACITY_RATIO:
         raise strategy.error("requestedToCapacityRatio", "is missing; it holds the shape")
+
+
+def _label_names(fields: Fields, name: str) -> None:
+    """Upstream: metav1validation.ValidateLabelName()."""
+    for place, text in enumerate(fields.texts(name)):
+        fault = label_key_fault(text)
+        if fault is not None:
+            raise ConfigurationError(f"{fields.at(name)}[{place}]", text, fault)
 
 
 def _resources(fields: Fields, highest: int) -> None:
@@ -67,9 +87,7 @@ def check_shape(fields: Fields, name: str, highest: int) -> None:
         point.only("utilization", "score")
         utilization = point.integer("utilization", 0, low=0, high=100)
         if utilization <= last:
-            raise point.error(
-                "utilization", f"utilization values must be sorted; {utilization} is after {last}"
-            )
+            raise point.error("utilization", "values must be sorted in increasing order")
         last = utilization
         point.integer("score", 0, low=0, high=highest)
 
@@ -81,6 +99,12 @@ def _allocated(fields: Fields) -> None:
 
 def _balanced(fields: Fields) -> None:
     _resources(fields.only(*_META, "resources"), 1)
+    seen: dict[str, None] = {}
+    for resource in fields.items("resources"):
+        name = resource.text("name")
+        if name in seen:
+            raise resource.error("name", f'Duplicate value: "{name}"')
+        seen[name] = None
 
 
 def _inter_pod(fields: Fields) -> None:
@@ -96,18 +120,16 @@ def _node_affinity(fields: Fields) -> None:
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     preferred = "preferredDuringSchedulingIgnoredDuringExecution"
     added.only(required, preferred)
-    if added.get(required) is None and added.get(preferred) is None:
-        raise fields.error("addedAffinity", "at least one of the two kinds must be specified")
     enforced = added.mapping(required)
     if enforced is not None:
         _selector(enforced, enforced.only("nodeSelectorTerms").raw)
     for term in added.items(preferred):
+        # Upstream: NewPreferredSchedulingTerms() passes over what is empty or has no weight.
         term.only("weight", "preference")
-        term.integer("weight", 0, low=1, high=100)
+        term.integer("weight", 0, low=-(1 << 31), high=(1 << 31) - 1)
         preference = term.mapping("preference")
-        if preference is None:
-            raise term.error("preference", "is missing")
-        _selector(preference, {"nodeSelectorTerms": [preference.raw]})
+        if preference is not None:
+            _selector(preference, {"nodeSelectorTerms": [preference.raw]})
 
 
 def _selector(fields: Fields, selector: Mapping[str, object]) -> None:
@@ -126,7 +148,7 @@ def _spread(fields: Fields) -> None:
     kind = fields.one_of("defaultingType", ("System", "List"), "System")
     constraints = fields.items("defaultConstraints")
     if kind == "System" and constraints:
-        raise fields.error("defaultingType", "when .defaultConstraints are specified, must be List")
+        raise fields.error("defaultingType", "when .defaultConstraints are not empty")
     seen: dict[tuple[str, str], None] = {}
     for constraint in constraints:
         if constraint.get("labelSelector") is not None:
@@ -134,10 +156,18 @@ def _spread(fields: Fields) -> None:
                 "labelSelector",
                 "constraint must not define a selector, as they deduced for each pod",
             )
-        constraint.only("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains")
+        constraint.only(*_CONSTRAINT)
         constraint.integer("maxSkew", 0, low=1)
-        if not constraint.text("topologyKey"):
+        constraint.integer("minDomains", 1)
+        constraint.texts("matchLabelKeys")
+        for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            constraint.text(policy)
+        key = constraint.text("topologyKey")
+        if not key:
             raise constraint.error("topologyKey", "can not be empty")
+        fault = label_key_fault(key)
+        if fault is not None:
+            raise constraint.error("topologyKey", fault)
         action = constraint.one_of("whenUnsatisfiable", ("DoNotSchedule", "ScheduleAnyway"), "")
         pair = constraint.text("topologyKey"), action
         if pair in seen:
@@ -151,7 +181,8 @@ def _preemption(fields: Fields) -> None:
     absolute = fields.integer("minCandidateNodesAbsolute", 100, low=0)
     if percentage == 0 and absolute == 0:
         raise fields.error(
-            "minCandidateNodesAbsolute", "cannot be zero at the same time as the percentage"
+            "minCandidateNodesAbsolute",
+            "cannot be zero at the same time as minCandidateNodesPercentage",
         )
 
 
@@ -160,7 +191,8 @@ def _volume_binding(fields: Fields) -> None:
     fields.integer("bindTimeoutSeconds", 600, low=0)
     if fields.get("shape") is not None:
         # Upstream: ValidateVolumeBindingArgsWithOptions(), AllowStorageCapacityScoring.
-        raise fields.error("shape", "unexpected field, feature StorageCapacityScoring is off")
+        problem = "remove it or turn on the feature gate StorageCapacityScoring"
+        raise fields.error("shape", f"unexpected field `shape`, {problem}")
 
 
 def _no_arguments(fields: Fields) -> None:

@@ -29,6 +29,11 @@ POINTS = (
     "postBind",
 )
 _MULTI_POINT = "multiPoint"
+# In this order multiPoint is expanded. Upstream: getExtensionPoints().
+_EXPANDED = (
+    *("preFilter", "filter", "postFilter", "reserve", "preScore", "score"),
+    *("preBind", "bind", "postBind", "permit", "preEnqueue", "queueSort"),
+)
 # What a plugin class has at each point.
 _METHODS = {
     "preEnqueue": "pre_enqueue",
@@ -181,7 +186,7 @@ class Catalogue:
         except UnknownPlugin as unknown:
             raise item.error("name", str(unknown)) from unknown
         if point and point not in points:
-            raise item.error("name", f'plugin "{name}" does not extend {point} plugin')
+            raise item.error("name", f'plugin "{name}" does not extend {_interface(point)} plugin')
 
 
 def _points_1_20() -> dict[str, tuple[str, ...]]:
@@ -226,18 +231,12 @@ def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
         choice = choices[point]
         # First what is enabled here and by multiPoint, then multiPoint's others, then the rest.
         implementing = [name for name in multi if point in catalogue.points_of(name)]
-        both = [name for name in choice.enabled if name in implementing]
-        inherited = (
-            []
-            if "*" in choice.disabled
-            else [
-                name
-                for name in implementing
-                if name not in choice.disabled and name not in choice.enabled
-            ]
-        )
+        # What is disabled here does not come from multiPoint, and stands behind if it is enabled.
         if "*" in choice.disabled:
-            both = []
+            implementing = []
+        implementing = [name for name in implementing if name not in choice.disabled]
+        both = [name for name in choice.enabled if name in implementing]
+        inherited = [name for name in implementing if name not in choice.enabled]
         rest = [name for name in choice.enabled if name not in both]
         sets.points[point] = (*both, *inherited, *rest)
     for name in sets.of("score"):
@@ -263,7 +262,7 @@ def _appended(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
         for name in choice.enabled:
             if name in found:
                 path = "" if chosen is None else chosen.at("enabled")
-                raise ConfigurationError(path, name, f'plugin "{name}" already registered')
+                raise ConfigurationError(path, name, _registered(name, point))
         found |= choice.enabled
         sets.points[point] = tuple(found)
         if point == "score":
@@ -294,7 +293,19 @@ def _choice(fields: Fields, point: str, catalogue: Catalogue) -> _Choice:
         name = item.only("name", "weight").text("name")
         catalogue.check(item, name, "" if point == _MULTI_POINT else point)
         if name in choice.enabled:
-            raise item.error("name", f'plugin "{name}" already registered')
+            points = [one for one in _EXPANDED if one in catalogue.points_of(name)]
+            where = points[0] if point == _MULTI_POINT and points else point
+            raise item.error("name", _registered(name, where))
         choice.enabled[name] = item.integer("weight", 0, low=0, high=(1 << 31) - 1)
     choice.disabled = frozenset(disabled)
     return choice
+
+
+def _registered(name: str, point: str) -> str:
+    """Upstream: updatePluginList(), expandMultiPointPlugins()."""
+    return f'plugin "{name}" already registered as "{_interface(point)}"'
+
+
+def _interface(point: str) -> str:
+    """The interface of plugins at *point*, as upstream calls it."""
+    return f"{point[0].upper()}{point[1:]}Plugin"

@@ -32,8 +32,10 @@ DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
 
 _MILLI = NANO // 1000
 _NATIVE_PREFIX = "kubernetes.io/"
-_HUGE_PAGES = "hugepages-"
+HUGE_PAGES = "hugepages-"
 _ATTACHABLE_VOLUMES = "attachable-volumes-"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _DEFAULT_REQUESTS = {
     "cpu": DEFAULT_MILLI_CPU_REQUEST * _MILLI,
     "memory": DEFAULT_MEMORY_REQUEST * NANO,
@@ -267,19 +269,6 @@ def pod_resources(pod: Manifest, rules: ResourceRules) -> PodResources:
     return _requests_and_ports(pod, spec, rules)[0]
 
 
-def container_requests(spec: Manifest) -> dict[str, str]:
-    """What the containers of a pod request together. Upstream: AggregateContainerRequests()."""
-    containers, init_containers = (
-        [_container_essence(container) for container in _items(spec, kind)]
-        for kind in ("containers", "initContainers")
-    )
-    total = _sum_up(containers, init_containers, None, {}, None, {})
-    return {
-        name: str(Quantity(nanos, Format.DECIMAL_SI if name == "cpu" else Format.BINARY_SI))
-        for name, nanos in total.items()
-    }
-
-
 def host_ports(pod: Manifest, rules: ResourceRules) -> tuple[HostPort, ...]:
     """The ports the pod takes on its node. Upstream: util.GetHostPorts()."""
     spec: Manifest = pod.get("spec") or {}
@@ -290,7 +279,7 @@ def is_scalar_resource_name(name: str) -> bool:
     """Is this neither cpu, memory, storage nor pods, but counted? Upstream: IsScalarResourceName()."""
     return (
         is_extended_resource_name(name)
-        or name.startswith((_HUGE_PAGES, _ATTACHABLE_VOLUMES))
+        or name.startswith((HUGE_PAGES, _ATTACHABLE_VOLUMES))
         or _NATIVE_PREFIX in name
     )
 
@@ -300,17 +289,39 @@ def is_extended_resource_name(name: str) -> bool:
     return "/" in name and _NATIVE_PREFIX not in name and not name.startswith("requests.")
 
 
-def parse_affinity(affinity: Manifest, namespace: str, labels: Mapping[str, str]) -> PodAffinity:
+def parse_affinity(
+    affinity: Manifest, namespace: str, labels: Mapping[str, str], *, is_modern: bool = True
+) -> PodAffinity:
     """Read the podAffinity and podAntiAffinity of a spec.affinity.
 
     *labels* are the pod's own: matchLabelKeys and mismatchLabelKeys take their values from them.
+    Unless *is_modern* these and namespaceSelector are not there: an API server of those times
+    drops them.
     """
     if not affinity.get("podAffinity") and affinity.get("podAntiAffinity") is None:
         return NO_AFFINITY if affinity.get("podAffinity") is None else PRESENT_BUT_EMPTY
-    essence = orjson.dumps((affinity.get("podAffinity"), affinity.get("podAntiAffinity")))
+    sides = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
+    essence = orjson.dumps(sides if is_modern else [_older_terms(side or {}) for side in sides])
     if b"atchLabelKeys" not in essence:
         labels = {}
     return _parse_affinity(essence, namespace, tuple(sorted(labels.items())))
+
+
+# What a term may say since v1.21.
+_NEW_IN_TERMS = ("namespaceSelector", "matchLabelKeys", "mismatchLabelKeys")
+
+
+def _older_terms(side: Manifest) -> Manifest:
+    """Pod affinity, or anti-affinity, without what its terms could not say before v1.21."""
+    preferred = [
+        {**each, "podAffinityTerm": _older_term(each.get("podAffinityTerm") or {})}
+        for each in _items(side, _PREFERRED)
+    ]
+    return {_REQUIRED: [_older_term(one) for one in _items(side, _REQUIRED)], _PREFERRED: preferred}
+
+
+def _older_term(term: Manifest) -> Manifest:
+    return {name: part for name, part in term.items() if name not in _NEW_IN_TERMS}
 
 
 @lru_cache(maxsize=16384)
@@ -342,7 +353,11 @@ def _parsed(
     affinity = _section(spec, "affinity")
     parsed = (
         *_requests_and_ports(pod.raw, spec, rules),
-        parse_affinity(affinity, pod.namespace, pod.labels) if affinity else NO_AFFINITY,
+        (
+            parse_affinity(affinity, pod.namespace, pod.labels, is_modern=rules.modern)
+            if affinity
+            else NO_AFFINITY
+        ),
     )
     if not resized:
         pod.template[name] = parsed
@@ -360,14 +375,14 @@ def _items(manifest: Manifest, name: str) -> Sequence[Manifest]:
 def _required_terms(
     side: Manifest | None, namespace: str, labels: Mapping[str, str]
 ) -> tuple[AffinityTerm, ...]:
-    terms = (side or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+    terms = (side or {}).get(_REQUIRED) or ()
     return tuple(_term(term, namespace, labels, 0) for term in terms)
 
 
 def _preferred_terms(
     side: Manifest | None, namespace: str, labels: Mapping[str, str]
 ) -> tuple[AffinityTerm, ...]:
-    terms = (side or {}).get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+    terms = (side or {}).get(_PREFERRED) or ()
     return tuple(
         _term(
             term.get("podAffinityTerm") or {},
@@ -552,7 +567,7 @@ def _modern(
     pod_level: Manifest | None,
     resized: list[Any] | None,
 ) -> PodResources:
-    """v1.34: exact sums of nano-units, rounded once at the end. Upstream: PodRequests()."""
+    """v1.34: exact sums of thousandths, rounded once at the end. Upstream: PodRequests()."""
     pod_requests = _pod_level_requests(pod_level)
     no_defaults: dict[str, int] = {}
     fit = _sum_up(containers, init_containers, overhead, pod_requests, None, no_defaults)
@@ -584,6 +599,25 @@ def _modern(
         score_milli_cpu=_round_up(scored.get("cpu", 0), _MILLI),
         score_memory=_round_up(scored.get("memory", 0), NANO),
     )
+
+
+def aggregated(spec: Manifest, kind: str) -> dict[str, str]:
+    """The `requests`, or `limits`, of all containers, as they would be written.
+
+    Upstream: component-helpers/resource AggregateContainerRequests(), AggregateContainerLimits().
+    """
+    containers, init_containers = (
+        [
+            (one.get("name"), _section(one, "resources").get(kind), one.get("restartPolicy"), None)
+            for one in _items(spec, name)
+        ]
+        for name in ("containers", "initContainers")
+    )
+    total = _sum_up(containers, init_containers, None, {}, None, {})
+    return {
+        name: str(Quantity(amount, Format.DECIMAL_SI if name == "cpu" else Format.BINARY_SI))
+        for name, amount in total.items()
+    }
 
 
 def _sum_up(
@@ -635,14 +669,17 @@ def _container_nanos(
 def _pod_level_requests(pod_level: Manifest | None) -> dict[str, int]:
     requests: Manifest = (pod_level or {}).get("requests") or {}
     return {
-        name: parse(amount).nanos
-        for name, amount in requests.items()
-        if name in ("cpu", "memory") or name.startswith(_HUGE_PAGES)
+        name: amount
+        for name, amount in _nanos(requests).items()
+        if name in ("cpu", "memory") or name.startswith(HUGE_PAGES)
     }
 
 
 def _nanos(amounts: Manifest | None) -> dict[str, int]:
-    return {name: parse(amount).nanos for name, amount in (amounts or {}).items()}
+    # Upstream: SetDefaults_ResourceList() rounds what comes into the API up to thousandths.
+    return {
+        name: -(-parse(amount).nanos // _MILLI) * _MILLI for name, amount in (amounts or {}).items()
+    }
 
 
 def _rounded(amounts: Manifest | None) -> dict[str, int]:

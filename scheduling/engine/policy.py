@@ -7,6 +7,7 @@ Upstream: v1.16 pkg/scheduler/{plugins,factory}.go, api/validation, algorithmpro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from scheduling.engine import names
 from scheduling.engine.extenders import ExtenderSettings, read_extenders
 from scheduling.engine.plugin_arguments import check_shape
-from scheduling.engine.profiles import PROFILES, V1_11, Profile
+from scheduling.engine.profiles import PROFILES, RATIO_1_11, V1_11, Profile
 from scheduling.engine.reading import Fields
 from scheduling.engine.setup import SchedulerSetup
 
@@ -69,17 +70,21 @@ _BY_CONDITION = (
 _SINCE_1_12 = frozenset(
     (
         names.CHECK_NODE_UNSCHEDULABLE,
-        names.POD_TOLERATES_NODE_NO_EXECUTE_TAINTS,
         names.MAX_CSI_VOLUME_COUNT,
         names.MAX_CINDER_VOLUME_COUNT,
         names.EVEN_PODS_SPREAD,
         names.EVEN_PODS_SPREAD_PRIORITY,
     )
 )
-# These two need an argument, and go by whatever name the Policy gives them.
-_BY_ARGUMENT = (names.CHECK_NODE_LABEL_PRESENCE, names.CHECK_SERVICE_AFFINITY)
+# These two need an argument, and go by whatever name the Policy gives them; the third has a place in
+# the order, and is registered nowhere.
+_NOT_BY_NAME = (
+    names.CHECK_NODE_LABEL_PRESENCE,
+    names.CHECK_SERVICE_AFFINITY,
+    names.POD_TOLERATES_NODE_NO_EXECUTE_TAINTS,
+)
 _PREDICATES = frozenset(
-    (*(name for name in ORDERING if name not in _BY_ARGUMENT), names.POD_FITS_PORTS)
+    (*(name for name in ORDERING if name not in _NOT_BY_NAME), names.POD_FITS_PORTS)
 )
 _PRIORITIES = frozenset(
     (
@@ -94,11 +99,19 @@ _PRIORITIES = frozenset(
         names.TAINT_TOLERATION_PRIORITY,
         names.IMAGE_LOCALITY_PRIORITY,
         names.EQUAL_PRIORITY,
+        names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
         names.RESOURCE_LIMITS_PRIORITY,
         names.EVEN_PODS_SPREAD_PRIORITY,
     )
 )
-_MAX_WEIGHT = ((1 << 63) - 1) // 10
+_MAX_TOTAL = (1 << 63) - 1
+_MAX_WEIGHT = _MAX_TOTAL // 10
+# What a name has to look like that a Policy makes up. Upstream: plugins.go validName.
+_NAME = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])", re.ASCII)
+_NAME_FAULT = (
+    'Algorithm name {} does not match the name validation regexp "^[a-zA-Z0-9]'
+    '([-a-zA-Z0-9]*[a-zA-Z0-9])$".'
+)
 _POLICY_FIELDS = (
     "kind",
     "apiVersion",
@@ -126,8 +139,13 @@ def provider(version: str, name: str, gates: Any = None) -> SchedulerSetup:
     return SchedulerSetup(profiles=(profile,))
 
 
-def parse_policy(document: Any, version: str, path: str = "") -> SchedulerSetup:
-    """The setup of a Policy under *version*. Raises ConfigurationError."""
+def parse_policy(
+    document: Any, version: str, path: str = "", *, hard_weight: int = 1
+) -> SchedulerSetup:
+    """The setup of a Policy under *version*. Raises ConfigurationError.
+
+    *hard_weight* is the hardPodAffinitySymmetricWeight of a Policy that does not say.
+    """
     fields = Fields(document, path)
     gates = _read_gates(fields.get("featureGates"), version)
     profile = _default_profile(version, gates)
@@ -141,7 +159,7 @@ def parse_policy(document: Any, version: str, path: str = "") -> SchedulerSetup:
     extenders = read_extenders(fields, legacy=True)
     if fields.get("priorities") is not None:
         profile = _with_priorities(profile, fields, gates, warnings, extenders)
-    weight = fields.integer("hardPodAffinitySymmetricWeight", 0) or 1
+    weight = fields.integer("hardPodAffinitySymmetricWeight", 0) or hard_weight
     if not 1 <= weight <= 100:
         problem = f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100"
         raise fields.error("hardPodAffinitySymmetricWeight", problem)
@@ -201,19 +219,23 @@ def _with_predicates(
     chosen: list[str] = list(_mandatory(profile.version, gates))
     kinds: dict[str, str] = dict(profile.kinds)
     arguments: dict[str, Mapping[str, Any]] = dict(profile.arguments)
+    made_up: dict[str, str] = {}
     for item in fields.items("predicates"):
         name = item.text("name")
-        kind, told = _predicate(item, name, gates, profile.version)
-        if kind != name:
-            kinds[name] = kind
+        told = _custom_predicate(item, name)
         if told is not None:
-            arguments[name] = told
+            made_up[name], arguments[name] = told
+        elif name not in made_up:
+            kind = _registered_predicate(item, name, gates, profile.version)
+            if kind != name:
+                kinds[name] = kind
         warnings += _ignored(item)
         if name not in ORDERING:
             warnings.append(
                 f"{item.at('name')}: {name} is never asked: it is not in predicates.Ordering()"
             )
         chosen.append(name)
+    kinds |= made_up
     return replace(profile, filters=_ordered(chosen), kinds=kinds, arguments=arguments)
 
 
@@ -239,36 +261,45 @@ def _ignored(item: Fields) -> list[str]:
     ]
 
 
-def _predicate(
-    item: Fields, name: str, gates: Mapping[str, bool], version: str
-) -> tuple[str, Mapping[str, Any] | None]:
-    """The plugin behind a predicate, and its arguments. Upstream: RegisterCustomFitPredicate()."""
+def _custom_predicate(item: Fields, name: str) -> tuple[str, Mapping[str, Any]] | None:
+    """The plugin behind a predicate with an argument. Upstream: RegisterCustomFitPredicate()."""
     argument = item.mapping("argument")
-    if argument is not None:
-        affinity = argument.mapping("serviceAffinity")
-        presence = argument.mapping("labelsPresence")
-        if (affinity is None) == (presence is None):
-            raise item.error(
-                "argument",
-                "exactly 1 predicate argument is required, serviceAffinity or labelsPresence",
-            )
-        if affinity is not None:
-            return names.CHECK_SERVICE_AFFINITY, {"labels": affinity.texts("labels")}
-        assert presence is not None
-        told = {"labels": presence.texts("labels"), "presence": presence.boolean("presence")}
-        return names.CHECK_NODE_LABEL_PRESENCE, told
-    removed = gates[TAINT_NODES_BY_CONDITION] and name in _BY_CONDITION
-    known = _known(_PREDICATES, version)
-    removed |= name in known and name == names.EVEN_PODS_SPREAD and not gates[EVEN_PODS_SPREAD]
-    if removed:
-        gate = EVEN_PODS_SPREAD if name == names.EVEN_PODS_SPREAD else TAINT_NODES_BY_CONDITION
-        state = "off" if name == names.EVEN_PODS_SPREAD else "on"
-        raise item.error(
-            "name", f"Predicate type not found for {name}: feature gate {gate} is {state}"
-        )
-    if name not in known:
-        raise item.error("name", f"Predicate type not found for {name}")
-    return (names.POD_FITS_HOST_PORTS if name == names.POD_FITS_PORTS else name), None
+    if argument is None:
+        return None
+    affinity = argument.mapping("serviceAffinity")
+    presence = argument.mapping("labelsPresence")
+    count = sum(part is not None for part in (affinity, presence))
+    if count != 1:
+        problem = f"Exactly 1 predicate argument is required, numArgs: {count}, Predicate: {name}"
+        raise item.error("argument", problem)
+    _check_name(item, name)
+    if affinity is not None:
+        return names.CHECK_SERVICE_AFFINITY, {"labels": affinity.texts("labels")}
+    assert presence is not None
+    told = {"labels": presence.texts("labels"), "presence": presence.boolean("presence")}
+    return names.CHECK_NODE_LABEL_PRESENCE, told
+
+
+def _check_name(item: Fields, name: str) -> None:
+    """Upstream: validateAlgorithmNameOrDie()."""
+    if not _NAME.fullmatch(name):
+        raise item.error("name", _NAME_FAULT.format(name))
+
+
+def _registered_predicate(item: Fields, name: str, gates: Mapping[str, bool], version: str) -> str:
+    """The plugin behind a predicate that goes by its own name."""
+    problem = f"Invalid configuration: Predicate type not found for {name}"
+    gated = dict.fromkeys(_BY_CONDITION, (TAINT_NODES_BY_CONDITION, False)) | {
+        names.CHECK_NODE_UNSCHEDULABLE: (TAINT_NODES_BY_CONDITION, True),
+        names.EVEN_PODS_SPREAD: (EVEN_PODS_SPREAD, True),
+    }
+    if name not in _known(_PREDICATES, version):
+        raise item.error("name", problem)
+    gate, needed = gated.get(name, ("", False))
+    if gate and gates[gate] is not needed:
+        state = "off" if needed else "on"
+        raise item.error("name", f"{problem}: feature gate {gate} is {state}")
+    return names.POD_FITS_HOST_PORTS if name == names.POD_FITS_PORTS else name
 
 
 # -- priorities ----------------------------------------------------------------------------------
@@ -284,6 +315,7 @@ def _with_priorities(
     scores: dict[str, int] = {}
     kinds: dict[str, str] = dict(profile.kinds)
     arguments: dict[str, Mapping[str, Any]] = dict(profile.arguments)
+    made_up: dict[str, str] = {}
     for item in fields.items("priorities"):
         name = item.text("name")
         weight = item.integer("weight", 0)
@@ -292,52 +324,64 @@ def _with_priorities(
                 "weight",
                 f"Priority {name} should have a positive weight applied to it or it has overflown",
             )
-        kind, told = _priority(item, name, gates, profile.version)
-        if kind != name:
-            kinds[name] = kind
+        told = _custom_priority(item, name, profile.version)
         if told is not None:
-            arguments[name] = told
+            made_up[name], arguments[name] = told
+        elif name not in made_up:
+            _check_priority(item, name, gates, profile.version)
         warnings += _ignored(item)
         scores[name] = weight
+    if sum(scores.values()) * 10 > _MAX_TOTAL:
+        raise fields.error("priorities", "total priority of priority functions has overflown")
     if not scores and not extenders:
         # Upstream: PrioritizeNodes() gives everybody EqualPriority then.
         scores[names.EQUAL_PRIORITY] = 1
+    kinds |= made_up
     return replace(profile, scores=tuple(scores.items()), kinds=kinds, arguments=arguments)
 
 
-def _priority(
-    item: Fields, name: str, gates: Mapping[str, bool], version: str
-) -> tuple[str, Mapping[str, Any] | None]:
-    """The plugin behind a priority. Upstream: RegisterCustomPriorityFunction()."""
+def _custom_priority(item: Fields, name: str, version: str) -> tuple[str, Mapping[str, Any]] | None:
+    """The plugin behind a priority with an argument. Upstream: RegisterCustomPriorityFunction()."""
     argument = item.mapping("argument")
-    if argument is not None:
-        anti = argument.mapping("serviceAntiAffinity")
-        preference = argument.mapping("labelPreference")
-        ratio = argument.mapping("requestedToCapacityRatioArguments")
-        if sum(part is not None for part in (anti, preference, ratio)) != 1:
-            raise item.error(
-                "argument",
-                "exactly 1 priority argument is required, serviceAntiAffinity, "
-                "labelPreference or requestedToCapacityRatioArguments",
-            )
-        if anti is not None:
-            return names.SERVICE_ANTI_AFFINITY_PRIORITY, {"label": anti.text("label")}
-        if preference is not None:
-            told = {
-                "label": preference.text("label"),
-                "presence": preference.boolean("presence"),
-            }
-            return names.NODE_LABEL_PRIORITY, told
-        assert ratio is not None
-        check_shape(ratio, "shape", 10)
-        return names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY, {"shape": ratio.values("shape")}
+    if argument is None:
+        return None
+    anti = argument.mapping("serviceAntiAffinity")
+    preference = argument.mapping("labelPreference")
+    ratio = argument.mapping("requestedToCapacityRatioArguments")
+    count = sum(part is not None for part in (anti, preference, ratio))
+    if count != 1:
+        problem = f"Exactly 1 priority argument is required, numArgs: {count}, Priority: {name}"
+        raise item.error("argument", problem)
+    _check_name(item, name)
+    if anti is not None:
+        return names.SERVICE_ANTI_AFFINITY_PRIORITY, {"label": anti.text("label")}
+    if preference is not None:
+        told = {"label": preference.text("label"), "presence": preference.boolean("presence")}
+        return names.NODE_LABEL_PRIORITY, told
+    assert ratio is not None
+    return names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY, _ratio(ratio, version)
+
+
+def _ratio(fields: Fields, version: str) -> Mapping[str, Any]:
+    """The shape, and since v1.16 the resources with their weights."""
+    check_shape(fields, "shape", 10)
+    told: dict[str, Any] = {"shape": fields.values("shape")}
+    if version == V1_11:
+        return {**told, **RATIO_1_11}
+    for resource in fields.items("resources"):
+        resource.text("name")
+        resource.integer("weight", 0)
+    return {**told, "resources": fields.values("resources")}
+
+
+def _check_priority(item: Fields, name: str, gates: Mapping[str, bool], version: str) -> None:
+    """Raise ConfigurationError unless there is a priority that goes by this name of its own."""
+    problem = f"Invalid configuration: Priority type not found for {name}"
     for priority, gate in (
         (names.EVEN_PODS_SPREAD_PRIORITY, EVEN_PODS_SPREAD),
         (names.RESOURCE_LIMITS_PRIORITY, RESOURCE_LIMITS),
     ):
         if name == priority and gates.get(gate) is False:
-            problem = f"Invalid configuration: Priority type not found for {name}"
             raise item.error("name", f"{problem}: feature gate {gate} is off")
     if name not in _known(_PRIORITIES, version):
-        raise item.error("name", f"Invalid configuration: Priority type not found for {name}")
-    return name, None
+        raise item.error("name", problem)

@@ -173,7 +173,7 @@ class Preemption:
         self.message = message
         # Whether the node that the pod was nominated to before is nothing to hope for any more.
         self.clears = clears
-        # Whether `message` is an error.
+        # Whether `message` is an error, rather than why nothing would do.
         self.failed = False
         self.runs: Runs | None = None
         self._candidates = list(candidates)

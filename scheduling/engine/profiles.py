@@ -400,6 +400,9 @@ CLASSIC = Profile(
     post_filters=(names.DEFAULT_PREEMPTION,),
 )
 
+# How RequestedToCapacityRatioPriority takes its mean there.
+RATIO_1_11 = {"averages_all": True}
+
 # DefaultProvider of v1.11, asked in the same order. TaintNodesByCondition is off by default, so that
 # nodes are looked at by their conditions; CSI volumes are not counted yet; ImageLocalityPriority is
 # there, but not by default. Its volumes are bound in rounds, and nothing is provisioned for a chosen
@@ -431,6 +434,7 @@ OLDEST = replace(
     arguments={
         names.CHECK_VOLUME_BINDING: {"in_rounds": True, "provisions": False},
         names.CHECK_NODE_CONDITION: {"knows_out_of_disk": True},
+        names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY: RATIO_1_11,
         # The gate AttachVolumeLimit is off: what a node says of itself is not read.
         names.MAX_EBS_VOLUME_COUNT: {"reads_allocatable": False},
         names.MAX_GCE_PD_VOLUME_COUNT: {"reads_allocatable": False},

@@ -68,6 +68,54 @@ def test_scores_are_disabled_and_weighted_at_their_point() -> None:
     assert next(iter(scores)) == "NodeAffinity"
 
 
+def test_what_is_disabled_and_enabled_at_a_point_stands_behind_what_multi_point_brings() -> None:
+    named = [{"name": "TaintToleration"}]
+    plugins = {"filter": {"disabled": named, "enabled": named}}
+    filters = _setup({"plugins": plugins}).profiles[0].filters
+    assert filters[0] == "NodeUnschedulable"
+    assert filters[-1] == "TaintToleration"
+
+
+def test_what_extenders_manage_alone_takes_the_place_of_ignored_resources() -> None:
+    managed = [{"name": "example.com/b", "ignoredByScheduler": True}]
+    profile = _setup(
+        _config("NodeResourcesFit", ignoredResources=["example.com/a"]),
+        extenders=[{"urlPrefix": "http://h", "managedResources": managed}],
+    ).profiles[0]
+    assert profile.arguments["NodeResourcesFit"]["ignoredResources"] == ["example.com/b"]
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        _config("NodeAffinity", addedAffinity={}),
+        _config(
+            "NodeAffinity",
+            addedAffinity={"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 200}]},
+        ),
+        _config("NodeResourcesBalancedAllocation", resources=[{"name": "cpu", "weight": 0}]),
+        _config(
+            "PodTopologySpread",
+            defaultingType="List",
+            defaultConstraints=[
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "zone",
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "nodeTaintsPolicy": "Honor",
+                    "minDomains": 2,
+                }
+            ],
+        ),
+    ],
+)
+def test_what_upstream_takes_is_taken(profile: dict[str, Any]) -> None:
+    algorithm = SchedulingAlgorithm(_setup(profile).profiles[0], Handle())
+    algorithm.table.add_node(make_node("n"))
+    info = PodInfo(make_pod("p"), algorithm.profile.resource_rules)
+    assert algorithm.schedule(info).node == "n"
+
+
 def test_multi_point_changes_every_point_of_a_plugin() -> None:
     plugins = {"multiPoint": {"disabled": [{"name": "TaintToleration"}]}}
     profile = _setup({"plugins": plugins}).profiles[0]
@@ -211,6 +259,21 @@ def test_without_default_preemption_nobody_is_evicted() -> None:
             "profiles[0].pluginConfig[0].args.shape",
             [],
         ),
+        (
+            _config("NodeResourcesFit", scoringStrategy={}),
+            "profiles[0].pluginConfig[0].args.scoringStrategy.type",
+            None,
+        ),
+        (
+            _config("NodeResourcesFit", ignoredResources=["a b"]),
+            "profiles[0].pluginConfig[0].args.ignoredResources[0]",
+            "a b",
+        ),
+        (
+            _config("NodeResourcesBalancedAllocation", resources=[{"name": "cpu"}] * 2),
+            "profiles[0].pluginConfig[0].args.resources[1].name",
+            "cpu",
+        ),
         ({"percentageOfNodesToScore": 101}, "profiles[0].percentageOfNodesToScore", 101),
     ],
 )
@@ -221,13 +284,52 @@ def test_what_is_wrong_is_told_with_path_and_value(
     assert (fault.path, fault.value) == (path, value)
 
 
+@pytest.mark.parametrize(
+    ("point", "names", "problem"),
+    [
+        ("score", ["NodeName"], 'plugin "NodeName" does not extend ScorePlugin plugin'),
+        (
+            "score",
+            ["ImageLocality"] * 2,
+            'plugin "ImageLocality" already registered as "ScorePlugin"',
+        ),
+        (
+            "multiPoint",
+            ["NodeAffinity"] * 2,
+            'plugin "NodeAffinity" already registered as "PreFilterPlugin"',
+        ),
+    ],
+)
+def test_plugins_that_do_not_fit_are_told_as_upstream_tells_them(
+    point: str, names: list[str], problem: str
+) -> None:
+    enabled = [{"name": name} for name in names]
+    assert _refused({"plugins": {point: {"enabled": enabled}}}).problem == problem
+
+
+def test_leaders_are_elected_by_leases_and_zero_is_the_default() -> None:
+    assert _refused(leaderElection={"resourceLock": "endpoints"}).path == (
+        "leaderElection.resourceLock"
+    )
+    off = {"resourceLock": "endpoints", "leaderElect": False, "leaseDuration": "0s"}
+    assert _setup(leaderElection=off).leader_election.lease_duration == 15 * SECOND
+
+
+def test_there_is_some_parallelism() -> None:
+    assert _refused(parallelism=0).path == "parallelism"
+
+
 def test_two_profiles_need_two_names() -> None:
-    assert _refused({}, {}).path == "profiles[1].schedulerName"
+    assert _refused({}, {}).path == "profiles[0].schedulerName"
+    assert _refused({"schedulerName": "a"}, {"schedulerName": ""}).path.startswith("profiles[1]")
+    twice = {"schedulerName": "a"}
+    assert _refused(twice, twice).path == "profiles[1].schedulerName"
 
 
 def test_a_weight_of_nothing_is_one() -> None:
     resources = [{"name": "cpu", "weight": 0}, {"name": "memory", "weight": 2}]
-    setup = _setup(_config("NodeResourcesFit", scoringStrategy={"resources": resources}))
+    strategy = {"type": "LeastAllocated", "resources": resources}
+    setup = _setup(_config("NodeResourcesFit", scoringStrategy=strategy))
     fit = SchedulingAlgorithm(setup.profiles[0], Handle()).framework.plugins.by_name
     plugin = fit["NodeResourcesFit"]
     assert isinstance(plugin, NodeResourcesFit)

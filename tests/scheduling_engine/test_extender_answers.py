@@ -78,3 +78,79 @@ def test_victims_that_cannot_be_read_are_no_victims(victims: Any) -> None:
     cluster = played(cluster_of({"nodeNameToMetaVictims": victims}, *objects, **fields), 5)
     assert cluster.store.find("Pod", "default/there") is not None
     assert node_of(cluster, "p") == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "weighted"),
+    [
+        ([{"host": "b", "score": 2}, {"host": "b", "score": 3}], 50),
+        ([{"host": "b", "score": 2.5}], None),
+        ([{"host": "b", "score": "3"}], None),
+        ([{"host": "b", "score": True}], None),
+    ],
+)
+def test_scores_of_a_node_are_added_up_and_are_integers(told: Any, weighted: int | None) -> None:
+    fields = {"prioritizeVerb": "prioritize", "weight": 1}
+    cluster = played(cluster_of(told, node("a"), node("b"), pod("p"), **fields), 5)
+    evidence = cluster.take().attempts[0].evidence
+    assert evidence is not None
+    score = evidence["scores"]["b"]["plugins"].get("http://h")
+    assert (score and score[-1]) == weighted
+
+
+@pytest.mark.parametrize(
+    ("victims", "text"),
+    [
+        ({}, "no new claims to deallocate, preemption: no candidate node for preemption"),
+        ({"a": {"pods": []}}, 'preemption: expected at least one victim pod on node "a"'),
+        (
+            {"a": {"pods": [{"uid": "u"}]}},
+            "preemption: extender: http://h claims to preempt pod (UID: &{u}) on node: a, but the "
+            "pod is not found on that node",
+        ),
+    ],
+)
+def test_an_extender_that_leaves_no_candidate_is_told(victims: Any, text: str) -> None:
+    objects = (node("a", cpu="1"), pod("there", nodeName="a"), pod("p", priority=10))
+    fields = {"preemptVerb": "preempt", "nodeCacheCapable": True}
+    cluster = played(cluster_of({"nodeNameToMetaVictims": victims}, *objects, **fields), 5)
+    assert message(cluster) == f"0/1 nodes are available: 1 Insufficient cpu. {text}"
+
+
+def _hopes(version: str, answer: Any, *objects: Manifest, **extender: Any) -> str:
+    """The node that pod p is nominated to."""
+    extenders = [{"urlPrefix": "http://h", **extender}]
+    configuration: Manifest = {"apiVersion": "v1", "kind": "Policy", "extenders": extenders}
+    if version == "v1.34":
+        configuration |= {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+        }
+    told = scene(*objects, configuration=configuration)
+    cluster = Cluster.create(told, profile=version, tie_break="name")
+    cluster.extender_calls.transport = Said(orjson.dumps(answer))
+    status = played(cluster, 1).store.get("Pod", "default/p").status
+    return status.get("nominatedNodeName") or ""
+
+
+@pytest.mark.parametrize(("version", "hopes"), [("v1.16", "a"), ("v1.34", "")])
+def test_a_node_left_out_without_a_word_is_beyond_help_now(version: str, hopes: str) -> None:
+    nobody = {"nodes": {"items": []}}
+    assert _hopes(version, nobody, node("a"), pod("p"), filterVerb="filter") == hopes
+
+
+@pytest.mark.parametrize(("version", "hopes"), [("v1.16", "a"), ("v1.34", "b")])
+def test_v1_16_forgets_how_many_budgets_an_extender_says_are_broken(
+    version: str, hopes: str
+) -> None:
+    objects = [node("a", cpu="1"), node("b", cpu="1"), pod("p", priority=10)]
+    for name in ("a", "b"):
+        there = pod(f"there-{name}", nodeName=name)
+        objects.append({**there, "metadata": {**there["metadata"], "uid": name}})
+    victims = {
+        name: {"pods": [{"uid": name}], "numPDBViolations": count}
+        for name, count in (("a", 1), ("b", 0))
+    }
+    answer = {"nodeNameToMetaVictims": victims}
+    fields = {"preemptVerb": "preempt", "nodeCacheCapable": True}
+    assert _hopes(version, answer, *objects, **fields) == hopes

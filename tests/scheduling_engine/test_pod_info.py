@@ -75,9 +75,15 @@ def test_overhead_counts_since_it_is_on_by_default() -> None:
 
 
 def test_old_versions_round_each_container_up_and_the_new_one_the_sum() -> None:
+    pod = manifest(container(memory="0.5"), container(memory="0.5"))
+    assert pod_resources(pod, CLASSIC).fit.memory == 2
+    assert pod_resources(pod, MODERN).fit.memory == 1
+
+
+def test_what_is_finer_than_a_thousandth_the_api_has_rounded_up_before() -> None:
     pod = manifest(container(cpu="0.5m"), container(cpu="0.5m"))
     assert pod_resources(pod, CLASSIC).fit.milli_cpu == 2
-    assert pod_resources(pod, MODERN).fit.milli_cpu == 1
+    assert pod_resources(pod, MODERN).fit.milli_cpu == 2
 
 
 def test_pod_level_requests_replace_those_of_the_containers() -> None:
@@ -203,3 +209,20 @@ def test_a_newer_version_is_parsed_again_only_where_it_changed() -> None:
 def test_a_request_that_is_not_a_quantity_is_an_error() -> None:
     with pytest.raises(QuantityError):
         pod_resources(manifest(container(cpu="lots")), MODERN)
+
+
+def test_old_versions_do_not_know_what_terms_say_of_namespaces_and_label_keys() -> None:
+    term = {
+        "topologyKey": "zone",
+        "labelSelector": {"matchLabels": {"app": "x"}},
+        "namespaceSelector": {},
+        "matchLabelKeys": ["version"],
+    }
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    labels = {"version": "2"}
+    spec = {"affinity": {"podAntiAffinity": required}}
+    for rules, own, other in ((CLASSIC, True, False), (MODERN, False, True)):
+        info = PodInfo(make_pod("p", labels=labels, spec=spec), rules)
+        (found,) = info.affinity.required_anti
+        assert found.matches("default", {"app": "x"}) is own
+        assert found.matches("other", {"app": "x", "version": "2"}) is other

@@ -94,6 +94,33 @@ def test_an_extenders_timeout_is_in_nanoseconds_and_its_keys_in_any_case() -> No
         ({"predicates": _predicates("CheckNodeMemoryPressure")}, "predicates[0].name"),
         ({"priorities": [{"name": "EqualPriority", "weight": 0}]}, "priorities[0].weight"),
         ({"priorities": _priority("Nothing")}, "priorities[0].name"),
+        ({"predicates": _predicates("PodToleratesNodeNoExecuteTaints")}, "predicates[0].name"),
+        (
+            {
+                "featureGates": {"TaintNodesByCondition": False},
+                "predicates": _predicates("CheckNodeUnschedulable"),
+            },
+            "predicates[0].name",
+        ),
+        (
+            {"priorities": _priority("my_own", {"labelPreference": {"label": "l"}})},
+            "priorities[0].name",
+        ),
+        (
+            {
+                "priorities": [
+                    {"name": name, "weight": 9 * 10**16}
+                    for name in (
+                        *("EqualPriority", "LeastRequestedPriority", "MostRequestedPriority"),
+                        *("NodeAffinityPriority", "ImageLocalityPriority"),
+                        *("TaintTolerationPriority", "SelectorSpreadPriority"),
+                        *("InterPodAffinityPriority", "NodePreferAvoidPodsPriority"),
+                        *("BalancedResourceAllocation", "ServiceSpreadingPriority"),
+                    )
+                ]
+            },
+            "priorities",
+        ),
         ({"hardPodAffinitySymmetricWeight": 101}, "hardPodAffinitySymmetricWeight"),
         (
             {"extenders": [{"urlPrefix": "http://x", "httpTimeout": "5s"}]},
@@ -187,6 +214,98 @@ def test_the_capacity_ratio_is_a_mean_of_cpu_and_memory() -> None:
     assert _totals(algorithm, cpu="1", memory="1Gi") == [5, 1]
 
 
+def test_what_scores_nothing_is_not_in_the_mean_of_the_capacity_ratio() -> None:
+    shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
+    told = _priority("Ratio", {"requestedToCapacityRatioArguments": {"shape": shape}})
+    for version, expected in (("v1.16", 5), ("v1.11", 2)):
+        document = {"kind": "Policy", "apiVersion": "v1", "priorities": told}
+        algorithm = SchedulingAlgorithm(read_setup(document, version).profiles[0], Handle())
+        algorithm.table.add_node(make_node("n", cpu="2", memory="1000Gi"))
+        assert _totals(algorithm, cpu="1", memory="1Gi") == [expected]
+
+
+def test_the_capacity_ratio_may_be_that_of_other_resources() -> None:
+    shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
+    gpu = "example.com/gpu"
+    resources = [{"name": gpu, "weight": 3}, {"name": "cpu"}]
+    argument = {"requestedToCapacityRatioArguments": {"shape": shape, "resources": resources}}
+    algorithm = _algorithm(priorities=_priority("Ratio", argument))
+    raw = make_node("n", cpu="10").raw
+    allocatable = {**raw["status"]["allocatable"], gpu: "4"}
+    algorithm.table.add_node(from_manifest({**raw, "status": {"allocatable": allocatable}}))  # type: ignore[arg-type]
+    container = {"name": "m", "resources": {"requests": {"cpu": "2", gpu: "2"}}}
+    # Half of the gpus thrice, a fifth of the cpu: (5 * 3 + 2) / 4, rounded.
+    assert _totals(algorithm, spec={"containers": [container]}) == [4]
+
+
+def test_the_capacity_ratio_has_a_name_of_its_own_and_prefers_empty_nodes() -> None:
+    algorithm = _algorithm(priorities=_priority("RequestedToCapacityRatioPriority"))
+    algorithm.table.add_node(make_node("half", cpu="2", memory="2Gi"))
+    algorithm.table.add_node(make_node("tenth", cpu="10", memory="10Gi"))
+    assert _totals(algorithm, cpu="1", memory="1Gi") == [5, 9]
+
+
+@pytest.mark.parametrize("name", ["ServiceSpreadingPriority", "SelectorSpreadPriority"])
+def test_service_spreading_goes_by_all_that_selects_the_pod(name: str) -> None:
+    algorithm = _algorithm(priorities=_priority(name))
+    for node in ("a", "b"):
+        algorithm.table.add_node(make_node(node))
+    selector = {"matchLabels": {"app": "x"}}
+    manifest = {"kind": "ReplicaSet", "metadata": {"name": "r", "namespace": "default"}}
+    algorithm.handle.listers.put(from_manifest({**manifest, "spec": {"selector": selector}}))
+    _place(algorithm, "there", "a", labels={"app": "x"})
+    assert _totals(algorithm, labels={"app": "x"}) == [0, 10]
+
+
+def test_a_set_that_selects_the_unlabelled_spreads_no_pod_without_labels() -> None:
+    algorithm = _algorithm(priorities=_priority("SelectorSpreadPriority"))
+    for node in ("a", "b"):
+        algorithm.table.add_node(make_node(node))
+    selector = {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}
+    manifest = {"kind": "ReplicaSet", "metadata": {"name": "r", "namespace": "default"}}
+    algorithm.handle.listers.put(from_manifest({**manifest, "spec": {"selector": selector}}))
+    _place(algorithm, "there", "a", labels={"tier": "web"})
+    assert _totals(algorithm) == [10, 10]
+    assert _totals(algorithm, labels={"tier": "db"}) == [0, 10]
+
+
+def test_even_spreading_counts_the_pods_of_every_namespace() -> None:
+    gates = {"EvenPodsSpread": True}
+    algorithm = _algorithm(featureGates=gates, priorities=_priority("EvenPodsSpreadPriority"))
+    for node in ("a", "b"):
+        algorithm.table.add_node(make_node(node, labels={"rack": node}))
+    raw = make_pod("there", node="a", labels={"app": "x"}).raw
+    metadata = {
+        **raw["metadata"],
+        "namespace": "other",
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+    }
+    other = from_manifest({**raw, "metadata": metadata})
+    algorithm.table.add_pod(0, PodInfo(other, algorithm.profile.resource_rules))  # type: ignore[arg-type]
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "rack",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"app": "x"}},
+    }
+    assert _totals(algorithm, spec={"topologySpreadConstraints": [constraint]}) == [0, 10]
+
+
+@pytest.mark.parametrize("text", ["null", "[]", "7", '{"preferAvoidPods": [7]}', "{"])
+def test_an_annotation_that_cannot_be_read_avoids_nobody(text: str) -> None:
+    algorithm = _algorithm(priorities=_priority("NodePreferAvoidPodsPriority"))
+    raw = make_node("n").raw
+    annotations = {"scheduler.alpha.kubernetes.io/preferAvoidPods": text}
+    metadata = {**raw["metadata"], "annotations": annotations}
+    algorithm.table.add_node(from_manifest({**raw, "metadata": metadata}))  # type: ignore[arg-type]
+    pod = make_pod("p").raw
+    owner = {"kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+    owned = from_manifest({**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}})
+    scores = algorithm.schedule(PodInfo(owned, algorithm.profile.resource_rules)).scores  # type: ignore[arg-type]
+    assert scores is not None
+    assert scores.total.tolist() == [10]
+
+
 def test_service_anti_affinity_prefers_the_emptier_domain() -> None:
     algorithm = _algorithm(priorities=_priority("Anti", {"serviceAntiAffinity": {"label": "rack"}}))
     for name, labels in (("a", {"rack": "1"}), ("b", {"rack": "2"}), ("c", {})):
@@ -219,3 +338,42 @@ def test_the_cluster_autoscaler_fills_nodes_up() -> None:
     assert ("MostRequestedPriority", 1) in profile.scores
     assert "LeastRequestedPriority" not in dict(profile.scores)
     assert not profile.preempts
+
+
+def test_a_name_that_a_policy_made_up_may_be_told_again_with_another_weight() -> None:
+    told = _priority("Fast", {"labelPreference": {"label": "ssd", "presence": True}})
+    profile = _setup(priorities=[*told, {"name": "Fast", "weight": 5}]).profiles[0]
+    assert profile.scores == (("Fast", 5),)
+    assert profile.kinds["Fast"] == "NodeLabelPriority"
+
+
+@pytest.mark.parametrize(("told", "weight"), [({}, 7), ({"hardPodAffinitySymmetricWeight": 3}, 3)])
+def test_a_policy_without_a_symmetric_weight_takes_the_configurations(
+    told: dict[str, Any], weight: int
+) -> None:
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1alpha1",
+        "kind": "KubeSchedulerConfiguration",
+        "algorithmSource": {"policy": told},
+        "hardPodAffinitySymmetricWeight": 7,
+    }
+    arguments = read_setup(document, "v1.16").profiles[0].arguments
+    assert arguments["InterPodAffinityPriority"] == {"hardPodAffinitySymmetricWeight": weight}
+
+
+def test_a_symmetric_weight_of_zero_is_the_default() -> None:
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1alpha1",
+        "kind": "KubeSchedulerConfiguration",
+        "hardPodAffinitySymmetricWeight": 0,
+    }
+    arguments = read_setup(document, "v1.16").profiles[0].arguments
+    assert arguments["InterPodAffinityPriority"] == {"hardPodAffinitySymmetricWeight": 1}
+
+
+def test_extenders_that_may_fail_are_asked_last() -> None:
+    extenders = [{"urlPrefix": "http://a", "ignorable": True}, {"urlPrefix": "http://b"}]
+    assert [one.url_prefix for one in _setup(extenders=extenders).extenders] == [
+        "http://b",
+        "http://a",
+    ]

@@ -65,6 +65,14 @@ def test_numbers_are_compared_as_numbers(operator: str, label: str, holds: bool)
     assert node_matches(term, {"a": label}) is holds
 
 
+@pytest.mark.parametrize("bound", ["many", "", "1.5", "9" * 30])
+def test_a_bound_that_is_no_number_holds_nowhere(bound: str) -> None:
+    odd = {"matchExpressions": [{"key": "a", "operator": "Gt", "values": [bound]}]}
+    assert not node_matches(odd, {"a": "6"})
+    fine = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
+    assert NodeSelector.parse({"nodeSelectorTerms": [odd, fine]}).matches({"a": "6"}, "n")
+
+
 def test_a_node_is_selected_by_name_and_by_any_term() -> None:
     by_name = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
     by_label = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}

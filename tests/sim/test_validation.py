@@ -110,6 +110,16 @@ def test_a_pod_is_checked_down_to_its_volumes(spec: Manifest, field: str) -> Non
     assert [where for where, _ in _of_pod(**spec)] == [field]
 
 
+def test_a_bound_that_is_no_integer_is_taken_as_the_api_server_takes_it() -> None:
+    term = {"matchExpressions": [{"key": "gen", "operator": "Gt", "values": ["new"]}]}
+    required = {"nodeSelectorTerms": [term]}
+    affinity = {
+        "requiredDuringSchedulingIgnoredDuringExecution": required,
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}],
+    }
+    assert not _of_pod(affinity={"nodeAffinity": affinity})
+
+
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
 def test_a_workload_that_would_never_find_its_pods_is_refused(kind: str) -> None:
     other = {**WORKLOAD, "selector": {"matchLabels": {"app": "api"}}}

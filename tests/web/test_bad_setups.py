@@ -55,7 +55,7 @@ def upload(*texts: str) -> Upload:
             "predicates[1].name",
             6,
             '"Nope"',
-            "Predicate type not found for Nope",
+            "Invalid configuration: Predicate type not found for Nope",
         ),
         (
             HEADER + "spec:\n  schedulers:\n  - name: a\n    replicas: 77\n",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kscope.sim.objects import Manifest, Node
-from kscope.sim.selectors import NodeSelector
+from kscope.sim.selectors import NodeSelector, int64
 from scheduling.engine.commands import Command
 from scheduling.engine.diagnosis.candidates import (
     CONDITION,
@@ -136,7 +136,8 @@ def _satisfying(expression: Manifest) -> str | None:
     if operator == "Exists":
         return "true"
     if operator in ("Gt", "Lt"):
-        return str(int(values[0]) + (1 if operator == "Gt" else -1))
+        bound = int64(values[0])
+        return None if bound is None else str(bound + (1 if operator == "Gt" else -1))
     return None
 
 

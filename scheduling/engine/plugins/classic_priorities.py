@@ -213,17 +213,17 @@ def _controller_of(pod: PodInfo) -> dict[str, Any] | None:
 
 
 def _avoids(text: str, owner: dict[str, Any]) -> bool:
+    """Upstream: GetAvoidPodsFromNodeAnnotations(); what cannot be read avoids nobody."""
+    told = owner.get("kind") or "", owner.get("uid") or ""
     try:
-        avoided: dict[str, Any] = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        avoided: dict[str, Any] = orjson.loads(text) or {}
+        for entry in avoided.get("preferAvoidPods") or ():
+            signature: dict[str, Any] = entry.get("podSignature") or {}
+            controller: dict[str, Any] = signature.get("podController") or {}
+            if (controller.get("kind") or "", controller.get("uid") or "") == told:
+                return True
+    except (orjson.JSONDecodeError, AttributeError, TypeError):
         return False
-    for entry in avoided.get("preferAvoidPods") or ():
-        signature: dict[str, Any] = entry.get("podSignature") or {}
-        controller: dict[str, Any] = signature.get("podController") or {}
-        if controller.get("kind") == owner.get("kind") and controller.get("uid") == owner.get(
-            "uid"
-        ):
-            return True
     return False
 
 
@@ -365,7 +365,8 @@ def pod_selectors(pod: PodInfo, listers: Listers) -> list[LabelSelector]:
                         tuple(Requirement(key, "In", (pairs[key],)) for key in sorted(pairs))
                     )
                 )
-    for kind in ("ReplicaSet", "StatefulSet"):
+    # Upstream: the listers of these two give a pod without labels nothing.
+    for kind in ("ReplicaSet", "StatefulSet") if labels else ():
         for obj in listers.in_namespace(kind, pod.pod.namespace):
             selector = LabelSelector.parse(obj.spec.get("selector"))
             if not selector.empty and selector.matches(labels):

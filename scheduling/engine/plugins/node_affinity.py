@@ -47,7 +47,10 @@ class NodeAffinity(Plugin):
         # Required of every node, whatever the pod asks for.
         self.enforced = None if required is None else NodeSelector.parse(required)
         self._preferred = tuple(
-            (int(term["weight"]), NodeSelector.parse({"nodeSelectorTerms": [term["preference"]]}))
+            (
+                int(term.get("weight") or 0),
+                NodeSelector.parse({"nodeSelectorTerms": [term.get("preference") or {}]}),
+            )
             for term in added.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
         )
 

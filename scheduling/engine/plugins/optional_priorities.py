@@ -15,10 +15,17 @@ from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import CPU, MEMORY, PodMatcher
 from scheduling.engine.plugins.classic_priorities import MAX_PRIORITY, SelectorSpreadPriority
-from scheduling.engine.plugins.node_resources_fit import broken_linear, shape_points
-from scheduling.engine.plugins.pod_topology_spread import pods_matching
-from scheduling.engine.pod_info import AffinityTerm, PodInfo
+from scheduling.engine.plugins.node_resources_fit import (
+    broken_linear,
+    resource_weights,
+    shape_points,
+)
+from scheduling.engine.pod_info import AffinityTerm, PodInfo, is_scalar_resource_name
 from scheduling.engine.pod_template import SpreadConstraint
+
+# What is asked of a RequestedToCapacityRatioPriority without arguments.
+_EMPTY_FIRST = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
+_CPU_AND_MEMORY = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
 
 
 class _Optional(Plugin):
@@ -29,13 +36,13 @@ class _Optional(Plugin):
 
 
 class ServiceSpreadingPriority(SelectorSpreadPriority):
-    """SelectorSpreadPriority that looks at services only."""
+    """The same as SelectorSpreadPriority.
+
+    Upstream: its map function is given listers of services only, and goes by the selectors in
+    priorityMetadata all the same, which are those of all kinds.
+    """
 
     name: ClassVar[str] = names.SERVICE_SPREADING_PRIORITY
-
-    def selectors(self, pod: PodInfo) -> list[LabelSelector]:
-        """Those of the pod's services."""
-        return service_selectors(pod, self._listers)
 
 
 def service_selectors(pod: PodInfo, listers: Listers) -> list[LabelSelector]:
@@ -97,29 +104,53 @@ class NodeLabelPriority(_Optional):
 
 
 class RequestedToCapacityRatioPriority(_Optional):
-    """The mean of a function of used cpu and of used memory. Arguments: shape."""
+    """The weighed mean of a function of how far resources are used.
+
+    Arguments: shape, resources, and averages_all, as in v1.11, which had cpu and memory only.
+    """
 
     name: ClassVar[str] = names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY
     is_local: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         super().__init__(arguments, handle)
-        self._shape = shape_points(arguments.get("shape") or ({},))
+        self._shape = shape_points(arguments.get("shape") or _EMPTY_FIRST)
+        # Of a resource that is there twice the last weight counts, as in a Go map.
+        self._weights = dict(resource_weights(arguments.get("resources") or _CPU_AND_MEMORY))
+        self._averages_all = bool(arguments.get("averages_all"))
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """Shape scores are 0 to 10, as they stand. Upstream: buildRequestedToCapacityRatio…()."""
-        resources, table = state.pod.resources, self._table
         total = np.zeros(len(rows), np.int64)
-        for column, amount in (
-            (CPU, resources.score_milli_cpu),
-            (MEMORY, resources.score_memory),
-        ):
-            capacity = table.allocatable[column][rows]
-            used = table.scored[column][rows] + amount
-            free = (capacity - used) * 100 // np.maximum(capacity, 1)
-            full = (capacity == 0) | (used > capacity)
-            total += broken_linear(self._shape, np.where(full, 100, 100 - free))
-        return total // 2
+        weights = np.zeros(len(rows), np.int64)
+        for name, weight in self._weights.items():
+            scores = broken_linear(self._shape, self._utilization(state.pod, name, rows))
+            # What scores nothing does not count as there.
+            counted = (scores > 0) | self._averages_all
+            total += np.where(counted, scores * weight, 0)
+            weights += np.where(counted, weight, 0)
+        if self._averages_all:
+            return total // weights
+        # Upstream: math.Round(float64(nodeScore) / float64(weightSum))
+        mean = np.floor(total / np.where(weights == 0, 1, weights) + 0.5)
+        return np.where(weights == 0, 0, mean).astype(np.int64)
+
+    def _utilization(self, pod: PodInfo, name: str, rows: IntArray) -> IntArray:
+        """Used percents; 100 where there is nothing of it, or not enough."""
+        table, resources = self._table, pod.resources
+        # Upstream: calculateResourceAllocatableRequest(), whose pod is the sum of its containers.
+        if name in ("cpu", "memory"):
+            column = CPU if name == "cpu" else MEMORY
+            used = table.scored[column][rows]
+            used = used + (resources.score_milli_cpu if column == CPU else resources.score_memory)
+        elif name == "ephemeral-storage" or is_scalar_resource_name(name):
+            column = table.resource(name)
+            used = table.requested[column][rows] + resources.requested.get(name)
+        else:
+            return np.full(len(rows), 100, np.int64)
+        capacity = table.allocatable[column][rows]
+        free = (capacity - used) * 100 // np.maximum(capacity, 1)
+        return np.where((capacity == 0) | (used > capacity), 100, 100 - free)
 
 
 class ResourceLimitsPriority(_Optional):
@@ -186,8 +217,7 @@ class EvenPodsSpreadPriority(_Optional):
             column = table.topology(constraint.topology_key)
             per_domain = np.zeros(len(column.values) + 1, np.int64)
             if constraint.selector is not None:
-                matcher = pods_matching(constraint.selector, state.template.namespace)
-                counts = table.counter(matcher).tally.counts
+                counts = table.counter(_pods_anywhere(constraint.selector)).tally.counts
                 np.add.at(per_domain, column.codes[counted], counts[counted])
             total += per_domain[column.codes[rows]]
         return np.where(labelled[rows], total, -1)
@@ -202,3 +232,17 @@ class EvenPodsSpreadPriority(_Optional):
             return np.where(qualified, MAX_PRIORITY, 0)
         shares = float(MAX_PRIORITY) * ((total - scores) / float(total - low))
         return np.where(qualified, shares.astype(np.int64), 0)
+
+
+def _pods_anywhere(selector: LabelSelector) -> PodMatcher:
+    """The pods that *selector* selects, of whatever namespace, also those that are being deleted.
+
+    Upstream: CalculateEvenPodsSpreadPriority() compares the labels alone, unlike the predicate.
+    """
+    term = AffinityTerm(
+        namespaces=frozenset(),
+        selector=selector,
+        topology_key="",
+        namespace_selector=LabelSelector(),
+    )
+    return PodMatcher((term,))

@@ -688,6 +688,9 @@ def _read_defaults(arguments: Arguments) -> tuple[SpreadConstraint, ...]:
             topology_key=str(entry.get("topologyKey") or ""),
             is_hard=entry.get("whenUnsatisfiable") == "DoNotSchedule",
             selector=None,
+            min_domains=int(entry.get("minDomains") or 1),
+            honors_affinity=(entry.get("nodeAffinityPolicy") or "Honor") == "Honor",
+            honors_taints=(entry.get("nodeTaintsPolicy") or "Ignore") == "Honor",
         )
         for entry in arguments.get("defaultConstraints") or ()
     )
