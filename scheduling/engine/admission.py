@@ -18,7 +18,11 @@ from kscope.sim.objects import (
     StorageClass,
 )
 from kscope.sim.store import ObjectStore
-from scheduling.engine.defaulting import with_default_requests, with_default_selector
+from scheduling.engine.defaulting import (
+    with_default_requests,
+    with_default_selector,
+    with_name_label,
+)
 from volumes.engine.phases import protected
 
 # The two classes that every cluster has. Upstream: pkg/apis/scheduling/types.go.
@@ -43,13 +47,19 @@ _NODE_TOLERATIONS: list[Manifest] = [
 class Admission:
     """Admits objects to a store, reading classes from that same store.
 
-    With *default_tolerations* pods bear a node that is not ready for five minutes; while
-    `taints_new_nodes` is set, nodes arrive with the taint that they are not ready. Until
-    `watches_namespaces` is set, objects may be in a namespace that is being deleted: what a cluster
-    holds at first came there before.
+    With *default_tolerations* pods bear a node that is not ready for five minutes, with
+    *labels_namespaces* a namespace bears its name as a label; while `taints_new_nodes` is set,
+    nodes arrive with the taint that they are not ready. Until `watches_namespaces` is set, objects
+    may be in a namespace that is being deleted: what a cluster holds at first came there before.
     """
 
-    __slots__ = ("_default_tolerations", "_store", "taints_new_nodes", "watches_namespaces")
+    __slots__ = (
+        "_default_tolerations",
+        "_labels_namespaces",
+        "_store",
+        "taints_new_nodes",
+        "watches_namespaces",
+    )
 
     def __init__(
         self,
@@ -57,9 +67,11 @@ class Admission:
         *,
         default_tolerations: bool = False,
         taints_new_nodes: bool = False,
+        labels_namespaces: bool = True,
     ) -> None:
         self._store = store
         self._default_tolerations = default_tolerations
+        self._labels_namespaces = labels_namespaces
         self.taints_new_nodes = taints_new_nodes
         self.watches_namespaces = False
 
@@ -80,10 +92,8 @@ class Admission:
         obj = with_default_selector(obj)
         if obj.kind == "DaemonSet":
             return _with_template_generation(obj, max(1, template_generation(obj)))
-        if obj.kind == "Namespace" and not obj.spec.get("finalizers"):
-            return obj.patched(
-                {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
-            )
+        if obj.kind == "Namespace":
+            return self._admit_namespace(obj)
         return protected(obj)
 
     def amend(self, old: ApiObject, new: ApiObject) -> ApiObject:
@@ -92,6 +102,8 @@ class Admission:
         Upstream: pkg/registry/apps/daemonset/strategy.go, PrepareForUpdate().
         """
         new = with_default_selector(new)
+        if old.kind == "Namespace" and self._labels_namespaces:
+            return with_name_label(new)
         if old.kind != "DaemonSet":
             return new
         changed = old.spec.get("template") != new.spec.get("template")
@@ -105,6 +117,15 @@ class Admission:
                 f'{obj.kind.lower()}s "{obj.name}" is forbidden: unable to create new content in '
                 f"namespace {obj.namespace} because it is being terminated"
             )
+
+    def _admit_namespace(self, namespace: ApiObject) -> ApiObject:
+        if self._labels_namespaces:
+            namespace = with_name_label(namespace)
+        if namespace.spec.get("finalizers"):
+            return namespace
+        return namespace.patched(
+            {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+        )
 
     def _admit_pod(self, pod: Pod) -> ApiObject:
         pod = with_default_requests(pod)

@@ -28,6 +28,7 @@ from scheduling.engine.configuration import read_schedulers
 from scheduling.engine.extenders import ExtenderCalls
 from scheduling.engine.faults import FaultInjector
 from scheduling.engine.framework import Plugin
+from scheduling.engine.profiles import V1_34
 from scheduling.engine.replicas import SchedulerReplicas, Surroundings
 from scheduling.engine.scheduler import Scheduler
 from scheduling.engine.source import fingerprint, package_digest, plugin_fingerprints
@@ -75,7 +76,9 @@ class Cluster:
         self.latencies = Latencies(scenario.latencies, self.streams)
         self.store = ObjectStore(self.loop, self.recorder, seed)
         workload_rules = WORKLOAD_RULES[profile]
-        self.admission = Admission(self.store, default_tolerations=True)
+        self.admission = Admission(
+            self.store, default_tolerations=True, labels_namespaces=profile == V1_34
+        )
         run = {"name": scenario.name, "profile": profile, "seed": seed}
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
         # Whoever may talk to extenders is put in from outside; see ExtenderCalls.

@@ -11,6 +11,9 @@ from scheduling.engine.pod_info import HUGE_PAGES, aggregated
 
 Manifest = dict[str, Any]
 
+# Upstream: core/v1 LabelMetadataName.
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
 
 def with_default_selector(obj: ApiObject) -> ApiObject:
     """A workload of an old version, or a ReplicationController, selects what it makes.
@@ -28,6 +31,13 @@ def with_default_selector(obj: ApiObject) -> ApiObject:
     if not labels:
         return obj
     return obj.patched({"spec": {"selector": labels if is_controller else {"matchLabels": labels}}})
+
+
+def with_name_label(namespace: ApiObject) -> ApiObject:
+    """A namespace bears its name as a label, since v1.21. Upstream: SetDefaults_Namespace()."""
+    if namespace.labels.get(NAMESPACE_NAME) == namespace.name:
+        return namespace
+    return namespace.patched({"metadata": {"labels": {NAMESPACE_NAME: namespace.name}}})
 
 
 def with_default_requests(pod: Pod) -> Pod:

@@ -15,7 +15,7 @@ Upstream: pkg/scheduler/framework/types.go NodeInfo, backend/cache/snapshot.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -185,7 +185,7 @@ class NodeTable:
         self._counter_list: list[PodCounter] = []
         self._counters_of: dict[tuple[str, bytes, bool], list[int]] = {}
         self._terms: dict[str, dict[AffinityTerm, TermColumn]] = {kind: {} for kind in _TERM_KINDS}
-        # How many different terms pods ever carried; there are never fewer.
+        # How many different terms pods ever carried, or may soon; there are never fewer.
         self.term_count = 0
         self._name_rank: IntArray | None = None
         self._sums = Sums(self.requested, self.scored, self.pod_count)
@@ -329,11 +329,11 @@ class NodeTable:
         return [column for column in self._terms[kind].values() if column.tally.total]
 
     def known_terms(self, kind: str) -> Iterable[TermColumn]:
-        """The terms of *kind* that pods ever carried, in order."""
+        """The terms of *kind* that pods ever carried, or are expected to, in order."""
         return self._terms[kind].values()
 
     def has_terms(self, kind: str) -> bool:
-        """Whether any pod ever carried a term of *kind*."""
+        """Whether any pod ever carried, or is expected to carry, a term of *kind*."""
         return bool(self._terms[kind])
 
     @property
@@ -571,7 +571,16 @@ class NodeTable:
             ]
         return numbers
 
+    def expect(self, pod: PodInfo) -> None:
+        """Know the terms that *pod* will carry, which is on no row yet."""
+        for _ in self._columns_of(pod):
+            pass
+
     def _count_terms(self, row: int, pod: PodInfo, delta: int) -> None:
+        for column in self._columns_of(pod):
+            self._tally(column.tally, row, delta)
+
+    def _columns_of(self, pod: PodInfo) -> Iterator[TermColumn]:
         affinity = pod.affinity
         for kind, terms in (
             (REQUIRED_AFFINITY, affinity.required),
@@ -585,7 +594,7 @@ class NodeTable:
                     column = TermColumn(kind, term, self._new_tally())
                     self._terms[kind][term] = column
                     self.term_count += 1
-                self._tally(column.tally, row, delta)
+                yield column
 
     def _take_ports(self, row: int, ports: Iterable[HostPort]) -> None:
         for port in ports:

@@ -87,6 +87,9 @@ class Nominated:
         self.remove(pod.key)
         self._by_node.setdefault(node, {})[pod.key] = pod
         self._node_of[pod.key] = node
+        if pod.affinity.present:
+            # Whom its anti-affinity keeps off has to be known before it is put there on trial.
+            self._table.expect(pod)
         self._count(node, pod, 1)
 
     def remove(self, key: str) -> None:

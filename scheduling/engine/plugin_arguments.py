@@ -17,6 +17,7 @@ _CONSTRAINT = (
     "maxSkew",
     "topologyKey",
     "whenUnsatisfiable",
+    "labelSelector",
     "minDomains",
     "nodeAffinityPolicy",
     "nodeTaintsPolicy",
@@ -158,6 +159,7 @@ def _spread(fields: Fields) -> None:
             )
         constraint.only(*_CONSTRAINT)
         constraint.integer("maxSkew", 0, low=1)
+        # Upstream does not look into these any further.
         constraint.integer("minDomains", 1)
         constraint.texts("matchLabelKeys")
         for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):

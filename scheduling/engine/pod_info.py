@@ -33,6 +33,8 @@ DEFAULT_MEMORY_REQUEST = 200 * 1024 * 1024
 _MILLI = NANO // 1000
 _NATIVE_PREFIX = "kubernetes.io/"
 HUGE_PAGES = "hugepages-"
+# What a term of pod affinity was made of before v1.21.
+_FIRST_TERM_FIELDS = ("labelSelector", "namespaces", "topologyKey")
 _ATTACHABLE_VOLUMES = "attachable-volumes-"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -290,46 +292,29 @@ def is_extended_resource_name(name: str) -> bool:
 
 
 def parse_affinity(
-    affinity: Manifest, namespace: str, labels: Mapping[str, str], *, is_modern: bool = True
+    affinity: Manifest, namespace: str, labels: Mapping[str, str] | None
 ) -> PodAffinity:
     """Read the podAffinity and podAntiAffinity of a spec.affinity.
 
     *labels* are the pod's own: matchLabelKeys and mismatchLabelKeys take their values from them.
-    Unless *is_modern* these and namespaceSelector are not there: an API server of those times
-    drops them.
+    None is for versions before v1.21, which know neither these nor namespaceSelector.
     """
     if not affinity.get("podAffinity") and affinity.get("podAntiAffinity") is None:
         return NO_AFFINITY if affinity.get("podAffinity") is None else PRESENT_BUT_EMPTY
-    sides = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
-    essence = orjson.dumps(sides if is_modern else [_older_terms(side or {}) for side in sides])
+    essence = orjson.dumps((affinity.get("podAffinity"), affinity.get("podAntiAffinity")))
+    if labels is None:
+        return _parse_affinity(essence, namespace, None)
     if b"atchLabelKeys" not in essence:
         labels = {}
     return _parse_affinity(essence, namespace, tuple(sorted(labels.items())))
 
 
-# What a term may say since v1.21.
-_NEW_IN_TERMS = ("namespaceSelector", "matchLabelKeys", "mismatchLabelKeys")
-
-
-def _older_terms(side: Manifest) -> Manifest:
-    """Pod affinity, or anti-affinity, without what its terms could not say before v1.21."""
-    preferred = [
-        {**each, "podAffinityTerm": _older_term(each.get("podAffinityTerm") or {})}
-        for each in _items(side, _PREFERRED)
-    ]
-    return {_REQUIRED: [_older_term(one) for one in _items(side, _REQUIRED)], _PREFERRED: preferred}
-
-
-def _older_term(term: Manifest) -> Manifest:
-    return {name: part for name, part in term.items() if name not in _NEW_IN_TERMS}
-
-
 @lru_cache(maxsize=16384)
 def _parse_affinity(
-    essence: bytes, namespace: str, label_items: tuple[tuple[str, str], ...]
+    essence: bytes, namespace: str, label_items: tuple[tuple[str, str], ...] | None
 ) -> PodAffinity:
     wanted, unwanted = orjson.loads(essence)
-    labels = dict(label_items)
+    labels = None if label_items is None else dict(label_items)
     return PodAffinity(
         present=True,
         required=_required_terms(wanted, namespace, labels),
@@ -353,11 +338,9 @@ def _parsed(
     affinity = _section(spec, "affinity")
     parsed = (
         *_requests_and_ports(pod.raw, spec, rules),
-        (
-            parse_affinity(affinity, pod.namespace, pod.labels, is_modern=rules.modern)
-            if affinity
-            else NO_AFFINITY
-        ),
+        parse_affinity(affinity, pod.namespace, pod.labels if rules.modern else None)
+        if affinity
+        else NO_AFFINITY,
     )
     if not resized:
         pod.template[name] = parsed
@@ -373,14 +356,14 @@ def _items(manifest: Manifest, name: str) -> Sequence[Manifest]:
 
 
 def _required_terms(
-    side: Manifest | None, namespace: str, labels: Mapping[str, str]
+    side: Manifest | None, namespace: str, labels: Mapping[str, str] | None
 ) -> tuple[AffinityTerm, ...]:
     terms = (side or {}).get(_REQUIRED) or ()
     return tuple(_term(term, namespace, labels, 0) for term in terms)
 
 
 def _preferred_terms(
-    side: Manifest | None, namespace: str, labels: Mapping[str, str]
+    side: Manifest | None, namespace: str, labels: Mapping[str, str] | None
 ) -> tuple[AffinityTerm, ...]:
     terms = (side or {}).get(_PREFERRED) or ()
     return tuple(
@@ -394,7 +377,11 @@ def _preferred_terms(
     )
 
 
-def _term(term: Manifest, namespace: str, labels: Mapping[str, str], weight: int) -> AffinityTerm:
+def _term(
+    term: Manifest, namespace: str, labels: Mapping[str, str] | None, weight: int
+) -> AffinityTerm:
+    if labels is None:
+        labels, term = {}, {key: term[key] for key in _FIRST_TERM_FIELDS if key in term}
     namespaces: Sequence[str] = term.get("namespaces") or ()
     namespace_selector: Manifest | None = term.get("namespaceSelector")
     if not namespaces and namespace_selector is None:

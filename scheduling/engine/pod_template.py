@@ -7,7 +7,7 @@ same verdict from every plugin that looks at one node only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -29,6 +29,8 @@ _SPEC_KEYS = (
     "tolerations",
     "topologySpreadConstraints",
 )
+# What a constraint was made of before v1.24.
+_FIRST_FIELDS = ("labelSelector", "maxSkew", "topologyKey", "whenUnsatisfiable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,10 @@ class RequiredNodeAffinity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadConstraint:
-    """One topology spread constraint, defaults filled in, matchLabelKeys merged."""
+    """One topology spread constraint, defaults filled in, matchLabelKeys merged.
+
+    `selects_all` says that the selector is empty and that, since v1.27, no pod is counted for it.
+    """
 
     max_skew: int
     topology_key: str
@@ -181,10 +186,7 @@ def _parse(pod: PodInfo, number: int) -> PodTemplate:
         named_nodes=_named_nodes(required),
         images=tuple(images),
         container_count=len(containers),
-        spread=tuple(
-            _spread_constraint(constraint, pod.pod.labels)
-            for constraint in spec.get("topologySpreadConstraints") or ()
-        ),
+        spread=spread_constraints(pod),
         asks_host_ports=bool(pod.ports),
     )
 
@@ -245,7 +247,22 @@ def _named_nodes(required: Manifest | None) -> frozenset[str] | None:
     return frozenset(named)
 
 
-def _spread_constraint(constraint: Manifest, labels: Mapping[str, str]) -> SpreadConstraint:
+def spread_constraints(pod: PodInfo) -> tuple[SpreadConstraint, ...]:
+    """The constraints that the pod itself names; what its version does not know, it passes over.
+
+    Upstream: podtopologyspread/common.go filterTopologySpreadConstraints().
+    """
+    spec: Manifest = pod.pod.raw.get("spec") or {}
+    entries: list[Manifest] = spec.get("topologySpreadConstraints") or []
+    if not pod.rules.modern:
+        entries = [{key: each[key] for key in _FIRST_FIELDS if key in each} for each in entries]
+    found = tuple(spread_constraint(each, pod.pod.labels) for each in entries)
+    # Upstream: countPodsMatchSelector() counts nobody for the empty selector since v1.27 only.
+    return found if pod.rules.modern else tuple(replace(one, selects_all=False) for one in found)
+
+
+def spread_constraint(constraint: Manifest, labels: Mapping[str, str]) -> SpreadConstraint:
+    """One constraint; *labels* are those of the pod it is for."""
     selector: Manifest | None = constraint.get("labelSelector")
     keys = constraint.get("matchLabelKeys") or ()
     if selector is not None and keys:

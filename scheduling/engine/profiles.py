@@ -338,6 +338,7 @@ FRAMEWORK_1_20 = replace(
         names.NODE_RESOURCES_FIT: {"gives_up_too_small": False},
         names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": True},
         names.POD_TOPOLOGY_SPREAD: {"rounds": False, "defaults_need_all_labels": True},
+        names.INTER_POD_AFFINITY: {"skips_early": False},
         names.VOLUME_BINDING: {
             "knows_lost_claims": False,
             "awaits_own_claims": False,

@@ -5,7 +5,7 @@ while the next pod is tried, or the failure handling. Upstream: pkg/scheduler/sc
 eventhandlers.go.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,13 +30,14 @@ from scheduling.engine.chronicle import COMPONENT, Chronicle
 from scheduling.engine.conditions import disruption_target, with_condition
 from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
 from scheduling.engine.extenders import EXTENDER, Extender, ExtenderCalls, ExtenderError
-from scheduling.engine.framework import IntArray
+from scheduling.engine.framework import IntArray, Plugin
 from scheduling.engine.framework import PodVolumes as PodVolumePlan
 from scheduling.engine.handle import Handle
-from scheduling.engine.listers import Listers
 from scheduling.engine.nominated import Nominated
 from scheduling.engine.plugins.node_affinity import NodeAffinity
+from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.pod_template import SpreadConstraint
 from scheduling.engine.preemption import Candidate
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.active import QueueSort
@@ -109,19 +110,20 @@ class Attempt:
 
 
 class ListedWorld(HintWorld):
-    """What queueing hints ask about the cluster, out of the scheduler's informers."""
+    """What queueing hints ask about the cluster, out of what a profile's plugins know."""
 
-    def __init__(self, listers: Listers, enforced: NodeSelector | None) -> None:
-        self._listers = listers
-        self._enforced = enforced
+    def __init__(self, plugins: Mapping[str, Plugin]) -> None:
+        affinity, spread = plugins.get(names.NODE_AFFINITY), plugins.get(names.POD_TOPOLOGY_SPREAD)
+        self._enforced = affinity.enforced if isinstance(affinity, NodeAffinity) else None
+        self._spread = spread if isinstance(spread, PodTopologySpread) else None
 
     def enforced_node_affinity(self) -> NodeSelector | None:
         """See HintWorld."""
         return self._enforced
 
-    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+    def default_spread_constraints(self, pod: PodInfo) -> Sequence[SpreadConstraint]:
         """See HintWorld."""
-        return self._listers.namespace_labels(namespace)
+        return () if self._spread is None else self._spread.hard_by_default(pod)
 
 
 class Scheduler:
@@ -229,11 +231,9 @@ class Scheduler:
             else:
                 registrations.setdefault(name, everything)
         registrations[EXTENDER] = everything
-        affinity = plugins.by_name.get(names.NODE_AFFINITY)
-        enforced = affinity.enforced if isinstance(affinity, NodeAffinity) else None
-        world = ListedWorld(self.handle.listers, enforced)
         return QueueProfile(
-            pre_enqueue=tuple(plugins.pre_enqueue), hints=QueueingHints(registrations, world)
+            pre_enqueue=tuple(plugins.pre_enqueue),
+            hints=QueueingHints(registrations, ListedWorld(plugins.by_name)),
         )
 
     @property

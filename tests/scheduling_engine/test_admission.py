@@ -122,5 +122,5 @@ def test_huge_pages_of_the_containers_are_the_pods() -> None:
     pages = {"hugepages-2Mi": "4Mi"}
     container = {"name": "c", "resources": {"limits": pages}}
     spec = _admitted(_pod(container, resources={"limits": {"cpu": "1"}})).spec
-    assert spec["resources"]["limits"] == {"cpu": "1", "hugepages-2Mi": "4194304"}
-    assert spec["resources"]["requests"] == {"cpu": "1", "hugepages-2Mi": "4194304"}
+    assert spec["resources"]["limits"] == {"cpu": "1", "hugepages-2Mi": "4Mi"}
+    assert spec["resources"]["requests"] == {"cpu": "1", "hugepages-2Mi": "4Mi"}

@@ -336,3 +336,73 @@ def test_counters_follow_pods_and_labels() -> None:
     scores = algorithm.schedule(pod).scores
     assert scores is not None
     assert np.unique(scores.total).size == 1
+
+
+def _namespace(name: str, **labels: str) -> dict[str, Any]:
+    metadata = {"name": name, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def test_a_namespace_selector_of_not_in_selects_every_namespace_in_1_34() -> None:
+    """Upstream: kubernetes#141526; the selector that was put in is asked again, about no labels."""
+    selector = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}
+    term = {
+        "topologyKey": ZONE,
+        "labelSelector": {"matchLabels": {"app": "x"}},
+        "namespaceSelector": selector,
+    }
+    weighted = {"weight": 1, "podAffinityTerm": term}
+    avoided = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [weighted]}
+    algorithm = _cluster()
+    algorithm.handle.listers.put(from_manifest(_namespace("default", team="a")))
+    for name in "ab":
+        algorithm.table.add_node(make_node(name, labels={ZONE: name}))
+    algorithm.table.add_pod(0, _info(algorithm, "old", node="a", labels={"app": "x"}))
+    hates = _info(algorithm, "p", spec={"affinity": {"podAntiAffinity": avoided}})
+    assert _reasons(algorithm, hates) == {"a": ("node(s) didn't match pod anti-affinity rules",)}
+    likes = _info(algorithm, "q", spec={"affinity": {"podAffinity": preferred}})
+    assert _scores(algorithm, likes, "InterPodAffinity") == {"a": 100, "b": 0}
+
+
+def test_anti_affinity_of_a_nominated_pod_counts_before_plugins_were_skipped() -> None:
+    """In v1.34 a plugin that had nothing to refuse is left out for the nominated pods, too."""
+    nodes: dict[str, str | None] = {}
+    for profile in ("v1.34", "v1.20", "v1.16"):
+        algorithm = _cluster(profile)
+        algorithm.table.add_node(make_node("n", labels={ZONE: "a"}))
+        boss = _info(algorithm, "boss", priority=10, spec=_anti_affinity("web"))
+        algorithm.nominated.add("n", boss)
+        pod = _info(algorithm, "p", labels={"app": "web"})
+        nodes[profile] = algorithm.schedule(pod).node
+        assert algorithm.schedule(pod, explain=False).node == nodes[profile]
+    assert nodes == {"v1.34": "n", "v1.20": None, "v1.16": None}
+
+
+def test_an_empty_selector_of_spreading_counts_nobody_since_1_27() -> None:
+    nodes: dict[str, str | None] = {}
+    for profile in ("v1.34", "v1.20"):
+        algorithm = _cluster(profile)
+        algorithm.table.add_node(make_node("a", labels={ZONE: "a"}))
+        algorithm.table.add_node(make_node("b", labels={ZONE: "b"}, unschedulable=True))
+        algorithm.table.add_pod(0, _info(algorithm, "old", node="a"))
+        pod = _info(algorithm, "p", spec=_spread("DoNotSchedule", labelSelector={}))
+        nodes[profile] = algorithm.schedule(pod).node
+    assert nodes == {"v1.34": "a", "v1.20": None}
+
+
+def test_fields_that_a_version_does_not_know_are_passed_over() -> None:
+    anyone = {"namespaceSelector": {}, "matchLabelKeys": ["app"]}
+    affinity = _anti_affinity("web")
+    (term,) = affinity["affinity"]["podAntiAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    spec = affinity | _spread("DoNotSchedule", minDomains=3, nodeTaintsPolicy="Honor")
+    term |= anyone
+    algorithm = _cluster("v1.20")
+    info = _info(algorithm, "p", labels={"app": "web"}, spec=spec)
+    (parsed,) = info.affinity.required_anti
+    assert parsed.namespaces == {"default"}
+    assert parsed.namespace_selector is None
+    (constraint,) = algorithm.handle.templates.of(info).spread
+    assert (constraint.min_domains, constraint.honors_taints) == (1, False)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import from_manifest
+from kscope.sim.objects import Pod, from_manifest
 from kscope.sim.units import SECOND
 from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.configuration import read_setup
@@ -377,3 +377,50 @@ def test_extenders_that_may_fail_are_asked_last() -> None:
         "http://b",
         "http://a",
     ]
+
+
+def _spread(when: str) -> dict[str, Any]:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": when,
+        "labelSelector": {"matchLabels": {"app": "x"}},
+    }
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def _even() -> SchedulingAlgorithm:
+    return _algorithm(
+        featureGates={"EvenPodsSpread": True},
+        predicates=_predicates("EvenPodsSpread"),
+        priorities=_priority("EvenPodsSpreadPriority"),
+    )
+
+
+def test_even_spread_lets_every_node_pass_where_none_has_the_label() -> None:
+    """Upstream: EvenPodsSpreadPredicate(), an empty tpPairToMatchNum."""
+    algorithm = _even()
+    algorithm.table.add_node(make_node("bare"))
+    fields: dict[str, Any] = {"labels": {"app": "x"}, "spec": _spread("DoNotSchedule")}
+    assert _schedule(algorithm, **fields).node == "bare"
+    algorithm.table.add_node(make_node("a", labels={"zone": "a"}))
+    assert _schedule(algorithm, **fields).node == "a"
+    info = PodInfo(make_pod("p", **fields), algorithm.profile.resource_rules)
+    assert algorithm.schedule(info, explain=False).feasible == 1
+
+
+def test_even_spread_counts_pods_that_are_being_deleted_and_scores_all_namespaces() -> None:
+    algorithm = _even()
+    for name in "ab":
+        algorithm.table.add_node(make_node(name, labels={"zone": name}))
+    going = make_pod("going", node="a", labels={"app": "x"})
+    going = going.patched({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+    algorithm.table.add_pod(0, PodInfo(going, algorithm.profile.resource_rules))
+    hard = {"labels": {"app": "x"}, "spec": _spread("DoNotSchedule")}
+    assert _schedule(algorithm, **hard).feasible == 1
+    for number in range(3):
+        raw = make_pod(f"e{number}", node="b", labels={"app": "x"}).raw
+        elsewhere = Pod({**raw, "metadata": {**raw["metadata"], "namespace": "other"}})
+        algorithm.table.add_pod(1, PodInfo(elsewhere, algorithm.profile.resource_rules))
+    # int(10 * (4 - 1) / (4 - 1)), int(10 * (4 - 3) / 3).
+    assert _totals(algorithm, spec=_spread("ScheduleAnyway")) == [10, 3]

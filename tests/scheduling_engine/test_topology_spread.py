@@ -10,7 +10,7 @@ from kscope.sim.objects import Pod, from_manifest
 from scheduling.engine.framework import FITS, SKIP, CycleState
 from scheduling.engine.handle import Handle
 from scheduling.engine.node_table import NodeTable
-from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
+from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread, default_selector
 from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 
@@ -125,11 +125,7 @@ def test_nodes_without_the_labels_of_all_default_constraints_are_not_counted() -
     handle.table.add_node(make_node("b1", labels={ZONE: "b", RACK: "r2"}))
     for number in range(3):
         _place(handle.table, 1, f"placed-{number}", "x")
-    service = {
-        "metadata": {"name": "s", "namespace": "default"},
-        "spec": {"selector": {"app": "x"}},
-    }
-    handle.listers.put(from_manifest({"apiVersion": "v1", "kind": "Service", **service}))
+    handle.listers.put(from_manifest(_service()))
     defaults = [
         {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "ScheduleAnyway"}
         for key in (ZONE, RACK)
@@ -142,3 +138,81 @@ def test_nodes_without_the_labels_of_all_default_constraints_are_not_counted() -
     scores = plugin.score(state, rows)
     assert plugin.normalize(state, rows, scores).tolist() == [100, 0, 100]
     assert plugin.rank_speakers(state, [0, 1, 2], [1, 1, 1]) == [100, 0, 100]
+
+
+def _owned(kind: str, version: str) -> Pod:
+    ref = {"apiVersion": version, "kind": kind, "name": "o", "uid": "o", "controller": True}
+    pod = make_pod("p", labels={"app": "x"})
+    return pod.patched({"metadata": {"ownerReferences": [ref]}})
+
+
+@pytest.mark.parametrize(("version", "counts"), [("apps/v1", True), ("extensions/v1beta1", False)])
+def test_an_owner_is_known_by_kind_and_version(version: str, counts: bool) -> None:
+    """Upstream: helper.DefaultSelector()."""
+    handle = Handle()
+    handle.table.add_node(make_node("a", labels={ZONE: "a", HOST: "a"}))
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "o", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "x"}}},
+    }
+    handle.listers.put(from_manifest(owner))
+    state = _state(handle, _owned("ReplicaSet", version))
+    assert PodTopologySpread({}, handle).concerns(state) is counts
+
+
+def test_the_labels_of_a_replication_controller_go_before_those_of_a_service() -> None:
+    handle = Handle()
+    for kind, app in (("Service", "x"), ("ReplicationController", "y")):
+        metadata = {"name": "o", "namespace": "default"}
+        spec = {"selector": {"app": app}}
+        manifest = {"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec}
+        handle.listers.put(from_manifest(manifest))
+    info = PodInfo(_owned("ReplicationController", "v1"), RULES)
+    assert str(default_selector(info, handle.listers)) == "app in (y)"
+
+
+def test_default_constraints_have_policies_and_domains_of_their_own() -> None:
+    handle = Handle()
+    taint = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
+    handle.table.add_node(make_node("a", labels={ZONE: "a"}))
+    handle.table.add_node(make_node("b", labels={ZONE: "b"}, taints=[taint]))
+    _place(handle.table, 0, "placed", "x")
+    handle.listers.put(from_manifest(_service()))
+    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    fits: list[bool] = []
+    for more in ({}, {"nodeTaintsPolicy": "Honor"}, {"nodeTaintsPolicy": "Honor", "minDomains": 2}):
+        arguments = {"defaultingType": "List", "defaultConstraints": [{**constraint, **more}]}
+        plugin = PodTopologySpread(arguments, handle)
+        state = _state(handle, make_pod("p", labels={"app": "x"}))
+        plugin.pre_filter(state)
+        fits.append(plugin.filter(state, np.arange(1)).tolist() == [FITS])
+    assert fits == [False, True, False]
+
+
+def test_a_node_without_a_zone_lies_in_the_zone_of_an_empty_name() -> None:
+    """Upstream: initPreScoreState() and PreScore(), for the system's default constraints."""
+    handle = Handle()
+    for name, zone in (("n0", ""), ("n1", None), ("n2", "a")):
+        labels = {} if zone is None else {ZONE: zone}
+        handle.table.add_node(make_node(name, labels=labels))
+    for number in range(8):
+        _place(handle.table, 1, f"bare-{number}", "x")
+    _place(handle.table, 2, "placed", "x")
+    handle.listers.put(from_manifest(_service()))
+    plugin = PodTopologySpread({}, handle)
+    state = _state(handle, make_pod("p", labels={"app": "x"}))
+    rows = np.arange(3)
+    plugin.pre_score(state, rows)
+    scores = plugin.score(state, rows)
+    # round(8 * log(4) + 4), nothing without the label, round(log(4) + 4): there are two zones.
+    assert scores.tolist() == [15, 0, 5]
+    expected = plugin.normalize(state, rows, scores).tolist()
+    assert plugin.rank_speakers(state, [0, 1, 2], [1, 1, 1]) == expected
+
+
+def _service() -> dict[str, Any]:
+    metadata = {"name": "s", "namespace": "default"}
+    spec = {"selector": {"app": "x"}}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}

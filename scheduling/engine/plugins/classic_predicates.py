@@ -483,7 +483,8 @@ class MatchInterPodAffinity(Plugin):
             counts = self._table.counter(PodMatcher((term,))).tally
             self._merge(anti, domain_counts(self._table, term.topology_key, counts))
         existing: dict[str, DomainCounts] = {}
-        for column in self._table.terms(REQUIRED_ANTI):
+        # Those of nominated pods are among them, which are put on a node on trial only later.
+        for column in self._table.known_terms(REQUIRED_ANTI):
             if column.term.matches(pod.pod.namespace, pod.pod.labels):
                 key = column.term.topology_key
                 self._merge(existing, domain_counts(self._table, key, column.tally))

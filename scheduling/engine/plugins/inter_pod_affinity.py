@@ -113,6 +113,9 @@ class InterPodAffinity(Plugin):
         weight = arguments.get("hardPodAffinityWeight")
         self._hard_weight = 1 if weight is None else int(weight)
         self._ignore_existing = bool(arguments.get("ignorePreferredTermsOfExistingPods"))
+        # In v1.34, but not in v1.20, a plugin that had nothing to refuse at PreFilter is not told of
+        # nominated pods, whose anti-affinity might. Upstream: RunPreFilterExtensionAddPod().
+        self._skips_early: bool = arguments.get("skips_early", True)
         self._concerns: dict[tuple[int, bytes], Concern] = {}
 
     # -- who concerns the pod --------------------------------------------------------------------
@@ -222,7 +225,8 @@ class InterPodAffinity(Plugin):
             return PRE_FILTER_SKIP
         concern = self._concern(state)
         existing = self._existing_anti_affinity(concern)
-        if not existing and not own.required and not own.required_anti:
+        concerned = existing or (concern.existing and not self._skips_early)
+        if not concerned and not own.required and not own.required_anti:
             return PRE_FILTER_SKIP
         state.data[self.name] = PreFilterState(
             affinity_terms=concern.affinity_terms,
@@ -428,7 +432,7 @@ def domain_counts(table: NodeTable, key: str, tally: Tally) -> DomainCounts:
 
 
 def resolved_terms(terms: Iterable[AffinityTerm], listers: Listers) -> tuple[AffinityTerm, ...]:
-    """The incoming pod's terms with namespace selectors replaced by the namespaces they select.
+    """The incoming pod's terms with the namespaces that their selectors select put in.
 
     Upstream: mergeAffinityTermNamespacesIfNotEmpty(); the empty selector selects also namespaces
     that nobody has heard of.
@@ -441,4 +445,6 @@ def _resolved(term: AffinityTerm, listers: Listers) -> AffinityTerm:
     if selector is None or selector == _EVERYTHING:
         return term
     selected = {obj.name for obj in listers.all("Namespace") if selector.matches(obj.labels)}
-    return replace(term, namespaces=term.namespaces | selected, namespace_selector=None)
+    # Upstream, in v1.34: the selector stays, for the term is passed by value (kubernetes#141526). It
+    # is asked about no labels from then on, so that one of NotIn and DoesNotExist selects all.
+    return replace(term, namespaces=term.namespaces | selected)

@@ -13,6 +13,7 @@ import numpy as np
 
 from kscope.sim.objects import Manifest, Node
 from scheduling.engine import names
+from scheduling.engine.cells import Trait
 from scheduling.engine.framework import (
     FITS,
     PRE_FILTER_OK,
@@ -28,7 +29,7 @@ from scheduling.engine.framework import (
 )
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.plugins.classic_predicates import GeneralPredicates
-from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
+from scheduling.engine.plugins.pod_topology_spread import Domains, PodTopologySpread
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.row_plugins import RowFilter
 
@@ -315,9 +316,29 @@ class EvenPodsSpread(PodTopologySpread):
     """Hard topology spread constraints, with one reason for whatever is wrong (alpha)."""
 
     name: ClassVar[str] = names.EVEN_PODS_SPREAD
+    counts_live_only: ClassVar[bool] = False
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         super().__init__({"defaultingType": "List"}, handle)
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """Where no node has all the labels, every node fits.
+
+        Upstream: EvenPodsSpreadPredicate(), without any entry in tpPairToMatchNum.
+        """
+        result = super().pre_filter(state)
+        return result if result.status.is_success and self._has_domains(state) else PRE_FILTER_SKIP
+
+    def look(self, state: CycleState) -> list[Trait]:
+        """The same for the fast path."""
+        traits = super().look(state)
+        if self.name not in state.skip_filter and not self._has_domains(state):
+            state.skip_filter.add(self.name)
+        return traits
+
+    def _has_domains(self, state: CycleState) -> bool:
+        domains = cast("list[Domains]", state.data[self.name])
+        return any(domain.eligible.domains for domain in domains)
 
     def explain(self, state: CycleState, code: int) -> Status:
         """Upstream: ErrTopologySpreadConstraintsNotMatch."""

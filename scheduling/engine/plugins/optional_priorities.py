@@ -20,6 +20,7 @@ from scheduling.engine.plugins.node_resources_fit import (
     resource_weights,
     shape_points,
 )
+from scheduling.engine.plugins.pod_topology_spread import pods_matching
 from scheduling.engine.pod_info import AffinityTerm, PodInfo, is_scalar_resource_name
 from scheduling.engine.pod_template import SpreadConstraint
 
@@ -217,7 +218,9 @@ class EvenPodsSpreadPriority(_Optional):
             column = table.topology(constraint.topology_key)
             per_domain = np.zeros(len(column.values) + 1, np.int64)
             if constraint.selector is not None:
-                counts = table.counter(_pods_anywhere(constraint.selector)).tally.counts
+                # Whatever their namespace, and also while they are being deleted.
+                matcher = pods_matching(constraint.selector, None, live_only=False)
+                counts = table.counter(matcher).tally.counts
                 np.add.at(per_domain, column.codes[counted], counts[counted])
             total += per_domain[column.codes[rows]]
         return np.where(labelled[rows], total, -1)
@@ -232,17 +235,3 @@ class EvenPodsSpreadPriority(_Optional):
             return np.where(qualified, MAX_PRIORITY, 0)
         shares = float(MAX_PRIORITY) * ((total - scores) / float(total - low))
         return np.where(qualified, shares.astype(np.int64), 0)
-
-
-def _pods_anywhere(selector: LabelSelector) -> PodMatcher:
-    """The pods that *selector* selects, of whatever namespace, also those that are being deleted.
-
-    Upstream: CalculateEvenPodsSpreadPriority() compares the labels alone, unlike the predicate.
-    """
-    term = AffinityTerm(
-        namespaces=frozenset(),
-        selector=selector,
-        topology_key="",
-        namespace_selector=LabelSelector(),
-    )
-    return PodMatcher((term,))

@@ -33,7 +33,7 @@ from scheduling.engine.listers import Listers
 from scheduling.engine.node_table import Codes, NodeTable, PodMatcher, Tally
 from scheduling.engine.plugins.taint_toleration import untolerated
 from scheduling.engine.pod_info import AffinityTerm, PodInfo, labels_key
-from scheduling.engine.pod_template import PodTemplate, SpreadConstraint
+from scheduling.engine.pod_template import PodTemplate, SpreadConstraint, spread_constraint
 
 REASON_SKEW = "node(s) didn't match pod topology spread constraints"
 REASON_LABEL = f"{REASON_SKEW} (missing required label)"
@@ -167,12 +167,15 @@ _NO_CONSTRAINTS = Constraints()
 Owned = tuple[str, bytes, str, str]
 _OWNED_KEPT = 4_096
 _OWNERS = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
+_OWNER_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
 
 
 class PodTopologySpread(Plugin):
     """Refuses nodes that would make a hard constraint's skew too large; prefers small skews."""
 
     name: ClassVar[str] = names.POD_TOPOLOGY_SPREAD
+    # Pods that are being deleted do not count, since v1.18 (kubernetes#87621).
+    counts_live_only: ClassVar[bool] = True
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
@@ -208,9 +211,13 @@ class PodTopologySpread(Plugin):
                 own = self._counted(template.spread, template.namespace)
                 self._own[template.number] = own
             return own
-        if not (state.pod.pod.owner_references or self._listers.has("Service")):
-            return _NO_CONSTRAINTS  # The default selector is empty.
         return self._by_default(state.pod) if self._defaults else _NO_CONSTRAINTS
+
+    def hard_by_default(self, pod: PodInfo) -> tuple[SpreadConstraint, ...]:
+        """The hard constraints of a pod without any of its own. Upstream: getConstraints()."""
+        if not any(one.is_hard for one in self._defaults):
+            return ()
+        return self._by_default(pod).hard
 
     def _counted(self, constraints: Sequence[SpreadConstraint], namespace: str) -> Constraints:
         hard = tuple(one for one in constraints if one.is_hard)
@@ -224,6 +231,8 @@ class PodTopologySpread(Plugin):
 
     def _by_default(self, pod: PodInfo) -> Constraints:
         """The profile's constraints for what owns the pod; worked out again when owners change."""
+        if not (pod.pod.owner_references or self._listers.has("Service")):
+            return _NO_CONSTRAINTS  # The default selector is empty.
         stamp = tuple([self._listers.generation.get(kind, 0) for kind in _OWNERS])
         kind, owner = _controller(pod) or ("", "")
         key = (pod.pod.namespace, labels_key(pod), kind, owner)
@@ -373,7 +382,8 @@ class PodTopologySpread(Plugin):
         """
         if constraint.selector is None or constraint.selects_all:
             return None
-        return self._table.counter(pods_matching(constraint.selector, namespace)).tally
+        matcher = pods_matching(constraint.selector, namespace, live_only=self.counts_live_only)
+        return self._table.counter(matcher).tally
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """2 * (place of the constraint) + 1 for a missing label, + 2 for too much skew."""
@@ -503,16 +513,19 @@ class PodTopologySpread(Plugin):
         return self._has_all_labels(constraints.soft if need_all else ())
 
     def _lie_in(self, constraint: SpreadConstraint, rows: IntArray) -> int:
-        """In how many domains *rows* lie; to have no label is a domain of its own, "" upstream."""
+        """In how many domains *rows* lie; to have no label is to lie in domain "", as upstream."""
         column = self._table.topology(constraint.topology_key)
         domains = np.zeros(len(column.values) + 1, np.bool_)
         domains[column.codes.take(rows)] = True
-        return int(np.count_nonzero(domains))
+        both = "" in column.index and domains[-1] and domains[column.index[""]]
+        return int(np.count_nonzero(domains)) - int(both)
 
     def _lie_in_few(self, constraint: SpreadConstraint, rows: list[int]) -> int:
         """The same for few rows."""
-        code_of = self._table.topology(constraint.topology_key).codes.item
-        return len({code_of(row) for row in rows})
+        column = self._table.topology(constraint.topology_key)
+        code_of = column.codes.item
+        domains = {code_of(row) for row in rows}
+        return len(domains) - ("" in column.index and domains.issuperset((-1, column.index[""])))
 
     def _soft_counts(
         self, state: CycleState, constraints: Constraints, sizes: list[int]
@@ -529,13 +542,38 @@ class PodTopologySpread(Plugin):
                 self._table.topology(constraint.topology_key).codes,
                 self._per_row(tally)
                 if constraint.topology_key == HOSTNAME
-                else self._per_domain(constraint, tally, among),
+                else self._soft_domains(state, constraint, tally, among, labelled),
                 math.log(size + 2),
             )
             for constraint, tally, among, size in zip(
                 constraints.soft, constraints.soft_tallies, eligible, sizes, strict=True
             )
         ]
+
+    def _soft_domains(
+        self,
+        state: CycleState,
+        constraint: SpreadConstraint,
+        tally: Tally | None,
+        among: Eligible,
+        labelled: BoolArray,
+    ) -> IntArray:
+        """`_per_domain`, where nodes without the label are in domain "" with those that say so.
+
+        Upstream: PreScore() reads a label that is not there as "".
+        """
+        counts = self._per_domain(constraint, tally, among)
+        column = self._table.topology(constraint.topology_key)
+        empty = column.index.get("")
+        if empty is None or tally is None:
+            return counts
+        bare = labelled & (column.codes < 0)
+        counted = included(self._table, state.template, constraint)
+        if counted is not None:
+            bare &= counted
+        counts = counts.copy()
+        counts[empty] += int(tally.counts[bare].sum())
+        return counts
 
     def _per_row(self, tally: Tally | None) -> Codes:
         return np.zeros(self._table.capacity, np.int32) if tally is None else tally.counts
@@ -612,15 +650,15 @@ def _hard_traits(found: list[Domains], constraints: Constraints) -> Iterator[Tra
             yield Trait(column=domains.eligible.rows)
 
 
-def pods_matching(selector: LabelSelector, namespace: str) -> PodMatcher:
-    """Live pods of *namespace* that *selector* selects."""
+def pods_matching(selector: LabelSelector, namespace: str | None, *, live_only: bool) -> PodMatcher:
+    """Pods of *namespace*, None for any, that *selector* selects."""
     term = AffinityTerm(
-        namespaces=frozenset((namespace,)),
+        namespaces=frozenset(() if namespace is None else (namespace,)),
         selector=selector,
         topology_key="",
-        namespace_selector=None,
+        namespace_selector=_EVERYTHING if namespace is None else None,
     )
-    return PodMatcher((term,), live_only=True)
+    return PodMatcher((term,), live_only=live_only)
 
 
 def included(
@@ -647,50 +685,44 @@ def included(
 
 
 def _controller(pod: PodInfo) -> tuple[str, str] | None:
-    """Kind and key of the controller that owns the pod."""
+    """Kind and key of the controller that owns the pod, where it is of a kind that selects pods."""
     for ref in pod.pod.owner_references:
         if ref.get("controller"):
-            return ref.get("kind") or "", f"{pod.pod.namespace}/{ref.get('name')}"
+            kind = ref.get("kind") or ""
+            if ref.get("apiVersion") != _OWNER_VERSIONS.get(kind, ""):
+                return None
+            return kind, f"{pod.pod.namespace}/{ref.get('name')}"
     return None
 
 
 def default_selector(pod: PodInfo, listers: Listers) -> LabelSelector:
     """The selectors of the services and controllers that own the pod, all together.
 
-    Upstream: plugins/helper/spread.go DefaultSelector().
+    Upstream: plugins/helper/spread.go DefaultSelector(). A ReplicationController's labels go before
+    those of services.
     """
     owners = pod.pod.owner_references
     if not owners and not listers.has("Service"):
         return _EVERYTHING
-    requirements: list[Requirement] = []
+    pairs: dict[str, str] = {}
     labels = pod.pod.labels
     for service in listers.in_namespace("Service", pod.pod.namespace):
-        selector = service.spec.get("selector")
-        if selector and all(labels.get(key) == value for key, value in selector.items()):
-            requirements.extend(LabelSelector.from_labels(selector).requirements)
-    owner = _controller(pod)
-    if owner is not None:
-        kind, key = owner
-        found = listers.get(kind, key)
-        if found is not None and kind == "ReplicationController":
-            pairs = found.spec.get("selector")
-            requirements.extend(LabelSelector.from_labels(pairs).requirements)
-        elif found is not None and kind in ("ReplicaSet", "StatefulSet"):
-            requirements.extend(LabelSelector.parse(found.spec.get("selector")).requirements)
-    unique = tuple(dict.fromkeys(requirements))
-    return LabelSelector(unique)
+        selector: dict[str, str] = service.spec.get("selector") or {}
+        if all(labels.get(key) == value for key, value in selector.items()):
+            pairs.update(selector)
+    requirements: tuple[Requirement, ...] = ()
+    kind, key = _controller(pod) or ("", "")
+    found = listers.get(kind, key) if kind else None
+    if found is not None and kind == "ReplicationController":
+        pairs.update(found.spec.get("selector") or {})
+    elif found is not None:
+        requirements = LabelSelector.parse(found.spec.get("selector")).requirements
+    together = LabelSelector.from_labels(pairs).requirements + requirements
+    return LabelSelector(tuple(dict.fromkeys(together)))
 
 
 def _read_defaults(arguments: Arguments) -> tuple[SpreadConstraint, ...]:
+    # Their selector is the pod's default selector, which no labels are merged into.
     return tuple(
-        SpreadConstraint(
-            max_skew=int(entry.get("maxSkew") or 1),
-            topology_key=str(entry.get("topologyKey") or ""),
-            is_hard=entry.get("whenUnsatisfiable") == "DoNotSchedule",
-            selector=None,
-            min_domains=int(entry.get("minDomains") or 1),
-            honors_affinity=(entry.get("nodeAffinityPolicy") or "Honor") == "Honor",
-            honors_taints=(entry.get("nodeTaintsPolicy") or "Ignore") == "Honor",
-        )
-        for entry in arguments.get("defaultConstraints") or ()
+        spread_constraint(entry, {}) for entry in arguments.get("defaultConstraints") or ()
     )

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from kscope.sim.quantity import parse
-from kscope.sim.selectors import LabelSelector, NodeSelector
+from kscope.sim.selectors import NodeSelector
 from scheduling.engine.plugins.volume_restrictions import disks_conflict, restricted_disks
 from scheduling.engine.plugins.volume_zone import volume_topologies
 from scheduling.engine.pod_info import AffinityTerm, PodInfo, Resources, is_scalar_resource_name
+from scheduling.engine.pod_template import SpreadConstraint, spread_constraints
 from scheduling.engine.queue.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -41,17 +42,13 @@ Manifest = Mapping[str, Any]
 class HintWorld:
     """What hints may ask about the cluster; a subclass answers from its informers."""
 
-    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
-        """The labels of the namespace; empty when it is unknown."""
-        return {}
-
     def enforced_node_affinity(self) -> NodeSelector | None:
         """What the configuration adds to every pod's required node affinity."""
         return None
 
-    def default_spread_constraints(self, pod: Pod) -> list[Manifest]:
+    def default_spread_constraints(self, pod: PodInfo) -> Sequence[SpreadConstraint]:
         """The DoNotSchedule constraints that a pod without any gets from the configuration."""
-        return []
+        return ()
 
 
 Hint = Callable[[HintWorld, PodInfo, Any, Any], bool]
@@ -217,11 +214,11 @@ def _affinity_of_pods_changed(
         return False
     wanted, unwanted = pod.affinity.required, pod.affinity.required_anti
     if old is None:
-        return new is not None and _matches_all(world, wanted, new)
+        return new is not None and _matches_all(wanted, new)
     if new is None:
-        return _matches_all(world, unwanted, old)
-    return (_matches_all(world, wanted, new) and not _matches_all(world, wanted, old)) or (
-        _matches_all(world, unwanted, old) and not _matches_all(world, unwanted, new)
+        return _matches_all(unwanted, old)
+    return (_matches_all(wanted, new) and not _matches_all(wanted, old)) or (
+        _matches_all(unwanted, old) and not _matches_all(unwanted, new)
     )
 
 
@@ -256,24 +253,23 @@ def _spread_of_pods_changed(
     constraints = _spread_constraints(world, pod)
     if old is None or new is None:
         labels = (new or old or pod.pod).labels
-        return any(_spread_selector(entry, pod.pod).matches(labels) for entry in constraints)
+        return any(_counts(constraint, labels) for constraint in constraints)
     if (
         new.uid == pod.uid
-        and new.spec.get("tolerations") != old.spec.get("tolerations")
-        and any(entry.get("nodeTaintsPolicy") == "Honor" for entry in constraints)
+        and (new.spec.get("tolerations") or []) != (old.spec.get("tolerations") or [])
+        and any(constraint.honors_taints for constraint in constraints)
     ):
         return True
     return any(
-        _spread_selector(entry, pod.pod).matches(old.labels)
-        != _spread_selector(entry, pod.pod).matches(new.labels)
-        for entry in constraints
+        _counts(constraint, old.labels) != _counts(constraint, new.labels)
+        for constraint in constraints
     )
 
 
 def _spread_domains_changed(
     world: HintWorld, pod: PodInfo, old: Node | None, new: Node | None
 ) -> bool:
-    keys = [entry.get("topologyKey") or "" for entry in _spread_constraints(world, pod)]
+    keys = [constraint.topology_key for constraint in _spread_constraints(world, pod)]
     was = old is not None and all(key in old.labels for key in keys)
     matches = new is not None and all(key in new.labels for key in keys)
     if old is None or new is None:
@@ -426,29 +422,21 @@ def _allocatable(node: Node) -> dict[str, int]:
     }
 
 
-def _matches_all(world: HintWorld, terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
-    # No terms match nothing. Upstream: podMatchesAllAffinityTerms().
-    return bool(terms) and all(
-        term.matches(pod.namespace, pod.labels, world.namespace_labels(pod.namespace))
-        for term in terms
-    )
+def _matches_all(terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
+    # No terms match nothing. Hints do not look namespaces up: a namespaceSelector is asked about
+    # no labels at all. Upstream: podMatchesAllAffinityTerms().
+    return bool(terms) and all(term.matches(pod.namespace, pod.labels) for term in terms)
 
 
-def _spread_constraints(world: HintWorld, pod: PodInfo) -> list[Manifest]:
-    own: list[Manifest] = pod.pod.spec.get("topologySpreadConstraints") or []
-    if not own:
-        return world.default_spread_constraints(pod.pod)
-    return [entry for entry in own if entry.get("whenUnsatisfiable") == "DoNotSchedule"]
+def _spread_constraints(world: HintWorld, pod: PodInfo) -> Sequence[SpreadConstraint]:
+    """Upstream: getConstraints()."""
+    if not pod.pod.spec.get("topologySpreadConstraints"):
+        return world.default_spread_constraints(pod)
+    return [constraint for constraint in spread_constraints(pod) if constraint.is_hard]
 
 
-def _spread_selector(constraint: Manifest, pod: Pod) -> LabelSelector:
-    selector: dict[str, Any] | None = constraint.get("labelSelector")
-    keys: list[str] = [key for key in constraint.get("matchLabelKeys") or () if key in pod.labels]
-    if selector is None or not keys:
-        return LabelSelector.parse(selector)
-    expressions = list(cast("list[Any]", selector.get("matchExpressions") or []))
-    expressions += [{"key": key, "operator": "In", "values": [pod.labels[key]]} for key in keys]
-    return LabelSelector.parse({**selector, "matchExpressions": expressions})
+def _counts(constraint: SpreadConstraint, labels: Mapping[str, str]) -> bool:
+    return constraint.selector is not None and constraint.selector.matches(labels)
 
 
 def _matches_node_affinity(pod: Pod, node: Node) -> bool:

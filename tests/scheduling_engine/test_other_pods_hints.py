@@ -1,0 +1,74 @@
+"""Which pods that come, go or change wake a pod that affinity or spreading has turned away."""
+
+from typing import Any
+
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def _labelled(manifest: dict[str, Any], **labels: str) -> dict[str, Any]:
+    return {**manifest, "metadata": {**manifest["metadata"], "labels": labels}}
+
+
+def _do(cluster: Cluster, **command: Any) -> None:
+    outcome = cluster.apply(Command(**command))
+    assert outcome.applied, outcome.reason
+
+
+def test_a_namespace_selector_does_not_wake_the_pod_when_the_wanted_one_comes() -> None:
+    """Upstream: isSchedulableAfterPodChange() matches terms against no namespace labels."""
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "db"}},
+        "namespaceSelector": {"matchLabels": {"tier": "gold"}},
+    }
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    team["metadata"] |= {"labels": {"tier": "gold"}}
+    here = node("n", labels={"kubernetes.io/hostname": "n"})
+    cluster = Cluster.create(scene(team, here, pod("web", affinity=affinity), until=900 * SECOND))
+    database = _labelled(pod("db", nodeName="n"), app="db")
+    database["metadata"]["namespace"] = "team"
+    played(cluster, 5)
+    _do(cluster, verb="create", manifest=database)
+    assert node_of(played(cluster), "web") == ""
+    # The flush of what has waited for five minutes.
+    assert node_of(played(cluster, 400), "web") == "n"
+
+
+def test_a_pod_that_goes_wakes_those_that_spread_by_default() -> None:
+    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    arguments = {"defaultingType": "List", "defaultConstraints": [constraint]}
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": arguments}]}],
+    }
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"app": "web"}},
+    }
+    taint = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
+    tainted = {**node("b", labels={ZONE: "b"}), "spec": {"taints": [taint]}}
+    placed = _labelled(pod("placed", nodeName="a"), app="web")
+    waiting = _labelled(pod("waiting"), app="web")
+    objects = (service, node("a", labels={ZONE: "a"}), tainted, placed, waiting)
+    cluster = Cluster.create(scene(*objects, configuration=configuration, until=900 * SECOND))
+    assert node_of(played(cluster, 5), "waiting") == ""
+    _do(cluster, verb="delete", object="pod/default/placed")
+    assert node_of(played(cluster), "waiting") == "a"
+
+
+def test_a_namespace_bears_its_name_as_a_label_since_1_21() -> None:
+    team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    labels = {
+        profile: Cluster.create(scene(team), profile=profile).store.get("Namespace", "team").labels
+        for profile in ("v1.34", "v1.20")
+    }
+    assert labels == {"v1.34": {"kubernetes.io/metadata.name": "team"}, "v1.20": {}}
