@@ -178,13 +178,15 @@ class ObjectStore:
         An object without a resourceVersion is written unconditionally. When the write takes the last
         finalizer from an object that is being deleted, the object goes. Raises NotFound, Conflict.
         """
-        old = self.get(obj.kind, obj.key)
+        old = self.find(obj.kind, obj.key)
+        if old is None:
+            raise NotFound(f'{_resource(obj)} "{obj.name}" not found')
         if self.faults is not None:
             self.faults.write(obj.kind, obj.id, by)
         if obj.resource_version and obj.resource_version != old.resource_version:
             raise Conflict(
-                f'Operation cannot be fulfilled on {obj.kind} "{obj.key}": the object has been '
-                "modified; please apply your changes to the latest version and try again"
+                f'Operation cannot be fulfilled on {_resource(obj)} "{obj.name}": the object has '
+                "been modified; please apply your changes to the latest version and try again"
             )
         stored = obj.stored(old.uid, self._next_revision())
         return self._replace(old, stored, by, event, message, data, changes)
@@ -548,3 +550,16 @@ def _is_new_generation(old: ApiObject, new: ApiObject) -> bool:
 def _has_grace(obj: ApiObject) -> bool:
     """Whether a kubelet still has to end this pod: its grace period is not used up by the API."""
     return _grace(obj) > 0
+
+
+def _resource(obj: ApiObject) -> str:
+    """As the API server speaks of it: persistentvolumes, deployments.apps.
+
+    Upstream: apimachinery schema.GroupResource String(), meta.UnsafeGuessKindToResource().
+    """
+    kind = obj.kind.lower()
+    plural = (
+        f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}{'es' * kind.endswith('s') or 's'}"
+    )
+    group, is_grouped, _ = str(obj.raw.get("apiVersion") or "").partition("/")
+    return f"{plural}.{group}" if is_grouped else plural

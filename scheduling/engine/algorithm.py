@@ -28,7 +28,7 @@ from scheduling.engine.messages import NO_NODES, aggregate, fit_error
 from scheduling.engine.nominated import Nominated
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.post_filters import PostFilters, dynamic_resources_ran
-from scheduling.engine.preemption import NOT_HELPFUL, Evaluator, Preemption
+from scheduling.engine.preemption import Evaluator, Preemption
 from scheduling.engine.profiles import Profile
 from scheduling.engine.runtime import KnownVerdicts, Scores, Search, no_verdicts
 from scheduling.engine.scoring import ScoringFailed
@@ -321,8 +321,9 @@ class SchedulingAlgorithm:
 
     def _sample(self, search: Search, node_count: int) -> None:
         """Stop after enough feasible nodes were found; forget what was seen beyond."""
-        wanted = self._nodes_to_find(node_count)
         verdicts = search.verdicts
+        # Of those that PreFilter has left.
+        wanted = self._nodes_to_find(len(verdicts.rows))
         found = np.flatnonzero(verdicts.fits) if verdicts.counted is None else ()
         if len(found) > wanted:
             # Upstream stops when it meets one more than it wants, which it then leaves aside.
@@ -446,7 +447,7 @@ class SchedulingAlgorithm:
         if self.profile.refuses_per_node:
             if self.profile.custom_post_filters:
                 result.preemption, _ = self._post_filter(search, nominated_node)
-            elif self._may_be_undone(search) and self.profile.preempts:
+            elif self.profile.preempts:
                 result.preemption = self._evict(search, nominated_node)
             return result.preemption
         preemption, post_filter = self._post_filter(search, nominated_node)
@@ -458,10 +459,6 @@ class SchedulingAlgorithm:
             post_filter=post_filter,
         )
         return preemption
-
-    def _may_be_undone(self, search: Search) -> bool:
-        """Whether evictions may help: the nodes refused the pod, or PreFilter did not for good."""
-        return search.status.is_success or search.status.code is Code.UNSCHEDULABLE
 
     def _evict(self, search: Search, nominated_node: str) -> Preemption:
         """The victims that would make room, and what extenders say to that."""
@@ -486,13 +483,9 @@ class SchedulingAlgorithm:
             return Preemption(), "not found"
         said = ["no new claims to deallocate"] if dynamic else []
         if not self.profile.preempts:
-            return Preemption(), ", ".join(said)
-        if self._may_be_undone(search):
-            preemption = self._evict(search, nominated_node)
-        else:
-            # No node was looked at, and each counts as beyond help.
-            count = len(self.table)
-            preemption = Preemption(message=fit_error(count, {NOT_HELPFUL: count}), clears=True)
+            # Without a single post-filter there is nothing to hope for. Upstream: schedulingCycle().
+            return Preemption(clears=not asked), ", ".join(said)
+        preemption = self._evict(search, nominated_node)
         if preemption.chosen is not None or not preemption.message or self.profile.is_classic:
             return preemption, ""
         if preemption.failed:

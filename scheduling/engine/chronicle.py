@@ -13,6 +13,8 @@ from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 
 COMPONENT = "scheduler"
+# Upstream: core/validation/events.go.
+NOTE_LENGTH_LIMIT = 1024
 
 _PLACE_FACTS: dict[Place, str] = {
     "active": "PodQueued",
@@ -107,6 +109,7 @@ class Chronicle:
         """Record a Kubernetes Event of type *kind* about *pod*."""
         data: dict[str, Any] = {"event": True, "type": kind}
         if reason == "FailedScheduling" and self._has_series:
+            message = _truncated(message)
             count, note = self._count_in_series(pod, message)
             if count:
                 data["series"] = count
@@ -176,3 +179,15 @@ class Chronicle:
             "flushed": True if flushed else None,
             "backoff_until": until,
         }
+
+
+def _truncated(message: str) -> str:
+    """As much of *message* as the note of an Event may hold, in bytes.
+
+    Upstream: schedule_one.go truncateMessage(), since 1.20.
+    """
+    text = message.encode()
+    if len(text) <= NOTE_LENGTH_LIMIT:
+        return message
+    suffix = " ..."
+    return text[: NOTE_LENGTH_LIMIT - len(suffix)].decode(errors="replace") + suffix

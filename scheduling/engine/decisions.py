@@ -79,6 +79,8 @@ class Decisions:
                 self._place(result)
                 return
             if preemption is None or preemption.chosen is None:
+                if preemption is not None and preemption.clears:
+                    self.algorithm.nominated.remove(pod.key)
                 break
             self._evict(preemption)
             self.algorithm.nominated.add(preemption.chosen.node, pod)
@@ -329,6 +331,11 @@ def decide(
     # The sort keeps file order among equals.
     pending.sort(key=_minus_priority)
     for info in pending:
+        # Room is kept for those that come with a nomination, but for gated ones.
+        node, gates = info.pod.nominated_node_name, info.pod.scheduling_gates
+        if node and (profile.is_classic or not gates):
+            algorithm.nominated.add(node, info)
+    for info in pending:
         decisions.decide(info)
     return decisions.to_dict()
 
@@ -357,6 +364,9 @@ def _created(obj: ApiObject, place: int) -> ApiObject:
 
 def _admit(admission: Admission, obj: ApiObject) -> ApiObject:
     if isinstance(obj, Pod):
+        if not obj.uid:
+            # By their uids pods that are nominated are told apart.
+            obj = obj.with_metadata(uid=obj.key)
         obj = with_default_requests(obj)
         if obj.node_name and not obj.status.get("startTime"):
             obj = obj.patched({"status": {"startTime": obj.creation_timestamp}})

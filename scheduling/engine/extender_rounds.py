@@ -17,6 +17,7 @@ from scheduling.engine.extenders import (
     Extender,
     ExtenderError,
     Filtered,
+    Preempted,
 )
 from scheduling.engine.framework import (
     MAX_NODE_SCORE,
@@ -31,6 +32,8 @@ from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import Candidate, Evaluator, Preemption
 from scheduling.engine.profiles import Profile
 from scheduling.engine.runtime import Framework, PluginScore, Scores, Search
+
+NO_CANDIDATE = "no candidate node for preemption"
 
 
 class ExtenderVerdicts(Plugin):
@@ -151,39 +154,47 @@ class ExtenderRounds:
             except ExtenderError as error:
                 if extender.settings.ignorable:
                     continue
-                candidates, preemption.message = {}, str(error)
-                preemption.failed = True
+                candidates, preemption.message, preemption.failed = {}, str(error), True
         if asked:
-            preemption.candidates = list(candidates.values())
+            preemption.candidates = [candidates[node] for node in sorted(candidates)]
             preemption.chosen = evaluator.choose(preemption) if candidates else None
-            if not candidates and not preemption.failed:
+            if not (candidates or preemption.failed):
                 # Upstream: Evaluator.Preempt(), when SelectCandidate() has nothing to select from.
-                preemption.message = "no candidate node for preemption"
+                preemption.message = NO_CANDIDATE
 
     def _asked(
         self, extender: Extender, pod: PodInfo, candidates: dict[str, Candidate]
     ) -> dict[str, Candidate]:
         offered = {node: (one.victims, one.violations) for node, one in candidates.items()}
         answer = extender.preempt(pod, offered)
+        victims = {node: self._victims(extender, node, told) for node, told in answer.items()}
         left: dict[str, Candidate] = {}
-        for node, one in candidates.items():
-            told = answer.get(node)
-            if told is None:
-                continue
-            by_uid = {other.uid: other for other in self._table.pods[one.row].values()}
-            for uid in told.victims:
-                if uid not in by_uid:
-                    # Upstream: convertPodUIDToPod() prints the reference to the MetaPod.
-                    raise ExtenderError(
-                        f"extender: {extender.name} claims to preempt pod (UID: &{{{uid}}}) on "
-                        f"node: {node}, but the pod is not found on that node"
-                    )
-            if not told.victims and not self._is_classic:
+        for node, told in answer.items():
+            if not victims[node] and not self._is_classic:
                 if extender.settings.ignorable:
                     continue
                 raise ExtenderError(f'expected at least one victim pod on node "{node}"')
-            victims = [by_uid[uid] for uid in told.victims]
+            one = candidates.get(node)
+            reprieved = [] if one is None else one.reprieved
+            row = self._table.rows[node]
             # Upstream: v1.16's convertToNodeToVictims() drops the number of violations.
             violations = 0 if self._is_classic else told.violations
-            left[node] = Candidate(one.row, node, victims, one.reprieved, violations)
+            left[node] = Candidate(row, node, victims[node], reprieved, violations)
         return left
+
+    def _victims(self, extender: Extender, node: str, told: Preempted) -> list[PodInfo]:
+        """The pods behind the uids, on a node that need not be a candidate.
+
+        Upstream: convertToVictims().
+        """
+        row = self._table.rows.get(node)
+        if row is None:
+            raise ExtenderError(f'nodeinfo not found for node name "{node}"')
+        by_uid = {other.uid: other for other in self._table.pods[row].values()}
+        for uid in told.victims:
+            if uid not in by_uid:
+                raise ExtenderError(
+                    f"extender: {extender.name} claims to preempt pod (UID: &{{{uid}}}) on node: "
+                    f"{node}, but the pod is not found on that node"
+                )
+        return [by_uid[uid] for uid in told.victims]

@@ -279,11 +279,6 @@ class Extender:
                 told[node] = Preempted(uids, int(parts.get("numpdbviolations") or 0))
         except (AttributeError, TypeError, ValueError) as error:
             raise self._misshapen("victims", error) from error
-        for node in told:
-            if node not in victims:
-                raise ExtenderError(
-                    f'extender "{self.name}" names node "{node}", which is no candidate'
-                )
         return told
 
     def bind(self, pod: PodInfo, node: str) -> None:

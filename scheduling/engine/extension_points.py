@@ -410,8 +410,6 @@ class PluggedScheduler(Scheduler):
         if known is not None and known.uid == pod.uid:
             queued.rejected_by(*failure.plugins)
             self._handle_error(queued, binding.cycle, failure.message, failure.reason)
-            if pod.nominated_node_name:
-                self._clear_nomination(pod)
         else:
             self.queue.done(pod.uid)
             self._tell_event(pod, "FailedScheduling", "Warning", failure.message)

@@ -19,8 +19,7 @@ from scheduling.engine.framework import (
     Status,
     record_of,
 )
-from scheduling.engine.messages import fit_error
-from scheduling.engine.preemption import NOT_HELPFUL, Candidate, Preemption
+from scheduling.engine.preemption import Candidate, Preemption
 from scheduling.engine.profiles import Profile
 from scheduling.engine.registry import IN_TREE
 from scheduling.engine.runtime import Framework, Search
@@ -66,22 +65,15 @@ class PostFilters:
         if name == names.DYNAMIC_RESOURCES:
             return Preemption(), _dynamic_resources(search, self._profile)
         if name == names.DEFAULT_PREEMPTION:
-            return self._default_preemption(search, evict)
+            return self._default_preemption(evict)
         plugin = cast("PostFilterPlugin", self._plugins[name])
         result = plugin.post_filter(search.state, statuses)
         status = Status(result.status.code, result.status.reasons, name)
         return self._outcome(result), status
 
-    def _default_preemption(
-        self, search: Search, evict: Callable[[], Preemption]
-    ) -> tuple[Preemption, Status]:
+    def _default_preemption(self, evict: Callable[[], Preemption]) -> tuple[Preemption, Status]:
         name = names.DEFAULT_PREEMPTION
-        if search.status.is_success or search.status.code is Code.UNSCHEDULABLE:
-            preemption = evict()
-        else:
-            # No node was looked at, and each counts as beyond help.
-            count = len(self._table)
-            preemption = Preemption(message=fit_error(count, {NOT_HELPFUL: count}))
+        preemption = evict()
         if preemption.chosen is not None:
             return preemption, Status(SUCCESS.code, (), name)
         reasons = (f"preemption: {preemption.message}",) if preemption.message else ()
@@ -124,5 +116,6 @@ def _later(one: Preemption, other: Preemption) -> Preemption:
 
 
 def _empty(found: Preemption) -> Preemption:
-    """An error takes the nomination of an earlier plugin back."""
+    """An error takes back what an earlier plugin has made of the nomination."""
+    found.clears = False
     return Preemption() if found.chosen is not None else found

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kscope.sim.objects import Manifest
 from kscope.sim.rng import Stream
 from scheduling.engine.budgets import Budgets
 from scheduling.engine.framework import Code, CycleState, IntArray, Status
@@ -56,6 +57,9 @@ class PreemptionRules:
     `errors_fail`: a filter that fails in a dry run fails the whole, unless some node would do.
     `clears_without_candidates`: the pod loses its nomination when no node would do, not only when
     evictions could help on none.
+    `knows_its_victims`: only pods that terminate for a preemption are waited for (since 1.26).
+    `needs_evictions`: a node on which nobody would have to go fails its dry run (since 1.22).
+    `spares_the_leaving`: pods that terminate already are no more evicted, nor told of it (1.34.1).
     """
 
     budgets_count_down: bool = True
@@ -65,6 +69,9 @@ class PreemptionRules:
     checks_policy: bool = True
     errors_fail: bool = True
     clears_without_candidates: bool = True
+    knows_its_victims: bool = True
+    needs_evictions: bool = True
+    spares_the_leaving: bool = True
     # How many candidates are looked for. Upstream: DefaultPreemptionArgs.
     candidate_percentage: int = 10
     min_candidates: int = 100
@@ -168,9 +175,12 @@ class Preemption:
         message: str = "",
         *,
         clears: bool = False,
+        failed: bool = False,
     ) -> None:
         self.chosen = chosen
         self.message = message
+        # Whether the message is an error's, rather than why no room can be made.
+        self.failed = failed
         # Whether the node that the pod was nominated to before is nothing to hope for any more.
         self.clears = clears
         # Whether `message` is an error, rather than why nothing would do.
@@ -251,16 +261,12 @@ class Evaluator:
         if self._rules.limits_candidates and self._ties is not None and len(rows):
             offset = self._ties.below(len(rows))
             rows = np.concatenate((rows[offset:], rows[:offset]))
-            share = len(self._table) * self._rules.candidate_percentage // 100
-            wanted = min(max(share, self._rules.min_candidates), len(self._table))
+            # Upstream: calculateNumCandidates(), of the nodes that evictions might help on.
+            share = len(rows) * self._rules.candidate_percentage // 100
+            wanted = min(max(share, self._rules.min_candidates), len(rows))
         if not (search.status.is_success and self._in_columns(search, rows, wanted, outcome)):
             self._one_by_one(search, rows, wanted, nominated, outcome)
-        if outcome.chosen is None:
-            errors = self._errors(outcome) if self._rules.errors_fail else []
-            if errors:
-                # Upstream: Preempt(), findCandidates(). The pod keeps its nomination.
-                outcome.failed, outcome.message = True, combined(errors)
-                return outcome
+        if outcome.chosen is None and not outcome.failed:
             outcome.message = self._fit_error(outcome)
             outcome.clears = self._rules.clears_without_candidates or len(rows) == 0
         return outcome
@@ -275,19 +281,28 @@ class Evaluator:
     ) -> None:
         """Upstream: DryRunPreemption()."""
         self._budgets.refresh()
-        harmless = False
+        harmless, violating = 0, 0
         for row in rows.tolist():
             result = self._select_victims(search.state, row, nominated)
-            if isinstance(result, Candidate):
-                outcome.candidates.append(result)
-                harmless |= result.violations == 0
-            else:
+            if isinstance(result, Status):
                 outcome.statuses[self._table.name(row)] = result
-            if harmless and len(outcome.candidates) >= wanted:
+            elif result.violations == 0:
+                harmless += 1
+                outcome.candidates.append(result)
+            elif violating < wanted:
+                # Upstream's list of them has no more places.
+                violating += 1
+                outcome.candidates.append(result)
+            if harmless and harmless + violating >= wanted:
                 break
         if outcome.candidates:
             outcome.candidates.sort(key=_node_name)
             outcome.chosen = self._choose(outcome)
+            return
+        errors = [_text(one) for one in outcome.statuses.values() if one.code is Code.ERROR]
+        if errors and self._rules.errors_fail:
+            # Upstream: Preempt(), findCandidates(). The pod keeps its nomination.
+            outcome.failed, outcome.message = True, combined(errors)
 
     def _in_columns(self, search: Search, rows: IntArray, wanted: int, outcome: Preemption) -> bool:
         """As `_one_by_one`, where columns give the same answer; False where they do not."""
@@ -299,6 +314,11 @@ class Evaluator:
             kept = standing.runs
             looked_at, fits = _first_that_do(kept, rows, wanted)
             found, failed = looked_at[fits], looked_at[~fits]
+            if self._rules.needs_evictions and not kept.evicts(found).all():
+                return False
+            # As one by one: of those that break a budget so many are kept.
+            surplus = np.flatnonzero(kept.violations.take(found))[wanted:]
+            found = np.delete(found, surplus)
             runs = Runs(
                 self._table,
                 self._standings,
@@ -328,9 +348,21 @@ class Evaluator:
         if row < 0 or self._is_unresolvable(search, row):
             return ""
         for other in self._table.pods[row].values():
-            if other.priority < pod.priority and other.pod.deletion_timestamp:
+            if other.priority < pod.priority and self._is_leaving(other):
                 return TERMINATING
         return ""
+
+    def _is_leaving(self, other: PodInfo) -> bool:
+        """Whether somebody waits for *other* to leave. Upstream: podTerminatingByPreemption()."""
+        if not other.pod.deletion_timestamp or not self._rules.knows_its_victims:
+            return bool(other.pod.deletion_timestamp)
+        conditions: list[Manifest] = other.pod.status.get("conditions") or []
+        for each in conditions:
+            if each.get("type") == "DisruptionTarget":
+                return (
+                    each.get("status") == "True" and each.get("reason") == "PreemptionByScheduler"
+                )
+        return False
 
     def _is_unresolvable(self, search: Search, row: int) -> bool:
         verdicts = search.verdicts
@@ -339,7 +371,8 @@ class Evaluator:
             if plugin:
                 status = self._framework.explain(search.state, plugin, code)
                 return status.code is Code.UNRESOLVABLE
-        return False
+        # A node that was not looked at: PreFilter has ruled it out, or every node.
+        return search.status.code is not Code.UNSCHEDULABLE
 
     def _potential_rows(self, search: Search) -> IntArray:
         """Rows whose refusal evictions might undo. Upstream: NodesForStatusCode()."""
@@ -397,7 +430,7 @@ class Evaluator:
         lower: list[PodInfo],
         waiting: list[PodInfo],
         off: dict[str, PodInfo],
-    ) -> Candidate:
+    ) -> Candidate | Status:
         """Put pods back, the most important first, as long as the preemptor still fits."""
         lower.sort(key=importance)
         violating, others = self._budgets.split(lower)
@@ -412,9 +445,13 @@ class Evaluator:
             self._take_off(state, row, pod, off)
             victims.append(pod)
             violations += pod in violating
+        node = self._table.name(row)
+        if not victims and self._rules.needs_evictions:
+            # An extender has refused the node, which the filters would not.
+            return Status(Code.ERROR, (f'expected at least one victim pod on node "{node}"',))
         if self._rules.sorts_victims:
             victims.sort(key=importance)
-        return Candidate(row, self._table.name(row), victims, reprieved, violations)
+        return Candidate(row, node, victims, reprieved, violations)
 
     def _take_off(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
         self._table.remove_pod(row, pod.key)
@@ -460,15 +497,6 @@ class Evaluator:
                 break
         return left[0]
 
-    def _errors(self, outcome: Preemption) -> list[str]:
-        if outcome.runs is not None:
-            return []  # These are of the filter for room alone, which does not fail.
-        return [
-            f'running "{status.plugin}" filter plugin: {status.message}'
-            for status in outcome.statuses.values()
-            if status.code is Code.ERROR
-        ]
-
     def _fit_error(self, outcome: Preemption) -> str:
         reasons, told = outcome.reasons()
         count = len(self._table)
@@ -501,6 +529,12 @@ def _enough(fits: Marks, harmless: Marks, wanted: int) -> int:
     if int(np.count_nonzero(fits)) < wanted or not harmless.any():
         return 0
     return 1 + max(int(np.flatnonzero(fits)[wanted - 1]), int(harmless.argmax()))
+
+
+def _text(error: Status) -> str:
+    """In whose name it is told. Upstream: framework.go RunFilterPlugins()."""
+    doing = f'running "{error.plugin}" filter plugin: ' if error.plugin else ""
+    return f"{doing}{error.message}"
 
 
 def _node_name(candidate: Candidate) -> str:

@@ -351,6 +351,9 @@ FRAMEWORK_1_20 = replace(
         sorts_victims=False,
         errors_fail=False,
         clears_without_candidates=False,
+        knows_its_victims=False,
+        needs_evictions=False,
+        spares_the_leaving=False,
     ),
     pre_enqueues=(),
     refuses_per_node=True,
@@ -366,6 +369,9 @@ _CLASSIC_RULES = PreemptionRules(
     checks_policy=False,
     errors_fail=False,
     clears_without_candidates=False,
+    knows_its_victims=False,
+    needs_evictions=False,
+    spares_the_leaving=False,
 )
 
 # DefaultProvider with TaintNodesByCondition on. Upstream: algorithmprovider/defaults.

@@ -508,7 +508,12 @@ class Scheduler:
             if queued.pod.claim_names:
                 binding.volumes = self.volume_work.assume(info, node, self._plan(decision))
         except SimError as moved_on:
-            self._handle_error(queued, cycle, str(moved_on))
+            text = str(moved_on)
+            if self._profile.is_classic:
+                self._handle_error(queued, cycle, text, told=f"AssumePodVolumes failed: {text}")
+            else:
+                text = f'running Reserve plugin "{names.VOLUME_BINDING}": {text}'
+                self._handle_error(queued, cycle, text)
             return
         self._keep_attempt(attempt, self._take_place(binding, decision))
         self._start_binding(binding)
@@ -565,8 +570,10 @@ class Scheduler:
         if error is None:
             self._loop.call_after(self._latencies.draw("bind"), self._bind, binding)
         else:
-            message = f'running PreBind plugin "VolumeBinding": {error}'
-            self._fail_binding(binding, message if not self._profile.is_classic else error)
+            if self._profile.is_classic:
+                self._fail_binding(binding, error, "VolumeBindingFailed")
+            else:
+                self._fail_binding(binding, f'running PreBind plugin "VolumeBinding": {error}')
 
     def _bind(self, binding: Binding) -> None:
         """DefaultBinder: write the pod's node. Upstream: bind(), Scheduled event."""
@@ -597,10 +604,10 @@ class Scheduler:
             )
             self._finish_binding(binding)
         except ExtenderError as refusal:
-            self._fail_binding(binding, self._bind_prefix + str(refusal))
+            self._reject_binding(binding, str(refusal))
         except ApiError as refusal:
             who = "" if self._profile.is_classic else f'running Bind plugin "{binding.binder}": '
-            self._fail_binding(binding, f"{self._bind_prefix}{who}{refusal}")
+            self._reject_binding(binding, f"{who}{refusal}")
 
     def _finish_binding(self, binding: Binding) -> None:
         """The write is answered: only now may the assumption run out."""
@@ -610,12 +617,16 @@ class Scheduler:
         else:
             self.cache.finish_binding(binding.info)
 
-    @property
-    def _bind_prefix(self) -> str:
-        """What the versions put before the reason why a pod was not bound."""
+    def _reject_binding(self, binding: Binding, error: str) -> None:
+        """The pod was not bound: with what the versions put before the reason.
+
+        In v1.16 the Event alone says that, not the condition.
+        """
         if self._profile.is_classic:
-            return "Binding rejected: "
-        return "binding rejected: " if self._profile.refuses_per_node else ""
+            self._fail_binding(binding, error, told=f"Binding rejected: {error}")
+        else:
+            prefix = "binding rejected: " if self._profile.refuses_per_node else ""
+            self._fail_binding(binding, prefix + error)
 
     def _bind_by_extender(self, binding: Binding) -> bool:
         """Ask the extender that binds, if there is one: what it writes is then written for it.
@@ -628,27 +639,31 @@ class Scheduler:
                 try:
                     extender.bind(binding.info, binding.node)
                 except ExtenderError:
-                    if not settings.ignorable:
+                    # In v1.20 and before it could not be ignored here.
+                    if not settings.ignorable or not self._forgets_hopes:
                         raise
                     continue
                 return True
         return False
 
-    def _fail_binding(self, binding: Binding, error: str) -> None:
+    def _fail_binding(
+        self, binding: Binding, error: str, reason: str = "SchedulerError", *, told: str = ""
+    ) -> None:
         """Unreserve, forget, and send the pod round again. Upstream: handleBindingCycleError()."""
         self._forget(binding)
         pod = binding.info.pod
-        known = self._known.get(pod.key)
-        if known is not None and known.uid == pod.uid:
-            self._handle_error(binding.queued, binding.cycle, error)
-        else:
-            # Nobody goes round again, but it is told all the same.
-            self._tell_event(pod, "FailedScheduling", "Warning", error)
-            self.chronicle.end_series(pod.uid)
-        if not self._profile.status_wakes:
+        if not (self._profile.status_wakes or self._profile.is_classic):
+            # Its leaving is told first (since 1.22).
             self.queue.move_all_to_active_or_backoff(
                 cluster_events.ASSIGNED_POD_DELETE, binding.assumed, None
             )
+        known = self._known.get(pod.key)
+        if known is not None and known.uid == pod.uid:
+            self._handle_error(binding.queued, binding.cycle, error, reason, told=told)
+        else:
+            # Nobody goes round again, but it is told all the same.
+            self._tell_event(pod, "FailedScheduling", "Warning", told or error)
+            self.chronicle.end_series(pod.uid)
         self._wake()
 
     def _forget(self, binding: Binding) -> None:
@@ -674,15 +689,24 @@ class Scheduler:
         queued.rejected_by(*rejecting_plugins(decision))
         preemption = decision.preemption
         chosen = preemption.chosen if preemption else None
-        if chosen is not None:
+        if chosen is not None and not self._profile.is_classic:
             self._preempt(queued, chosen)
         self._show_pod(pod.key, blocker=attempt.blocker)
         seq = self._tell_event(pod, "FailedScheduling", "Warning", decision.message)
         self._keep_attempt(attempt, seq)
         self.queue.add_unschedulable_if_not_present(queued, cycle, began=attempt.began)
-        nominated = self._nominate(queued, decision)
-        reason = "Unschedulable" if decision.result == UNSCHEDULABLE else "SchedulerError"
-        self._patch_condition(pod, reason, decision.message, nominated)
+        failed = decision.result != UNSCHEDULABLE and self._forgets_hopes
+        # In v1.20 and before an error of the cycle is told like a refusal.
+        reason = "SchedulerError" if failed else "Unschedulable"
+        if not self._profile.is_classic:
+            nominated = self._nominate(queued, decision)
+            self._patch_condition(pod, reason, decision.message, nominated)
+            return
+        # Room is made once the failure is told. Upstream: v1.16 scheduler.go scheduleOne().
+        self._patch_condition(pod, reason, decision.message)
+        self._nominate(queued, decision)
+        if chosen is not None:
+            self._preempt(queued, chosen)
 
     def _nominate(self, queued: QueuedPodInfo, decision: ScheduleResult) -> str | None:
         """Let others leave room for the pod; the node that is to be written with its condition.
@@ -693,47 +717,78 @@ class Scheduler:
         if preemption is not None and preemption.chosen is not None:
             self.queue.nominator.add(queued.pod_info, preemption.chosen.node)
             return preemption.chosen.node
-        clears_itself = self._profile.status_wakes or self._profile.is_classic
         if preemption is not None:
             clears = preemption.clears
         else:
             # An error, or no node at all.
-            clears = not clears_itself and (
+            clears = self._forgets_hopes and (
                 decision.result != UNSCHEDULABLE or decision.search is None
             )
         if not clears or not queued.pod.nominated_node_name:
             return None
-        if clears_itself:
+        if not self._forgets_hopes:
             # A write of its own; the nomination ends when it comes back.
             self._write_nomination(queued.pod, None)
             return None
         self.queue.nominator.delete(queued.pod_info.uid)
         return ""
 
+    @property
+    def _forgets_hopes(self) -> bool:
+        """Whether what fails otherwise than for want of room ends a nomination (since 1.22).
+
+        Upstream: schedule_one.go, clearNominatedNode.
+        """
+        return not (self._profile.status_wakes or self._profile.is_classic)
+
     def _handle_error(
-        self, queued: QueuedPodInfo, cycle: int, message: str, reason: str = "SchedulerError"
+        self,
+        queued: QueuedPodInfo,
+        cycle: int,
+        message: str,
+        reason: str = "SchedulerError",
+        *,
+        told: str = "",
     ) -> None:
-        """The cycle itself failed: the pod comes back after its backoff."""
-        self._tell_event(queued.pod, "FailedScheduling", "Warning", message)
+        """The cycle itself failed: the pod comes back after its backoff.
+
+        The Event says the *message* as the condition does, or what else is to be *told*.
+        """
+        self._tell_event(queued.pod, "FailedScheduling", "Warning", told or message)
         self.queue.add_unschedulable_if_not_present(queued, cycle)
-        self._patch_condition(queued.pod, reason, message)
+        nominated = None
+        if self._forgets_hopes:
+            self.queue.nominator.delete(queued.pod_info.uid)
+            nominated = ""
+        self._patch_condition(queued.pod, reason, message, nominated)
 
     def _preempt(self, queued: QueuedPodInfo, chosen: Candidate) -> None:
-        """Evict the victims and nominate the preemptor. Upstream: prepareCandidate()."""
+        """Evict the victims and nominate the preemptor. Upstream: prepareCandidateAsync()."""
         pod = queued.pod
-        message = f"Preempted by {self._preemptor(pod)} on node {chosen.node}"
-        for place, victim in enumerate(chosen.victims):
+        victims = chosen.victims
+        if self._profile.preemption.spares_the_leaving:
+            victims = [victim for victim in victims if not victim.pod.deletion_timestamp]
+            if victims:
+                # Before anybody is evicted (since 1.32); nothing is done where nobody has to be.
+                self._clear_lower(queued.pod_info, chosen.node)
+        if self._profile.is_classic:
+            self._write_nomination(pod, chosen.node)
+        message = f"{self._preempted_by(pod)} on node {chosen.node}"
+        for place, victim in enumerate(victims):
             if place and self._profile.status_wakes:
                 # v1.20 deletes them one after the other, v1.34 all at once.
                 delay = place * self._latencies.draw("api_write")
                 self._loop.call_after(delay, self._evict, victim, pod, message)
             else:
                 self._evict(victim, pod, message)
-        for lower in self.queue.nominator.pods_for_node(chosen.node):
-            if lower.priority < queued.pod_info.priority:
+        if not self._profile.preemption.spares_the_leaving:
+            self._clear_lower(queued.pod_info, chosen.node)
+
+    def _clear_lower(self, preemptor: PodInfo, node: str) -> None:
+        """Who is less important hopes for *node* no more. Upstream: getLowerPriorityNominatedPods()."""
+        for lower in self.queue.nominator.pods_for_node(node):
+            if lower.priority < preemptor.priority:
                 self._clear_nomination(lower.pod)
-        if self._profile.is_classic:
-            self._write_nomination(pod, chosen.node)
 
     def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> None:
         """Upstream: preemption.go PreemptPod()."""
@@ -748,8 +803,17 @@ class Scheduler:
                 "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
             )
         except ApiError:
-            return  # The preemptor finds it there at its next attempt.
+            # The preemptor finds it there at its next attempt.
+            if self._profile.marks_victims:
+                self._loop.call_after(0, self._try_again, preemptor)
+            return
         self._tell_event(victim.pod, "Preempted", "Normal", message)
+
+    def _try_again(self, preemptor: Pod) -> None:
+        """Nobody may leave, and so wake it (since 1.32). Upstream: prepareCandidateAsync()."""
+        if not self._stopped:
+            self.queue.activate([preemptor])
+            self._wake()
 
     def _mark_victim(self, victim: Pod, preemptor: Pod) -> None:
         message = f"{preemptor.scheduler_name}: preempting to accommodate a higher priority pod"
@@ -761,8 +825,11 @@ class Scheduler:
         status = {**victim.status, "conditions": with_condition(victim, condition)}
         self._store.update(victim.with_status(status), by=COMPONENT, event="PodDisrupted")
 
-    def _preemptor(self, pod: Pod) -> str:
-        return pod.key if self._profile.status_wakes else f"pod {pod.uid}"
+    def _preempted_by(self, pod: Pod) -> str:
+        if self._profile.marks_victims:
+            return f"Preempted by pod {pod.uid}"
+        # In v1.11 the Event goes on where its reason ends.
+        return f"by {pod.key}" if self._profile.binds_in_rounds else f"Preempted by {pod.key}"
 
     def _clear_nomination(self, pod: Pod) -> None:
         """The pod hopes for no node any more."""
@@ -771,7 +838,10 @@ class Scheduler:
 
     def _write_nomination(self, pod: Pod, node: str | None) -> None:
         stored = self._store.find("Pod", pod.key)
-        if stored is not None and stored.uid == pod.uid:
+        if not isinstance(stored, Pod) or stored.uid != pod.uid:
+            return
+        # A patch that changes nothing is no event.
+        if stored.nominated_node_name != (node or ""):
             patch = {"status": {"nominatedNodeName": node}}
             fact = "PodNominated" if node else "NominationCleared"
             with suppress(ApiError):

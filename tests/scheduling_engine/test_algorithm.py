@@ -7,6 +7,7 @@ import pytest
 
 from kscope.sim.objects import ApiObject, from_manifest
 from kscope.sim.rng import Stream
+from scheduling.engine import preemption
 from scheduling.engine.algorithm import (
     SCHEDULED,
     UNSCHEDULABLE,
@@ -15,6 +16,7 @@ from scheduling.engine.algorithm import (
 )
 from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.preemption import PreemptionRules
 from scheduling.engine.profiles import PROFILES
 from tests.scheduling_engine.builders import make_node, make_pod
 
@@ -243,3 +245,118 @@ def test_all_nodes_are_tried_when_the_nominated_one_does_not_fit(there: str) -> 
     hopeful = make_pod("p", cpu="2", status={"nominatedNodeName": there})
     result = algorithm.schedule(PodInfo(hopeful, algorithm.profile.resource_rules))
     assert (result.node, result.evaluated, result.feasible) == ("a", 2, 1)
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
+@pytest.mark.parametrize("reason", ["PreemptionByScheduler", "EvictionByEvictionAPI", ""])
+def test_only_victims_of_a_preemption_are_waited_for(profile: str, reason: str) -> None:
+    """Since 1.26. Upstream: default_preemption.go podTerminatingByPreemption()."""
+    algorithm = _algorithm(profile)
+    algorithm.table.add_node(make_node("n", cpu="1"))
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": reason}
+    old = make_pod("old", node="n", cpu="1", status={"conditions": [condition] if reason else []})
+    leaving = old.with_metadata(deletionTimestamp="2026-01-01T00:00:00Z")
+    info = PodInfo(leaving, algorithm.profile.resource_rules)
+    algorithm.table.add_pod(algorithm.table.rows["n"], info)
+    pod = _info(algorithm, "p", cpu="1", priority=9, status={"nominatedNodeName": "n"})
+    found = algorithm.preempt(algorithm.schedule(pod))
+    assert found is not None
+    waits = profile != "v1.34" or reason == "PreemptionByScheduler"
+    assert (found.chosen is None) == waits
+
+
+def test_a_pod_that_never_preempts_says_so_though_no_node_was_looked_at() -> None:
+    algorithm = _algorithm(post_filters=("DefaultPreemption",))
+    algorithm.table.add_node(make_node("n"))
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]
+    for policy, text in (
+        ("Never", "preemption: not eligible due to preemptionPolicy=Never."),
+        ("", "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
+    ):
+        spec = {"volumes": volumes, "preemptionPolicy": policy}
+        result = algorithm.schedule(_info(algorithm, f"p{policy}", priority=9, spec=spec))
+        algorithm.preempt(result)
+        assert result.message == (
+            f'0/1 nodes are available: persistentvolumeclaim "none" not found. {text}'
+        )
+
+
+def test_a_node_that_prefilter_ruled_out_is_nothing_to_wait_for() -> None:
+    """Upstream: default_preemption.go PodEligibleToPreemptOthers(), of a node without a status."""
+    algorithm = _algorithm()
+    for name in ("a", "n"):
+        algorithm.table.add_node(make_node(name, cpu="1"))
+    _place(algorithm, "low", "a", cpu="1")
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    old = make_pod("old", node="n", cpu="1", status={"conditions": [condition]})
+    leaving = old.with_metadata(deletionTimestamp="2026-01-01T00:00:00Z")
+    info = PodInfo(leaving, algorithm.profile.resource_rules)
+    algorithm.table.add_pod(algorithm.table.rows["n"], info)
+    field = {"key": "metadata.name", "operator": "In", "values": ["a"]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    spec, status = {"affinity": affinity}, {"nominatedNodeName": "n"}
+    pod = _info(algorithm, "p", cpu="1", priority=9, spec=spec, status=status)
+    found = algorithm.preempt(algorithm.schedule(pod))
+    assert found is not None
+    assert found.chosen is not None
+    assert found.chosen.node == "a"
+
+
+def test_enough_is_counted_of_the_nodes_that_prefilter_left() -> None:
+    """Upstream: findNodesThatPassFilters(), numFeasibleNodesToFind()."""
+    algorithm = _algorithm()
+    for number in range(500):
+        algorithm.table.add_node(make_node(f"n{number:03d}"))
+    terms = [
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [f"n{number:03d}"]}]}
+        for number in range(200)
+    ]
+    required = {"nodeSelectorTerms": terms}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    result = algorithm.schedule(_info(algorithm, "p", spec={"affinity": affinity}))
+    # 49% of 200 is less than the least that is looked for; of 500, 46% were more than there are.
+    assert result.feasible == 100
+
+
+@pytest.mark.parametrize(("share", "expected"), [(10, 5), (20, 10)])
+def test_candidates_are_counted_by_the_nodes_that_evictions_might_help_on(
+    share: int, expected: int
+) -> None:
+    """Upstream: default_preemption.go calculateNumCandidates()."""
+    rules = PreemptionRules(candidate_percentage=share, min_candidates=5)
+    profile = replace(PROFILES["v1.34"], preemption=rules)
+    algorithm = SchedulingAlgorithm(profile, Handle(), ties=Stream(7))
+    for number in range(100):
+        name, small = f"n{number:02d}", number < 50
+        algorithm.table.add_node(make_node(name, cpu="2" if small else "1"))
+        _place(algorithm, f"low-{number}", name, cpu="1")
+    found = algorithm.preempt(algorithm.schedule(_info(algorithm, "p", cpu="2", priority=1)))
+    assert found is not None
+    assert len(found.candidates) == expected
+
+
+@pytest.mark.parametrize("many_rows", [1, 10**9])
+def test_of_those_that_break_a_budget_no_more_are_kept_than_wanted(
+    many_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In columns and one by one. Upstream: preemption.go newCandidateList()."""
+    monkeypatch.setattr(preemption, "_MANY_ROWS", many_rows)
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle(), ties=Stream(7))
+    algorithm.handle.listers.put(_budget(0))
+    for number in range(120):
+        algorithm.table.add_node(make_node(f"n{number:03d}", cpu="1"))
+        _place(algorithm, f"low-{number}", f"n{number:03d}", cpu="1", labels={"app": "db"})
+    found = algorithm.preempt(algorithm.schedule(_info(algorithm, "p", cpu="1", priority=1)))
+    assert found is not None
+    assert len(found.candidates) == 100
+
+
+def test_hopes_end_where_no_post_filter_could_fulfil_them() -> None:
+    """Upstream: schedule_one.go schedulingCycle(), HasPostFilterPlugins()."""
+    for asked, clears in (((), True), (("DynamicResources",), False)):
+        algorithm = _algorithm(post_filters=asked)
+        algorithm.table.add_node(make_node("n", cpu="1"))
+        found = algorithm.preempt(algorithm.schedule(_info(algorithm, "p", cpu="2")))
+        assert found is not None
+        assert found.clears == clears

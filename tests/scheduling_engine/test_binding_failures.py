@@ -1,9 +1,18 @@
 """What a binding that fails leaves behind."""
 
-from kscope.sim.units import MILLISECOND
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kscope.sim.latency import Latency
+from kscope.sim.units import MILLISECOND, SECOND
+from scheduling.engine.algorithm import ERROR, ScheduleResult
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
+from tests.scheduling_engine.volume_scenes import host, local_disk, user_of
+from volumes.engine.assume_cache import AssumeError
 
 
 def test_the_room_of_a_pod_that_was_not_bound_wakes_whoever_waits_for_room() -> None:
@@ -25,3 +34,119 @@ def test_the_room_of_a_pod_that_was_not_bound_wakes_whoever_waits_for_room() -> 
     assert woken
     assert woken[0] > forgotten[0]
     assert sorted((node_of(cluster, "first"), node_of(cluster, "second"))) == ["", "a"]
+
+
+@pytest.mark.parametrize(("profile", "expected"), [("v1.34", ""), ("v1.20", "n"), ("v1.16", "n")])
+def test_a_pod_that_was_not_bound_hopes_for_its_node_no_more(profile: str, expected: str) -> None:
+    """Since 1.22. Upstream: handleBindingCycleError(), clearNominatedNode."""
+    hopeful = {**pod("p"), "status": {"nominatedNodeName": "n"}}
+    cluster = Cluster.create(scene(node("n")), profile=profile)
+    cluster.advance(SECOND)
+    cluster.apply(Command(verb="create", manifest=hopeful))
+    fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
+    assert cluster.apply(Command(verb="fault", patch=fault)).applied
+    cluster.advance(SECOND + 8 * MILLISECOND)
+    stored = cluster.store.get("Pod", "default/p")
+    condition = stored.status["conditions"][0]
+    assert (condition["reason"], condition["message"][-14:]) == ("SchedulerError", "injected fault")
+    assert (stored.status.get("nominatedNodeName") or "") == expected
+    # In v1.16 nothing but the flush brings it back.
+    played(cluster, 30 if profile != "v1.16" else 120)
+    assert node_of(cluster, "p") == "n"
+
+
+@pytest.mark.parametrize(
+    ("profile", "doing"),
+    [
+        ("v1.34", 'running Reserve plugin "VolumeBinding": '),
+        ("v1.20", 'running Reserve plugin "VolumeBinding": '),
+        ("v1.16", ""),
+    ],
+)
+def test_a_volume_that_moved_on_fails_the_pod_at_reserve(
+    profile: str, doing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Upstream: framework.go RunReservePluginsReserve()."""
+
+    def late(*_: object) -> None:
+        raise AssumeError("out of sync")
+
+    cluster = Cluster.create(scene(host("a"), *local_disk("data", "a")), profile=profile)
+    monkeypatch.setattr(cluster.scheduler.volume_work, "assume", late)
+    cluster.advance(SECOND)
+    cluster.apply(Command(verb="create", manifest=user_of("data")))
+    cluster.advance(SECOND + SECOND // 2)
+    told = cluster.store.get("Pod", "default/p").status["conditions"][0]
+    assert told["message"] == f"{doing}out of sync"
+
+
+def test_a_volume_changed_meanwhile_fails_the_binding_in_the_api_servers_words() -> None:
+    objects, slow = (host("a"), *local_disk("data", "a")), {"schedule": Latency("fixed", SECOND)}
+    cluster = Cluster.create(scene(*objects, latencies=slow))
+    cluster.advance(SECOND)
+    cluster.apply(Command(verb="create", manifest=user_of("data")))
+    cluster.advance(2 * SECOND)
+    cluster.apply(Command(verb="delete", object="persistentvolume/data-disk"))
+    cluster.advance(2 * SECOND + SECOND // 2)
+    told = cluster.store.get("Pod", "default/p").status["conditions"][0]
+    assert told["message"] == (
+        'running PreBind plugin "VolumeBinding": Operation cannot be fulfilled on '
+        'persistentvolumes "data-disk": the object has been modified; please apply your changes to '
+        "the latest version and try again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "event", "condition"),
+    [
+        ("v1.34", 'running Bind plugin "DefaultBinder": ', 'running Bind plugin "DefaultBinder": '),
+        ("v1.16", "Binding rejected: ", ""),
+    ],
+)
+def test_what_the_event_says_of_a_refused_binding_the_condition_need_not(
+    profile: str, event: str, condition: str
+) -> None:
+    """Upstream: v1.16 scheduler.go recordSchedulingFailure()."""
+    cluster = Cluster.create(scene(node("n"), pod("p")), profile=profile)
+    fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
+    assert cluster.apply(Command(verb="fault", patch=fault)).applied
+    cluster.advance(100 * MILLISECOND)
+    told = next(one for one in cluster.take().events if one.kind == "FailedScheduling")
+    assert told.message == f"{event}injected fault"
+    stored = cluster.store.get("Pod", "default/p").status["conditions"][0]
+    assert stored["message"] == f"{condition}injected fault"
+
+
+@pytest.mark.parametrize(
+    ("profile", "reason"),
+    [("v1.34", "SchedulerError"), ("v1.20", "SchedulerError"), ("v1.16", "VolumeBindingFailed")],
+)
+def test_volumes_that_could_not_be_bound_are_a_reason_of_their_own_in_1_16(
+    profile: str, reason: str
+) -> None:
+    """Upstream: v1.16 scheduler.go bindVolumes()."""
+    cluster = Cluster.create(scene(host("a"), *local_disk("data", "a")), profile=profile)
+    cluster.advance(SECOND)
+    cluster.apply(Command(verb="create", manifest=user_of("data")))
+    fault = {"fail": "write", "kind": "PersistentVolume", "by": "scheduler", "times": 1}
+    assert cluster.apply(Command(verb="fault", patch=fault)).applied
+    cluster.advance(SECOND + 200 * MILLISECOND)
+    assert cluster.store.get("Pod", "default/p").status["conditions"][0]["reason"] == reason
+
+
+@pytest.mark.parametrize(
+    ("profile", "reason"),
+    [("v1.34", "SchedulerError"), ("v1.20", "Unschedulable"), ("v1.16", "Unschedulable")],
+)
+def test_an_error_of_the_cycle_is_a_reason_of_its_own_since_1_25(profile: str, reason: str) -> None:
+    """Upstream: scheduler.go scheduleOne(), recordSchedulingFailure()."""
+    cluster = Cluster.create(scene(node("n"), pod("p")), profile=profile)
+    decided = cluster.scheduler.algorithm.schedule
+
+    def failing(*arguments: Any, **named: Any) -> ScheduleResult:
+        return replace(decided(*arguments, **named), result=ERROR, node=None, message="no luck")
+
+    cluster.scheduler.algorithm.schedule = failing  # type: ignore[method-assign]
+    cluster.advance(100 * MILLISECOND)
+    told = cluster.store.get("Pod", "default/p").status["conditions"][0]
+    assert (told["reason"], told["message"]) == (reason, "no luck")

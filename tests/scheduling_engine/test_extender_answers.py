@@ -98,23 +98,58 @@ def test_scores_of_a_node_are_added_up_and_are_integers(told: Any, weighted: int
     assert (score and score[-1]) == weighted
 
 
+CANDIDATES = (
+    node("a", cpu="1"),
+    node("b", cpu="1"),
+    pod("on-a", nodeName="a"),
+    pod("on-b", nodeName="b", priority=10),
+    pod("p", priority=10),
+)
+UNFIT = "0/2 nodes are available: 2 Insufficient cpu."
+
+
 @pytest.mark.parametrize(
     ("victims", "text"),
     [
         ({}, "no new claims to deallocate, preemption: no candidate node for preemption"),
+        # An error ends the round of the post-filters, whatever was said before.
         ({"a": {"pods": []}}, 'preemption: expected at least one victim pod on node "a"'),
+        ({"x": {"pods": []}}, 'preemption: nodeinfo not found for node name "x"'),
         (
-            {"a": {"pods": [{"uid": "u"}]}},
-            "preemption: extender: http://h claims to preempt pod (UID: &{u}) on node: a, but the "
+            {"a": {"pods": [{"uid": "y"}]}},
+            "preemption: extender: http://h claims to preempt pod (UID: &{y}) on node: a, but the "
             "pod is not found on that node",
         ),
     ],
 )
-def test_an_extender_that_leaves_no_candidate_is_told(victims: Any, text: str) -> None:
-    objects = (node("a", cpu="1"), pod("there", nodeName="a"), pod("p", priority=10))
+def test_what_an_extender_says_to_victims_is_told_in_upstreams_words(
+    victims: Any, text: str
+) -> None:
+    """Upstream: preemption.go Preempt(), callExtenders(); extender.go convertPodUIDToPod()."""
     fields = {"preemptVerb": "preempt", "nodeCacheCapable": True}
-    cluster = played(cluster_of({"nodeNameToMetaVictims": victims}, *objects, **fields), 5)
-    assert message(cluster) == f"0/1 nodes are available: 1 Insufficient cpu. {text}"
+    cluster = cluster_of({"nodeNameToMetaVictims": victims}, *CANDIDATES, **fields)
+    assert message(played(cluster, 5)) == f"{UNFIT} {text}"
+
+
+def test_an_extender_may_name_a_node_that_was_no_candidate() -> None:
+    objects = [{**one, "metadata": {**one["metadata"], "uid": "u"}} for one in CANDIDATES[3:4]]
+    told = {"b": {"pods": [{"uid": "u"}], "numPDBViolations": 0}}
+    fields = {"preemptVerb": "preempt", "nodeCacheCapable": True}
+    cluster = cluster_of(
+        {"nodeNameToMetaVictims": told}, *CANDIDATES[:3], *objects, CANDIDATES[4], **fields
+    )
+    assert node_of(played(cluster, 60), "p") == "b"
+
+
+def test_evictions_that_nobody_needs_are_an_error_where_an_extender_refuses_the_node() -> None:
+    """Upstream: preemption.go DryRunPreemption()."""
+    told = {"nodeNames": [], "failedNodes": {"a": "no licence"}}
+    objects = (node("a"), pod("low", nodeName="a"), pod("p", priority=10))
+    cluster = cluster_of(told, *objects, filterVerb="filter", nodeCacheCapable=True)
+    assert message(played(cluster, 5)) == (
+        "0/1 nodes are available: 1 no licence. "
+        'preemption: expected at least one victim pod on node "a"'
+    )
 
 
 def _hopes(version: str, answer: Any, *objects: Manifest, **extender: Any) -> str:

@@ -143,6 +143,18 @@ def test_an_extender_that_fails_fails_the_attempt_unless_it_is_ignorable(
             )
 
 
+def test_extenders_that_may_be_ignored_are_asked_last(extender: Extender) -> None:
+    """Upstream: scheduler.go buildExtenders()."""
+    for verb in ("first", "second"):
+        extender.replies[verb] = _only("a")
+    configuration = _configured(extender, filterVerb="first", ignorable=True)
+    configuration["extenders"].append({"urlPrefix": extender.url, "filterVerb": "second"})
+    cluster = Cluster.create(scene(node("a"), pod("p"), configuration=configuration))
+    cluster.extender_calls.transport = HttpTransport([extender.place])
+    played(cluster, 1)
+    assert [verb for verb, _ in extender.asked] == ["second", "first"]
+
+
 def test_only_pods_that_want_a_managed_resource_are_shown(extender: Extender) -> None:
     extender.replies["filter"] = _only("a")
     managed = [{"name": "example.com/fpga", "ignoredByScheduler": True}]
@@ -193,6 +205,16 @@ def test_a_binding_that_the_extender_refuses_sends_the_pod_round_again(
     assert node_of(cluster, "p") == ""
     assert _message(cluster) == "not today"
     assert len(extender.asked) > 1
+
+
+def test_a_binding_that_an_ignorable_extender_refuses_is_left_to_the_others(
+    extender: Extender,
+) -> None:
+    """Not before v1.31, though. Upstream: schedule_one.go extendersBinding()."""
+    extender.replies["bind"] = lambda body: {"Error": "not today"}
+    fields = {"bindVerb": "bind", "ignorable": True}
+    cluster = played(_cluster(extender, node("a"), pod("p"), **fields), 5)
+    assert node_of(cluster, "p") == "a"
 
 
 def test_an_answer_that_takes_too_long_is_an_error(extender: Extender) -> None:

@@ -54,3 +54,101 @@ def test_a_victim_says_for_whom_it_had_to_go(profile: str) -> None:
     ]
     expected = "default-scheduler: preempting to accommodate a higher priority pod"
     assert told == ([expected] if profile == "v1.34" else [])
+
+
+def _do(cluster: Cluster, **command: Any) -> None:
+    outcome = cluster.apply(Command(**command))
+    assert outcome.applied, outcome.reason
+
+
+def _facts(cluster: Cluster, name: str) -> list[str]:
+    return [one.kind for one in cluster.take().events if one.object == f"pod/default/{name}"]
+
+
+@pytest.mark.parametrize(("profile", "told"), [("v1.34", 0), ("v1.20", 1), ("v1.16", 1)])
+def test_a_pod_that_terminates_already_is_not_evicted_again(profile: str, told: int) -> None:
+    """Upstream: preemption.go prepareCandidateAsync() of 1.34.1 (#133213)."""
+    low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=60)
+    cluster = Cluster.create(scene(node("n", cpu="2"), low), profile=profile)
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="delete", object="pod/default/low")
+    cluster.advance(5 * SECOND + SECOND // 10)
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(5 * SECOND + SECOND // 2)
+    assert cluster.store.get("Pod", "default/high").status["nominatedNodeName"] == "n"
+    facts = _facts(cluster, "low")
+    assert facts.count("Preempted") == told
+    assert "PodDisrupted" not in facts
+
+
+@pytest.mark.parametrize(("profile", "first"), [("v1.34", True), ("v1.20", False)])
+def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
+    profile: str, first: bool
+) -> None:
+    """Since 1.32. Upstream: preemption.go prepareCandidateAsync()."""
+    low = {"cpu": "2", "nodeName": "n", "terminationGracePeriodSeconds": 60}
+    objects = (node("n"), pod("a", **low), pod("b", **low))
+    cluster = Cluster.create(scene(*objects), profile=profile)
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
+    cluster.advance(5 * SECOND + SECOND // 4)
+    cluster.take()
+    _do(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
+    cluster.advance(5 * SECOND + SECOND // 2)
+    told = [one.kind for one in cluster.take().events]
+    assert (told.index("NominationCleared") < told.index("Preempted")) == first
+
+
+@pytest.mark.parametrize(
+    ("profile", "order", "text"),
+    [
+        ("v1.34", ["Preempted", "FailedScheduling"], "Preempted by pod {uid} on node n"),
+        ("v1.20", ["Preempted", "FailedScheduling"], "Preempted by default/high on node n"),
+        ("v1.16", ["FailedScheduling", "Preempted"], "Preempted by default/high on node n"),
+        ("v1.11", ["FailedScheduling", "Preempted"], "by default/high on node n"),
+    ],
+)
+def test_a_victim_is_told_in_the_words_of_the_version(
+    profile: str, order: list[str], text: str
+) -> None:
+    """Upstream: v1.16 scheduler.go scheduleOne(), preempt()."""
+    low = pod("low", cpu="2", nodeName="n")
+    cluster = Cluster.create(scene(node("n", cpu="2"), low), profile=profile)
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(5 * SECOND + SECOND // 10)
+    told = [one for one in cluster.take().events if one.kind in order][:2]
+    assert [one.kind for one in told] == order
+    (preempted,) = (one for one in told if one.kind == "Preempted")
+    uid = cluster.store.get("Pod", "default/high").uid
+    assert preempted.message == text.format(uid=uid)
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
+def test_an_event_holds_as_much_of_a_long_message_as_a_note_may(profile: str) -> None:
+    """Upstream: schedule_one.go truncateMessage(); the condition says all of it."""
+    objects: list[Any] = []
+    for number in range(40):
+        taint = {"key": f"example.com/some-rather-long-key-{number:02d}", "effect": "NoSchedule"}
+        objects.append({**node(f"n{number:02d}"), "spec": {"taints": [taint]}})
+    cluster = Cluster.create(scene(*objects, pod("p")), profile=profile)
+    cluster.advance(SECOND)
+    message = cluster.store.get("Pod", "default/p").status["conditions"][0]["message"]
+    told = next(one.message for one in cluster.take().events if one.kind == "FailedScheduling")
+    # In v1.16 the taints are not named.
+    assert (len(message) > 1024) == (profile != "v1.16")
+    assert told == (message if len(message) <= 1024 else message[:1020] + " ...")
+
+
+def test_a_preemptor_whose_victim_could_not_be_deleted_is_tried_again_at_once() -> None:
+    """Since 1.32. Upstream: preemption.go prepareCandidateAsync()."""
+    low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=0)
+    cluster = Cluster.create(scene(node("n", cpu="2"), low))
+    cluster.advance(5 * SECOND)
+    fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
+    assert cluster.apply(Command(verb="fault", patch=fault)).applied
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    played(cluster, 10)
+    assert node_of(cluster, "high") == "n"
+    queued = [one.message for one in cluster.take().events if one.kind == "PodQueued"]
+    assert "ForceActivate" in queued

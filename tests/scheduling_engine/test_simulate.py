@@ -54,6 +54,20 @@ def test_evidence_can_be_left_out(tmp_path: Path) -> None:
     assert (attempt["filters"], attempt["scores"], attempt["node"]) == ({}, {}, "n1")
 
 
+def test_room_is_kept_for_a_pod_that_comes_with_a_nomination(tmp_path: Path) -> None:
+    """Upstream: nominator.go; gated pods are not in it."""
+    waiting = POD.replace("web", "waiting").replace("500m", "2").rstrip().removesuffix("}")
+    waiting += ", priority: 5, preemptionPolicy: Never%s}\nstatus: {nominatedNodeName: n1}\n"
+    filler = POD.replace("web", "filler").replace("500m", '"1"').rstrip().removesuffix("}")
+    filler += ", nodeName: n1, priority: 9}\n"
+    for more, expected in (("", ""), (", schedulingGates: [{name: x}]", "n1")):
+        source = _write(tmp_path, "one.yaml", NODE, filler, POD, waiting % more)
+        _simulate(source, "--mode", "decisions", "-o", tmp_path / "out.json")
+        decided = json.loads((tmp_path / "out.json").read_text())
+        assert decided["final"]["pods"]["default/waiting"] == ""
+        assert decided["final"]["pods"]["default/web"] == expected
+
+
 def test_run_writes_one_event_per_line(tmp_path: Path) -> None:
     source, out = _write(tmp_path, "one.yaml", NODE, POD), tmp_path / "out.ndjson"
     _simulate(source, "--until", "1m", "-o", out)
