@@ -222,7 +222,29 @@ def _parts(path: str) -> Path:
     return tuple(found)
 
 
-label_selector = _selector(LabelSelector.parse)
+def _selector_of_labels(value: Any) -> None:
+    """Nothing is selected by what no label can be.
+
+    Upstream: ValidateLabelSelector(). Older versions let the values of matchExpressions pass; then
+    the scheduler could not read the selector, and the pod failed in every attempt.
+    """
+    selector = LabelSelector.parse(value)
+    fields: dict[str, Any] = value or {}
+    pairs: dict[str, str] = fields.get("matchLabels") or {}
+    for key, item in pairs.items():
+        _refuse(f"matchLabels.{key}", item, label_key_fault(key) or label_value_fault(item))
+    for index, requirement in enumerate(selector.requirements[len(pairs) :]):
+        for place, item in enumerate(requirement.values):
+            path = f"matchExpressions[{index}].values[{place}]"
+            _refuse(path, item, label_value_fault(item))
+
+
+def _refuse(path: str, value: str, fault: str | None) -> None:
+    if fault is not None:
+        raise SelectorError(path, value, fault)
+
+
+label_selector = _selector(_selector_of_labels)
 _node_terms = _selector(NodeSelector.parse)
 
 node_selector_term = _selector(NodeSelectorTerm.parse)

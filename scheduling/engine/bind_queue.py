@@ -34,7 +34,6 @@ class Round:
     queued: QueuedPodInfo
     info: PodInfo
     volumes: PodVolumes
-    cycle: int
     seq: int
 
     @property
@@ -71,7 +70,7 @@ class RoundsScheduler(Scheduler):
             text = f"AssumePodVolumes failed: {moved_on}"
             self._end_attempt(attempt, text)
             self._keep_attempt(attempt, self._tell_event(queued.pod, *_failed(text)))
-            self._back_to_queue(queued, attempt.cycle, "SchedulerError", str(moved_on))
+            self._back_to_queue(queued, "SchedulerError", str(moved_on))
             return
         if volumes is None:
             super()._assume(attempt, node)
@@ -89,11 +88,11 @@ class RoundsScheduler(Scheduler):
             # The PV controller is not done with what an earlier round has written.
             seq = self._tell_event(queued.pod, "FailedScheduling", "Normal", STARTED)
             self._keep_attempt(attempt, seq)
-            self._back_to_queue(queued, attempt.cycle, WAITING)
+            self._back_to_queue(queued, WAITING)
             return
         seq = self._tell("VolumeBindingQueued", info.pod.id, f"for {node}", told)
         self._keep_attempt(attempt, seq)
-        self._bind_queue.append(Round(queued, info, volumes, attempt.cycle, seq))
+        self._bind_queue.append(Round(queued, info, volumes, seq))
         if len(self._bind_queue) == 1:
             self._loop.call_after(0, self._bind_next)
 
@@ -126,19 +125,17 @@ class RoundsScheduler(Scheduler):
             self._tell_event(one.queued.pod, *_failed(error))
         else:
             self._tell_event(one.queued.pod, "FailedScheduling", "Normal", STARTED)
-        self._back_to_queue(one.queued, one.cycle, FAILED if error else WAITING)
+        self._back_to_queue(one.queued, FAILED if error else WAITING)
         if self._bind_queue:
             self._loop.call_after(0, self._bind_next)
 
-    def _back_to_queue(
-        self, queued: QueuedPodInfo, cycle: int, reason: str, message: str = ""
-    ) -> None:
+    def _back_to_queue(self, queued: QueuedPodInfo, reason: str, message: str = "") -> None:
         """Upstream: MakeDefaultErrorFunc(), which looks whether the pod still needs a node."""
         known = self._known.get(queued.key)
         if known is None or known.uid != queued.pod_info.uid or known.node_name:
             self.queue.done(queued.pod_info.uid)
         else:
-            self.queue.add_unschedulable_if_not_present(queued, cycle)
+            self._requeue(queued)
             self._patch_condition(queued.pod, reason, message)
         self._wake()
 

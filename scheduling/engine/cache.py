@@ -51,6 +51,9 @@ class CacheRules:
     ghost_keeps_allocatable: bool = True
     # v1.34 takes the confirmed pod for the assumed one; before, the node kept the assumed one.
     confirm_replaces_pod: bool = False
+    # Before v1.34 a node gives back what the pod asks for that it is told to take out, whatever was
+    # counted when it was put in.
+    gives_back_as_told: bool = True
     # v1.34: a pod that was deleted before it was confirmed can be removed.
     removes_assumed: bool = False
     # v1.34: an image's number of nodes is the present one, not that when the node was read.
@@ -77,6 +80,7 @@ CACHE_RULES: Mapping[str, CacheRules] = {
         version="v1.34",
         assume_ttl=0,
         confirm_replaces_pod=True,
+        gives_back_as_told=False,
         removes_assumed=True,
         live_image_counts=True,
         errors_name_pod=True,
@@ -244,7 +248,7 @@ class SchedulerCache:
             )
         if state is None or not state.assumed:
             self._refuse(info, "forget", "{pod} wasn't assumed so cannot be forgotten")
-        self._drop(state)
+        self._drop(state, info)
         self._tell(state.info, "forget", "")
 
     def add_pod(self, info: PodInfo) -> None:
@@ -277,12 +281,11 @@ class SchedulerCache:
             self._tell(info, "confirm", "added")
 
     def update_pod(self, old: PodInfo, info: PodInfo) -> None:
-        """The watch shows a newer version of an added pod.
-
-        What is counted for it is given back; *old* only has to name the same pod.
+        """The watch shows a newer version of an added pod; *old* is taken from its node.
 
         Raises:
-            CacheError: the pod is not added; fatal when it is said to be on another node.
+            CacheError: the pod is not added, or *old* is not where it is said to be; fatal when the
+                newer version is said to be on another node.
         """
         state = self._pods.get(self._uid(old, "update"))
         if state is None or state.assumed:
@@ -291,7 +294,7 @@ class SchedulerCache:
             )
         if state.info.node_name != info.node_name:
             self._refuse(info, "update", _CORRUPTED, fatal=True)
-        self._replace(state.info, info)
+        self._replace(old, info)
         state.info = info
         self._tell(info, "update", "added")
 
@@ -356,15 +359,21 @@ class SchedulerCache:
         self.tree.add(name, self._zone(node))
         return self._set_node(info, node)
 
-    def update_node(self, node: Node) -> NodeInfo:
-        """The watch shows a changed node."""
+    def update_node(self, node: Node, old: Node | None = None) -> NodeInfo:
+        """The watch shows a changed node; *old*, by default what is known, says where it was.
+
+        A node that nobody has added finds its place in the tree only when its zone has changed.
+        """
         known = self._nodes.get(node.name)
-        old = known.node if known is not None else None
-        if known is None or old is None:
-            return self.add_node(node)
-        self._forget_images(old)
+        if known is None:
+            known = self._new_node_info(node.name)
+        else:
+            self._forget_images(known.node)
         self._nodes.move_to_end(node.name)
-        self.tree.update(node.name, self._zone(old), node.name, self._zone(node))
+        old = old or known.node
+        self.tree.update(
+            node.name, "" if old is None else self._zone(old), node.name, self._zone(node)
+        )
         return self._set_node(known, node)
 
     def remove_node(self, node: Node) -> None:
@@ -477,11 +486,12 @@ class SchedulerCache:
             self._observer.pod_added(name, info)
 
     def _discount(self, info: PodInfo) -> None:
+        """Take the pod of this uid from `info.node_name`."""
         name = info.node_name
         entry = self._nodes.get(name)
         if entry is None:
             raise CacheError(f"node {name} is not found")
-        counted = entry.remove_pod(info.uid)
+        counted = entry.remove_pod(info.uid, info if self.rules.gives_back_as_told else None)
         if counted is None:
             raise CacheError(f"no corresponding pod {info.pod.name} in pods of node {name}")
         entry.generation = self._next_generation()
@@ -514,9 +524,9 @@ class SchedulerCache:
                 observer.pod_removed(entry.name, counted)
                 observer.pod_added(entry.name, new)
 
-    def _drop(self, state: PodState) -> None:
+    def _drop(self, state: PodState, told: PodInfo | None = None) -> None:
         uid = state.info.uid
-        self._discount(state.info)
+        self._discount(told or state.info)
         del self._pods[uid]
         if state.assumed:
             self._no_longer_assumed(state.info)
@@ -601,10 +611,12 @@ def _alike(old: PodInfo, new: PodInfo) -> bool:
         # The same spec but for the node, and the same labels.
         return (
             old.node_name == new.node_name
+            and old.uid == new.uid
             and old.pod.deletion_timestamp == new.pod.deletion_timestamp
         )
     return (
         old.node_name == new.node_name
+        and old.uid == new.uid
         and (old.resources is new.resources or old.resources == new.resources)
         and old.ports == new.ports
         and (old.affinity is new.affinity or old.affinity == new.affinity)

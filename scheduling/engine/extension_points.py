@@ -123,11 +123,10 @@ class PluggedBinding(Binding):
         queued: QueuedPodInfo,
         info: PodInfo,
         node: str,
-        cycle: int,
         points: Points,
         state: CycleState,
     ) -> None:
-        super().__init__(scheduler, queued, info, node, cycle)
+        super().__init__(scheduler, queued, info, node)
         self.points = points
         self.state = state
         self.next_pre_bind = 0
@@ -182,7 +181,7 @@ class PluggedScheduler(Scheduler):
                 self._activate(queued.pod, decision.search.state)
             return
         state, info = decision.search.state, queued.pod_info.assigned_to(node)
-        binding = PluggedBinding(self, queued, info, node, attempt.cycle, points, state)
+        binding = PluggedBinding(self, queued, info, node, points, state)
         seq = self._take_place(binding, decision)
         point, status = "Reserve", self._reserve(binding, decision)
         if status.is_success:
@@ -409,7 +408,7 @@ class PluggedScheduler(Scheduler):
         known = self._known.get(pod.key)
         if known is not None and known.uid == pod.uid:
             queued.rejected_by(*failure.plugins)
-            self._handle_error(queued, binding.cycle, failure.message, failure.reason)
+            self._handle_error(queued, failure.message, failure.reason)
         else:
             self.queue.done(pod.uid)
             self._tell_event(pod, "FailedScheduling", "Warning", failure.message)

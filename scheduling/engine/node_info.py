@@ -100,14 +100,17 @@ class NodeInfo:
             key = f"{info.pod.namespace}/{claim}"
             self.claim_users[key] = self.claim_users.get(key, 0) + 1
 
-    def remove_pod(self, uid: str) -> PodInfo | None:
-        """Stop counting the pod with this uid; what was counted, or None when it is not here."""
+    def remove_pod(self, uid: str, told: PodInfo | None = None) -> PodInfo | None:
+        """Stop counting the pod with this uid; what was counted, or None when it is not here.
+
+        It gives back what it took, or what *told*, a version of the same pod, would have taken.
+        """
         position = _position(self.pods, uid)
         if position < 0:
             return None
         info = self.pods[position]
         _take_out(self.pods, position)
-        resources = info.resources
+        resources = (told or info).resources
         requested = resources.requested
         self.requested_milli_cpu -= requested.milli_cpu
         self.requested_memory -= requested.memory
@@ -116,13 +119,13 @@ class NodeInfo:
         if requested.ephemeral_storage:
             self.requested_ephemeral_storage -= requested.ephemeral_storage
         for name, amount in requested.scalars:
-            self.requested_scalars[name] -= amount
+            self.requested_scalars[name] = self.requested_scalars.get(name, 0) - amount
         if info.affinity.present:
             for pods in (self.pods_with_affinity, self.pods_with_required_anti_affinity):
                 there = _position(pods, uid)
                 if there >= 0:
                     _take_out(pods, there)
-        for port in info.ports:
+        for port in (told or info).ports:
             self._release(port)
         for claim in info.pod.named_claims:
             key = f"{info.pod.namespace}/{claim}"

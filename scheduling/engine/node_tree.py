@@ -82,8 +82,11 @@ class NodeTree:
         self.num_nodes -= 1
 
     def update(self, old_name: str, old_zone: str, name: str, zone: str) -> None:
-        """The node's labels changed: it goes to the end of its new zone, even if it was unknown."""
-        if old_zone == zone and old_name == name and self._has(name, zone):
+        """The node's labels changed: it goes to the end of its new zone, even if it was unknown.
+
+        In the zone where it was, it is left as it is, even if it is not there.
+        """
+        if old_zone == zone:
             return
         if self._has(old_name, old_zone):
             self.remove(old_name, old_zone)

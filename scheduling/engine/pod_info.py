@@ -252,6 +252,13 @@ NO_AFFINITY = PodAffinity()
 PRESENT_BUT_EMPTY = PodAffinity(present=True)
 
 
+def requests_changed(old: Pod, new: Pod, rules: ResourceRules) -> bool:
+    """Whether a resize that only the status tells of has changed what the pod requests."""
+    if not rules.modern or not (_may_resize(old) or _may_resize(new)):
+        return False
+    return PodInfo(old, rules).resources != PodInfo(new, rules).resources
+
+
 def labels_key(pod: PodInfo) -> bytes:
     """The pod's labels in a form that can be looked up; kept with what follows from its spec."""
     key: bytes | None = pod.pod.template.get("labels_key")

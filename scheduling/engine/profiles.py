@@ -136,6 +136,11 @@ class Profile:
         return not (self.is_classic or self.refuses_per_node)
 
     @property
+    def has_hints(self) -> bool:
+        """Whether plugins say which events help the pods that they turned away (since v1.32)."""
+        return not (self.is_classic or self.refuses_per_node)
+
+    @property
     def marks_victims(self) -> bool:
         """Whether pods that are evicted for others say so in condition DisruptionTarget (1.26)."""
         return not (self.is_classic or self.refuses_per_node)

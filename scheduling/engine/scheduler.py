@@ -36,13 +36,14 @@ from scheduling.engine.handle import Handle
 from scheduling.engine.nominated import Nominated
 from scheduling.engine.plugins.node_affinity import NodeAffinity
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.pod_info import PodInfo, requests_changed
 from scheduling.engine.pod_template import SpreadConstraint
 from scheduling.engine.preemption import Candidate
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.active import QueueSort
-from scheduling.engine.queue.events import WILD_CARD, Action, ClusterEvent
+from scheduling.engine.queue.events import ClusterEvent
 from scheduling.engine.queue.hints import (
+    EVERYTHING,
     IN_TREE_HINTS,
     EnqueueExtensions,
     HintWorld,
@@ -64,7 +65,6 @@ class Binding:
 
     __slots__ = (
         "binder",
-        "cycle",
         "forgotten",
         "info",
         "node",
@@ -75,13 +75,12 @@ class Binding:
     )
 
     def __init__(
-        self, scheduler: "Scheduler", queued: QueuedPodInfo, info: PodInfo, node: str, cycle: int
+        self, scheduler: "Scheduler", queued: QueuedPodInfo, info: PodInfo, node: str
     ) -> None:
         self.scheduler = scheduler
         self.queued = queued
         self.info = info
         self.node = node
-        self.cycle = cycle
         self.volumes: PodVolumes | None = None
         self.waiting: PodBinding | None = None
         self.binder = names.DEFAULT_BINDER
@@ -184,6 +183,13 @@ class Scheduler:
         self._extenders = [Extender(one, calls or ExtenderCalls()) for one in setup.extenders]
         # Whether anybody but DefaultBinder may bind a pod.
         self._asks_binders = bool(self._extenders)
+        # Whether a write of the status of a pod that has its node may move anybody: until v1.20 any
+        # update does; later, no plugin in the tree listens to it.
+        self._hears_of_any_update = (
+            not profile.has_hints
+            or bool(self._extenders)
+            or any(one.custom_plugins for one in setup.profiles)
+        )
         nominated = Nominated(self.handle.table)
         self._algorithms = {
             one.name: SchedulingAlgorithm(
@@ -223,14 +229,13 @@ class Scheduler:
     def _queue_profile(self, algorithm: SchedulingAlgorithm) -> QueueProfile:
         plugins = algorithm.framework.plugins
         registrations: dict[str, Iterable[Registration]] = dict(IN_TREE_HINTS)
-        # Whoever does not say what it waits for hears of everything. Upstream: buildQueueingHintMap.
-        everything = (Registration(ClusterEvent(WILD_CARD, Action.ALL)),)
         for name, plugin in plugins.by_name.items():
             if isinstance(plugin, EnqueueExtensions):
                 registrations[name] = plugin.events_to_register()
             else:
-                registrations.setdefault(name, everything)
-        registrations[EXTENDER] = everything
+                # Upstream: runtime/framework.go defaultEnqueueExtension.
+                registrations.setdefault(name, EVERYTHING)
+        registrations[EXTENDER] = EVERYTHING
         return QueueProfile(
             pre_enqueue=tuple(plugins.pre_enqueue),
             hints=QueueingHints(registrations, ListedWorld(plugins.by_name)),
@@ -309,15 +314,29 @@ class Scheduler:
             return  # It has its place; the rest of its life is the binding cycle's.
         else:
             self.queue.update(old, new)
+            if old.nominated_node_name != new.nominated_node_name:
+                self._nomination_ended(old)
+
+    def _nomination_ended(self, pod: Pod) -> None:
+        """Who is not more important than *pod* had to leave it the node that it was promised.
+
+        Since v1.33. That it now gets this very node comes to the same until v1.35. Upstream:
+        updatePodInSchedulingQueue(), deletePodFromSchedulingQueue().
+        """
+        if pod.nominated_node_name and self._profile.has_hints:
+            self.queue.move_all_to_active_or_backoff(
+                cluster_events.ASSIGNED_POD_DELETE, pod, None, at_most=pod.priority
+            )
 
     def _unassigned_gone(self, old: Pod, new: Pod) -> None:
         waits = self.queue.get(old.key) is not None or old.key in self._bindings
-        if self._profile.status_wakes and waits:
+        if waits and not self._profile.has_hints:
             # Its deletion is an update first, which brings it back to be skipped.
             message = f"skip schedule deleting pod: {old.key}"
             self._tell_event(new, "FailedScheduling", "Warning", message)
         self.chronicle.end_series(old.uid)
         self.queue.delete(old)
+        self._nomination_ended(new)
         # What is being bound goes on, until the binding finds that there is no pod any more.
 
     def _clean_up(self, gone: Pod) -> None:
@@ -348,6 +367,8 @@ class Scheduler:
         elif self._neighbours is not None:
             self._tell("PodObserved", new.id, f"of {new.scheduler_name}, on {new.node_name}")
         self.queue.assigned_pod_added(new)
+        if old is not None and self._is_mine(old):
+            self._nomination_ended(old)
 
     def _assigned_changed(self, old: Pod, new: Pod, gone: bool) -> None:
         if gone:
@@ -356,12 +377,19 @@ class Scheduler:
                 self._tell("PodReleased", new.id, f"left {old.node_name}")
             self.queue.assigned_pod_deleted(new)
             return
-        if new.template is not old.template or new.deletion_timestamp != old.deletion_timestamp:
+        if (
+            new.template is not old.template
+            or new.deletion_timestamp != old.deletion_timestamp
+            or requests_changed(old, new, self._rules)
+        ):
             self.cache.update_pod(PodInfo(old, self._rules), PodInfo(new, self._rules))
             self.queue.assigned_pod_updated(old, new)
-        elif new.status.get("startTime") != old.status.get("startTime"):
-            # Nobody waits for that, but preemption spares those that run for long.
+            return
+        if new.status.get("startTime") != old.status.get("startTime"):
+            # Preemption spares those that run for long.
             self.cache.update_pod(PodInfo(old, self._rules), PodInfo(new, self._rules))
+        if self._hears_of_any_update:
+            self.queue.assigned_pod_updated(old, new)
 
     def _observe_node(self, event: WatchEvent) -> None:
         node, old = event.new, event.old
@@ -501,19 +529,19 @@ class Scheduler:
 
     def _assume(self, attempt: Attempt, node: str) -> None:
         """Reserve: from now on the pod counts on its node, though the API does not know yet."""
-        queued, decision, cycle = attempt.queued, attempt.decision, attempt.cycle
+        queued, decision = attempt.queued, attempt.decision
         info = queued.pod_info.assigned_to(node)
-        binding = Binding(self, queued, info, node, cycle)
+        binding = Binding(self, queued, info, node)
         try:
             if queued.pod.claim_names:
                 binding.volumes = self.volume_work.assume(info, node, self._plan(decision))
         except SimError as moved_on:
             text = str(moved_on)
             if self._profile.is_classic:
-                self._handle_error(queued, cycle, text, told=f"AssumePodVolumes failed: {text}")
+                self._handle_error(queued, text, told=f"AssumePodVolumes failed: {text}")
             else:
                 text = f'running Reserve plugin "{names.VOLUME_BINDING}": {text}'
-                self._handle_error(queued, cycle, text)
+                self._handle_error(queued, text)
             return
         self._keep_attempt(attempt, self._take_place(binding, decision))
         self._start_binding(binding)
@@ -659,7 +687,7 @@ class Scheduler:
             )
         known = self._known.get(pod.key)
         if known is not None and known.uid == pod.uid:
-            self._handle_error(binding.queued, binding.cycle, error, reason, told=told)
+            self._handle_error(binding.queued, error, reason, told=told)
         else:
             # Nobody goes round again, but it is told all the same.
             self._tell_event(pod, "FailedScheduling", "Warning", told or error)
@@ -684,7 +712,7 @@ class Scheduler:
 
     def _handle_failure(self, attempt: Attempt) -> None:
         """Tell why, then wait in backoff or for something to change."""
-        queued, decision, cycle = attempt.queued, attempt.decision, attempt.cycle
+        queued, decision = attempt.queued, attempt.decision
         pod = queued.pod
         queued.rejected_by(*rejecting_plugins(decision))
         preemption = decision.preemption
@@ -694,24 +722,38 @@ class Scheduler:
         self._show_pod(pod.key, blocker=attempt.blocker)
         seq = self._tell_event(pod, "FailedScheduling", "Warning", decision.message)
         self._keep_attempt(attempt, seq)
-        self.queue.add_unschedulable_if_not_present(queued, cycle, began=attempt.began)
+        self._requeue(queued, began=attempt.began)
         failed = decision.result != UNSCHEDULABLE and self._forgets_hopes
         # In v1.20 and before an error of the cycle is told like a refusal.
         reason = "SchedulerError" if failed else "Unschedulable"
         if not self._profile.is_classic:
-            nominated = self._nominate(queued, decision)
+            nominated = self._nominate(queued, pod, decision)
             self._patch_condition(pod, reason, decision.message, nominated)
             return
         # Room is made once the failure is told. Upstream: v1.16 scheduler.go scheduleOne().
         self._patch_condition(pod, reason, decision.message)
-        self._nominate(queued, decision)
+        self._nominate(queued, pod, decision)
         if chosen is not None:
             self._preempt(queued, chosen)
 
-    def _nominate(self, queued: QueuedPodInfo, decision: ScheduleResult) -> str | None:
+    def _requeue(self, queued: QueuedPodInfo, *, began: int | None = None) -> None:
+        """As it is by now: while it was tried, or bound, the queue has not followed its updates.
+
+        What may have been missed counts from the cycle that runs now, which for a binding is not
+        the pod's own. Upstream: handleSchedulingFailure(), factory.go MakeDefaultErrorFunc().
+        """
+        known = self._known.get(queued.key)
+        if known is not None and known is not queued.pod and known.uid == queued.pod_info.uid:
+            queued.update(known)
+        self.queue.add_unschedulable_if_not_present(
+            queued, self.queue.scheduling_cycle, began=began
+        )
+
+    def _nominate(self, queued: QueuedPodInfo, pod: Pod, decision: ScheduleResult) -> str | None:
         """Let others leave room for the pod; the node that is to be written with its condition.
 
-        None leaves what is written there. Upstream: schedule_one.go handleSchedulingFailure().
+        *pod* is the version that was tried. None leaves what is written there. Upstream:
+        schedule_one.go handleSchedulingFailure().
         """
         preemption = decision.preemption
         if preemption is not None and preemption.chosen is not None:
@@ -724,11 +766,11 @@ class Scheduler:
             clears = self._forgets_hopes and (
                 decision.result != UNSCHEDULABLE or decision.search is None
             )
-        if not clears or not queued.pod.nominated_node_name:
+        if not clears or not pod.nominated_node_name:
             return None
         if not self._forgets_hopes:
             # A write of its own; the nomination ends when it comes back.
-            self._write_nomination(queued.pod, None)
+            self._write_nomination(pod, None)
             return None
         self.queue.nominator.delete(queued.pod_info.uid)
         return ""
@@ -742,25 +784,20 @@ class Scheduler:
         return not (self._profile.status_wakes or self._profile.is_classic)
 
     def _handle_error(
-        self,
-        queued: QueuedPodInfo,
-        cycle: int,
-        message: str,
-        reason: str = "SchedulerError",
-        *,
-        told: str = "",
+        self, queued: QueuedPodInfo, message: str, reason: str = "SchedulerError", *, told: str = ""
     ) -> None:
         """The cycle itself failed: the pod comes back after its backoff.
 
         The Event says the *message* as the condition does, or what else is to be *told*.
         """
-        self._tell_event(queued.pod, "FailedScheduling", "Warning", told or message)
-        self.queue.add_unschedulable_if_not_present(queued, cycle)
+        pod = queued.pod
+        self._tell_event(pod, "FailedScheduling", "Warning", told or message)
+        self._requeue(queued)
         nominated = None
         if self._forgets_hopes:
             self.queue.nominator.delete(queued.pod_info.uid)
             nominated = ""
-        self._patch_condition(queued.pod, reason, message, nominated)
+        self._patch_condition(pod, reason, message, nominated)
 
     def _preempt(self, queued: QueuedPodInfo, chosen: Candidate) -> None:
         """Evict the victims and nominate the preemptor. Upstream: prepareCandidateAsync()."""
@@ -980,8 +1017,12 @@ class Scheduler:
 
     def node_set(self, node: Node) -> None:
         """See the cache's observer."""
-        self.handle.table.add_node(node)
-        self._order = None
+        table = self.handle.table
+        if self._profile.is_classic or node.name not in table.rows:
+            # Since v1.18 a change of its zone alone moves no node: the list is kept until one
+            # comes or goes. Upstream: UpdateSnapshot(), updateAllLists.
+            self._order = None
+        table.add_node(node)
 
     def pod_replaced(self, node_name: str, old: PodInfo, new: PodInfo) -> None:
         """See the cache's observer."""
@@ -1008,6 +1049,16 @@ _CHANGES: dict[tuple[str, str], ClusterEvent] = {
     ("StorageClass", "MODIFIED"): cluster_events.STORAGE_CLASS_UPDATE,
     ("CSINode", "ADDED"): cluster_events.CSI_NODE_ADD,
     ("CSINode", "MODIFIED"): cluster_events.CSI_NODE_UPDATE,
+    ("CSIDriver", "ADDED"): cluster_events.CSI_DRIVER_ADD,
+    ("CSIDriver", "MODIFIED"): cluster_events.CSI_DRIVER_UPDATE,
+    ("CSIStorageCapacity", "ADDED"): cluster_events.STORAGE_CAPACITY_ADD,
+    ("CSIStorageCapacity", "MODIFIED"): cluster_events.STORAGE_CAPACITY_UPDATE,
+    ("PersistentVolume", "DELETED"): cluster_events.VOLUME_DELETE,
+    ("PersistentVolumeClaim", "DELETED"): cluster_events.CLAIM_DELETE,
+    ("StorageClass", "DELETED"): cluster_events.STORAGE_CLASS_DELETE,
+    ("CSINode", "DELETED"): cluster_events.CSI_NODE_DELETE,
+    ("CSIDriver", "DELETED"): cluster_events.CSI_DRIVER_DELETE,
+    ("CSIStorageCapacity", "DELETED"): cluster_events.STORAGE_CAPACITY_DELETE,
     ("VolumeAttachment", "DELETED"): cluster_events.VOLUME_ATTACHMENT_DELETE,
     ("Service", "ADDED"): cluster_events.SERVICE_ADD,
     ("Service", "MODIFIED"): cluster_events.SERVICE_UPDATE,

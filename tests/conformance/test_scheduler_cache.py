@@ -47,7 +47,7 @@ class V116Driver:
             case "AddNode":
                 cache.add_node(_small_node(args))
             case "UpdateNode":
-                cache.update_node(_small_node(args["new"]))
+                cache.update_node(_small_node(args["new"]), _small_node(args["old"]))
             case "RemoveNode":
                 cache.remove_node(_small_node(args))
             case "AssumePod":
@@ -63,7 +63,7 @@ class V116Driver:
             case "RemovePod":
                 cache.remove_pod(self._pod(args))
             case "IsAssumedPod":
-                return {"value": cache.is_assumed(args["name"])}
+                return {"value": cache.place_of(args["pod"]) == "assumed"}
             case "cleanupAssumedPods":
                 cache.cleanup_assumed_pods()
             case "UpdateNodeInfoSnapshot":
@@ -191,7 +191,8 @@ class V120Driver:
             case "cache.AddNode":
                 cache.add_node(obj(Node, args["node"]))
             case "cache.UpdateNode":
-                cache.update_node(obj(Node, args["newNode"]))
+                old = args.get("oldNode")
+                cache.update_node(obj(Node, args["newNode"]), old and obj(Node, old))
             case "cache.RemoveNode":
                 cache.remove_node(obj(Node, args["node"]))
             case "cache.UpdateSnapshot":

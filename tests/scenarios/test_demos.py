@@ -160,11 +160,11 @@ def test_zone_mismatch_finishes_with_everything_running_beside_the_disk() -> Non
 
 
 def lanes(played: Played, lane: str) -> set[str]:
-    """Every pod that is ever seen in the lane, looking twice a second."""
+    """Every pod that is ever seen in the lane, looking four times a second."""
     return {
         entity
-        for half in range(150)
-        for entity, shown in played.at(half / 2).items()
+        for quarter in range(300)
+        for entity, shown in played.at(quarter / 4).items()
         if entity.startswith("pod/") and shown.get("queue") == lane
     }
 

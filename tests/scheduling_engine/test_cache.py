@@ -229,3 +229,33 @@ def test_a_pickled_cache_goes_on_where_it_was() -> None:
     assert entry is not None
     assert entry.requested_milli_cpu == 0
     assert cache.is_assumed(pod.key)
+
+
+def test_an_old_cache_gives_back_what_it_is_told_was_there() -> None:
+    for version, left in ((CLASSIC, -50), ("v1.20", -50), (MODERN, 0)):
+        cache, _, _ = make_cache(version)
+        node = cache.add_node(make_node("n1"))
+        cache.assume_pod(info_of(cache, make_pod("a", cpu="100m", node="n1")))
+        confirmed = info_of(cache, make_pod("a", cpu="150m", node="n1"))
+        cache.add_pod(confirmed)
+        cache.remove_pod(confirmed)
+        assert node.requested_milli_cpu == left
+
+
+def test_an_update_takes_the_older_version_from_where_it_is_said_to_be() -> None:
+    cache, _, _ = make_cache(CLASSIC)
+    for name in ("n1", "n2"):
+        cache.add_node(make_node(name))
+    here, elsewhere = (info_of(cache, make_pod("a", node=name)) for name in ("n1", "n2"))
+    cache.add_pod(here)
+    with pytest.raises(CacheError, match="no corresponding pod a in pods of node n2"):
+        cache.update_pod(elsewhere, here)
+
+
+def test_an_update_of_a_node_that_nobody_added_leaves_the_tree_as_it_is() -> None:
+    cache, _, _ = make_cache(CLASSIC)
+    node = make_node("n1")
+    cache.update_node(node, node)
+    assert ([info.name for info in cache.nodes()], cache.tree.num_nodes) == (["n1"], 0)
+    with pytest.raises(CacheError, match='node "n1" in group "" was not found'):
+        cache.remove_node(node)

@@ -403,6 +403,17 @@ def test_a_node_update_moves_pods_only_by_what_changed() -> None:
         assert moves.seen[-1][3] == named[version]
 
 
+def test_an_event_may_concern_only_the_less_important() -> None:
+    queue, clock, _ = make_queue()
+    for name, priority in (("a", 5), ("b", 6)):
+        queue.add(make_pod(name, priority=priority))
+        fail(queue, "NodeResourcesFit")
+    clock.now = MINUTE
+    gone = make_pod("x", status={"nominatedNodeName": "n"})
+    queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, gone, None, at_most=5)
+    assert (queue.place_of("default/a"), queue.place_of("default/b")) == ("active", "unschedulable")
+
+
 def test_a_plugin_of_ones_own_says_which_events_help() -> None:
     clock = ManualClock()
     listens = Registration(ClusterEvent("example.com/Widget", Action.ADD), is_named_after_pod)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
-from kscope.sim.selectors import NodeSelector
+from kscope.sim.selectors import LabelSelector, NodeSelector
 from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
+from scheduling.engine.pod_template import SpreadConstraint
 from scheduling.engine.queue import events
 from scheduling.engine.queue.events import (
     ASSIGNED_POD_ADD,
@@ -126,6 +127,9 @@ def test_a_pod_that_leaves_its_node_frees_resources_and_its_ports() -> None:
     pod = with_port("a", 80)
     assert helps("NodePorts", ASSIGNED_POD_DELETE, pod, with_port("x", 80, "n"), None)
     assert not helps("NodePorts", ASSIGNED_POD_DELETE, pod, with_port("x", 81, "n"), None)
+    promised = with_port("x", 80).with_status({"nominatedNodeName": "n"})
+    assert helps("NodePorts", ASSIGNED_POD_DELETE, pod, promised, None)
+    assert not helps("NodePorts", ASSIGNED_POD_DELETE, pod, with_port("x", 80), None)
 
 
 def test_a_pod_that_shrinks_frees_only_what_it_gave_up() -> None:
@@ -342,3 +346,141 @@ def test_zones_in_another_order_are_the_same_zones() -> None:
 def test_a_plugin_that_registered_no_hint_is_always_helped() -> None:
     assert helps("NodeName", NODE_ADD, make_pod("a"), None, Node(make_node("n").raw))
     assert not helps("NodeName", NODE_DELETE, make_pod("a"), make_node("n"), None)
+
+
+class Configured(HintWorld):
+    """A configuration with added affinity for ssd, and a default constraint on zones."""
+
+    def default_spread_constraints(self, pod: PodInfo) -> list[SpreadConstraint]:
+        selector = LabelSelector.parse({"matchLabels": {"app": "web"}})
+        return [SpreadConstraint(max_skew=1, topology_key="zone", is_hard=True, selector=selector)]
+
+    def enforced_node_affinity(self) -> NodeSelector:
+        term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+        return NodeSelector.parse({"nodeSelectorTerms": [term]})
+
+
+def test_hints_ask_the_configuration() -> None:
+    hints = QueueingHints(world=Configured())
+    pod = PodInfo(make_pod("a"), RESOURCE_RULES["v1.34"])
+    for node, helped in (
+        (make_node("n"), False),
+        (make_node("n", labels={"disk": "ssd"}), True),
+    ):
+        assert hints.queues("NodeAffinity", NODE_ADD, pod, None, node) is helped
+    spread = "PodTopologySpread"
+    for gone, helped in (({"app": "web"}, True), ({"app": "db"}, False)):
+        other = make_pod("x", node="n", labels=gone)
+        assert hints.queues(spread, ASSIGNED_POD_DELETE, pod, other, None) is helped
+    assert hints.queues(spread, NODE_ADD, pod, None, make_node("n", labels={"zone": "a"}))
+    assert not hints.queues(spread, NODE_ADD, pod, None, make_node("n"))
+
+
+def test_who_hears_of_new_nodes_hears_of_changed_taints_too() -> None:
+    event = node_update(Action.UPDATE_NODE_TAINT)
+    cordoned, open_node = make_node("n", unschedulable=True), make_node("n")
+    for plugin in ("NodeName", "NodeResourcesFit", "InterPodAffinity", "VolumeBinding"):
+        assert helps(plugin, event, make_pod("a", cpu="100"), cordoned, open_node)
+    # Who says what taints mean to it is asked.
+    assert not helps("NodeUnschedulable", event, make_pod("a"), open_node, cordoned)
+
+
+def volume(**source: Any) -> dict[str, Any]:
+    return {"name": "data", **source}
+
+
+def test_a_claim_of_an_ephemeral_volume_helps_whom_it_may_have_kept_out() -> None:
+    pod = make_pod("a", spec={"volumes": [volume(ephemeral={})]})
+    metadata = {"name": "a-data", "namespace": "default"}
+    claim = PersistentVolumeClaim({"kind": "PersistentVolumeClaim", "metadata": metadata})
+    for plugin, helped in (
+        ("VolumeBinding", True),
+        ("NodeVolumeLimits", True),
+        ("VolumeRestrictions", False),
+        ("VolumeZone", False),
+    ):
+        assert helps(plugin, CLAIM_ADD, pod, None, claim) is helped
+
+
+def test_volume_restrictions_do_not_hear_of_updated_claims() -> None:
+    assert "VolumeRestrictions" in HINTS.registered_for(CLAIM_ADD)
+    assert "VolumeRestrictions" not in HINTS.registered_for(events.CLAIM_UPDATE)
+
+
+def test_a_new_csi_node_helps_even_without_drivers_and_an_updated_one_by_its_limits() -> None:
+    def csi_node(*limits: int | None) -> ApiObject:
+        drivers = [{"name": "d", "allocatable": {"count": limit}} for limit in limits]
+        return ApiObject(
+            {"kind": "CSINode", "metadata": {"name": "n"}, "spec": {"drivers": drivers}}
+        )
+
+    pod = make_pod("a", spec={"volumes": [volume(persistentVolumeClaim={"claimName": "c"})]})
+    name = "NodeVolumeLimits"
+    assert helps(name, events.CSI_NODE_ADD, pod, None, csi_node())
+    assert helps(name, events.CSI_NODE_UPDATE, pod, csi_node(), csi_node(1))
+    assert not helps(name, events.CSI_NODE_UPDATE, pod, csi_node(), csi_node(None))
+
+
+@pytest.mark.parametrize(
+    ("source", "helped"),
+    [
+        ({"persistentVolumeClaim": {"claimName": "c"}}, True),
+        ({"ephemeral": {}}, False),
+        ({"awsElasticBlockStore": {"volumeID": "vol-1"}}, True),
+        ({"gcePersistentDisk": {"pdName": "d"}}, False),
+    ],
+)
+def test_a_detached_volume_helps_claims_and_disks_of_its_driver(
+    source: dict[str, Any], helped: bool
+) -> None:
+    spec = {"attacher": "ebs.csi.aws.com"}
+    gone = ApiObject({"kind": "VolumeAttachment", "metadata": {"name": "x"}, "spec": spec})
+    pod = make_pod("a", spec={"volumes": [volume(**source)]})
+    event = events.VOLUME_ATTACHMENT_DELETE
+    assert helps("NodeVolumeLimits", event, pod, gone, None) is helped
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "helped"),
+    [
+        ({"capacity": "1Gi"}, {"capacity": "2Gi"}, True),
+        (
+            {"capacity": "1Gi", "maximumVolumeSize": "1Gi"},
+            {"capacity": "2Gi", "maximumVolumeSize": "1Gi"},
+            False,
+        ),
+        ({"capacity": "5Gi", "maximumVolumeSize": "1Gi"}, {"capacity": "5Gi"}, True),
+        ({"capacity": "1Gi"}, {}, False),
+        ({}, {"capacity": "0"}, True),
+    ],
+)
+def test_storage_capacity_helps_when_a_larger_volume_fits(
+    old: dict[str, str], new: dict[str, str], helped: bool
+) -> None:
+    def capacity(fields: dict[str, str]) -> ApiObject:
+        return ApiObject({"kind": "CSIStorageCapacity", "metadata": {"name": "x"}, **fields})
+
+    event = events.STORAGE_CAPACITY_UPDATE
+    assert helps("VolumeBinding", event, make_pod("a"), capacity(old), capacity(new)) is helped
+
+
+def test_a_driver_without_capacity_checks_helps_only_pods_that_name_it() -> None:
+    def driver(checks: bool) -> ApiObject:
+        spec = {"storageCapacity": checks}
+        return ApiObject({"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": spec})
+
+    event = events.CSI_DRIVER_UPDATE
+    inline = make_pod("a", spec={"volumes": [volume(csi={"driver": "d"})]})
+    claims = make_pod("a", spec={"volumes": [volume(persistentVolumeClaim={"claimName": "c"})]})
+    assert helps("VolumeBinding", event, inline, driver(True), driver(False))
+    assert not helps("VolumeBinding", event, claims, driver(True), driver(False))
+
+
+def test_zones_in_another_order_are_the_same_topology() -> None:
+    def disk(zones: str) -> PersistentVolume:
+        metadata = {"name": "v", "labels": {"topology.kubernetes.io/zone": zones}}
+        return PersistentVolume({"kind": "PersistentVolume", "metadata": metadata})
+
+    event, pod = events.VOLUME_UPDATE, make_pod("a")
+    assert not helps("VolumeZone", event, pod, disk("a__b"), disk("b__a"))
+    assert helps("VolumeZone", event, pod, disk("a__b"), disk("a"))

@@ -153,3 +153,23 @@ def test_numbers_that_no_integer_of_64_bits_holds_are_refused_or_counted(amount:
     found = _of_pod(containers=[{"name": "c", "resources": resources}])
     wrong = amount != 10**30
     assert [where for where, _ in found] == ["spec.containers[0].resources.requests.cpu"] * wrong
+
+
+@pytest.mark.parametrize(
+    ("selector", "field"),
+    [
+        ({"matchLabels": {"app": "{{app}}"}}, "matchLabels.app"),
+        ({"matchLabels": {"-app": "web"}}, "matchLabels[-app]"),
+        (
+            {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "a b"]}]},
+            "matchExpressions[0].values[1]",
+        ),
+    ],
+)
+def test_a_selector_of_what_no_label_can_be_is_refused(selector: Manifest, field: str) -> None:
+    term = {"topologyKey": "zone", "labelSelector": selector}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    problems = _of_pod(affinity=affinity)
+    start = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
+    assert [named for named, _ in problems] == [f"{start}.labelSelector.{field}"]
+    assert _of_pod(affinity={"podAffinity": {}}) == []

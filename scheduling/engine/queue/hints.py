@@ -85,7 +85,9 @@ class QueueingHints:
         world: HintWorld | None = None,
     ) -> None:
         source = IN_TREE_HINTS if registrations is None else registrations
-        self._registrations = {plugin: tuple(entries) for plugin, entries in source.items()}
+        self._registrations = {
+            plugin: _with_node_taints(entries) for plugin, entries in source.items()
+        }
         self._world = world or HintWorld()
         self._by_event: dict[ClusterEvent, dict[str, tuple[Hint | None, ...]]] = {}
 
@@ -107,6 +109,22 @@ class QueueingHints:
             hint is None or hint(self._world, pod, old, new)
             for hint in self.registered_for(event).get(plugin, ())
         )
+
+
+def _with_node_taints(entries: Iterable[Registration]) -> tuple[Registration, ...]:
+    """Who listens to new nodes but not to taints hears of each change of a node's taints as well.
+
+    It made up for new nodes that a check before the hints had kept from them, and outlived it
+    (kubernetes#109437). Upstream: scheduler.go buildQueueingHintMap().
+    """
+    registered = tuple(entries)
+    actions = Action.NONE
+    for entry in registered:
+        if entry.event.resource == NODE:
+            actions |= entry.event.action
+    if actions & Action.ADD and not actions & Action.UPDATE_NODE_TAINT:
+        return (*registered, _on(NODE, Action.UPDATE_NODE_TAINT))
+    return registered
 
 
 # -- gates, names, taints ------------------------------------------------------------------------
@@ -503,6 +521,22 @@ def _on(resource: str, action: Action, hint: Hint | None = None) -> Registration
 
 
 _ADD_OR_UPDATE = Action.ADD | Action.UPDATE
+
+# What a plugin hears of that does not say what it waits for, and what pods hear of that an
+# extender turned away. Upstream: types.go UnrollWildCardResource().
+EVERYTHING: tuple[Registration, ...] = tuple(
+    _on(resource, Action.ALL)
+    for resource in (
+        POD,
+        NODE,
+        PERSISTENT_VOLUME,
+        PERSISTENT_VOLUME_CLAIM,
+        CSI_NODE,
+        CSI_DRIVER,
+        CSI_STORAGE_CAPACITY,
+        STORAGE_CLASS,
+    )
+)
 
 # Who listens to what in v1.34, with the feature gates that are on by default.
 IN_TREE_HINTS: Mapping[str, tuple[Registration, ...]] = {

@@ -294,7 +294,13 @@ class SchedulingQueue:
     # -- moves on cluster events -----------------------------------------------------------------
 
     def move_all_to_active_or_backoff(
-        self, event: ClusterEvent, old: Any = None, new: Any = None, *, but: str = ""
+        self,
+        event: ClusterEvent,
+        old: Any = None,
+        new: Any = None,
+        *,
+        but: str = "",
+        at_most: int | None = None,
     ) -> None:
         """Something changed in the cluster: whoever may be helped by it is tried again.
 
@@ -309,6 +315,9 @@ class SchedulingQueue:
             infos = self._unschedulable.infos()
             if but:
                 infos = [info for info in infos if info.key != but]
+            if at_most is not None:
+                # Upstream: getLEPriorityPreCheck().
+                infos = [info for info in infos if info.pod_info.priority <= at_most]
             self._move(infos, event, old, new)
 
     def node_updated(self, old: Node, new: Node) -> None:

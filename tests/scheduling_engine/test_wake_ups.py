@@ -1,0 +1,179 @@
+"""Which changes of the cluster bring a waiting pod back, in whole runs."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.latency import Latency
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
+from scheduling.engine.commands import Command
+from tests.scheduling_engine.scenes import Manifest, node, node_of, pod, scene
+
+
+def _run(*objects: Manifest, profile: str = "v1.34", **fields: Any) -> Cluster:
+    return Cluster.create(scene(*objects, until=300 * SECOND, **fields), profile=profile)
+
+
+def _do(cluster: Cluster, **command: Any) -> None:
+    outcome = cluster.apply(Command(**command))
+    assert outcome.applied, outcome.reason
+
+
+def _tries(cluster: Cluster, name: str) -> int:
+    return sum(one.pod == f"default/{name}" for one in cluster.take().attempts)
+
+
+def test_a_pod_without_room_is_tried_when_any_node_is_uncordoned() -> None:
+    cordoned = node("b", cpu="1")
+    cordoned["spec"] = {"unschedulable": True}
+    big = pod("big", cpu="2", tolerations=[{"operator": "Exists"}])
+    cluster = _run(node("a", cpu="1"), cordoned, big)
+    cluster.advance(30 * SECOND)
+    cluster.take()
+    _do(cluster, verb="patch", object="node/b", patch={"spec": {"unschedulable": None}})
+    cluster.advance(31 * SECOND)
+    assert _tries(cluster, "big") >= 1
+
+
+def test_the_end_of_a_nomination_wakes_who_had_to_respect_it() -> None:
+    low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=200)
+    slow = {"stop": Latency("fixed", 100 * SECOND)}
+    cluster = _run(node("n", cpu="2"), low, latencies=slow)
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(6 * SECOND)
+    _do(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
+    cluster.advance(40 * SECOND)
+    cluster.take()
+    _do(cluster, verb="delete", object="pod/default/high", grace_seconds=0)
+    cluster.advance(45 * SECOND)
+    assert _tries(cluster, "middle") == 1
+
+
+def test_a_bound_pod_that_was_nominated_wakes_the_less_important() -> None:
+    low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=20)
+    cluster = _run(node("n", cpu="2"), low)
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(6 * SECOND)
+    _do(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
+    cluster.advance(60 * SECOND)
+    events = cluster.take().events
+    bound = next(
+        one.seq for one in events if one.kind == "PodConfirmed" and one.object == "pod/default/high"
+    )
+    moved = [
+        one.seq
+        for one in events
+        if one.object == "pod/default/middle" and one.message == "AssignedPodDelete"
+    ]
+    assert moved[-1] > bound
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
+def test_a_pod_that_changed_while_it_was_tried_comes_back_as_it_is_now(profile: str) -> None:
+    tainted = node("n")
+    tainted["spec"] = {"taints": [{"key": "k", "effect": "NoSchedule"}]}
+    slow = {"schedule": Latency("fixed", 5 * SECOND)}
+    cluster = _run(tainted, pod("a"), profile=profile, latencies=slow)
+    cluster.advance(2 * SECOND)
+    tolerations = [{"key": "k", "operator": "Exists"}]
+    _do(cluster, verb="patch", object="pod/default/a", patch={"spec": {"tolerations": tolerations}})
+    cluster.advance(40 * SECOND)
+    assert node_of(cluster, "a") == "n"
+
+
+def test_a_resize_that_only_the_status_tells_of_frees_room() -> None:
+    def status(cpu: str) -> Manifest:
+        resources = {"requests": {"cpu": cpu}}
+        return {
+            "phase": "Running",
+            "containerStatuses": [
+                {"name": "main", "resources": resources, "allocatedResources": {"cpu": cpu}}
+            ],
+        }
+
+    shrinking = {**pod("shrinking", cpu="1", nodeName="n"), "status": status("2")}
+    cluster = _run(node("n", cpu="2"), shrinking, pod("waiting", cpu="1"))
+    cluster.advance(20 * SECOND)
+    assert node_of(cluster, "waiting") == ""
+    _do(cluster, verb="patch", object="pod/default/shrinking", patch={"status": status("1")})
+    cluster.advance(40 * SECOND)
+    assert node_of(cluster, "waiting") == "n"
+
+
+def test_what_an_old_version_missed_counts_from_the_cycle_that_runs_when_a_binding_fails() -> None:
+    slow = {"bind": Latency("fixed", 5 * SECOND)}
+    cluster = _run(node("n", cpu="4"), pod("first"), profile="v1.16", latencies=slow)
+    cluster.advance(1 * SECOND)
+    _do(cluster, verb="patch", object="node/n", patch={"metadata": {"labels": {"a": "b"}}})
+    cluster.advance(2 * SECOND)
+    _do(cluster, verb="create", manifest=pod("second"))
+    cluster.advance(4 * SECOND)
+    fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
+    _do(cluster, verb="fault", patch=fault)
+    cluster.advance(6 * SECOND)
+    parked = [one.object for one in cluster.take().events if one.kind == "PodParked"]
+    assert parked == ["pod/default/first"]
+
+
+@pytest.mark.parametrize(("profile", "tries"), [("v1.34", 0), ("v1.20", 1), ("v1.16", 1)])
+def test_until_hints_any_update_of_a_wanted_pod_wakes_its_friends(profile: str, tries: int) -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
+    wants = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    wanted = pod("wanted", cpu="1", nodeName="n")
+    wanted["metadata"]["labels"] = {"app": "db"}
+    cluster = _run(node("n"), wanted, pod("friend", cpu="9", affinity=wants), profile=profile)
+    cluster.advance(20 * SECOND)
+    cluster.take()
+    _do(cluster, verb="patch", object="pod/default/wanted", patch={"status": {"message": "hello"}})
+    cluster.advance(25 * SECOND)
+    assert _tries(cluster, "friend") == tries
+
+
+def _storage(kind: str, name: str, **fields: Any) -> Manifest:
+    metadata = {"name": name, "namespace": "default"}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": kind,
+        "metadata": metadata if kind == "CSIStorageCapacity" else {"name": name},
+        **fields,
+    }
+
+
+def test_new_storage_capacity_wakes_who_waits_for_storage() -> None:
+    slow = _storage(
+        "StorageClass", "slow", provisioner="d", volumeBindingMode="WaitForFirstConsumer"
+    )
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "c", "namespace": "default"},
+        "spec": {
+            "storageClassName": "slow",
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    driver = _storage("CSIDriver", "d", spec={"storageCapacity": True})
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]
+    cluster = _run(node("n"), slow, driver, claim, pod("a", volumes=volumes))
+    cluster.advance(20 * SECOND)
+    cluster.take()
+    capacity = {"storageClassName": "slow", "nodeTopology": {}, "capacity": "10Gi"}
+    _do(cluster, verb="create", manifest=_storage("CSIStorageCapacity", "x", **capacity))
+    cluster.advance(25 * SECOND)
+    assert _tries(cluster, "a") == 1
+
+
+@pytest.mark.parametrize(("profile", "told"), [("v1.34", False), ("v1.20", True), ("v1.16", True)])
+def test_until_hints_a_waiting_pod_is_brought_back_by_its_deletion(
+    profile: str, told: bool
+) -> None:
+    cluster = _run(node("n", cpu="1"), pod("big", cpu="2"), profile=profile)
+    cluster.advance(20 * SECOND)
+    _do(cluster, verb="delete", object="pod/default/big")
+    cluster.advance(25 * SECOND)
+    messages = [one.message for one in cluster.take().events if one.kind == "FailedScheduling"]
+    assert ("skip schedule deleting pod: default/big" in messages) is told
