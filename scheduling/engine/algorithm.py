@@ -239,7 +239,7 @@ class SchedulingAlgorithm:
             if failure:
                 return ScheduleResult(pod, ERROR, message=failure, search=search)
         try:
-            scores = self.framework.score(search.state, feasible)
+            scores = self._scored(search, feasible)
         except ScoringFailed as failed:
             return ScheduleResult(pod, ERROR, message=str(failed), search=search)
         if self.extenders is not None and asks and len(feasible) > 1:
@@ -256,6 +256,12 @@ class SchedulingAlgorithm:
             search=search,
             scores=scores,
         )
+
+    def _scored(self, search: Search, feasible: IntArray) -> Scores:
+        if not (search.is_sent_back and self.profile.scores_sent_back):
+            return self.framework.score(search.state, feasible)
+        with self.table.bare(feasible):
+            return self.framework.score(search.state, feasible)
 
     def _on_nominated_node(
         self, pod: PodInfo, *, asks: bool, scored: bool

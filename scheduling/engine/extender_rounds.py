@@ -96,6 +96,7 @@ class ExtenderRounds:
                     continue
                 return str(error)
             self._note(search, answer)
+            search.is_sent_back |= answer.in_full
         return ""
 
     def _note(self, search: Search, answer: Filtered) -> None:

@@ -169,6 +169,8 @@ class Filtered:
     names: list[str]
     failed: dict[str, str] = field(default_factory=dict[str, str])
     unresolvable: dict[str, str] = field(default_factory=dict[str, str])
+    # The nodes themselves were sent back, not their names.
+    in_full: bool = False
 
 
 @dataclass(slots=True)
@@ -203,7 +205,8 @@ class Extender:
         if answer.get("error"):
             raise ExtenderError(str(answer["error"]))
         try:
-            left = self._names_in(answer)
+            in_full = not (self.settings.node_cache_capable and answer.get("nodenames") is not None)
+            left = self._names_in(answer, in_full=in_full)
         except (AttributeError, KeyError, TypeError) as error:
             raise self._misshapen("nodes", error) from error
         known = frozenset(names)
@@ -217,12 +220,13 @@ class Extender:
             left,
             _texts(answer.get("failednodes")),
             _texts(answer.get("failedandunresolvablenodes")),
+            in_full,
         )
 
-    def _names_in(self, answer: Manifest) -> list[str]:
-        named = answer.get("nodenames")
-        if self.settings.node_cache_capable and named is not None:
-            return [str(name) for name in named]
+    @staticmethod
+    def _names_in(answer: Manifest, *, in_full: bool) -> list[str]:
+        if not in_full:
+            return [str(name) for name in answer["nodenames"]]
         listed: Any = _folded(answer.get("nodes")).get("items") or ()
         return [str(node["metadata"]["name"]) for node in listed]
 

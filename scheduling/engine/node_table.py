@@ -15,7 +15,8 @@ Upstream: pkg/scheduler/framework/types.go NodeInfo, backend/cache/snapshot.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -638,6 +639,18 @@ class NodeTable:
                 if port.ip == _ANY_ADDRESS or port.ip in addresses or _ANY_ADDRESS in addresses:
                     conflicts.setdefault(row, port)
         return conflicts
+
+    @contextmanager
+    def bare(self, rows: IntArray) -> Generator[None]:
+        """While this lasts, nothing is requested of the nodes at *rows*, and no images are held."""
+        requested, scored = self.requested[:, rows], self.scored[:, rows]
+        images, self.image_rows = self.image_rows, {}
+        self.requested[:, rows] = self.scored[:, rows] = 0
+        try:
+            yield
+        finally:
+            self.requested[:, rows], self.scored[:, rows] = requested, scored
+            self.image_rows = images
 
     def touch(self, row: int) -> None:
         """Let whoever follows the log look at *row* again: something that is kept of it changed."""

@@ -110,11 +110,20 @@ class PodResources:
     # `requested` with 100m / 200Mi for each container that names no cpu / memory.
     non_zero_milli_cpu: int
     non_zero_memory: int
-    # What a resource score adds for the incoming pod. It differs from non_zero_* in v1.20, where
-    # the overhead's cpu is added in whole cores, and where pod-level requests leave cpu or memory
-    # to the containers. Upstream: resource_allocation.go.
-    score_milli_cpu: int
-    score_memory: int
+    # What a resource score adds for the incoming pod, cpu and memory with the same defaults. Differs
+    # in v1.20, where the overhead's cpu is added in whole cores, and in v1.34 for pod-level requests,
+    # of which NewFit() does not tell its scorer (Upstream: resource_allocation.go, fit.go).
+    scored: Resources
+
+    @property
+    def score_milli_cpu(self) -> int:
+        """The cpu that a score adds, in milli."""
+        return self.scored.milli_cpu
+
+    @property
+    def score_memory(self) -> int:
+        """The memory that a score adds, in bytes."""
+        return self.scored.memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -549,8 +558,7 @@ def _classic(
         requested=_as_resources(occupied),
         non_zero_milli_cpu=counted(cpu),
         non_zero_memory=counted(memory),
-        score_milli_cpu=counted(score_cpu),
-        score_memory=counted(score_memory),
+        scored=_as_resources({**fit, "cpu": score_cpu, "memory": score_memory}),
     )
 
 
@@ -578,11 +586,10 @@ def _modern(
         if not pod_requests or name not in taken
     }
     non_zero = _sum_up(containers, init_containers, overhead, pod_requests, resized, defaults)
-    # A score takes the defaults for every container, whatever the pod-level requests say of others.
-    # Upstream: calculatePodResourceRequest().
+    # Nor is the scorer of v1.34 told to look at the status.
     scored = (
-        _sum_up(containers, init_containers, overhead, pod_requests, resized, _DEFAULT_REQUESTS)
-        if pod_requests
+        _sum_up(containers, init_containers, overhead, {}, None, _DEFAULT_REQUESTS)
+        if pod_requests or resized
         else non_zero
     )
     return PodResources(
@@ -590,8 +597,7 @@ def _modern(
         requested=_rounded_resources(taken),
         non_zero_milli_cpu=_round_up(non_zero.get("cpu", 0), _MILLI),
         non_zero_memory=_round_up(non_zero.get("memory", 0), NANO),
-        score_milli_cpu=_round_up(scored.get("cpu", 0), _MILLI),
-        score_memory=_round_up(scored.get("memory", 0), NANO),
+        scored=_rounded_resources(scored),
     )
 
 

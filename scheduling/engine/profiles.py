@@ -141,6 +141,14 @@ class Profile:
         return not (self.is_classic or self.refuses_per_node)
 
     @property
+    def scores_sent_back(self) -> bool:
+        """Whether nodes that an extender sends back are scored as they are, without their pods.
+
+        Upstream: extender.go HTTPExtender.Filter(), kubernetes#141781.
+        """
+        return not (self.is_classic or self.refuses_per_node)
+
+    @property
     def marks_victims(self) -> bool:
         """Whether pods that are evicted for others say so in condition DisruptionTarget (1.26)."""
         return not (self.is_classic or self.refuses_per_node)

@@ -119,6 +119,8 @@ class Search:
     # Plugins that narrowed the search at PreFilter, for the message about the nodes left out.
     narrowed_by: tuple[str, ...] = ()
     absent: int = 0
+    # An extender has sent back the feasible nodes, as objects.
+    is_sent_back: bool = False
 
     @property
     def feasible(self) -> IntArray:

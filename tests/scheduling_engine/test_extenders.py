@@ -104,6 +104,21 @@ def test_a_filter_leaves_nodes_out_and_says_why(extender: Extender) -> None:
     assert evidence["verdicts"]["a"]["reasons"] == ["no licence"]
 
 
+@pytest.mark.parametrize(("names_only", "fit"), [(False, 86), (True, 60)])
+def test_nodes_that_come_back_from_an_extender_are_scored_without_their_pods(
+    extender: Extender, names_only: bool, fit: int
+) -> None:
+    extender.replies["filter"] = (
+        (lambda body: {"NodeNames": body["NodeNames"]}) if names_only else _only("a", "b")
+    )
+    objects = node("a"), node("b"), pod("big", cpu="2", nodeName="a"), pod("p")
+    fields = {"filterVerb": "filter", "nodeCacheCapable": names_only}
+    cluster = played(_cluster(extender, *objects, **fields))
+    evidence = cluster.take().attempts[0].evidence
+    assert evidence is not None
+    assert evidence["scores"]["a"]["plugins"]["NodeResourcesFit"][0] == fit
+
+
 def test_reasons_of_an_extender_are_in_the_message(extender: Extender) -> None:
     extender.replies["filter"] = lambda body: {
         "NodeNames": [],

@@ -157,6 +157,16 @@ def test_least_allocated_counts_defaults_for_containers_without_requests() -> No
     assert _scores(algorithm, _info(algorithm, "p"), "NodeResourcesFit") == {"n": 90}
 
 
+def test_the_fit_score_overlooks_pod_level_requests() -> None:
+    algorithm = _cluster()
+    algorithm.table.add_node(make_node("n", cpu="4", memory="8000Mi"))
+    pod = _info(algorithm, "p", spec={"resources": {"requests": {"cpu": "4", "memory": "80Mi"}}})
+    # (4000 - 100) * 100 / 4000 = 97 and (8000 - 200) * 100 / 8000 = 97
+    assert _scores(algorithm, pod, "NodeResourcesFit") == {"n": 97}
+    # 100% of the cpu and 1% of the memory: 100 - (100 - 1) / 2
+    assert _scores(algorithm, pod, "NodeResourcesBalancedAllocation") == {"n": 50}
+
+
 def test_images_are_matched_literally_but_for_the_latest_tag() -> None:
     algorithm = _cluster()
     images = [{"names": ["app:latest"], "sizeBytes": 2000 * 1024 * 1024}]

@@ -96,15 +96,16 @@ def test_pod_level_requests_replace_those_of_the_containers() -> None:
     assert resources.fit.milli_cpu == 2000
     assert resources.fit.scalars == (("example.com/gpu", 1),)
     assert (resources.non_zero_milli_cpu, resources.non_zero_memory) == (2000, 400 * MIB)
+    assert (resources.score_milli_cpu, resources.score_memory) == (200, 400 * MIB)
 
 
 def test_a_score_defaults_containers_that_leave_it_to_the_pod() -> None:
-    """A placed pod's sums do so only where nobody asks. Upstream: calculatePodResourceRequest()."""
+    """And knows nothing of what the pod asks for as a whole. Upstream: fit.go NewFit()."""
     pod = manifest(
         container(cpu="1", memory="100Mi"), container(), resources={"requests": {"cpu": "2"}}
     )
     resources = pod_resources(pod, MODERN)
-    assert (resources.non_zero_milli_cpu, resources.score_milli_cpu) == (2000, 2000)
+    assert (resources.non_zero_milli_cpu, resources.score_milli_cpu) == (2000, 1100)
     assert (resources.non_zero_memory, resources.score_memory) == (100 * MIB, 300 * MIB)
 
 

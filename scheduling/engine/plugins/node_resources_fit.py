@@ -135,18 +135,17 @@ class NodeResourcesFit(Plugin):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """By strategy, with defaults for containers that request nothing."""
-        resources = state.pod.resources
         plain = self.row_score(state)
         if plain is not None:
             return plain.score(rows)
-        defaults = {CPU: resources.score_milli_cpu, MEMORY: resources.score_memory}
+        asked = state.pod.resources.scored
         total = np.zeros(len(rows), np.int64)
         weights = np.zeros(len(rows), np.int64)
         for name, weight in self.weights:
-            if is_passed_over(name, resources.fit):
+            if is_passed_over(name, asked):
                 continue
             column = self._table.resource(name)
-            amount = defaults.get(column, resources.fit.get(name))
+            amount = asked.get(name)
             allocatable = self._table.allocatable[column][rows]
             used = _scored(self._table, column)[rows] + amount
             scores = self._score_one(used, allocatable)
