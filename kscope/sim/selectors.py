@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self, cast
 
 IN = "In"
@@ -27,6 +28,17 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _INT64_LIMIT = 2**63
+_LONGEST_VALUE = 63
+_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?", re.ASCII)
+_NO_INTEGER = "for 'Gt', 'Lt' operators, the value must be an integer"
+# Upstream: validation.MaxLenError(), labelValueErrMsg with RegexError().
+_TOO_LONG = f"must be no more than {_LONGEST_VALUE} characters"
+_NO_LABEL = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or "
+    "'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
 
 
 class SelectorError(ValueError):
@@ -43,6 +55,16 @@ class SelectorError(ValueError):
 
     def __reduce__(self) -> tuple[type[SelectorError], tuple[str, object, str]]:
         return SelectorError, (self.path, self.value, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Something wrong with the value at *place*, which may be *no_label* or no number."""
+
+    place: int
+    value: str
+    problem: str
+    no_label: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +95,13 @@ class Requirement:
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether a number is asked for that is none, which holds for no labels."""
-        return self.operator in (GT, LT) and int64(self.values[0]) is None
+        """Whether there is some flaw: nothing matches then, whatever the operator."""
+        return bool(self.flaws)
+
+    @property
+    def flaws(self) -> tuple[Flaw, ...]:
+        """What is wrong with the values. Upstream: labels.NewRequirement()."""
+        return _flaws(self.operator, self.values)
 
     def __str__(self) -> str:
         if self.operator in (EXISTS, DOES_NOT_EXIST):
@@ -135,7 +162,8 @@ class LabelSelector:
 class NodeSelectorTerm:
     """Requirements on a node's labels and fields, all of which must hold.
 
-    A term without any requirement matches no node.
+    A term without any requirement matches no node, nor does one with a value that no label can
+    have: "-1" is a number, but no label.
     """
 
     expressions: tuple[Requirement, ...] = ()
@@ -168,6 +196,8 @@ class NodeSelectorTerm:
         if self.empty:
             return False
         if not all(requirement.matches(node_labels) for requirement in self.expressions):
+            return False
+        if any(requirement.is_unreadable for requirement in self.expressions):
             return False
         if not node_name:
             return True
@@ -230,6 +260,25 @@ def label_value_fault(value: str) -> str | None:
         f'"{value}" is not a label value: at most 63 letters, digits, "-", "_" or ".", with a '
         "letter or digit at both ends"
     )
+
+
+@lru_cache(maxsize=4096)
+def _flaws(operator: str, values: tuple[str, ...]) -> tuple[Flaw, ...]:
+    flaws: list[Flaw] = []
+    if operator in (GT, LT):
+        flaws += (
+            Flaw(place, value, _NO_INTEGER, no_label=False)
+            for place, value in enumerate(values)
+            if int64(value) is None
+        )
+    for place, value in enumerate(values):
+        if label_value_fault(value) is not None:
+            too_long = len(value.encode()) > _LONGEST_VALUE
+            problems = [_TOO_LONG] if too_long else []
+            if not _VALUE.fullmatch(value):
+                problems.append(_NO_LABEL)
+            flaws.append(Flaw(place, value, "; ".join(problems), no_label=True))
+    return tuple(flaws)
 
 
 def _expressions(

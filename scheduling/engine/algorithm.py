@@ -124,6 +124,8 @@ class SchedulingAlgorithm:
 
     def _nodes_to_find(self, node_count: int) -> int:
         """One is as good as another where nothing is scored. Upstream: hasScoring()."""
+        if self.profile.looks_at_all_nodes:
+            return node_count
         return 1 if self._takes_first else nodes_to_find(node_count, self.profile.percentage)
 
     @property
@@ -156,7 +158,7 @@ class SchedulingAlgorithm:
         """
         rows = self.table.active if order is None else order
         if len(rows) == 0:
-            return ScheduleResult(pod, UNSCHEDULABLE, message=NO_NODES)
+            return self._without_nodes(pod)
         asks = self.extenders is not None and self.extenders.interested(pod)
         tells, start = explain or keep, self.next_start
         # What is kept tells the scores, too, but for somebody else's plugins.
@@ -176,6 +178,17 @@ class SchedulingAlgorithm:
         if keep and result.explanation is None and result.search is not None:
             result.explanation = self._keep(result, result.search)
         return result
+
+    def _without_nodes(self, pod: PodInfo) -> ScheduleResult:
+        """No nodes is what is told; v1.16 looks at the pod's claims before.
+
+        Upstream: generic_scheduler.go Schedule(), podPassesBasicChecks().
+        """
+        if self.profile.is_classic:
+            status, _, _ = self.framework.run_pre_filters(self.framework.new_state(pod))
+            if status.code is Code.ERROR:
+                return ScheduleResult(pod, ERROR, message=status.message)
+        return ScheduleResult(pod, UNSCHEDULABLE, message=NO_NODES)
 
     def _keep(self, result: ScheduleResult, search: Search) -> Explanation:
         """What *search* and the scores came to."""
@@ -403,7 +416,7 @@ class SchedulingAlgorithm:
             search.state.pod,
             UNSCHEDULABLE,
             evaluated=len(search.verdicts.rows),
-            message=fit_error(len(self.table), self.reasons(search)),
+            message=self._fit_error(search),
             search=search,
             statuses=[status for status, _ in self._kinds(search)],
         )
@@ -458,13 +471,17 @@ class SchedulingAlgorithm:
             return result.preemption
         preemption, post_filter = self._post_filter(search, nominated_node)
         result.preemption = preemption
-        result.message = fit_error(
-            len(self.table),
-            self.reasons(search),
-            pre_filter=search.status.message,
-            post_filter=post_filter,
-        )
+        result.message = self._fit_error(search, post_filter)
         return preemption
+
+    def _fit_error(self, search: Search, post_filter: str = "") -> str:
+        reasons = self.reasons(search)
+        if not reasons and (self.profile.is_classic or self.profile.refuses_per_node):
+            # Extenders left nodes out without a word. The old versions end the list all the same.
+            return f"{fit_error(len(self.table), {})} ."
+        return fit_error(
+            len(self.table), reasons, pre_filter=search.status.message, post_filter=post_filter
+        )
 
     def _evict(self, search: Search, nominated_node: str) -> Preemption:
         """The victims that would make room, and what extenders say to that."""

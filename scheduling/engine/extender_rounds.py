@@ -83,6 +83,7 @@ class ExtenderRounds:
     def filter(self, search: Search) -> str:
         """Let the extenders refuse nodes of *search*; the error that ends the attempt, or ""."""
         pod = search.state.pod
+        cluster = self._table.rows if self._is_classic else None
         for extender in self.extenders:
             left = search.feasible.tolist()
             if not left:
@@ -90,7 +91,7 @@ class ExtenderRounds:
             if not extender.settings.filter_verb or not extender.settings.is_interested(pod):
                 continue
             try:
-                answer = extender.filter(pod, [self._table.node(row) for row in left])
+                answer = extender.filter(pod, [self._table.node(row) for row in left], cluster)
             except ExtenderError as error:
                 if extender.settings.ignorable:
                     continue
@@ -103,6 +104,11 @@ class ExtenderRounds:
         """Write down who was refused, and why, where the extender says so."""
         verdicts, said = search.verdicts, self._verdicts.said(search.state)
         kept = frozenset(answer.names)
+        if self._is_classic:
+            # What it leaves is what fits, refused before or not. Upstream: v1.16 Filter().
+            for place in np.flatnonzero(~verdicts.fits).tolist():
+                if self._table.name(int(verdicts.rows[place])) in kept:
+                    verdicts.plugin[place] = verdicts.code[place] = 0
         for place in np.flatnonzero(verdicts.fits).tolist():
             name = self._table.name(int(verdicts.rows[place]))
             if name in kept:
@@ -166,7 +172,11 @@ class ExtenderRounds:
     def _asked(
         self, extender: Extender, pod: PodInfo, candidates: dict[str, Candidate]
     ) -> dict[str, Candidate]:
-        offered = {node: (one.victims, one.violations) for node, one in candidates.items()}
+        # v1.16 does not tell of broken budgets where it names the victims only.
+        silent = self._is_classic and extender.settings.node_cache_capable
+        offered = {
+            node: (one.victims, 0 if silent else one.violations) for node, one in candidates.items()
+        }
         answer = extender.preempt(pod, offered)
         victims = {node: self._victims(extender, node, told) for node, told in answer.items()}
         left: dict[str, Candidate] = {}

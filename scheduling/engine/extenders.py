@@ -10,7 +10,7 @@ whose keys are Go's field names and are decoded without regard to case.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
@@ -193,8 +193,13 @@ class Extender:
         """Its address."""
         return self.settings.url_prefix
 
-    def filter(self, pod: PodInfo, nodes: Sequence[Node]) -> Filtered:
-        """The nodes that the extender leaves, in its order. Raises ExtenderError."""
+    def filter(
+        self, pod: PodInfo, nodes: Sequence[Node], cluster: Container[str] | None = None
+    ) -> Filtered:
+        """The nodes that the extender leaves, in its order. Raises ExtenderError.
+
+        With the names of the whole *cluster* any of its nodes may be left, as in v1.16.
+        """
         names = [node.name for node in nodes]
         if not self.settings.filter_verb:
             return Filtered(names)
@@ -209,12 +214,16 @@ class Extender:
             left = self._names_in(answer, in_full=in_full)
         except (AttributeError, KeyError, TypeError) as error:
             raise self._misshapen("nodes", error) from error
-        known = frozenset(names)
-        for name in left:
+        known = frozenset(names) if cluster is None else cluster
+        where = "the input node list" if cluster is None else "nodeNameToInfo map"
+        # v1.16 takes whole nodes as they come.
+        by_name = self.settings.node_cache_capable and answer.get("nodenames") is not None
+        is_checked = cluster is None or by_name
+        for name in left if is_checked else ():
             if name not in known:
                 raise ExtenderError(
                     f'extender "{self.name}" claims a filtered node "{name}" which is not found in '
-                    "the input node list"
+                    f"{where}"
                 )
         return Filtered(
             left,

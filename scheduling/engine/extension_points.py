@@ -461,14 +461,14 @@ class PluggedScheduler(Scheduler):
             gone = old if binding is None else binding.assumed
             self.queue.move_all_to_active_or_backoff(cluster_events.ASSIGNED_POD_DELETE, gone, None)
 
-    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> None:
+    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> bool:
         """A victim that waits is sent back instead. Upstream: preemption.go PreemptPod()."""
         waiting = self.handle.waiting_pods.get(victim.uid)
         if waiting is None:
-            super()._evict(victim, preemptor, message)
-            return
+            return super()._evict(victim, preemptor, message)
         waiting.reject(names.DEFAULT_PREEMPTION, "preempted")
         self._tell_event(victim.pod, "Preempted", "Normal", message)
+        return True
 
     # Telling
 

@@ -671,7 +671,8 @@ def _only_requirement(matcher: NodeMatcher) -> Requirement | None:
     term = matcher.terms[0]
     if term.fields or len(term.expressions) != 1 or term.expressions[0].operator != IN:
         return None
-    return term.expressions[0]
+    only = term.expressions[0]
+    return None if only.is_unreadable else only
 
 
 def is_deleting(pod: PodInfo) -> bool:

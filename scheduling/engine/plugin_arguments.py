@@ -139,8 +139,8 @@ def _selector(fields: Fields, selector: Mapping[str, object]) -> None:
     except SelectorError as fault:
         raise ConfigurationError(fields.path, fields.raw, str(fault)) from fault
     for requirement in (one for term in parsed.terms for one in term.expressions):
-        if requirement.is_unreadable:
-            problem = f"{requirement}: the value must be an integer"
+        if requirement.flaws:
+            problem = f"{requirement}: {requirement.flaws[0].problem}"
             raise ConfigurationError(fields.path, fields.raw, problem)
 
 

@@ -538,9 +538,9 @@ def _classic(
     occupied = dict(fit)
     for _, requests, *_ in init_containers:
         amounts = _rounded(requests)
-        _raise(fit, amounts)
+        _set_max(fit, amounts)
         if rules.init_containers_occupy:
-            _raise(occupied, amounts)
+            _set_max(occupied, amounts)
             cpu = max(cpu, _non_zero(requests, "cpu"))
             memory = max(memory, _non_zero(requests, "memory"))
     score_cpu, score_memory = cpu, memory
@@ -705,6 +705,13 @@ def _add(total: dict[str, int], amounts: Mapping[str, int]) -> None:
 def _raise(total: dict[str, int], amounts: Mapping[str, int]) -> None:
     for name, amount in amounts.items():
         if amount > total.get(name, 0) or name not in total:
+            total[name] = amount
+
+
+def _set_max(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+    # A zero that only an init container names is not asked for. Upstream: SetMaxResource().
+    for name, amount in amounts.items():
+        if amount > total.get(name, 0):
             total[name] = amount
 
 

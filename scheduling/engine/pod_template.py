@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from kscope.sim.selectors import LabelSelector, NodeSelector
+from kscope.sim.selectors import Flaw, LabelSelector, NodeSelector
 
 if TYPE_CHECKING:
     from scheduling.engine.pod_info import PodInfo
@@ -102,6 +102,30 @@ class SpreadConstraint:
     honors_taints: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A *flaw* in a preferred requirement on *key* at *path*."""
+
+    path: str
+    key: str
+    flaw: Flaw
+
+    @property
+    def alone(self) -> str:
+        """In the words of v1.20 and before. Upstream: labels.validateLabelValue()."""
+        flaw = self.flaw
+        if not flaw.no_label:
+            return flaw.problem
+        return f'invalid label value: "{flaw.value}": at key: "{self.key}": {flaw.problem}'
+
+    @property
+    def with_path(self) -> str:
+        """As field.Invalid() has it."""
+        flaw = self.flaw
+        path = f"{self.path}.values[{flaw.place}]{f'[{self.key}]' if flaw.no_label else ''}"
+        return f'{path}: Invalid value: "{flaw.value}": {flaw.problem}'
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodTemplate:
     """See the module. `number` is the rank of first use in this engine: its identity."""
@@ -112,8 +136,8 @@ class PodTemplate:
     tolerations: tuple[Toleration, ...]
     required_affinity: RequiredNodeAffinity
     preferred_nodes: tuple[tuple[int, NodeSelector], ...]
-    # Numbers in them that are none, as (path, value); who scores them fails.
-    unreadable_preferences: tuple[tuple[str, str], ...]
+    # Numbers in them that are none, and what is no label; who scores them fails.
+    unreadable_preferences: tuple[Unreadable, ...]
     named_nodes: frozenset[str] | None
     images: tuple[str, ...]
     container_count: int
@@ -217,12 +241,13 @@ def _preferred_nodes(node_affinity: Manifest) -> tuple[tuple[int, NodeSelector],
 
 def _unreadable(
     preferred_nodes: tuple[tuple[int, NodeSelector], ...],
-) -> tuple[tuple[str, str], ...]:
+) -> tuple[Unreadable, ...]:
     return tuple(
-        (f"[{place}].matchExpressions[{index}].values[0]", requirement.values[0])
+        Unreadable(f"[{place}].matchExpressions[{index}]", requirement.key, flaw)
         for place, (weight, selector) in enumerate(preferred_nodes)
         for index, requirement in enumerate(selector.terms[0].expressions)
-        if weight and requirement.is_unreadable
+        if weight
+        for flaw in requirement.flaws
     )
 
 

@@ -57,6 +57,10 @@ class PreemptionRules:
     `errors_fail`: a filter that fails in a dry run fails the whole, unless some node would do.
     `clears_without_candidates`: the pod loses its nomination when no node would do, not only when
     evictions could help on none.
+    `gives_hopeless_up`: a pod whose nominated node is beyond help need not wait for those that leave
+    it (not in 1.16).
+    `goes_by_start`: of equally important pods those that run for longer are spared (not in 1.11).
+    `trusts_unseen`: evictions may help on nodes of which nobody has said anything (before 1.31).
     `knows_its_victims`: only pods that terminate for a preemption are waited for (since 1.26).
     `needs_evictions`: a node on which nobody would have to go fails its dry run (since 1.22).
     `spares_the_leaving`: pods that terminate already are no more evicted, nor told of it (1.34.1).
@@ -69,6 +73,9 @@ class PreemptionRules:
     checks_policy: bool = True
     errors_fail: bool = True
     clears_without_candidates: bool = True
+    gives_hopeless_up: bool = True
+    goes_by_start: bool = True
+    trusts_unseen: bool = False
     knows_its_victims: bool = True
     needs_evictions: bool = True
     spares_the_leaving: bool = True
@@ -345,7 +352,7 @@ class Evaluator:
         if self._rules.checks_policy and pod.pod.spec.get("preemptionPolicy") == "Never":
             return NEVER
         row = self._table.rows.get(nominated_node, -1)
-        if row < 0 or self._is_unresolvable(search, row):
+        if row < 0 or (self._rules.gives_hopeless_up and self._is_unresolvable(search, row)):
             return ""
         for other in self._table.pods[row].values():
             if other.priority < pod.priority and self._is_leaving(other):
@@ -372,6 +379,8 @@ class Evaluator:
                 status = self._framework.explain(search.state, plugin, code)
                 return status.code is Code.UNRESOLVABLE
         # A node that was not looked at: PreFilter has ruled it out, or every node.
+        if search.status.is_success and self._rules.trusts_unseen:
+            return False
         return search.status.code is not Code.UNSCHEDULABLE
 
     def _potential_rows(self, search: Search) -> IntArray:
@@ -386,11 +395,23 @@ class Evaluator:
             if self._framework.explain(search.state, plugin, code).code is Code.UNSCHEDULABLE
         ]
         if sum(count for _, _, count in hopeful) == len(verdicts.rows):
-            return verdicts.rows
+            return self._with_unseen(search, verdicts.rows)
         marks = np.zeros(len(verdicts.rows), np.bool_)
         for plugin, code, _ in hopeful:
             marks |= (verdicts.plugin == plugin) & (verdicts.code == code)
-        return verdicts.rows[marks]
+        return self._with_unseen(search, verdicts.rows[marks])
+
+    def _with_unseen(self, search: Search, rows: IntArray) -> IntArray:
+        """*rows*, and those nodes that the search did not get to: extenders refused what it found.
+
+        A refusal at PreFilter is every node's. Upstream: nodesWherePreemptionMightHelp(), where a
+        node without failures is a potential one.
+        """
+        active, looked_at = self._table.active, search.verdicts.rows
+        trusts = self._rules.trusts_unseen and search.status.is_success
+        if not trusts or len(looked_at) == len(active):
+            return rows
+        return np.concatenate((rows, active[~np.isin(active, looked_at)]))
 
     # -- victims ---------------------------------------------------------------------------------
 
@@ -432,7 +453,7 @@ class Evaluator:
         off: dict[str, PodInfo],
     ) -> Candidate | Status:
         """Put pods back, the most important first, as long as the preemptor still fits."""
-        lower.sort(key=importance)
+        lower.sort(key=importance if self._rules.goes_by_start else _minus_priority)
         violating, others = self._budgets.split(lower)
         victims: list[PodInfo] = []
         reprieved: list[PodInfo] = []
@@ -489,7 +510,9 @@ class Evaluator:
             if not candidate.victims:
                 outcome.rungs.append(("no victims", [candidate.node]))
                 return candidate
-        for name, cost in zip(RUNGS, _COSTS, strict=True):
+        rungs = list(zip(RUNGS, _COSTS, strict=True))
+        # The last rung goes by start times.
+        for name, cost in rungs if self._rules.goes_by_start else rungs[:-1]:
             best = min(cost(candidate) for candidate in left)
             left = [candidate for candidate in left if cost(candidate) == best]
             outcome.rungs.append((name, [candidate.node for candidate in left]))
@@ -535,6 +558,10 @@ def _text(error: Status) -> str:
     """In whose name it is told. Upstream: framework.go RunFilterPlugins()."""
     doing = f'running "{error.plugin}" filter plugin: ' if error.plugin else ""
     return f"{doing}{error.message}"
+
+
+def _minus_priority(pod: PodInfo) -> int:
+    return -pod.priority
 
 
 def _node_name(candidate: Candidate) -> str:

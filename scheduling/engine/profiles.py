@@ -20,6 +20,7 @@ from scheduling.engine.messages import combined
 from scheduling.engine.plugins.all_predicates import AllPredicates
 from scheduling.engine.plugins.scheduling_gates import SchedulingGates
 from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
+from scheduling.engine.pod_template import Unreadable
 from scheduling.engine.preemption import PreemptionRules
 from scheduling.engine.registry import IN_TREE, factory_of
 from scheduling.engine.runtime import Framework, PluginSet
@@ -131,6 +132,11 @@ class Profile:
         return not (self.scores or self.is_classic or self.refuses_per_node)
 
     @property
+    def looks_at_all_nodes(self) -> bool:
+        """Whether no search ends before the last node, whatever `percentage` says (before v1.12)."""
+        return self.version == V1_11
+
+    @property
     def tries_nominated_first(self) -> bool:
         """Whether the node that a pod is nominated to is tried before all others (since v1.22)."""
         return not (self.is_classic or self.refuses_per_node)
@@ -171,19 +177,17 @@ class Profile:
         unprepared = (name for name in self.reserves if not self._takes_part(name, "preFilter"))
         return next((RESERVE_ERRORS[name] for name in unprepared if name in RESERVE_ERRORS), "")
 
-    def unreadable(self, preferences: Sequence[tuple[str, str]]) -> str:
-        """What a pod fails with that prefers nodes by what is no number; "" where nobody reads it.
+    def unreadable(self, preferences: Sequence[Unreadable]) -> str:
+        """What a pod fails with that prefers nodes by such values; "" where nobody reads them.
 
-        *preferences* are (path, value). Upstream: nodeaffinity.NewPreferredSchedulingTerms(),
-        labels.NewRequirement().
+        Upstream: nodeaffinity.NewPreferredSchedulingTerms(), labels.NewRequirement().
         """
-        problem = "for 'Gt', 'Lt' operators, the value must be an integer"
+        problem = preferences[0].alone
         name, scores = names.NODE_AFFINITY, dict(self.scores)
         if self.is_classic:
             return problem if names.NODE_AFFINITY_PRIORITY in scores else ""
         if not self.refuses_per_node:
-            told = (f'{path}: Invalid value: "{value}": {problem}' for path, value in preferences)
-            problem = combined(told)
+            problem = combined(one.with_path for one in preferences)
             if name in scores and self._takes_part(name, "preScore"):
                 return f'running PreScore plugin "{name}": {problem}'
         text = f'running Score plugins: plugin "{name}" failed with: {problem}'
@@ -348,7 +352,7 @@ FRAMEWORK_1_20 = replace(
         (names.TAINT_TOLERATION, 1),
     ),
     arguments={
-        names.NODE_RESOURCES_FIT: {"gives_up_too_small": False},
+        names.NODE_RESOURCES_FIT: {"gives_up_too_small": False, "compares_all": True},
         names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": True},
         names.POD_TOPOLOGY_SPREAD: {"rounds": False, "defaults_need_all_labels": True},
         names.INTER_POD_AFFINITY: {"skips_early": False},
@@ -364,6 +368,7 @@ FRAMEWORK_1_20 = replace(
         sorts_victims=False,
         errors_fail=False,
         clears_without_candidates=False,
+        trusts_unseen=True,
         knows_its_victims=False,
         needs_evictions=False,
         spares_the_leaving=False,
@@ -382,6 +387,8 @@ _CLASSIC_RULES = PreemptionRules(
     checks_policy=False,
     errors_fail=False,
     clears_without_candidates=False,
+    gives_hopeless_up=False,
+    trusts_unseen=True,
     knows_its_victims=False,
     needs_evictions=False,
     spares_the_leaving=False,
@@ -450,6 +457,7 @@ OLDEST = replace(
     scores=tuple(
         (name, weight) for name, weight in CLASSIC.scores if name != names.IMAGE_LOCALITY_PRIORITY
     ),
+    preemption=replace(_CLASSIC_RULES, goes_by_start=False),
     binds_in_rounds=True,
     arguments={
         names.CHECK_VOLUME_BINDING: {"in_rounds": True, "provisions": False},

@@ -648,9 +648,12 @@ class Scheduler:
     def _reject_binding(self, binding: Binding, error: str) -> None:
         """The pod was not bound: with what the versions put before the reason.
 
-        In v1.16 the Event alone says that, not the condition.
+        In v1.16 the Event alone says that, not the condition; in v1.11 that says nothing at all.
         """
-        if self._profile.is_classic:
+        if self._profile.binds_in_rounds:
+            told = f"Binding rejected: {error}"
+            self._fail_binding(binding, "", "BindingRejected", told=told)
+        elif self._profile.is_classic:
             self._fail_binding(binding, error, told=f"Binding rejected: {error}")
         else:
             prefix = "binding rejected: " if self._profile.refuses_per_node else ""
@@ -717,8 +720,9 @@ class Scheduler:
         queued.rejected_by(*rejecting_plugins(decision))
         preemption = decision.preemption
         chosen = preemption.chosen if preemption else None
+        evicts = True
         if chosen is not None and not self._profile.is_classic:
-            self._preempt(queued, chosen)
+            evicts = self._preempt(queued, chosen)
         self._show_pod(pod.key, blocker=attempt.blocker)
         seq = self._tell_event(pod, "FailedScheduling", "Warning", decision.message)
         self._keep_attempt(attempt, seq)
@@ -727,13 +731,14 @@ class Scheduler:
         # In v1.20 and before an error of the cycle is told like a refusal.
         reason = "SchedulerError" if failed else "Unschedulable"
         if not self._profile.is_classic:
-            nominated = self._nominate(queued, pod, decision)
+            nominated = self._nominate(queued, pod, decision) if evicts else None
             self._patch_condition(pod, reason, decision.message, nominated)
             return
         # Room is made once the failure is told. Upstream: v1.16 scheduler.go scheduleOne().
         self._patch_condition(pod, reason, decision.message)
-        self._nominate(queued, pod, decision)
-        if chosen is not None:
+        if chosen is None:
+            self._nominate(queued, pod, decision)
+        elif self._promise(queued, chosen.node):
             self._preempt(queued, chosen)
 
     def _requeue(self, queued: QueuedPodInfo, *, began: int | None = None) -> None:
@@ -799,8 +804,22 @@ class Scheduler:
             nominated = ""
         self._patch_condition(pod, reason, message, nominated)
 
-    def _preempt(self, queued: QueuedPodInfo, chosen: Candidate) -> None:
-        """Evict the victims and nominate the preemptor. Upstream: prepareCandidateAsync()."""
+    def _promise(self, queued: QueuedPodInfo, node: str) -> bool:
+        """Nominate the pod, in the queue and in writing; without that nobody has to leave.
+
+        Upstream: v1.16 scheduler.go preempt().
+        """
+        self.queue.nominator.add(queued.pod_info, node)
+        if self._write_nomination(queued.pod, node):
+            return True
+        self.queue.nominator.delete(queued.pod_info.uid)
+        return False
+
+    def _preempt(self, queued: QueuedPodInfo, chosen: Candidate) -> bool:
+        """Evict the victims; whether there is something to hope for now.
+
+        Upstream: prepareCandidateAsync(), v1.20 PrepareCandidate(), v1.16 preempt().
+        """
         pod = queued.pod
         victims = chosen.victims
         if self._profile.preemption.spares_the_leaving:
@@ -808,18 +827,34 @@ class Scheduler:
             if victims:
                 # Before anybody is evicted (since 1.32); nothing is done where nobody has to be.
                 self._clear_lower(queued.pod_info, chosen.node)
-        if self._profile.is_classic:
-            self._write_nomination(pod, chosen.node)
         message = f"{self._preempted_by(pod)} on node {chosen.node}"
-        for place, victim in enumerate(victims):
-            if place and self._profile.status_wakes:
-                # v1.20 deletes them one after the other, v1.34 all at once.
-                delay = place * self._latencies.draw("api_write")
-                self._loop.call_after(delay, self._evict, victim, pod, message)
-            else:
-                self._evict(victim, pod, message)
-        if not self._profile.preemption.spares_the_leaving:
-            self._clear_lower(queued.pod_info, chosen.node)
+        if self._profile.is_classic or self._profile.status_wakes:
+            return self._evict_in_turn(victims, queued.pod_info, chosen.node, message)
+        for victim in victims:
+            self._evict(victim, pod, message)
+        return True
+
+    def _evict_in_turn(
+        self, victims: Sequence[PodInfo], preemptor: PodInfo, node: str, message: str
+    ) -> bool:
+        """One after the other, up to the first that cannot be evicted: whether the first could."""
+        if not victims:
+            self._clear_lower(preemptor, node)
+            return True
+        if not self._evict(victims[0], preemptor.pod, message):
+            return False
+        rest = victims[1:]
+        if rest:
+            delay = self._latencies.draw("api_write")
+            self._loop.call_after(delay, self._evict_rest, rest, preemptor, node, message)
+        else:
+            self._clear_lower(preemptor, node)
+        return True
+
+    def _evict_rest(
+        self, victims: Sequence[PodInfo], preemptor: PodInfo, node: str, message: str
+    ) -> None:
+        self._evict_in_turn(victims, preemptor, node, message)
 
     def _clear_lower(self, preemptor: PodInfo, node: str) -> None:
         """Who is less important hopes for *node* no more. Upstream: getLowerPriorityNominatedPods()."""
@@ -827,11 +862,11 @@ class Scheduler:
             if lower.priority < preemptor.priority:
                 self._clear_nomination(lower.pod)
 
-    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> None:
-        """Upstream: preemption.go PreemptPod()."""
+    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> bool:
+        """Whether the victim has been told to go. Upstream: preemption.go PreemptPod()."""
         stored = self._store.find("Pod", victim.key)
         if not isinstance(stored, Pod) or stored.uid != victim.uid:
-            return
+            return False
         grace = stored.grace_period_seconds
         try:
             if self._profile.marks_victims:
@@ -843,8 +878,9 @@ class Scheduler:
             # The preemptor finds it there at its next attempt.
             if self._profile.marks_victims:
                 self._loop.call_after(0, self._try_again, preemptor)
-            return
+            return False
         self._tell_event(victim.pod, "Preempted", "Normal", message)
+        return True
 
     def _try_again(self, preemptor: Pod) -> None:
         """Nobody may leave, and so wake it (since 1.32). Upstream: prepareCandidateAsync()."""
@@ -873,16 +909,20 @@ class Scheduler:
         self.queue.nominator.delete(pod.uid)
         self._write_nomination(pod, None)
 
-    def _write_nomination(self, pod: Pod, node: str | None) -> None:
+    def _write_nomination(self, pod: Pod, node: str | None) -> bool:
+        """Whether the API server has it."""
         stored = self._store.find("Pod", pod.key)
         if not isinstance(stored, Pod) or stored.uid != pod.uid:
-            return
+            return False
         # A patch that changes nothing is no event.
         if stored.nominated_node_name != (node or ""):
             patch = {"status": {"nominatedNodeName": node}}
             fact = "PodNominated" if node else "NominationCleared"
-            with suppress(ApiError):
+            try:
                 self._store.patch("Pod", pod.key, patch, by=COMPONENT, event=fact)
+            except ApiError:
+                return False
+        return True
 
     def _patch_condition(
         self, pod: Pod, reason: str, message: str, nominated: str | None = None

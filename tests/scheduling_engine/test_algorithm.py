@@ -360,3 +360,76 @@ def test_hopes_end_where_no_post_filter_could_fulfil_them() -> None:
         found = algorithm.preempt(algorithm.schedule(_info(algorithm, "p", cpu="2")))
         assert found is not None
         assert found.clears == clears
+
+
+def test_v1_16_looks_at_the_claims_before_the_nodes() -> None:
+    """Upstream: v1.16 Schedule(), podPassesBasicChecks()."""
+    algorithm = _algorithm("v1.16")
+    claimed = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}
+    result = algorithm.schedule(_info(algorithm, "p", spec=claimed))
+    assert result.message == 'persistentvolumeclaim "c" not found'
+    assert algorithm.schedule(_info(algorithm, "q")).message.startswith("no nodes available")
+
+
+@pytest.mark.parametrize(("profile", "fits"), [("v1.34", True), ("v1.20", False), ("v1.16", False)])
+def test_the_anti_affinity_of_a_nominated_pod_keeps_others_off_its_node(
+    profile: str, fits: bool
+) -> None:
+    """Since PreFilter can skip InterPodAffinity, it is not told. Upstream: addNominatedPods()."""
+    algorithm = _algorithm(profile)
+    algorithm.table.add_node(make_node("n", labels={"host": "n"}))
+    term = {"topologyKey": "host", "labelSelector": {"matchLabels": {"app": "x"}}}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    spec = {"affinity": {"podAntiAffinity": required}}
+    algorithm.nominated.add("n", _info(algorithm, "first", priority=10, spec=spec))
+    for explain in (True, False):
+        pod = _info(algorithm, "p", labels={"app": "x"})
+        result = algorithm.schedule(pod, explain=explain, by_columns=not explain)
+        assert (result.result == SCHEDULED) == fits
+        assert algorithm.schedule(_info(algorithm, "q"), explain=explain).node == "n"
+
+
+@pytest.mark.parametrize(("profile", "fits"), [("v1.34", True), ("v1.20", False), ("v1.16", False)])
+def test_old_versions_compare_what_the_pod_does_not_ask_for(profile: str, fits: bool) -> None:
+    """Upstream: PodFitsResources() (v1.16), fitsRequest() (v1.20)."""
+    algorithm = _algorithm(profile)
+    algorithm.table.add_node(make_node("n", cpu="1"))
+    _place(algorithm, "big", "n", cpu="2")
+    for explain in (True, False):
+        result = algorithm.schedule(_info(algorithm, "p", memory="1Gi"), explain=explain)
+        assert (result.result == SCHEDULED) == fits
+        if not fits:
+            assert result.message == "0/1 nodes are available: 1 Insufficient cpu."
+        assert algorithm.schedule(_info(algorithm, "nothing"), explain=explain).node == "n"
+
+
+@pytest.mark.parametrize(
+    ("profile", "waits"), [("v1.34", False), ("v1.20", False), ("v1.16", True)]
+)
+def test_a_pod_whose_nominated_node_is_beyond_help_preempts_again(
+    profile: str, waits: bool
+) -> None:
+    """Not in v1.16. Upstream: podEligibleToPreemptOthers()."""
+    algorithm = _algorithm(profile)
+    algorithm.table.add_node(make_node("a", cpu="1", unschedulable=True))
+    algorithm.table.add_node(make_node("b", cpu="1"))
+    going = make_pod("going", node="a", cpu="1")
+    going = going.with_metadata(deletionTimestamp="2026-01-01T00:00:00Z")
+    info = PodInfo(going, algorithm.profile.resource_rules)
+    algorithm.table.add_pod(algorithm.table.rows["a"], info)
+    _place(algorithm, "low", "b", cpu="1")
+    high = _info(algorithm, "high", cpu="1", priority=9, status={"nominatedNodeName": "a"})
+    found = algorithm.preempt(algorithm.schedule(high))
+    assert found is not None
+    assert (found.chosen is None) == waits
+
+
+def test_evictions_help_on_no_node_where_the_pod_is_refused_before_v1_20_looks_at_any() -> None:
+    """Upstream: v1.20 findNodesThatFitPod(), a PreFilter status is every node's."""
+    algorithm = _algorithm("v1.20")
+    algorithm.table.add_node(make_node("n"))
+    _place(algorithm, "low", "n")
+    claimed = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]}
+    found = algorithm.preempt(algorithm.schedule(_info(algorithm, "p", priority=9, spec=claimed)))
+    assert found is not None
+    assert found.candidates == []

@@ -97,24 +97,30 @@ def test_a_volume_changed_meanwhile_fails_the_binding_in_the_api_servers_words()
 
 
 @pytest.mark.parametrize(
-    ("profile", "event", "condition"),
+    ("profile", "event", "reason", "condition"),
     [
-        ("v1.34", 'running Bind plugin "DefaultBinder": ', 'running Bind plugin "DefaultBinder": '),
-        ("v1.16", "Binding rejected: ", ""),
+        (
+            "v1.34",
+            'running Bind plugin "DefaultBinder": injected fault',
+            "SchedulerError",
+            'running Bind plugin "DefaultBinder": injected fault',
+        ),
+        ("v1.16", "Binding rejected: injected fault", "SchedulerError", "injected fault"),
+        ("v1.11", "Binding rejected: injected fault", "BindingRejected", ""),
     ],
 )
 def test_what_the_event_says_of_a_refused_binding_the_condition_need_not(
-    profile: str, event: str, condition: str
+    profile: str, event: str, reason: str, condition: str
 ) -> None:
-    """Upstream: v1.16 scheduler.go recordSchedulingFailure()."""
+    """Upstream: v1.16 scheduler.go recordSchedulingFailure(), v1.11 bind()."""
     cluster = Cluster.create(scene(node("n"), pod("p")), profile=profile)
     fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
     assert cluster.apply(Command(verb="fault", patch=fault)).applied
     cluster.advance(100 * MILLISECOND)
     told = next(one for one in cluster.take().events if one.kind == "FailedScheduling")
-    assert told.message == f"{event}injected fault"
+    assert told.message == event
     stored = cluster.store.get("Pod", "default/p").status["conditions"][0]
-    assert stored["message"] == f"{condition}injected fault"
+    assert (stored["reason"], stored["message"]) == (reason, condition)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,14 @@ from typing import Any
 import orjson
 import pytest
 
+from kscope.sim.objects import from_manifest
+from scheduling.engine.algorithm import SchedulingAlgorithm
 from scheduling.engine.cluster import Cluster
+from scheduling.engine.extenders import Extender, ExtenderCalls, ExtenderSettings
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.profiles import PROFILES
+from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 
 
@@ -17,7 +24,19 @@ class Said:
 
     def post(self, url: str, body: bytes, timeout: int) -> bytes:
         """See ExtenderTransport."""
+        SAID.append(orjson.loads(body))
         return self.answer
+
+
+# What it was asked.
+SAID: list[Manifest] = []
+
+
+def _algorithm(version: str, answer: Any, **settings: Any) -> SchedulingAlgorithm:
+    calls = ExtenderCalls()
+    calls.transport = Said(orjson.dumps(answer))
+    extender = Extender(ExtenderSettings(url_prefix="http://h", **settings), calls)
+    return SchedulingAlgorithm(PROFILES[version], Handle(), extenders=[extender])
 
 
 def cluster_of(answer: Any, *objects: Manifest, **fields: Any) -> Cluster:
@@ -189,3 +208,76 @@ def test_v1_16_forgets_how_many_budgets_an_extender_says_are_broken(
     answer = {"nodeNameToMetaVictims": victims}
     fields = {"preemptVerb": "preempt", "nodeCacheCapable": True}
     assert _hopes(version, answer, *objects, **fields) == hopes
+
+
+@pytest.mark.parametrize(
+    ("version", "text"),
+    [("v1.16", "0/1 nodes are available: ."), ("v1.20", "0/1 nodes are available: .")],
+)
+def test_old_versions_end_a_list_of_no_reasons_with_a_full_stop(version: str, text: str) -> None:
+    """Upstream: FitError.Error()."""
+    algorithm = _algorithm(version, {"nodes": {"items": []}}, filter_verb="f")
+    algorithm.table.add_node(make_node("n"))
+    rules = algorithm.profile.resource_rules
+    assert algorithm.schedule(PodInfo(make_pod("p"), rules)).message == text
+
+
+@pytest.mark.parametrize(("version", "hopes"), [("v1.16", True), ("v1.20", True), ("v1.34", False)])
+def test_evictions_may_help_where_nobody_looked_in_old_versions(version: str, hopes: bool) -> None:
+    """Upstream: nodesWherePreemptionMightHelp(), where an extender refused all that was found."""
+    nobody = {"nodes": {"items": []}, "failedNodes": {"n000": "no"}}
+    algorithm = _algorithm(version, nobody, filter_verb="f")
+    for number in range(120):
+        algorithm.table.add_node(make_node(f"n{number:03d}", cpu="1"))
+    rules = algorithm.profile.resource_rules
+    row = algorithm.table.rows["n119"]
+    algorithm.table.add_pod(row, PodInfo(make_pod("low", node="n119", cpu="1"), rules))
+    result = algorithm.schedule(PodInfo(make_pod("p", cpu="1", priority=9), rules))
+    preemption = algorithm.preempt(result)
+    assert result.evaluated < 120
+    assert preemption is not None
+    assert ("n119" in {one.node for one in preemption.candidates}) == hopes
+
+
+@pytest.mark.parametrize(("version", "told"), [("v1.16", [0, 0]), ("v1.34", [1, 1])])
+def test_v1_16_names_victims_without_the_budgets_that_they_break(
+    version: str, told: list[int]
+) -> None:
+    """Upstream: v1.16 convertToNodeNameToMetaVictims()."""
+    fields: dict[str, Any] = {"preempt_verb": "p", "node_cache_capable": True}
+    algorithm = _algorithm(version, {}, **fields)
+    budget = {"selector": {"matchLabels": {"app": "db"}}}
+    metadata = {"name": "keep", "namespace": "default"}
+    manifest = {"kind": "PodDisruptionBudget", "metadata": metadata, "spec": budget}
+    algorithm.handle.listers.put(from_manifest({**manifest, "status": {"disruptionsAllowed": 0}}))
+    rules = algorithm.profile.resource_rules
+    for name in ("a", "b"):
+        row = algorithm.table.add_node(make_node(name, cpu="1"))
+        low = make_pod(f"on-{name}", node=name, cpu="1", labels={"app": "db"})
+        algorithm.table.add_pod(row, PodInfo(low, rules))
+    algorithm.preempt(algorithm.schedule(PodInfo(make_pod("p", cpu="1", priority=9), rules)))
+    assert algorithm.extenders is not None
+    said = SAID[-1]
+    assert [one["NumPDBViolations"] for one in said["NodeNameToMetaVictims"].values()] == told
+
+
+@pytest.mark.parametrize(
+    ("version", "told", "node", "text"),
+    [
+        ("v1.16", "big", "big", ""),
+        ("v1.16", "x", None, "nodeNameToInfo map"),
+        ("v1.34", "big", None, "the input node list"),
+    ],
+)
+def test_in_v1_16_an_extender_may_bring_back_any_node(
+    version: str, told: str, node: str | None, text: str
+) -> None:
+    """Upstream: v1.16 extender.go Filter(), which looks names up among all nodes."""
+    settings: dict[str, Any] = {"filter_verb": "f", "node_cache_capable": True}
+    algorithm = _algorithm(version, {"nodeNames": [told]}, **settings)
+    algorithm.table.add_node(make_node("big", cpu="8", unschedulable=True))
+    algorithm.table.add_node(make_node("small"))
+    rules = algorithm.profile.resource_rules
+    result = algorithm.schedule(PodInfo(make_pod("p"), rules))
+    assert result.node == node
+    assert text in result.message

@@ -416,3 +416,64 @@ def test_fields_that_a_version_does_not_know_are_passed_over() -> None:
     assert parsed.namespace_selector is None
     (constraint,) = algorithm.handle.templates.of(info).spread
     assert (constraint.min_domains, constraint.honors_taints) == (1, False)
+
+
+_NO_LABEL = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or "
+    "'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+
+
+@pytest.mark.parametrize(
+    ("profile", "before"),
+    [
+        (
+            "v1.34",
+            'running PreScore plugin "NodeAffinity": [0].matchExpressions[0].values[0][gen]: '
+            'Invalid value: "-1": ',
+        ),
+        (
+            "v1.20",
+            'running Score plugins: plugin "NodeAffinity" failed with: '
+            'invalid label value: "-1": at key: "gen": ',
+        ),
+        ("v1.16", 'invalid label value: "-1": at key: "gen": '),
+    ],
+)
+def test_what_is_no_label_is_preferred_by_an_error(profile: str, before: str) -> None:
+    """Upstream: labels.NewRequirement(), which also checks the values of Gt and Lt."""
+    algorithm = _cluster(profile)
+    for name in ("a", "b"):
+        algorithm.table.add_node(make_node(name))
+    requirement = {"key": "gen", "operator": "Gt", "values": ["-1"]}
+    preferred = [{"weight": 1, "preference": {"matchExpressions": [requirement]}}]
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    result = algorithm.schedule(_info(algorithm, "p", spec={"affinity": affinity}))
+    assert (result.result, result.message) == ("error", before + _NO_LABEL)
+
+
+@pytest.mark.parametrize("explain", [True, False])
+def test_a_label_out_of_values_of_which_one_is_no_label_is_required_in_vain(explain: bool) -> None:
+    algorithm = _cluster()
+    algorithm.table.add_node(make_node("n", labels={"gen": "5"}))
+    requirement = {"key": "gen", "operator": "In", "values": ["5", "no/label"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    pod = _info(algorithm, "p", spec={"affinity": affinity})
+    assert algorithm.schedule(pod, explain=explain).node is None
+
+
+def test_a_claim_that_fails_the_attempt_is_told_as_the_fault_itself() -> None:
+    algorithm = _cluster("v1.16")
+    algorithm.table.add_node(make_node("n"))
+    claim = {"metadata": {"name": "c", "namespace": "default"}, "spec": {"volumeName": "gone"}}
+    claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    algorithm.handle.listers.put(from_manifest({"kind": "PersistentVolumeClaim", **claim}))
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    result = algorithm.schedule(_info(algorithm, "p", spec={"volumes": volumes}))
+    assert result.search is not None
+    ((row, plugin, code),) = result.search.verdicts.each()
+    detail = algorithm.framework.detail(result.search.state, row, plugin, code)
+    assert detail.text == result.message == 'could not find v1.PersistentVolume "gone"'

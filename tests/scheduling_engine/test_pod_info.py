@@ -227,3 +227,11 @@ def test_old_versions_do_not_know_what_terms_say_of_namespaces_and_label_keys() 
         (found,) = info.affinity.required_anti
         assert found.matches("default", {"app": "x"}) is own
         assert found.matches("other", {"app": "x", "version": "2"}) is other
+
+
+def test_a_zero_that_only_an_init_container_names_is_not_asked_for_in_old_versions() -> None:
+    """Upstream: SetMaxResource()."""
+    pod = manifest(container(), init=[container(**{"example.com/gpu": "0"})])
+    assert pod_resources(pod, CLASSIC).fit.scalars == ()
+    assert pod_resources(pod, MIDDLE).fit.scalars == ()
+    assert pod_resources(pod, MODERN).fit.scalars == (("example.com/gpu", 0),)

@@ -181,6 +181,27 @@ def test_service_affinity_keeps_a_service_in_the_zone_of_its_first_pod() -> None
     assert algorithm.status_by_node(result.search).keys() == {"a1"}  # type: ignore[arg-type]
 
 
+def test_a_victim_does_not_hold_its_service_where_it_was() -> None:
+    """Upstream: RemovePod() of the metadata's serviceAffinityMetadata."""
+    argument = {"serviceAffinity": {"labels": ["zone"]}}
+    told = [
+        *_predicates("GeneralPredicates"),
+        {"name": "CheckServiceAffinity", "argument": argument},
+    ]
+    algorithm = _algorithm(predicates=told)
+    for name, zone in (("a1", "a"), ("b1", "b")):
+        algorithm.table.add_node(make_node(name, labels={"zone": zone}, pods="1"))
+    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
+    algorithm.handle.listers.put(from_manifest({**service, "spec": {"selector": {"app": "x"}}}))
+    _place(algorithm, "first", "a1", labels={"app": "x"})
+    _place(algorithm, "second", "b1", labels={"app": "x"}, priority=99)
+    result = _schedule(algorithm, labels={"app": "x"}, priority=9)
+    algorithm.preempt(result)
+    # Without the first pod, the second says that the service is in zone b.
+    assert result.preemption is not None
+    assert result.preemption.candidates == []
+
+
 def test_in_tree_volumes_are_counted_against_the_nodes_limit() -> None:
     algorithm = _algorithm(predicates=_predicates("MaxCinderVolumeCount"))
     raw = make_node("n").raw

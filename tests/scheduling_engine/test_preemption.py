@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from kscope.sim.errors import Conflict
+from kscope.sim.store import ObjectStore
 from kscope.sim.units import SECOND
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
@@ -152,3 +154,61 @@ def test_a_preemptor_whose_victim_could_not_be_deleted_is_tried_again_at_once() 
     assert node_of(cluster, "high") == "n"
     queued = [one.message for one in cluster.take().events if one.kind == "PodQueued"]
     assert "ForceActivate" in queued
+
+
+def test_v1_16_tells_the_failure_then_nominates_then_evicts() -> None:
+    """Upstream: v1.16 scheduleOne(), preempt()."""
+    low = pod("low", cpu="2", nodeName="n")
+    cluster = Cluster.create(scene(node("n", cpu="2"), low), profile="v1.16")
+    cluster.advance(5 * SECOND)
+    cluster.take()
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(5 * SECOND + SECOND // 2)
+    told = [event.kind for event in cluster.take().events]
+    wanted = ["FailedScheduling", "PodConditionUpdated", "PodNominated", "PodEvicted", "Preempted"]
+    assert [kind for kind in told if kind in wanted][:5] == wanted
+
+
+def test_v1_16_evicts_nobody_for_a_nomination_that_is_not_written() -> None:
+    """Upstream: v1.16 preempt(), SetNominatedNodeName()."""
+    low = pod("low", cpu="2", nodeName="n")
+    cluster = Cluster.create(scene(node("n", cpu="2"), low), profile="v1.16")
+    cluster.advance(5 * SECOND)
+    # Of the scheduler's two writes of this attempt the condition is the first.
+    fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 2}
+    assert cluster.apply(Command(verb="fault", patch=fault)).applied
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(5 * SECOND + SECOND // 2)
+    assert not cluster.store.get("Pod", "default/low").deletion_timestamp
+    assert len(cluster.scheduler.queue.nominator) == 0
+
+
+@pytest.mark.parametrize(
+    ("profile", "evicted", "hopes"), [("v1.34", 1, True), ("v1.20", 0, False), ("v1.16", 0, True)]
+)
+def test_old_versions_stop_at_the_first_victim_that_they_cannot_evict(
+    profile: str, evicted: int, hopes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Upstream: v1.16 preempt(), v1.20 PrepareCandidate()."""
+    objects = [pod(name, cpu="1", nodeName="n") for name in ("one", "two")]
+    cluster = Cluster.create(scene(node("n", cpu="2"), *objects), profile=profile)
+    cluster.advance(5 * SECOND)
+    cluster.take()
+    refused: list[str] = []
+    delete = ObjectStore.delete
+
+    def refuse_one(store: ObjectStore, kind: str, key: str, **fields: Any) -> Any:
+        if not refused:
+            refused.append(key)
+            raise Conflict("not now")
+        return delete(store, kind, key, **fields)
+
+    monkeypatch.setattr(ObjectStore, "delete", refuse_one)
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(5 * SECOND + SECOND // 10)
+    told = [event.kind for event in cluster.take().events]
+    first, *again = (at for at, kind in enumerate(told) if kind == "AttemptStarted")
+    told = told[first : again[0] if again else None]
+    assert refused
+    assert told.count("Preempted") == evicted
+    assert ("PodNominated" in told) == hopes

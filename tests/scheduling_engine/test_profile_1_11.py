@@ -196,3 +196,54 @@ def test_what_is_kept_of_conditions_decides_as_asking_again_does(seed: int, alwa
                 algorithm.table.add_pod(got.row, pod.assigned_to(got.node))
             if number % 3 == 0:
                 algorithm.table.add_node(changed)
+
+
+def test_conditions_are_told_in_the_order_of_the_node() -> None:
+    """Upstream: CheckNodeConditionPredicate()."""
+    gates = {"TaintNodesByCondition": False}
+    node = conditioned(
+        make_node("n", unschedulable=True), NetworkUnavailable="True", Ready="Unknown"
+    )
+    algorithm = algorithm_of(node, profile=policy("v1.16", featureGates=gates))
+    result = tried(algorithm)
+    assert result.search is not None
+    assert algorithm.status_by_node(result.search)["n"].reasons == (
+        "node(s) had unavailable network",
+        "node(s) were not ready",
+        "node(s) were unschedulable",
+    )
+
+
+def test_a_request_of_nothing_however_written_is_best_effort() -> None:
+    algorithm = algorithm_of(conditioned(make_node("n"), MemoryPressure="True"))
+    assert tried(algorithm, cpu="0m", memory="0Mi").node is None
+
+
+def test_start_times_mean_nothing_yet() -> None:
+    """Upstream: util.HigherPriorityPod(), pickOneNodeForPreemption() of v1.11."""
+    algorithm = algorithm_of(make_node("a", cpu="1"), make_node("b", cpu="1"))
+    rules = algorithm.profile.resource_rules
+    for node, second in (("a", "01"), ("b", "09")):
+        status = {"startTime": f"2026-01-01T00:00:{second}Z"}
+        low = PodInfo(make_pod(f"on-{node}", node=node, cpu="1", status=status), rules)
+        algorithm.table.add_pod(algorithm.table.rows[node], low)
+    preemption = algorithm.preempt(tried(algorithm, cpu="1", priority=10))
+    assert preemption is not None
+    assert preemption.chosen is not None
+    assert preemption.chosen.node == "a"
+
+
+def test_every_node_is_looked_at() -> None:
+    """Sampling came with 1.12. Upstream: v1.11 findNodesThatFit()."""
+    algorithm = algorithm_of(*(make_node(f"n{number:03d}") for number in range(250)))
+    assert (tried(algorithm).feasible, algorithm.wanted_nodes) == (250, 250)
+
+
+def test_of_several_conditions_of_one_type_the_last_counts() -> None:
+    """Upstream: nodeinfo SetNode()."""
+    node = make_node("n")
+    told = [{"type": "DiskPressure", "status": status} for status in ("False", "True")]
+    algorithm = algorithm_of(node.patched({"status": {"conditions": told}}))
+    assert tried(algorithm, cpu="1").message == (
+        "0/1 nodes are available: 1 node(s) had disk pressure."
+    )

@@ -142,3 +142,15 @@ def test_equal_selectors_are_equal_however_they_were_written() -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert str(one) == "a in (1),b in (2)"
+
+
+@pytest.mark.parametrize(
+    ("operator", "values"),
+    [("Gt", ["-1"]), ("NotIn", ["no label"]), ("In", ["5", "no/label"])],
+)
+def test_a_node_term_with_a_value_that_is_no_label_matches_nothing(
+    operator: str, values: list[str]
+) -> None:
+    """Upstream: labels.NewRequirement(), which also checks the values of Gt and Lt."""
+    expression = {"key": "a", "operator": operator, "values": values}
+    assert not node_matches({"matchExpressions": [expression]}, {"a": "5"})

@@ -27,11 +27,11 @@ from scheduling.engine.framework import (
     Status,
 )
 from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.node_table import CPU, EPHEMERAL_STORAGE, MEMORY, PodMatcher
 from scheduling.engine.node_table import REQUIRED_ANTI_AFFINITY as REQUIRED_ANTI
+from scheduling.engine.node_table import PodMatcher
 from scheduling.engine.plugins.inter_pod_affinity import DomainCounts, domain_counts
 from scheduling.engine.plugins.node_affinity import selector_detail
-from scheduling.engine.plugins.node_resources_fit import shortage
+from scheduling.engine.plugins.node_resources_fit import asked_amounts, shortage
 from scheduling.engine.plugins.node_unschedulable import REASON_UNSCHEDULABLE, tolerates_cordon
 from scheduling.engine.plugins.node_volume_limits import NodeVolumeLimits
 from scheduling.engine.plugins.taint_toleration import taint_detail, untolerated
@@ -160,20 +160,11 @@ class GeneralPredicates(Plugin):
 
     def _wanted(self, pod: PodInfo) -> list[tuple[int, int]]:
         """Columns and amounts. Upstream compares even what is not asked for, if anything is."""
-        fit = pod.resources.fit
-        if not (fit.milli_cpu or fit.memory or fit.ephemeral_storage or fit.scalars):
-            return []
-        wanted = [
-            (CPU, fit.milli_cpu),
-            (MEMORY, fit.memory),
-            (EPHEMERAL_STORAGE, fit.ephemeral_storage),
-        ]
-        wanted.extend(
-            (self._table.resource(name), amount)
-            for name, amount in fit.scalars
-            if name not in self._ignored
-        )
-        return wanted
+        asked = asked_amounts(self._table, pod.resources.fit)
+        if not self._ignored:
+            return asked
+        names_of = self._table.resource_names
+        return [pair for pair in asked if names_of[pair[0]] not in self._ignored]
 
     def explain(self, state: CycleState, code: int) -> Status:
         """Resources first, then host, ports and selector."""
@@ -351,8 +342,10 @@ class CheckVolumeBinding(Plugin):
         return f'could not find v1.PersistentVolume "{missing}"'
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
-        """The claims in question."""
+        """The claims in question, or the fault that ends the attempt."""
         claims, _ = cast("tuple[PodClaims, str]", state.data[self.name])
+        if code & self._ERROR:
+            return Detail(text=self._error(state))
         if code & self._NODE_CONFLICT:
             volumes = [claim.volume_name for claim in claims.bound]
             return Detail(text=f"out of reach: {', '.join(volumes)}", numbers={"volumes": volumes})

@@ -20,7 +20,7 @@ from scheduling.engine.framework import (
     Status,
 )
 from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.node_table import CPU, MEMORY, NodeTable
+from scheduling.engine.node_table import CPU, EPHEMERAL_STORAGE, MEMORY, NodeTable
 from scheduling.engine.nominated import Reserved
 from scheduling.engine.pod_info import (
     Resources,
@@ -63,6 +63,8 @@ class NodeResourcesFit(Plugin):
         self.weights = resource_weights(strategy.get("resources") or _CPU_AND_MEMORY)
         # v1.20 tries evictions even where an empty node is too small.
         self._gives_up: bool = arguments.get("gives_up_too_small", True)
+        # And compares cpu, memory and disk even where the pod asks for something else only.
+        self._compares_all: bool = arguments.get("compares_all", False)
         self._is_plain = [name for name, _ in self.weights] == ["cpu", "memory"]
         self._plain = [weight for _, weight in self.weights]
         ratio: Mapping[str, Any] = strategy.get("requestedToCapacityRatio") or {}
@@ -101,11 +103,11 @@ class NodeResourcesFit(Plugin):
         number = state.template.number
         wanted = self._known.get(number)
         if wanted is None:
-            wanted = self._known[number] = [
-                pair
-                for pair in self._table.amounts(state.pod.resources.fit)
-                if not self._is_ignored(pair[0])
-            ]
+            fit = state.pod.resources.fit
+            asked = (
+                asked_amounts(self._table, fit) if self._compares_all else self._table.amounts(fit)
+            )
+            wanted = self._known[number] = [pair for pair in asked if not self._is_ignored(pair[0])]
         return wanted
 
     def _is_ignored(self, column: int) -> bool:
@@ -183,6 +185,21 @@ class NodeResourcesFit(Plugin):
             (allocatable == 0) | (used > allocatable), 100, used * 100 // capacity
         )
         return broken_linear(self._shape, utilization)
+
+
+def asked_amounts(table: NodeTable, fit: Resources) -> list[tuple[int, int]]:
+    """(column, amount) as the old versions compare them: all that is native, if anything is asked.
+
+    Upstream: PodFitsResources() (v1.16), fitsRequest() (v1.20).
+    """
+    if not (fit.milli_cpu or fit.memory or fit.ephemeral_storage or fit.scalars):
+        return []
+    native = [
+        (CPU, fit.milli_cpu),
+        (MEMORY, fit.memory),
+        (EPHEMERAL_STORAGE, fit.ephemeral_storage),
+    ]
+    return native + [(table.resource(name), amount) for name, amount in fit.scalars]
 
 
 class Room:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 import numpy as np
 
 from kscope.sim.objects import Manifest, Node
+from kscope.sim.quantity import parse
 from scheduling.engine import names
 from scheduling.engine.cells import Trait
 from scheduling.engine.framework import (
@@ -143,40 +145,58 @@ class CheckNodeLabelPresence(_NodeCheck):
         return (REASON_LABELS,)
 
 
-def _condition(node: Node, kind: str) -> str:
-    """The status of a condition of *node*; "" when it has none of that type."""
+def _conditions(node: Node) -> list[tuple[str, str]]:
+    """Type and status of each condition of *node*, in its order."""
     conditions: list[Manifest] = node.status.get("conditions") or []
-    return next((str(c.get("status")) for c in conditions if c.get("type") == kind), "")
+    return [(str(one.get("type")), str(one.get("status") or "")) for one in conditions]
 
 
 class CheckNodeCondition(_NodeCheck):
-    """Ready, with a network, not cordoned: in force without TaintNodesByCondition."""
+    """Ready, with a network, not cordoned: in force without TaintNodesByCondition.
+
+    The code has a digit for each reason, in the order in which they are told.
+    """
 
     name: ClassVar[str] = names.CHECK_NODE_CONDITION
-    _REASONS: ClassVar[tuple[tuple[int, str], ...]] = (
-        (1, "node(s) were not ready"),
-        (8, "node(s) were out of disk space"),
-        (2, "node(s) had unavailable network"),
-        (4, "node(s) were unschedulable"),
-    )
+    _REASONS: ClassVar[dict[int, str]] = {
+        1: "node(s) were not ready",
+        2: "node(s) were out of disk space",
+        3: "node(s) had unavailable network",
+        4: "node(s) were unschedulable",
+    }
+    _DIGITS: ClassVar[int] = 8
+    # So many fit into a code.
+    _MOST: ClassVar[int] = 20
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         super().__init__(arguments, handle)
-        # v1.11: a condition of its own, which has since become a pressure.
-        self._knows_out_of_disk = bool(arguments.get("knows_out_of_disk"))
+        # What each condition has to be, and the reason where it is not. v1.11: out of disk is a
+        # condition of its own, which has since become a pressure.
+        self._wanted = {"Ready": ("True", 1), "NetworkUnavailable": ("False", 3)}
+        if arguments.get("knows_out_of_disk"):
+            self._wanted["OutOfDisk"] = ("False", 2)
 
     def check(self, node: Node) -> int:
-        """Everything that is wrong, as bits."""
-        ready, network = _condition(node, "Ready"), _condition(node, "NetworkUnavailable")
-        code = 1 if ready not in ("", "True") else 0
-        code |= 2 if network not in ("", "False") else 0
-        if self._knows_out_of_disk and _condition(node, "OutOfDisk") not in ("", "False"):
-            code |= 8
-        return code | (4 if node.spec.get("unschedulable") else 0)
+        """Everything that is wrong, in the order of the node's conditions."""
+        found: list[int] = []
+        for kind, status in _conditions(node):
+            wanted, reason = self._wanted.get(kind, (status, 0))
+            if status != wanted:
+                found.append(reason)
+        if node.spec.get("unschedulable"):
+            found.append(4)
+        code = 0
+        for reason in reversed(found[: self._MOST]):
+            code = code * self._DIGITS + reason
+        return code
 
     def reasons(self, code: int) -> tuple[str, ...]:
-        """One per bit."""
-        return tuple(reason for bit, reason in self._REASONS if code & bit)
+        """One per digit."""
+        found: list[str] = []
+        while code:
+            code, reason = divmod(code, self._DIGITS)
+            found.append(self._REASONS[reason])
+        return tuple(found)
 
 
 class _Pressure(_NodeCheck):
@@ -185,7 +205,8 @@ class _Pressure(_NodeCheck):
 
     def check(self, node: Node) -> int:
         """1 under pressure."""
-        return int(_condition(node, self.condition) == "True")
+        # Upstream keeps the last condition of a type: SetNode().
+        return int(dict(_conditions(node)).get(self.condition) == "True")
 
     def reasons(self, code: int) -> tuple[str, ...]:
         """The one reason there is."""
@@ -219,7 +240,7 @@ def _is_best_effort(pod: PodInfo) -> bool:
             resources.get("limits") or {},
         )
         for amounts in asked:
-            if any(str(amounts.get(name) or "0") != "0" for name in ("cpu", "memory")):
+            if any(parse(amounts.get(name) or 0).nanos > 0 for name in ("cpu", "memory")):
                 return False
     return True
 
@@ -240,6 +261,20 @@ class CheckNodePIDPressure(_Pressure):
     reason: ClassVar[str] = "node(s) had pid pressure"
 
 
+def _is_fellow(pod: PodInfo, other: PodInfo) -> bool:
+    return other.pod.namespace == pod.pod.namespace and all(
+        other.pod.labels.get(key) == value for key, value in pod.pod.labels.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    """The labels that the pod itself asks for, and its fellows' rows where the first one counts."""
+
+    told: dict[str, str]
+    fellows: dict[str, int] | None
+
+
 class CheckServiceAffinity(Plugin):
     """Pods of one service stay where some labels have the same values. Arguments: labels.
 
@@ -256,18 +291,36 @@ class CheckServiceAffinity(Plugin):
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Upstream: serviceAffinityMetadataProducer()."""
-        state.data[self.name] = self._wanted(state.pod)
+        selector: Mapping[str, str] = state.pod.pod.spec.get("nodeSelector") or {}
+        told = {label: selector[label] for label in self._labels if label in selector}
+        asks = len(told) < len(self._labels) and self._has_service(state.pod)
+        state.data[self.name] = _Service(told, self._fellows(state.pod) if asks else None)
         return PRE_FILTER_OK
 
-    def _wanted(self, pod: PodInfo) -> dict[str, str]:
-        selector: Mapping[str, str] = pod.pod.spec.get("nodeSelector") or {}
-        wanted = {label: selector[label] for label in self._labels if label in selector}
-        if len(wanted) < len(self._labels) and self._has_service(pod):
-            fellow = self._first_fellow(pod)
-            found: Mapping[str, str] = {} if fellow is None else fellow.labels
-            for label in self._labels:
-                if label not in wanted and label in found:
-                    wanted[label] = found[label]
+    def clone_state(self, data: object) -> object:
+        """A copy for one node's dry run."""
+        service = cast("_Service", data)
+        return replace(service, fellows=service.fellows and service.fellows.copy())
+
+    def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
+        """Upstream: AddPod() and RemovePod() of the metadata."""
+        fellows = cast("_Service", state.data[self.name]).fellows
+        if fellows is None:
+            return
+        if delta < 0:
+            fellows.pop(other.key, None)
+        elif _is_fellow(state.pod, other):
+            fellows[other.key] = row
+
+    def _wanted(self, state: CycleState) -> dict[str, str]:
+        """The pod's own labels, and those of the first fellow's node for the others."""
+        service = cast("_Service", state.data[self.name])
+        wanted = dict(service.told)
+        first = next(iter((service.fellows or {}).values()), None)
+        found: Mapping[str, str] = {} if first is None else self._table.node(first).labels
+        for label in self._labels:
+            if label not in wanted and label in found:
+                wanted[label] = found[label]
         return wanted
 
     def _has_service(self, pod: PodInfo) -> bool:
@@ -279,20 +332,18 @@ class CheckServiceAffinity(Plugin):
                 return True
         return False
 
-    def _first_fellow(self, pod: PodInfo) -> Node | None:
-        """The node of the first placed pod with all of the pod's labels; None without one."""
-        labels = pod.pod.labels
-        for row in map(int, self._table.active):
-            for other in self._table.pods[row].values():
-                if other.pod.namespace == pod.pod.namespace and all(
-                    other.pod.labels.get(key) == value for key, value in labels.items()
-                ):
-                    return self._table.node(row)
-        return None
+    def _fellows(self, pod: PodInfo) -> dict[str, int]:
+        """The placed pods with all of the pod's labels, and their rows."""
+        return {
+            other.key: row
+            for row in map(int, self._table.active)
+            for other in self._table.pods[row].values()
+            if _is_fellow(pod, other)
+        }
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 where some label has another value."""
-        wanted = cast("dict[str, str]", state.data[self.name])
+        wanted = self._wanted(state)
         return np.array(
             [
                 int(any(self._table.node(row).labels.get(k) != v for k, v in wanted.items()))
@@ -307,7 +358,7 @@ class CheckServiceAffinity(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The labels of the service's first pod."""
-        wanted = cast("dict[str, str]", state.data[self.name])
+        wanted = self._wanted(state)
         text = ", ".join(f"{key}={value}" for key, value in wanted.items())
         return Detail(text=f"the service is at {text}", numbers=dict(wanted))
 
