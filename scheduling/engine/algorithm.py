@@ -26,6 +26,7 @@ from scheduling.engine.handle import Handle
 from scheduling.engine.kept_verdicts import KeptVerdicts
 from scheduling.engine.messages import NO_NODES, aggregate, fit_error
 from scheduling.engine.nominated import Nominated
+from scheduling.engine.plugins.volume_binding import holds_untranslatable
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.post_filters import PostFilters, dynamic_resources_ran
 from scheduling.engine.preemption import Evaluator, Preemption
@@ -156,6 +157,7 @@ class SchedulingAlgorithm:
         explained all the same. With *keep* the result has an explanation that can be kept and read
         later. The decision is always the same.
         """
+        self.table.take_snapshot()
         rows = self.table.active if order is None else order
         if len(rows) == 0:
             return self._without_nodes(pod)
@@ -235,7 +237,7 @@ class SchedulingAlgorithm:
         if not search.status.is_success:
             return self._rejected(search)
         self._sample(search, len(rows))
-        if self._may_fail:
+        if self._may_fail or self._holds_untranslatable(pod):
             error = self._error(search)
             if error is not None:
                 return error
@@ -311,6 +313,8 @@ class SchedulingAlgorithm:
         """The decision by what is kept per template, or None where the full path is needed."""
         if self._may_fail and (not self.profile.is_classic or pod.pod.claim_names):
             return None  # An error fails the attempt, wherever it happens.
+        if self._holds_untranslatable(pod):
+            return None
         if self.nominated.concern(pod):
             return None
         state = self.framework.new_state(pod)
@@ -384,6 +388,12 @@ class SchedulingAlgorithm:
         else:
             message = fit_error(len(self.table), {}, pre_filter=status.message)
         return ScheduleResult(pod, UNSCHEDULABLE, message=message, search=search)
+
+    def _holds_untranslatable(self, pod: PodInfo) -> bool:
+        """Whether a disk of the pod's is one that its plugins may fail on; v1.34 only."""
+        if not pod.pod.volumes or not self.profile.resource_rules.modern:
+            return False
+        return holds_untranslatable(pod.pod, self.handle.listers)
 
     def _error(self, search: Search) -> ScheduleResult | None:
         """An attempt in which some plugin failed on some node fails as a whole."""

@@ -172,6 +172,11 @@ class NodeTable:
         self.image_generation = 0
         # Image name -> its first seen size and the rows that have it, in the order of arrival.
         self.image_rows: dict[str, ImageState] = {}
+        # Rows with images that have changed since the last snapshot; and when each row last told of
+        # its images, counted in changes of anybody's.
+        self._unseen: dict[int, None] = {}
+        self._image_changes = 0
+        self._told_at: list[int] = [0] * self._capacity
         self.ports: dict[tuple[str, int], dict[int, dict[str, None]]] = {}
         self.claim_users: dict[str, int] = {}
         self._log: ChangeLog[int] = ChangeLog()
@@ -401,6 +406,9 @@ class NodeTable:
         if old.status.get("images") != node.status.get("images"):
             self._forget_images(row)
             self._read_images(row, node)
+        elif self._told_at[row] != self._image_changes:
+            self._tell_images(row)
+        self.note_change(row)
         self.touch(row)
 
     def remove_node(self, name: str) -> None:
@@ -466,10 +474,21 @@ class NodeTable:
                 state = self.image_rows.get(name)
                 if state is None:
                     state = self.image_rows[name] = ImageState(int(image.get("sizeBytes") or 0))
-                state.rows[row] = None
+                state.rows[row] = 0
                 held.setdefault(name, len(state.rows))
         self.images[row] = held
         if held:
+            self.image_generation += 1
+            self._image_changes += 1
+        self._told_at[row] = self._image_changes
+        self.note_change(row)
+
+    def _tell_images(self, row: int) -> None:
+        """The node reports the images it had; how many others have them now goes with it."""
+        self._told_at[row] = self._image_changes
+        held = {name: len(self.image_rows[name].rows) for name in self.images[row]}
+        if held != self.images[row]:
+            self.images[row] = held
             self.image_generation += 1
 
     def _forget_images(self, row: int) -> None:
@@ -479,7 +498,28 @@ class NodeTable:
             if not state.rows:
                 del self.image_rows[name]
             self.image_generation += 1
+            self._image_changes += 1
         self.images[row] = {}
+        self._unseen.pop(row, None)
+
+    def note_change(self, row: int) -> None:
+        """The node at *row*, or who is on it, has changed: the next snapshot copies it again."""
+        if self.images[row]:
+            self._unseen[row] = None
+
+    def take_snapshot(self) -> None:
+        """Take over, for the nodes that changed since, how many nodes hold their images.
+
+        Of a node that has not changed, upstream's snapshot keeps the copy it has, with the number of
+        then. Upstream: UpdateSnapshot(), SnapshotConcrete().
+        """
+        for row in self._unseen:
+            for name in self.images[row]:
+                rows = self.image_rows[name].rows
+                if rows[row] != len(rows):
+                    rows[row] = len(rows)
+                    self.image_generation += 1
+        self._unseen.clear()
 
     def _grow(self) -> None:
         old, new = self._capacity, self._capacity * 2
@@ -487,6 +527,7 @@ class NodeTable:
         self.nodes.extend([None] * more)
         self.pods.extend({} for _ in range(more))
         self.images.extend({} for _ in range(more))
+        self._told_at.extend([0] * more)
         self.allocatable = np.pad(self.allocatable, ((0, 0), (0, more)))
         self.requested = np.pad(self.requested, ((0, 0), (0, more)))
         self.scored = np.pad(self.scored, ((0, 0), (0, more)))
@@ -659,10 +700,13 @@ class NodeTable:
 
 @dataclass(slots=True)
 class ImageState:
-    """An image somewhere in the cluster: its size where it was first seen, and the rows."""
+    """An image somewhere in the cluster: its size where it was first seen, and the rows.
+
+    With each row goes how many there were when it was last copied to the snapshot; 0 before.
+    """
 
     size: int
-    rows: dict[int, None] = field(default_factory=dict[int, None])
+    rows: dict[int, int] = field(default_factory=dict[int, int])
 
 
 def _only_requirement(matcher: NodeMatcher) -> Requirement | None:

@@ -354,6 +354,7 @@ FRAMEWORK_1_20 = replace(
     arguments={
         names.NODE_RESOURCES_FIT: {"gives_up_too_small": False, "compares_all": True},
         names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": True},
+        names.IMAGE_LOCALITY: {"counts_as_reported": True},
         names.POD_TOPOLOGY_SPREAD: {"rounds": False, "defaults_need_all_labels": True},
         names.INTER_POD_AFFINITY: {"skips_early": False},
         names.VOLUME_BINDING: {

@@ -1047,6 +1047,7 @@ class Scheduler:
         row = self.handle.table.rows.get(node_name)
         if row is not None:
             self.handle.table.add_pod(row, pod)
+            self.handle.table.note_change(row)
 
     def pod_removed(self, node_name: str, pod: PodInfo) -> None:
         """See the cache's observer."""
@@ -1054,6 +1055,7 @@ class Scheduler:
         row = self.handle.table.rows.get(node_name)
         if row is not None:
             self.handle.table.remove_pod(row, pod.key)
+            self.handle.table.note_change(row)
 
     def node_set(self, node: Node) -> None:
         """See the cache's observer."""

@@ -77,3 +77,16 @@ def test_labels_of_the_volume_become_the_affinity_of_the_driver() -> None:
     drivers = csi_node("far"), csi_node("near")
     cluster = played_with(*bound_disk(**labels), *drivers, far, near, user_of("data"))
     assert node_of(cluster, "p") == "near"
+
+
+def test_a_disk_that_cannot_be_translated_is_an_error_where_it_is_to_be() -> None:
+    volume, wanted = bound_disk()
+    volume["spec"]["awsElasticBlockStore"]["volumeID"] = "aws://a/x"
+    migrated, plain = node("migrated", labels={ZONE: "a"}), node("plain", labels={ZONE: "a"})
+    there = played_with(volume, wanted, csi_node("migrated"), migrated, user_of("data"))
+    assert message(there) == (
+        'running "VolumeBinding" filter plugin: could not translate pv: failed to translate '
+        "Kubernetes ID to EBS Volume ID "
+        "Invalid format for AWS volume (aws://a/x)"
+    )
+    assert node_of(played_with(volume, wanted, plain, user_of("data")), "p") == "plain"

@@ -253,6 +253,19 @@ def test_a_claim_that_is_missing_or_somebody_elses_is_told() -> None:
     assert world.fits({"name": "v", "ephemeral": {}})
 
 
+def test_a_disk_of_the_pods_own_that_cannot_be_translated_is_an_error() -> None:
+    world = Scene(limit=1)
+    fault = "kind(Dedicated) is not supported in csi migration"
+    azure = {"name": "v", "azureDisk": {"diskURI": "/a", "kind": "Dedicated"}}
+    assert world.reasons(azure) == (f"converting volume(v) from inline to csi: {fault}",)
+    assert world.reasons(disk("aws://a/x")) == (
+        "converting volume(aws://a/x) from inline to csi: failed to translate Kubernetes ID to "
+        "EBS Volume ID Invalid format for AWS volume (aws://a/x)",
+    )
+    world.algorithm.handle.listers.remove("CSINode", "n")
+    assert world.fits(azure)
+
+
 def test_the_evidence_says_what_attachments_hold() -> None:
     world = Scene(limit=1)
     world.bound("a", "c")
@@ -309,7 +322,9 @@ def test_the_evidence_says_what_attachments_hold() -> None:
             "",
         ),
         ("cinder", {"cinder": {"volumeID": "x"}}, None, "x"),
-        ("azure-disk", {"azureDisk": {"diskURI": "/a/b"}}, None, "/a/b"),
+        ("azure-disk", {"azureDisk": {"diskURI": "/a/b", "kind": "Managed"}}, None, "/a/b"),
+        # By default it is Shared, and no driver serves such disks.
+        ("azure-disk", {"azureDisk": {"diskURI": "/a/b"}}, None, ""),
         ("portworx-volume", {"portworxVolume": {"volumeID": "y"}}, None, "y"),
     ],
 )

@@ -178,6 +178,35 @@ def test_images_are_matched_literally_but_for_the_latest_tag() -> None:
     assert _scores(algorithm, other, "ImageLocality") == {"with": 0, "without": 0}
 
 
+def test_a_node_knows_how_many_hold_its_images_from_when_it_last_changed() -> None:
+    algorithm = _cluster()
+    table = algorithm.table
+    images = [{"names": ["app:latest"], "sizeBytes": 1000 * 1024 * 1024}]
+    for name in ("a", "b"):
+        table.add_node(make_node(name, images=images))
+    pod = _info(algorithm, "p", spec={"containers": [{"name": "c", "image": "app"}]})
+    assert _scores(algorithm, pod, "ImageLocality") == {"a": 100, "b": 100}
+    table.add_node(make_node("c", images=images))
+    # Two of three held it when a and b were copied: (1000 * 2/3 - 23) / (1000 - 23)
+    assert _scores(algorithm, pod, "ImageLocality") == {"a": 65, "b": 65, "c": 100}
+    table.note_change(table.rows["a"])
+    assert _scores(algorithm, pod, "ImageLocality") == {"a": 100, "b": 65, "c": 100}
+    table.update_node(table.rows["b"], make_node("b", images=images))
+    assert _scores(algorithm, pod, "ImageLocality") == {"a": 100, "b": 100, "c": 100}
+
+
+def test_under_v1_20_a_node_knows_how_many_held_its_images_when_it_reported() -> None:
+    algorithm = _cluster("v1.20")
+    table = algorithm.table
+    images = [{"names": ["app:latest"], "sizeBytes": 1000 * 1024 * 1024}]
+    for name in ("a", "b"):
+        table.add_node(make_node(name, images=images))
+    pod = _info(algorithm, "p", spec={"containers": [{"name": "c", "image": "app"}]})
+    assert _scores(algorithm, pod, "ImageLocality") == {"a": 48, "b": 100}
+    table.update_node(table.rows["a"], make_node("a", images=images))
+    assert _scores(algorithm, pod, "ImageLocality") == {"a": 100, "b": 100}
+
+
 def test_image_volumes_do_not_count_yet() -> None:
     """Since v1.36 they do: kubernetes#130231."""
     algorithm = _cluster()

@@ -38,11 +38,33 @@ def csi_handle(plugin: str, spec: Mapping[str, Any], labels: Mapping[str, str] |
     *labels* are those of the volume; a pod's own volume has none.
     """
     source: Mapping[str, Any] = spec[IN_TREE[plugin].source]
+    if translation_fault(plugin, spec):
+        return ""
     if plugin == "kubernetes.io/aws-ebs":
         return _ebs_volume_id(str(source.get("volumeID") or ""))
     if plugin == "kubernetes.io/gce-pd":
         return _gce_handle(str(source.get("pdName") or ""), labels or {})
     return str(source.get(_HANDLE_FIELDS[plugin]) or "")
+
+
+def translation_fault(plugin: str, spec: Mapping[str, Any]) -> str:
+    """Why the disk in *spec* cannot be translated, going by its source alone; or "".
+
+    An Azure disk that does not say its kind is a Shared one. Upstream: azure_disk.go, aws_ebs.go.
+    """
+    source: Mapping[str, Any] = spec[IN_TREE[plugin].source]
+    if plugin == "kubernetes.io/azure-disk":
+        kind = str(source.get("kind") or "Shared")
+        if kind.lower() != "managed":
+            return f"kind({kind}) is not supported in csi migration"
+    if plugin == "kubernetes.io/aws-ebs":
+        name = str(source.get("volumeID") or "")
+        if name and not _ebs_volume_id(name):
+            return (
+                "failed to translate Kubernetes ID to EBS Volume ID "
+                f"Invalid format for AWS volume ({name})"
+            )
+    return ""
 
 
 def _ebs_volume_id(name: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from scheduling.engine import names
 from scheduling.engine.framework import MAX_NODE_SCORE, CycleState, IntArray, Plugin
 from scheduling.engine.handle import Arguments, Handle
+from scheduling.engine.node_table import ImageState
 
 MEBIBYTE = 1024 * 1024
 MIN_THRESHOLD = 23 * MEBIBYTE
@@ -24,6 +25,8 @@ class ImageLocality(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
+        # v1.20: how many nodes hold an image is what the cache knew when the node last reported.
+        self._as_reported: bool = arguments.get("counts_as_reported", False)
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """0 up to 23 MiB of images, 100 from 1000 MiB per container."""
@@ -31,13 +34,23 @@ class ImageLocality(Plugin):
         total = len(table)
         held = np.zeros(table.capacity, np.int64)
         for image in state.template.images:
-            found = table.image_rows.get(normalized_image_name(image))
+            name = normalized_image_name(image)
+            found = table.image_rows.get(name)
             if found is not None:
-                scaled = int(found.size * (len(found.rows) / total))
+                spread = self._holders(name, found) / total
+                scaled = (found.size * spread).astype(np.int64)
                 held[np.fromiter(found.rows, np.int64, len(found.rows))] += scaled
         most = MAX_CONTAINER_THRESHOLD * len(state.template.images)
         clipped = np.clip(held[rows], MIN_THRESHOLD, max(most, MIN_THRESHOLD))
         return MAX_NODE_SCORE * (clipped - MIN_THRESHOLD) // (most - MIN_THRESHOLD)
+
+    def _holders(self, name: str, found: ImageState) -> IntArray:
+        """For each row that holds the image: how many do, as far as the node's entry tells."""
+        if self._as_reported:
+            images = self._table.images
+            return np.array([images[row][name] for row in found.rows], np.int64)
+        seen = np.fromiter(found.rows.values(), np.int64, len(found.rows))
+        return np.where(seen == 0, len(found.rows), seen)
 
 
 def normalized_image_name(name: str) -> str:

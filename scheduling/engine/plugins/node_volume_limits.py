@@ -23,6 +23,7 @@ from scheduling.engine import names
 from scheduling.engine.framework import (
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
+    BoolArray,
     Code,
     CycleState,
     Detail,
@@ -38,7 +39,7 @@ from scheduling.engine.pod_info import PodInfo
 from volumes.engine.migration import IN_TREE, is_migrated_on_node
 from volumes.engine.phases import claim_class
 from volumes.engine.provisioner import ownership_fault
-from volumes.engine.translation import csi_handle, in_tree_plugin
+from volumes.engine.translation import csi_handle, in_tree_plugin, translation_fault
 
 REASON_MAX_VOLUMES = "node(s) exceed max volume count"
 
@@ -57,20 +58,22 @@ _PORTWORX: Final = "kubernetes.io/portworx-volume"
 # How a node's allocatable tells the limit of a CSI driver; v1.34 does not read it any more.
 _LIMIT_PREFIX: Final = "attachable-volumes-csi-"
 _LONGEST_KEY: Final = 63
-_OVER_LIMIT, _NO_CLAIM, _NOT_OWNER = 1, 2, 3
+_OVER_LIMIT, _NO_CLAIM, _NOT_OWNER, _UNTRANSLATED = 1, 2, 3, 4
 
 
 @dataclass(slots=True)
 class WantedVolumes:
     """What a pod would have attached: unique name → driver; or why that cannot be said.
 
-    `without_portworx` is the same where Portworx is not migrated.
+    `without_portworx` is the same where Portworx is not migrated. `untranslated` says what is wrong
+    with a disk of the pod's own, before anything else that is; it counts on nodes with a CSINode.
     """
 
     volumes: dict[str, str] = field(default_factory=dict[str, str])
     without_portworx: dict[str, str] = field(default_factory=dict[str, str])
     code: int = 0
     fault: str = ""
+    untranslated: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +111,18 @@ class NodeVolumeLimits(Plugin):
             return False
         limited = self._volumes.limited_drivers()
         wanted = self._volumes.wanted(state.pod, counted=bool(limited))
-        return bool(wanted.code) or not limited.isdisjoint(wanted.volumes.values())
+        if wanted.code or wanted.untranslated:
+            return True
+        return not limited.isdisjoint(wanted.volumes.values())
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 where a driver's limit would be passed; the pod's own faults are every row's."""
         limited = self._volumes.limited_drivers()
         wanted = state.data[self.name] = self._volumes.wanted(state.pod, counted=bool(limited))
         codes = np.full(len(rows), wanted.code, np.int64)
+        if wanted.untranslated:
+            codes[self._volumes.with_csi_node(rows)] = _UNTRANSLATED
+            return codes
         if wanted.code or limited.isdisjoint(wanted.volumes.values()):
             return codes
         for place, row in enumerate(rows.tolist()):
@@ -126,16 +134,18 @@ class NodeVolumeLimits(Plugin):
         """Evicting users of other volumes helps; a claim that is missing has to come first."""
         if code == _OVER_LIMIT:
             return Status(Code.UNSCHEDULABLE, (REASON_MAX_VOLUMES,), self.name)
-        fault = self._wanted(state).fault
+        wanted = self._wanted(state)
+        fault = wanted.untranslated if code == _UNTRANSLATED else wanted.fault
         kind = Code.UNRESOLVABLE if code == _NO_CLAIM else Code.ERROR
         return Status(kind, (fault,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The driver, its limit and how many it has."""
         wanted = self._wanted(state)
-        over = None if wanted.code else self._volumes.excess(row, wanted)
+        is_wrong = bool(wanted.code or wanted.untranslated)
+        over = None if is_wrong else self._volumes.excess(row, wanted)
         if over is None:
-            return Detail(text=wanted.fault or "too many volumes")
+            return Detail(text=wanted.untranslated or wanted.fault or "too many volumes")
         numbers: dict[str, Any] = {
             "driver": over.driver,
             "attached": over.attached,
@@ -198,6 +208,7 @@ class CsiVolumes:
         for volume in pod.pod.volumes if self._is_modern else ():
             name, is_own = claim_of(pod.pod.name, volume)
             if not name:
+                found.untranslated = found.untranslated or _inline_fault(volume)
                 continue
             key = f"{pod.pod.namespace}/{name}"
             claim = self._listers.claim(key)
@@ -215,6 +226,11 @@ class CsiVolumes:
             if IN_TREE[_PORTWORX].driver in found.volumes.values():
                 found.without_portworx = self._of_pod(pod, portworx=False)
         return found
+
+    def with_csi_node(self, rows: IntArray) -> BoolArray:
+        """Which of *rows* have a CSINode, without which nothing is migrated."""
+        name, get = self._table.name, self._listers.get
+        return np.array([get("CSINode", name(row)) is not None for row in rows.tolist()], np.bool_)
 
     def excess(self, row: int, asked: WantedVolumes) -> Excess | None:
         """The first driver that would pass its limit on the node at *row*, or None."""
@@ -352,6 +368,13 @@ def _migrated(
     if plugin is None or not _is_migrated(plugin, portworx=portworx):
         return "", ""
     return IN_TREE[plugin].driver, csi_handle(plugin, spec, labels)
+
+
+def _inline_fault(volume: Mapping[str, Any]) -> str:
+    """Why a pod's own disk cannot be counted, or "". Upstream: checkAttachableInlineVolume()."""
+    plugin = in_tree_plugin(volume)
+    fault = translation_fault(plugin, volume) if plugin in _MIGRATED else ""
+    return fault and f"converting volume({volume.get('name')}) from inline to csi: {fault}"
 
 
 def _handle(volume: PersistentVolume) -> str:

@@ -6,13 +6,13 @@ volume that can be reached, or a class that can provision one at the node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from kscope.sim.objects import ApiObject, PersistentVolumeClaim, StorageClass, claim_of
+from kscope.sim.objects import ApiObject, PersistentVolumeClaim, Pod, StorageClass, claim_of
 from kscope.sim.selectors import LabelSelector
 from scheduling.engine import names
 from scheduling.engine.cells import Trait
@@ -49,6 +49,7 @@ from volumes.engine.phases import (
     claim_class,
 )
 from volumes.engine.provisioner import matches_topologies, ownership_fault
+from volumes.engine.translation import in_tree_plugin, translation_fault
 
 REASON_UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 REASON_NOT_EXIST = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
@@ -64,7 +65,10 @@ _PLANS = f"{names.VOLUME_BINDING}/plans"
 _CAPACITY = "CSIStorageCapacity"
 _KEPT_CLASSES = 64
 
-_NOT_EXIST, _NODE_CONFLICT, _BIND_CONFLICT, _NO_SPACE = 1, 2, 4, 8
+# Where it has why a bound volume cannot be looked at as its driver's.
+_FAULT = f"{names.VOLUME_BINDING}/fault"
+
+_NOT_EXIST, _NODE_CONFLICT, _BIND_CONFLICT, _NO_SPACE, _UNTRANSLATED = 1, 2, 4, 8, 16
 
 
 @dataclass(slots=True)
@@ -236,6 +240,38 @@ class VolumeFinder:
             if reach is not None:
                 conflict |= ~reach
         return conflict, ""
+
+    def untranslated(self, claims: list[PersistentVolumeClaim]) -> tuple[BoolArray, str]:
+        """Rows that a bound volume is to be translated for but cannot, and why; "" for none.
+
+        Upstream: checkBoundClaims(), which an earlier volume that is out of reach ends first.
+        """
+        rows = np.zeros(self._table.capacity, np.bool_)
+        faults = [self._fault_of(claim) for claim in claims] if self._rules.translates else []
+        if not any(faults):
+            return rows, ""
+        conflict, why = rows.copy(), ""
+        for claim, fault in zip(claims, faults, strict=True):
+            offer = self._listers.volumes.offer(claim.volume_name)
+            if offer is None:
+                break
+            if fault is not None:
+                plugin, text = fault
+                rows |= self._migrated(plugin) & ~conflict
+                why = why or f"could not translate pv: {text}"
+            reach = self.reach(offer)
+            if reach is not None:
+                conflict |= ~reach
+        return rows, why
+
+    def _fault_of(self, claim: PersistentVolumeClaim) -> tuple[str, str] | None:
+        """The in-tree plugin of the claim's volume, and why it cannot be translated; or None."""
+        volume = self._listers.volume(claim.volume_name)
+        plugin = None if volume is None else in_tree_plugin_of(volume)
+        if volume is None or plugin is None:
+            return None
+        text = translation_fault(plugin, volume.spec)
+        return (plugin, text) if text else None
 
     def reach(self, offer: Offer) -> BoolArray | None:
         """From which rows a bound volume can be reached; None for all.
@@ -512,6 +548,10 @@ class VolumeBinding(Plugin):
         if claims.bound:
             conflict, missing = self._finder.bound_conflicts(claims.bound)
             codes |= np.where(conflict[rows], _NODE_CONFLICT, _NOT_EXIST if missing else 0)
+            failing, why = self._finder.untranslated(claims.bound)
+            if why:
+                state.data[_FAULT] = why
+                codes[failing[rows]] = _UNTRANSLATED
         return codes
 
     def plan(self, state: CycleState, row: int) -> PodVolumes:
@@ -520,6 +560,8 @@ class VolumeBinding(Plugin):
 
     def explain(self, state: CycleState, code: int) -> Status:
         """All reasons together; no eviction frees a volume."""
+        if code == _UNTRANSLATED:
+            return Status(Code.ERROR, (str(state.data[_FAULT]),), self.name)
         reasons = tuple(
             reason
             for bit, reason in (
@@ -535,6 +577,8 @@ class VolumeBinding(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """Which claims or volumes are in the way."""
         claims = cast("PodClaims", state.data[self.name])
+        if code == _UNTRANSLATED:
+            return Detail(text=str(state.data[_FAULT]))
         if code & _NODE_CONFLICT:
             return self._conflict_detail(claims.bound, row)
         if code & _NOT_EXIST:
@@ -555,6 +599,23 @@ class VolumeBinding(Plugin):
                     numbers={"volume": offer.name, "needs": str(offer.affinity)},
                 )
         return Detail(text="volume out of reach")
+
+
+def holds_untranslatable(pod: Pod, listers: Listers) -> bool:
+    """Whether the pod has an in-tree disk, its own or a claim's, that no CSI driver can take over."""
+    for own in pod.volumes:
+        name, _ = claim_of(pod.name, own)
+        spec: Mapping[str, Any] = own
+        if name:
+            claim = listers.claim(f"{pod.namespace}/{name}")
+            volume = None if claim is None else listers.volume(claim.volume_name)
+            if volume is None:
+                continue
+            spec = volume.spec
+        plugin = in_tree_plugin(spec)
+        if plugin is not None and translation_fault(plugin, spec):
+            return True
+    return False
 
 
 def claim_fault(claim: PersistentVolumeClaim, *, knows_lost: bool) -> str:
