@@ -516,8 +516,8 @@ class SchedulingAlgorithm:
             return Preemption(), "not found"
         said = ["no new claims to deallocate"] if dynamic else []
         if not self.profile.preempts:
-            # Without a single post-filter there is nothing to hope for. Upstream: schedulingCycle().
-            return Preemption(clears=not asked), ", ".join(said)
+            # Hopes stay as they are. Upstream: schedulingCycle(), a result without nominatingInfo.
+            return Preemption(), ", ".join(said)
         preemption = self._evict(search, nominated_node)
         if preemption.chosen is not None or not preemption.message or self.profile.is_classic:
             return preemption, ""

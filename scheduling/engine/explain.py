@@ -19,7 +19,7 @@ from scheduling.engine.algorithm import (
     ScheduleResult,
     SchedulingAlgorithm,
 )
-from scheduling.engine.framework import RECORD, Detail, record_of
+from scheduling.engine.framework import RECORD, Code, Detail, record_of
 from scheduling.engine.messages import sentence_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pod_info import PodInfo
@@ -54,6 +54,14 @@ def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*refusing, *search.narrowed_by)))
     refused = {status.plugin: None for status in decision.statuses}
     return tuple({**refused, **dict.fromkeys(search.narrowed_by)})
+
+
+def pending_plugins(decision: ScheduleResult) -> tuple[str, ...]:
+    """Those of them that only want the pod to wait. Upstream: Diagnosis.AddPluginStatus()."""
+    if decision.result != UNSCHEDULABLE:
+        return ()
+    waits = (status.plugin for status in decision.statuses if status.code is Code.PENDING)
+    return tuple(dict.fromkeys(waits))
 
 
 def evidence(

@@ -53,11 +53,15 @@ ERROR = "error"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a pod lost its place: the message, the condition's reason, and who rejected it."""
+    """Why a pod lost its place: the message, the condition's reason, and who rejected it.
+
+    `pending` are those of the plugins that only want it to wait.
+    """
 
     message: str
     reason: str = "SchedulerError"
     plugins: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
 
     @property
     def is_rejection(self) -> bool:
@@ -101,7 +105,8 @@ class Points:
                 return Failure(text, "Unschedulable")
             reasons = {reason: status.reasons.count(reason) for reason in status.reasons}
             plugins = (plugin,) if plugin else ()
-            return Failure(fit_error(1, reasons), "Unschedulable", plugins)
+            pending = plugins if status.code is Code.PENDING else ()
+            return Failure(fit_error(1, reasons), "Unschedulable", plugins, pending)
         if point == "Permit":
             text = f'rejected pod "{pod.name}" by permit plugin "{plugin}": {text}'
             return Failure(text, "Unschedulable")
@@ -407,7 +412,7 @@ class PluggedScheduler(Scheduler):
             self._move_on_leaving(binding)
         known = self._known.get(pod.key)
         if known is not None and known.uid == pod.uid:
-            queued.rejected_by(*failure.plugins)
+            queued.rejected_by(*failure.plugins, pending=failure.pending)
             self._handle_error(queued, failure.message, failure.reason)
         else:
             self.queue.done(pod.uid)
@@ -461,7 +466,7 @@ class PluggedScheduler(Scheduler):
             gone = old if binding is None else binding.assumed
             self.queue.move_all_to_active_or_backoff(cluster_events.ASSIGNED_POD_DELETE, gone, None)
 
-    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> bool:
+    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> bool | None:
         """A victim that waits is sent back instead. Upstream: preemption.go PreemptPod()."""
         waiting = self.handle.waiting_pods.get(victim.uid)
         if waiting is None:

@@ -28,7 +28,13 @@ from scheduling.engine.attempt import SchedulingAttempt
 from scheduling.engine.cache import CACHE_RULES, SchedulerCache
 from scheduling.engine.chronicle import COMPONENT, Chronicle
 from scheduling.engine.conditions import disruption_target, with_condition
-from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
+from scheduling.engine.explain import (
+    blocker,
+    evidence,
+    pending_plugins,
+    rejecting_plugins,
+    summary,
+)
 from scheduling.engine.extenders import EXTENDER, Extender, ExtenderCalls, ExtenderError
 from scheduling.engine.framework import IntArray, Plugin
 from scheduling.engine.framework import PodVolumes as PodVolumePlan
@@ -200,6 +206,7 @@ class Scheduler:
         # Of the first profile; all share the node table and the nominations.
         self.algorithm = self._algorithms[profile.name]
         self._order: IntArray | None = None
+        self._listed: list[str] = []
         self.cache = SchedulerCache(loop, CACHE_RULES[profile.version], observer=self)
         self.queue = SchedulingQueue(
             replace(setup.queue_rules, status_counts=profile.status_wakes),
@@ -484,8 +491,12 @@ class Scheduler:
     def _snapshot_order(self) -> IntArray:
         """The nodes zone by zone in turn, as the snapshot lists them."""
         if self._order is None:
-            rows = self.handle.table.rows
-            self._order = np.array([rows[name] for name in self.cache.tree.list()], np.int64)
+            rows, listed = self.handle.table.rows, self.cache.tree.list()
+            if self._profile.is_classic or rows.keys() != dict.fromkeys(self._listed).keys():
+                self._listed = listed
+            # Who went and came back since the last cycle has kept its place. Upstream:
+            # UpdateSnapshot(), nodeInfoMap.
+            self._order = np.array([rows[name] for name in self._listed], np.int64)
         return self._order
 
     @property
@@ -717,7 +728,7 @@ class Scheduler:
         """Tell why, then wait in backoff or for something to change."""
         queued, decision = attempt.queued, attempt.decision
         pod = queued.pod
-        queued.rejected_by(*rejecting_plugins(decision))
+        queued.rejected_by(*rejecting_plugins(decision), pending=pending_plugins(decision))
         preemption = decision.preemption
         chosen = preemption.chosen if preemption else None
         evicts = True
@@ -771,14 +782,18 @@ class Scheduler:
             clears = self._forgets_hopes and (
                 decision.result != UNSCHEDULABLE or decision.search is None
             )
-        if not clears or not pod.nominated_node_name:
-            return None
         if not self._forgets_hopes:
-            # A write of its own; the nomination ends when it comes back.
-            self._write_nomination(pod, None)
+            if clears and pod.nominated_node_name:
+                # A write of its own; the nomination ends when it comes back.
+                self._write_nomination(pod, None)
             return None
-        self.queue.nominator.delete(queued.pod_info.uid)
-        return ""
+        if clears:
+            self.queue.nominator.delete(queued.pod_info.uid)
+            return "" if pod.nominated_node_name else None
+        if queued.key in self._known:
+            # As its status says, whatever was in memory. Upstream: AddNominatedPod(), ModeNoop.
+            self.queue.nominator.add(queued.pod_info)
+        return None
 
     @property
     def _forgets_hopes(self) -> bool:
@@ -828,11 +843,24 @@ class Scheduler:
                 # Before anybody is evicted (since 1.32); nothing is done where nobody has to be.
                 self._clear_lower(queued.pod_info, chosen.node)
         message = f"{self._preempted_by(pod)} on node {chosen.node}"
-        if self._profile.is_classic or self._profile.status_wakes:
-            return self._evict_in_turn(victims, queued.pod_info, chosen.node, message)
-        for victim in victims:
-            self._evict(victim, pod, message)
-        return True
+        if self._profile.preemption.spares_the_leaving:
+            self._evict_all(victims, pod, message)
+            return True
+        return self._evict_in_turn(victims, queued.pod_info, chosen.node, message)
+
+    def _evict_all(self, victims: Sequence[PodInfo], preemptor: Pod, message: str) -> None:
+        """All but the last at once, and that one only if none of those has failed.
+
+        Who made nobody leave, or not everybody, is tried again. Upstream: prepareCandidateAsync().
+        """
+        if not victims:
+            return
+        *others, last = victims
+        fates = [self._evict(victim, preemptor, message) for victim in others]
+        if False not in fates:
+            fates.append(self._evict(last, preemptor, message))
+        if False in fates or True not in fates:
+            self._loop.call_after(0, self._try_again, preemptor)
 
     def _evict_in_turn(
         self, victims: Sequence[PodInfo], preemptor: PodInfo, node: str, message: str
@@ -862,11 +890,14 @@ class Scheduler:
             if lower.priority < preemptor.priority:
                 self._clear_nomination(lower.pod)
 
-    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> bool:
-        """Whether the victim has been told to go. Upstream: preemption.go PreemptPod()."""
+    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> bool | None:
+        """Whether the write has come through; None where the pod is gone already.
+
+        Upstream: preemption.go PreemptPod().
+        """
         stored = self._store.find("Pod", victim.key)
         if not isinstance(stored, Pod) or stored.uid != victim.uid:
-            return False
+            return None
         grace = stored.grace_period_seconds
         try:
             if self._profile.marks_victims:
@@ -876,14 +907,12 @@ class Scheduler:
             )
         except ApiError:
             # The preemptor finds it there at its next attempt.
-            if self._profile.marks_victims:
-                self._loop.call_after(0, self._try_again, preemptor)
             return False
         self._tell_event(victim.pod, "Preempted", "Normal", message)
         return True
 
     def _try_again(self, preemptor: Pod) -> None:
-        """Nobody may leave, and so wake it (since 1.32). Upstream: prepareCandidateAsync()."""
+        """Nobody may leave, and so wake it (since 1.32)."""
         if not self._stopped:
             self.queue.activate([preemptor])
             self._wake()

@@ -135,6 +135,7 @@ class Curfew(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._point = str(arguments["point"])
+        self._code = Code[arguments.get("says", "UNSCHEDULABLE")]
 
     def _is_lit(self) -> bool:
         return any("lamp" in self._table.node(row).labels for row in self._table.rows.values())
@@ -145,7 +146,7 @@ class Curfew(Plugin):
 
     def reserve(self, state: CycleState, node: str) -> Status:
         dark = self._point == "reserve" and not self._is_lit()
-        return Status(Code.UNSCHEDULABLE, ("it is dark",)) if dark else SUCCESS
+        return Status(self._code, ("it is dark",)) if dark else SUCCESS
 
     def unreserve(self, state: CycleState, node: str) -> None:
         pass
@@ -483,6 +484,23 @@ def test_a_plugin_says_which_events_may_help_the_pods_that_it_turned_away(point:
     assert node_of(cluster, "p") != ""
     movers = [one.message for one in cluster.take().events if one.object == "pod/default/p"]
     assert "NodeAdd" in movers
+
+
+@pytest.mark.parametrize(("says", "backs_off"), [("UNSCHEDULABLE", True), ("PENDING", False)])
+def test_a_pod_that_a_plugin_lets_wait_comes_back_without_backing_off(
+    says: str, backs_off: bool
+) -> None:
+    """Upstream: Diagnosis.AddPluginStatus(), PendingPlugins."""
+    told = everywhere("Curfew", Curfew={"point": "reserve", "says": says})
+    cluster = cluster_of(node("a"), pod("p"), configuration=told)
+    cluster.advance(SECOND // 4)
+    assert node_of(cluster, "p") == ""
+    lit = node("lit", cpu="8", labels={"lamp": ""})
+    assert cluster.apply(Command(verb="create", manifest=lit)).applied
+    cluster.advance(SECOND)
+    assert node_of(cluster, "p") != ""
+    told_of = [one for one in cluster.take().events if one.object == "pod/default/p"]
+    assert ("PodBackedOff" in [one.kind for one in told_of]) == backs_off
 
 
 def test_a_post_filter_makes_room_as_it_sees_fit() -> None:

@@ -103,3 +103,17 @@ def test_a_host_port_that_is_kept_for_a_nominated_pod_keeps_others_off_and_is_to
     cluster.advance(200 * SECOND)
     assert node_of(cluster, "boss") == "n"
     assert node_of(cluster, "other") == ""
+
+
+def test_a_nomination_that_only_the_scheduler_knows_ends_with_the_next_failure() -> None:
+    """Upstream: nominator.go addNominatedPodUnlocked(), ModeNoop."""
+    never = {"priority": 10, "preemptionPolicy": "Never"}
+    objects = (node("n", cpu="2"), pod("p", cpu="4", **never))
+    cluster = Cluster.create(scene(*objects, until=500 * SECOND))
+    cluster.advance(5 * SECOND)
+    queue = cluster.scheduler.queue
+    (queued, _), *_ = queue.unschedulable_pods()
+    queue.nominator.add(queued.pod_info, "n")
+    cluster.advance(400 * SECOND)
+    assert queued.attempts > 1
+    assert len(queue.nominator) == 0

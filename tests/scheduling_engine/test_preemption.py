@@ -184,7 +184,7 @@ def test_v1_16_evicts_nobody_for_a_nomination_that_is_not_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "evicted", "hopes"), [("v1.34", 1, True), ("v1.20", 0, False), ("v1.16", 0, True)]
+    ("profile", "evicted", "hopes"), [("v1.34", 0, True), ("v1.20", 0, False), ("v1.16", 0, True)]
 )
 def test_old_versions_stop_at_the_first_victim_that_they_cannot_evict(
     profile: str, evicted: int, hopes: bool, monkeypatch: pytest.MonkeyPatch
@@ -212,3 +212,31 @@ def test_old_versions_stop_at_the_first_victim_that_they_cannot_evict(
     assert refused
     assert told.count("Preempted") == evicted
     assert ("PodNominated" in told) == hopes
+
+
+def test_the_last_victim_stays_when_another_could_not_be_evicted() -> None:
+    """Its context is cancelled. Upstream: preemption.go prepareCandidateAsync()."""
+    lows = [pod(f"low-{i}", cpu="1", nodeName="n", priority=2 - i) for i in range(2)]
+    cluster = Cluster.create(scene(node("n", cpu="2"), *lows))
+    cluster.advance(5 * SECOND)
+    fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
+    assert cluster.apply(Command(verb="fault", patch=fault)).applied
+    cluster.take()
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(6 * SECOND)
+    order = [one.kind for one in cluster.take().events]
+    assert order.count("Preempted") == 2
+    assert order.index("FailedScheduling") < order.index("Preempted")
+
+
+def test_a_preemptor_whose_victims_are_gone_already_is_tried_again_at_once() -> None:
+    """Upstream: preemption.go prepareCandidateAsync(), allPodsAlreadyDeleted."""
+    low = pod("low", cpu="2", nodeName="n")
+    cluster = Cluster.create(scene(node("n", cpu="2"), low))
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    _do(cluster, verb="fault", patch={"lag": "Pod", "delay": "3s"})
+    _do(cluster, verb="delete", object="pod/default/low", grace_seconds=0)
+    cluster.advance(6 * SECOND)
+    queued = [one.message for one in cluster.take().events if one.kind == "PodQueued"]
+    assert "ForceActivate" in queued

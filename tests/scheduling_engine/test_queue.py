@@ -332,6 +332,18 @@ def test_activation_moves_a_pod_at_once_or_is_remembered_in_flight() -> None:
     assert queue.place_of(pod.key) == "backoff"
 
 
+def test_a_gate_that_has_closed_holds_a_pod_that_is_activated_out_of_backoff() -> None:
+    """Only who sat its backoff out is not asked again. Upstream: moveToActiveQ()."""
+    queue, _, moves = make_queue()
+    pod = make_pod("a")
+    queue.add(pod)
+    fail(queue)
+    queue.update(pod, gated := with_gate("a"))
+    assert queue.place_of(pod.key) == "backoff"
+    queue.activate([gated])
+    assert moves.seen[-1] == ("a", "backoff", "gated", "ForceActivate", False)
+
+
 def test_a_pod_already_waiting_is_refused_with_upstreams_words() -> None:
     for version, text in (
         (CLASSIC, "pod is already present in the activeQ"),

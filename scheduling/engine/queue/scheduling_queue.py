@@ -334,12 +334,9 @@ class SchedulingQueue:
     def activate(self, pods: Iterable[Pod]) -> None:
         """A plugin wants these pods tried now. Upstream: Activate()."""
         for pod in pods:
-            info = self._unschedulable.get(pod.key)
-            from_backoff = info is None
-            if info is None:
-                info = self._backoff.remove(pod.key)
+            info = self._unschedulable.get(pod.key) or self._backoff.remove(pod.key)
             if info is not None:
-                self._move_to_active(info, FORCE_ACTIVATE, from_backoff=from_backoff)
+                self._move_to_active(info, FORCE_ACTIVATE)
             else:
                 if pod.uid in self._in_flight:
                     self._in_flight.add_event(ACTIVATION, None, pod)
@@ -602,7 +599,7 @@ class SchedulingQueue:
     def _move_to_active(
         self, info: QueuedPodInfo, event: str, *, from_backoff: bool = False
     ) -> None:
-        # v1.34 asked the gates when the pod entered backoffQ.
+        # v1.34 asked the gates when the pod entered backoffQ, which is enough if it sat it out.
         if not from_backoff and not self._passes_gates(info):
             if info.key not in self._backoff and info.key not in self._active:
                 self._move_to_unschedulable(info, event)
