@@ -321,18 +321,21 @@ class Evaluator:
             kept = standing.runs
             looked_at, fits = _first_that_do(kept, rows, wanted)
             found, failed = looked_at[fits], looked_at[~fits]
-            if self._rules.needs_evictions and not kept.evicts(found).all():
+            victims = kept.victims.take(found, axis=0)
+            if self._rules.needs_evictions and not victims.any(axis=1).all():
                 return False
-            # As one by one: of those that break a budget so many are kept.
-            surplus = np.flatnonzero(kept.violations.take(found))[wanted:]
-            found = np.delete(found, surplus)
+            if len(found) > wanted:
+                # As one by one: of those that break a budget so many are kept.
+                surplus = np.flatnonzero(kept.violations.take(found))[wanted:]
+                found = np.delete(found, surplus)
+                victims = kept.victims.take(found, axis=0)
             runs = Runs(
                 self._table,
                 self._standings,
                 search.state,
                 found,
                 kept.pods_of(found),
-                kept.victims.take(found, axis=0),
+                victims,
                 kept.rungs(found) if len(found) else [],
                 failed,
                 kept.missing.take(failed),

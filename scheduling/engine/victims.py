@@ -370,11 +370,6 @@ class KeptRuns:
             return fits
         return fits & (self.violations.take(rows) == 0)
 
-    def evicts(self, rows: IntArray) -> BoolArray:
-        """On which of *rows*, which all would do, somebody would have to go."""
-        return np.logical_or.reduce(self.victims.take(rows, axis=0), axis=1)
-
-    @property
     def violations(self) -> IntArray:
         """How many evictions would break a budget, for the rows that would do."""
         return self._costs[0]
