@@ -370,6 +370,7 @@ class KeptRuns:
             return fits
         return fits & (self.violations.take(rows) == 0)
 
+    @property
     def violations(self) -> IntArray:
         """How many evictions would break a budget, for the rows that would do."""
         return self._costs[0]
