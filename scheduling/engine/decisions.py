@@ -31,7 +31,6 @@ from scheduling.engine.algorithm import (
     ScheduleResult,
     SchedulingAlgorithm,
 )
-from scheduling.engine.defaulting import with_default_requests
 from scheduling.engine.extenders import Extender
 from scheduling.engine.handle import Handle
 from scheduling.engine.plugins.volume_zone import BETA_ZONE
@@ -192,7 +191,7 @@ class Decisions:
         attempt.update(
             result=result.result,
             node=result.node,
-            tied=sorted(map(self.algorithm.table.name, result.tied_rows.tolist())),
+            tied=sorted(self.algorithm.table.names(result.tied_rows.tolist())),
             single_feasible=result.feasible == 1,
             message=result.message,
             volumes=self._plan(result),
@@ -359,19 +358,18 @@ def admitted(objects: Iterable[ApiObject]) -> list[ApiObject]:
 
 
 def _created(obj: ApiObject, place: int) -> ApiObject:
-    if obj.creation_timestamp:
-        return obj
-    return obj.with_metadata(creationTimestamp=timestamp(place * SECOND))
+    missing: dict[str, str] = {}
+    if not obj.creation_timestamp:
+        missing["creationTimestamp"] = timestamp(place * SECOND)
+    if isinstance(obj, Pod) and not obj.uid:
+        # By their uids pods that are nominated are told apart.
+        missing["uid"] = obj.key
+    return obj.with_metadata(**missing) if missing else obj
 
 
 def _admit(admission: Admission, obj: ApiObject) -> ApiObject:
-    if isinstance(obj, Pod):
-        if not obj.uid:
-            # By their uids pods that are nominated are told apart.
-            obj = obj.with_metadata(uid=obj.key)
-        obj = with_default_requests(obj)
-        if obj.node_name and not obj.status.get("startTime"):
-            obj = obj.patched({"status": {"startTime": obj.creation_timestamp}})
+    if isinstance(obj, Pod) and obj.node_name and not obj.status.get("startTime"):
+        obj = obj.patched({"status": {"startTime": obj.creation_timestamp}})
     return admission.admit(obj)
 
 

@@ -80,7 +80,7 @@ def evidence(
         "filters": [plugin.name for plugin in algorithm.framework.plugins.filter],
         "evaluated": decision.evaluated,
         "feasible": decision.feasible,
-        "tied": sorted(table.name(row) for row in decision.tied_rows.tolist()),
+        "tied": sorted(table.names(decision.tied_rows.tolist())),
         "verdicts": {},
         "not_evaluated": [],
         "skipped": [],
@@ -100,7 +100,7 @@ def evidence(
     if RECORD in search.state.data:
         told["extension_points"] = dict(record_of(search.state))
     told["verdicts"] = _verdicts(search, algorithm)
-    looked_at = {table.name(row) for row in search.verdicts.rows.tolist()}
+    looked_at = frozenset(table.names(search.verdicts.rows.tolist()))
     told["not_evaluated"] = [name for name in told["nodes"] if name not in looked_at]
     told["skipped"] = sorted(search.state.skip_filter)
     told["sampling"] = {"wanted": algorithm.wanted_nodes, "start": algorithm.next_start}

@@ -155,6 +155,7 @@ class NodeTable:
         self._capacity = 16
         self.rows: dict[str, int] = {}
         self.nodes: list[Node | None] = [None] * self._capacity
+        self._names: list[str] = [""] * self._capacity
         self.pods: list[dict[str, PodInfo]] = [{} for _ in range(self._capacity)]
         self.resource_names: list[str] = list(_NATIVE)
         self._resource_index: dict[str, int] = {name: i for i, name in enumerate(_NATIVE)}
@@ -217,6 +218,10 @@ class NodeTable:
     def name(self, row: int) -> str:
         """The name of the node at *row*."""
         return self.node(row).name
+
+    def names(self, rows: Iterable[int]) -> list[str]:
+        """The names of the nodes at *rows*, all of which have one."""
+        return list(map(self._names.__getitem__, rows))
 
     def node(self, row: int) -> Node:
         """The node at *row*."""
@@ -386,6 +391,7 @@ class NodeTable:
         self._active = None
         self._name_rank = None
         self.nodes[row] = node
+        self._names[row] = node.name
         self._read_labels(row, node)
         self._read_status(row, node)
         self._read_images(row, node)
@@ -525,6 +531,7 @@ class NodeTable:
         old, new = self._capacity, self._capacity * 2
         more = new - old
         self.nodes.extend([None] * more)
+        self._names.extend([""] * more)
         self.pods.extend({} for _ in range(more))
         self.images.extend({} for _ in range(more))
         self._told_at.extend([0] * more)
