@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-Callback = Callable[..., None]
+# What it returns is nobody's business here.
+Callback = Callable[..., object]
 
 
 class Timer:

@@ -391,7 +391,7 @@ class SchedulingAlgorithm:
 
     def _holds_untranslatable(self, pod: PodInfo) -> bool:
         """Whether a disk of the pod's is one that its plugins may fail on; v1.34 only."""
-        if not pod.pod.volumes or not self.profile.resource_rules.modern:
+        if not pod.pod.volumes or not self.profile.is_current:
             return False
         return holds_untranslatable(pod.pod, self.handle.listers)
 
@@ -486,7 +486,7 @@ class SchedulingAlgorithm:
 
     def _fit_error(self, search: Search, post_filter: str = "") -> str:
         reasons = self.reasons(search)
-        if not reasons and (self.profile.is_classic or self.profile.refuses_per_node):
+        if not reasons and not self.profile.is_current:
             # Extenders left nodes out without a word. The old versions end the list all the same.
             return f"{fit_error(len(self.table), {})} ."
         return fit_error(

@@ -67,7 +67,7 @@ class ExtenderRounds:
         self.extenders = tuple(extenders)
         self._table = framework.handle.table
         self._is_classic = profile.is_classic
-        self._is_old = profile.is_classic or profile.refuses_per_node
+        self._is_old = not profile.is_current
         self._verdicts = ExtenderVerdicts()
         framework.plugins.filter.append(self._verdicts)
         self._place = len(framework.plugins.filter)

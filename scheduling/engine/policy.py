@@ -8,7 +8,7 @@ Upstream: v1.16 pkg/scheduler/{plugins,factory}.go, api/validation, algorithmpro
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -268,11 +268,7 @@ def _custom_predicate(item: Fields, name: str) -> tuple[str, Mapping[str, Any]] 
         return None
     affinity = argument.mapping("serviceAffinity")
     presence = argument.mapping("labelsPresence")
-    count = sum(part is not None for part in (affinity, presence))
-    if count != 1:
-        problem = f"Exactly 1 predicate argument is required, numArgs: {count}, Predicate: {name}"
-        raise item.error("argument", problem)
-    _check_name(item, name)
+    _check_argument(item, "Predicate", name, (affinity, presence))
     if affinity is not None:
         return names.CHECK_SERVICE_AFFINITY, {"labels": affinity.texts("labels")}
     assert presence is not None
@@ -280,8 +276,15 @@ def _custom_predicate(item: Fields, name: str) -> tuple[str, Mapping[str, Any]] 
     return names.CHECK_NODE_LABEL_PRESENCE, told
 
 
-def _check_name(item: Fields, name: str) -> None:
-    """Upstream: validateAlgorithmNameOrDie()."""
+def _check_argument(item: Fields, kind: str, name: str, choices: Sequence[Fields | None]) -> None:
+    """One of the choices is given, and the name is in order.
+
+    Upstream: validatePredicateOrDie(), validatePriorityOrDie(), validateAlgorithmNameOrDie().
+    """
+    count = sum(choice is not None for choice in choices)
+    if count != 1:
+        required = f"Exactly 1 {kind.lower()} argument is required"
+        raise item.error("argument", f"{required}, numArgs: {count}, {kind}: {name}")
     if not _NAME.fullmatch(name):
         raise item.error("name", _NAME_FAULT.format(name))
 
@@ -348,11 +351,7 @@ def _custom_priority(item: Fields, name: str, version: str) -> tuple[str, Mappin
     anti = argument.mapping("serviceAntiAffinity")
     preference = argument.mapping("labelPreference")
     ratio = argument.mapping("requestedToCapacityRatioArguments")
-    count = sum(part is not None for part in (anti, preference, ratio))
-    if count != 1:
-        problem = f"Exactly 1 priority argument is required, numArgs: {count}, Priority: {name}"
-        raise item.error("argument", problem)
-    _check_name(item, name)
+    _check_argument(item, "Priority", name, (anti, preference, ratio))
     if anti is not None:
         return names.SERVICE_ANTI_AFFINITY_PRIORITY, {"label": anti.text("label")}
     if preference is not None:

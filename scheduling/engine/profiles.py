@@ -107,9 +107,14 @@ class Profile:
         return RESOURCE_RULES[self.version]
 
     @property
+    def is_current(self) -> bool:
+        """Whether the profile follows v1.34, and no version before it."""
+        return not (self.is_classic or self.refuses_per_node)
+
+    @property
     def counts_attachments(self) -> bool:
         """Whether NodeVolumeLimits looks at VolumeAttachments, too (since v1.33)."""
-        return not (self.is_classic or self.refuses_per_node)
+        return self.is_current
 
     @property
     def preempts(self) -> bool:
@@ -129,7 +134,7 @@ class Profile:
     @property
     def takes_first_fit(self) -> bool:
         """Whether the search may end with the first node that fits (since v1.30)."""
-        return not (self.scores or self.is_classic or self.refuses_per_node)
+        return self.is_current and not self.scores
 
     @property
     def looks_at_all_nodes(self) -> bool:
@@ -139,12 +144,12 @@ class Profile:
     @property
     def tries_nominated_first(self) -> bool:
         """Whether the node that a pod is nominated to is tried before all others (since v1.22)."""
-        return not (self.is_classic or self.refuses_per_node)
+        return self.is_current
 
     @property
     def has_hints(self) -> bool:
         """Whether plugins say which events help the pods that they turned away (since v1.32)."""
-        return not (self.is_classic or self.refuses_per_node)
+        return self.is_current
 
     @property
     def scores_sent_back(self) -> bool:
@@ -152,12 +157,12 @@ class Profile:
 
         Upstream: extender.go HTTPExtender.Filter(), kubernetes#141781.
         """
-        return not (self.is_classic or self.refuses_per_node)
+        return self.is_current
 
     @property
     def marks_victims(self) -> bool:
         """Whether pods that are evicted for others say so in condition DisruptionTarget (1.26)."""
-        return not (self.is_classic or self.refuses_per_node)
+        return self.is_current
 
     @property
     def heeds_gates(self) -> bool:

@@ -694,7 +694,7 @@ class Scheduler:
         """Unreserve, forget, and send the pod round again. Upstream: handleBindingCycleError()."""
         self._forget(binding)
         pod = binding.info.pod
-        if not (self._profile.status_wakes or self._profile.is_classic):
+        if self._profile.is_current:
             # Its leaving is told first (since 1.22).
             self.queue.move_all_to_active_or_backoff(
                 cluster_events.ASSIGNED_POD_DELETE, binding.assumed, None
@@ -801,7 +801,7 @@ class Scheduler:
 
         Upstream: schedule_one.go, clearNominatedNode.
         """
-        return not (self._profile.status_wakes or self._profile.is_classic)
+        return self._profile.is_current
 
     def _handle_error(
         self, queued: QueuedPodInfo, message: str, reason: str = "SchedulerError", *, told: str = ""
@@ -835,26 +835,21 @@ class Scheduler:
 
         Upstream: prepareCandidateAsync(), v1.20 PrepareCandidate(), v1.16 preempt().
         """
-        pod = queued.pod
-        victims = chosen.victims
-        if self._profile.preemption.spares_the_leaving:
-            victims = [victim for victim in victims if not victim.pod.deletion_timestamp]
-            if victims:
-                # Before anybody is evicted (since 1.32); nothing is done where nobody has to be.
-                self._clear_lower(queued.pod_info, chosen.node)
-        message = f"{self._preempted_by(pod)} on node {chosen.node}"
-        if self._profile.preemption.spares_the_leaving:
-            self._evict_all(victims, pod, message)
-            return True
-        return self._evict_in_turn(victims, queued.pod_info, chosen.node, message)
+        message = f"{self._preempted_by(queued.pod)} on node {chosen.node}"
+        if not self._profile.preemption.spares_the_leaving:
+            return self._evict_in_turn(chosen.victims, queued.pod_info, chosen.node, message)
+        victims = [victim for victim in chosen.victims if not victim.pod.deletion_timestamp]
+        if victims:
+            # Before anybody is evicted (since 1.32); nothing is done where nobody has to be.
+            self._clear_lower(queued.pod_info, chosen.node)
+            self._evict_all(victims, queued.pod, message)
+        return True
 
     def _evict_all(self, victims: Sequence[PodInfo], preemptor: Pod, message: str) -> None:
         """All but the last at once, and that one only if none of those has failed.
 
         Who made nobody leave, or not everybody, is tried again. Upstream: prepareCandidateAsync().
         """
-        if not victims:
-            return
         *others, last = victims
         fates = [self._evict(victim, preemptor, message) for victim in others]
         if False not in fates:
@@ -874,15 +869,10 @@ class Scheduler:
         rest = victims[1:]
         if rest:
             delay = self._latencies.draw("api_write")
-            self._loop.call_after(delay, self._evict_rest, rest, preemptor, node, message)
+            self._loop.call_after(delay, self._evict_in_turn, rest, preemptor, node, message)
         else:
             self._clear_lower(preemptor, node)
         return True
-
-    def _evict_rest(
-        self, victims: Sequence[PodInfo], preemptor: PodInfo, node: str, message: str
-    ) -> None:
-        self._evict_in_turn(victims, preemptor, node, message)
 
     def _clear_lower(self, preemptor: PodInfo, node: str) -> None:
         """Who is less important hopes for *node* no more. Upstream: getLowerPriorityNominatedPods()."""

@@ -4,25 +4,20 @@ import {html} from "../lib/html.js";
 import {count, parseId} from "../model/format.js";
 import {PLACES, listPods, podStates} from "../model/pod.js";
 import {Mark, Name} from "./mark.js";
-import {Notice} from "./notice.js";
-import {PastBanner, Transport} from "./transport.js";
+import {Reading, RunPage, isWaiting} from "./run_page.js";
 
 const ROWS = 200;
 
 /** The pods of a run at the event shown, those that wait first. */
 export function PodListPage({board}) {
-  return html`
-    <${Transport} board=${board} />
-    <${PastBanner} board=${board} />
-    <${Notice} board=${board} />
-    <${Body} board=${board} />`;
+  return html`<${RunPage} board=${board}><${Body} board=${board} /><//>`;
 }
 
 function Body({board}) {
   const [text, setText] = useState("");
   const [place, setPlace] = useState("");
-  if (!board.ready.value && !board.past.value) {
-    return html`<main class="page"><h1>Pods</h1><p class="small mute" role="status">Reading the state of the run…</p></main>`;
+  if (isWaiting(board)) {
+    return html`<main class="page"><h1>Pods</h1><${Reading} /></main>`;
   }
   const {entities, seq} = board.model;
   const {pods, counts, found} = listPods(entities, {text, place}, ROWS);

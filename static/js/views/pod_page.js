@@ -8,10 +8,9 @@ import {Ladder} from "./ladder.js";
 import {Life} from "./life.js";
 import {Mark} from "./mark.js";
 import {Matrix} from "./matrix.js";
-import {Notice} from "./notice.js";
+import {Reading, RunPage, isWaiting} from "./run_page.js";
 import {Scores} from "./scores.js";
 import {Still} from "./still.js";
-import {PastBanner, Transport} from "./transport.js";
 import {Volumes} from "./volumes.js";
 import {WhatWouldFix} from "./why.js";
 
@@ -19,16 +18,12 @@ const EVENTS = 40;
 
 /** All there is to say about one pod at the event shown, the answer first. */
 export function PodPage({board, id, record}) {
-  return html`
-    <${Transport} board=${board} />
-    <${PastBanner} board=${board} />
-    <${Notice} board=${board} />
-    <${Body} board=${board} id=${id} record=${record} />`;
+  return html`<${RunPage} board=${board}><${Body} board=${board} id=${id} record=${record} /><//>`;
 }
 
 function Body({board, id, record}) {
-  if (!board.ready.value && !board.past.value) {
-    return html`<main class="page"><h1 class="vh">${id}</h1><p class="small mute" role="status">Reading the state of the run…</p></main>`;
+  if (isWaiting(board)) {
+    return html`<main class="page"><h1 class="vh">${id}</h1><${Reading} /></main>`;
   }
   const pod = board.model.entities.get(id);
   const held = record.held.value;
