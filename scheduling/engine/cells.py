@@ -321,7 +321,7 @@ def cells_by(
         tallies=tallies,
         number_of=np.zeros(table.capacity, np.int64),
         rank=rank,
-        row_of=None if rank is None else _rows_by_rank(table, rank),
+        row_of=None if rank is None else rows_by_rank(table, rank),
     )
     return made if _fill(made) else None
 
@@ -381,7 +381,8 @@ def _fill(made: Cells) -> bool:
     return True
 
 
-def _rows_by_rank(table: NodeTable, rank: IntArray) -> IntArray:
+def rows_by_rank(table: NodeTable, rank: IntArray) -> IntArray:
+    """The row of each rank."""
     rows = np.zeros(table.capacity, np.int64)
     rows[rank[table.active]] = table.active
     return rows

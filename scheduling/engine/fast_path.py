@@ -125,22 +125,33 @@ class FastPath:
         if state.template.named_nodes is not None:
             return None
         kept = self._kept.of(state)
-        if kept.feasible == 0:
+        by_class = kept.by_class
+        if concerned or kept.varying:
+            by_class = None
+        if by_class is None:
+            self._kept.catch_up(kept)
+            feasible = kept.feasible
+        else:
+            by_class.catch_up()
+            feasible = by_class.feasible
+        if feasible == 0:
             return None
-        sees_all = kept.feasible <= wanted and len(order) == len(self._table)
+        sees_all = feasible <= wanted and len(order) == len(self._table)
         if concerned or kept.varying:
             if sees_all:
                 choice = self._choose_by_cells(state, kept, concerned)
                 if choice is not None:
                     return choice
-            return self._choose_by_rows(state, kept, concerned, order, start, wanted)
-        if sees_all:
-            return FastChoice(self._kept.plain(kept).best(), kept.feasible, len(order))
-        if wanted < len(order):
-            sampled = self._sample(kept, order, start, wanted)
+        elif sees_all:
+            cells = self._kept.plain(kept) if by_class is None else by_class
+            return FastChoice(cells.best(), feasible, len(order))
+        totals = kept.masked if by_class is None else by_class.column
+        if wanted < len(order) and not (concerned or kept.varying):
+            all_fit = feasible == len(self._table)
+            sampled = self._sample(totals, order, start, wanted, all_fit=all_fit)
             if sampled is not None:
                 return sampled
-        return self._choose_by_rows(state, kept, concerned, order, start, wanted)
+        return self._choose_by_rows(state, kept, totals, concerned, order, start, wanted)
 
     def _concerned(self, state: CycleState) -> list[GlobalPlugin]:
         """The global plugins that may have something to say."""
@@ -230,6 +241,7 @@ class FastPath:
         self,
         state: CycleState,
         kept: Kept,
+        totals: IntArray,
         concerned: list[GlobalPlugin],
         order: IntArray,
         start: int,
@@ -246,10 +258,10 @@ class FastPath:
                     return None
             if one.filter is not None and one.name not in state.skip_filter:
                 filters.append(one.filter)
-        feasible, evaluated = self._search(state, kept, filters, order, start, wanted)
+        feasible, evaluated = self._search(state, totals, filters, order, start, wanted)
         if len(feasible) == 0:
             return None
-        total = kept.masked[feasible]
+        total = totals[feasible]
         if concerned or kept.varying:
             total = self._add_rest(state, kept, concerned, feasible, total)
         tied = feasible[total == total.max()]
@@ -257,7 +269,9 @@ class FastPath:
             tied.sort()
         return FastChoice(tied, len(feasible), evaluated)
 
-    def _sample(self, kept: Kept, order: IntArray, start: int, wanted: int) -> FastChoice | None:
+    def _sample(
+        self, totals: IntArray, order: IntArray, start: int, wanted: int, *, all_fit: bool
+    ) -> FastChoice | None:
         """The best of the first *wanted* feasible rows, if all looked at are feasible; else None.
 
         Upstream stops when it meets one more than it wants, which it then leaves aside.
@@ -266,18 +280,18 @@ class FastPath:
             self._order, self._twice = order, np.concatenate((order, order))
         start %= len(order)
         rows = self._twice[start : start + wanted + 1]
-        totals = kept.masked.take(rows)
-        if kept.feasible < len(self._table) and np.minimum.reduce(totals) < 0:
+        found = totals.take(rows)
+        if not all_fit and np.minimum.reduce(found) < 0:
             return None
-        totals = totals[:-1]
-        tied = rows[:-1][totals == np.maximum.reduce(totals)]
+        found = found[:-1]
+        tied = rows[:-1][found == np.maximum.reduce(found)]
         tied.sort()
         return FastChoice(tied, wanted, wanted)
 
     def _search(
         self,
         state: CycleState,
-        kept: Kept,
+        totals: IntArray,
         filters: list[FilterPlugin],
         order: IntArray,
         start: int,
@@ -287,9 +301,9 @@ class FastPath:
         count = len(order)
         if wanted >= count:
             if count == len(self._table):
-                rows = np.flatnonzero(kept.masked >= 0)
+                rows = np.flatnonzero(totals >= 0)
             else:
-                rows = order[kept.masked.take(order) >= 0]
+                rows = order[totals.take(order) >= 0]
             return self._narrow(state, filters, rows), count
         # Upstream stops when it meets one more than it wants, which it then leaves aside.
         found: list[IntArray] = []
@@ -298,7 +312,7 @@ class FastPath:
             step = min(max(missing, 64), count - seen)
             places = np.arange(start + seen, start + seen + step) % count
             looked_at = order[places]
-            rows = self._passing(state, kept, filters, looked_at)
+            rows = self._passing(state, totals, filters, looked_at)
             if len(rows) >= missing:
                 seen += int(np.flatnonzero(looked_at == rows[missing - 1])[0])
                 rows, missing = rows[: missing - 1], 0
@@ -309,9 +323,9 @@ class FastPath:
         return np.concatenate(found), seen
 
     def _passing(
-        self, state: CycleState, kept: Kept, filters: list[FilterPlugin], rows: IntArray
+        self, state: CycleState, totals: IntArray, filters: list[FilterPlugin], rows: IntArray
     ) -> IntArray:
-        return self._narrow(state, filters, rows[kept.masked.take(rows) >= 0])
+        return self._narrow(state, filters, rows[totals.take(rows) >= 0])
 
     def _narrow(self, state: CycleState, filters: list[FilterPlugin], rows: IntArray) -> IntArray:
         for plugin in filters:

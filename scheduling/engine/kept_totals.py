@@ -1,9 +1,11 @@
 """What is kept per pod template: which rows it fits, and their totals.
 
 For each template: which rows pass the filters that look at one node only, and the sum of the
-weighted scores that need no normalisation, with -1 where the pod does not fit. Changed rows come
-from the node table's log. A few of them are worked out in plain ints, more by the states they are
-in, many as columns. The rows are sorted into cells (see `cells`), which keep up with the totals.
+weighted scores that need no normalisation, with -1 where the pod does not fit. Where all of them go
+by a row's sums, each class of rows has one total (see `row_classes`), and nothing is kept by row.
+Else, and for plugins that look beyond a node, changed rows come from the node table's log: a few of
+them are worked out in plain ints, more by their classes, many as columns. The rows are sorted into
+cells (see `cells`), which keep up with the totals.
 
 Nothing of it goes into a checkpoint: it is worked out anew, to the same answers.
 """
@@ -27,6 +29,7 @@ from scheduling.engine.framework import (
     PreScorePlugin,
 )
 from scheduling.engine.node_table import NodeTable
+from scheduling.engine.row_classes import NOT_FEASIBLE, ClassTotals, RowClasses
 from scheduling.engine.row_plugins import (
     ColumnFilter,
     ColumnScore,
@@ -36,17 +39,13 @@ from scheduling.engine.row_plugins import (
     RowFilter,
     RowScore,
 )
-from scheduling.engine.row_states import RowStates
 from scheduling.engine.runtime import Framework
 
-# Up to this many changed rows are worked out one by one, up to that many by the states they are in.
+# Up to this many changed rows are worked out one by one, up to that many by their classes.
 _FEW_ROWS = 6
 _MANY_ROWS = 400
 # So many templates are kept, the newest.
 _MOST_TEMPLATES = 512
-# What is known of so many states is kept per template.
-_MOST_STATES = 4_096
-_NOT_FEASIBLE = -1
 # So many sets of traits are kept per template.
 _MOST_GROUPS = 4
 
@@ -76,6 +75,7 @@ class Kept:
 
     state: CycleState
     generation: tuple[int, ...]
+    # Up to where in the table's log `masked` and `feasible` are; -1 while nobody has asked for them.
     position: int
     static_fits: BoolArray
     static_total: IntArray
@@ -88,10 +88,8 @@ class Kept:
     varying: list[Varying] = field(default_factory=list[Varying])
     filters: list[RowFilter] = field(default_factory=list[RowFilter])
     scores: list[tuple[RowScore, int]] = field(default_factory=list[tuple[RowScore, int]])
-    # Whether they all go by a row's sums alone; if so, what they made of each state so far.
-    by_sums: bool = False
-    moving: dict[int, int] = field(default_factory=dict[int, int])
-    epoch: int = 0
+    # Where they all go by a row's sums alone: what they come to for each class.
+    by_class: ClassTotals | None = None
     feasible: int = 0
     # All rows as one cell, made when it is first asked for.
     plain: Cells | None = None
@@ -101,6 +99,30 @@ class Kept:
         self.row_fits = self.static_fits.data
         self.row_total = self.static_total.data
         self.row_masked = self.masked.data
+
+    def total_of(self, row: int) -> int:
+        """The local total of one row, worked out in plain ints; -1 where the pod does not fit."""
+        if not self.row_fits[row]:
+            return NOT_FEASIBLE
+        for one in self.filters:
+            if not one.fits_row(row):
+                return NOT_FEASIBLE
+        total: int = self.row_total[row]
+        for score, weight in self.scores:
+            total += score.score_row(row) * weight
+        return total
+
+    def totals_of(self, rows: IntArray) -> IntArray:
+        """The same for many rows, as columns."""
+        total = self.static_total.take(rows)
+        for score, weight in self.scores:
+            scores = score.score(rows)
+            total += scores if weight == 1 else scores * weight
+        fits = self.static_fits.take(rows)
+        for one in self.filters:
+            fits &= one.fits(rows)
+        total[~fits] = NOT_FEASIBLE
+        return total
 
     def group(self, traits: list[Trait]) -> Group | None:
         """The group of *traits*, if they were asked for before."""
@@ -126,11 +148,11 @@ class KeptTotals:
     by_name: bool
     kept: dict[int, Kept] = field(default_factory=dict[int, Kept])
     # Shared by all templates, as long as the table's arrays are the same.
-    states: RowStates | None = None
-    states_of: tuple[int, ...] = ()
+    classes: RowClasses | None = None
+    classes_of: tuple[int, ...] = ()
 
     def of(self, state: CycleState) -> Kept:
-        """The columns of the state's template, brought up to date."""
+        """What is kept of the state's template. Its `masked` and `feasible` may be out of date."""
         table = self.table
         # More rows come with more nodes, which count as static.
         generation = (
@@ -144,21 +166,28 @@ class KeptTotals:
             if kept is None and len(self.kept) >= _MOST_TEMPLATES:
                 del self.kept[next(iter(self.kept))]
             kept = self.kept[number] = self._build(state, generation)
-        elif kept.position != table.log_end:
-            self._catch_up(kept, table)
         return kept
 
-    def _catch_up(self, kept: Kept, table: NodeTable) -> None:
-        changed = table.changed_since(kept.position)
+    def catch_up(self, kept: Kept) -> None:
+        """Bring `masked` and `feasible` up to date, and the cells."""
+        table = self.table
+        if kept.position == table.log_end:
+            return
+        changed = None if kept.position < 0 else table.changed_since(kept.position)
         if changed is None:
-            self._renew_many(kept, table.active)
+            self._renew_many(kept, table.active, kept.totals_of(table.active))
         elif len(changed) <= _FEW_ROWS:
             # Rows of nodes that are gone are not among them: that changes the generation.
             self._renew_few(kept, changed if len(changed) == 1 else [*dict.fromkeys(changed)])
-        elif kept.by_sums and len(changed) <= _MANY_ROWS:
-            self._renew_by_states(kept, changed)
         else:
-            self._renew_many(kept, np.array(list(dict.fromkeys(changed)), np.int64))
+            rows = np.array(list(dict.fromkeys(changed)), np.int64)
+            by_class = kept.by_class if len(rows) <= _MANY_ROWS else None
+            if by_class is None:
+                totals = kept.totals_of(rows)
+            else:
+                by_class.catch_up()
+                totals = by_class.totals_of(rows)
+            self._renew_many(kept, rows, totals)
         kept.position = table.log_end
 
     def plain(self, kept: Kept) -> Cells:
@@ -190,17 +219,25 @@ class KeptTotals:
         kept = Kept(
             state=state,
             generation=generation,
-            position=table.log_end,
+            position=-1,
             static_fits=np.zeros(table.capacity, np.bool_),
             static_total=np.zeros(table.capacity, np.int64),
-            masked=np.full(table.capacity, _NOT_FEASIBLE, np.int64),
+            masked=np.full(table.capacity, NOT_FEASIBLE, np.int64),
         )
         self._sort_filters(kept, rows)
         self._sort_scores(kept, rows)
         asked = (*kept.filters, *(score for score, _ in kept.scores))
-        kept.by_sums = all(isinstance(one, GoesBySums) for one in asked)
-        self._renew_many(kept, rows)
+        if all(isinstance(one, GoesBySums) for one in asked):
+            classes = self._current_classes(generation)
+            if classes.tell_apart(kept.static_fits, kept.static_total):
+                kept.by_class = ClassTotals(classes, kept)
         return kept
+
+    def _current_classes(self, generation: tuple[int, ...]) -> RowClasses:
+        if self.classes is None or self.classes_of != generation:
+            self.classes = RowClasses(self.table, by_name=self.by_name)
+            self.classes_of = generation
+        return self.classes
 
     def _sort_filters(self, kept: Kept, rows: IntArray) -> None:
         """Work static filters out for good; the others are asked again about changed rows."""
@@ -241,82 +278,24 @@ class KeptTotals:
                 same = plugin.normalize(kept.state, rows[:1], raw[:1])
                 kept.static_total[rows] += int(same[0]) * weight
 
-    def _renew_many(self, kept: Kept, rows: IntArray) -> None:
-        """Work *rows* out as columns."""
-        total = _moving_totals(kept, rows)
-        fits = kept.static_fits.take(rows) & (total >= 0)
-        total += kept.static_total.take(rows)
-        total[~fits] = _NOT_FEASIBLE
+    @staticmethod
+    def _renew_many(kept: Kept, rows: IntArray, totals: IntArray) -> None:
+        """Take over the *totals* of *rows*."""
         before = np.count_nonzero(kept.masked.take(rows) >= 0)
-        kept.feasible += int(np.count_nonzero(total >= 0) - before)
-        kept.masked[rows] = total
+        kept.feasible += int(np.count_nonzero(totals >= 0) - before)
+        kept.masked[rows] = totals
         if kept.plain is not None:
             kept.plain.renew_many(rows)
         for group in kept.groups:
             if group.cells is not None:
                 group.cells.renew_many(rows)
 
-    def _renew_by_states(self, kept: Kept, rows: list[int]) -> None:
-        """Work *rows* out by what is known of the states they are in."""
-        states = self._states_for(kept)
-        numbers, known, masked = states.numbers, kept.moving, kept.row_masked
-        row_fits, row_total = kept.row_fits, kept.row_total
-        moved: list[int] = []
-        for row in rows:
-            moving = known.get(numbers[row])
-            if moving is None:
-                self._work_out_states(kept, states, rows)
-                moving = known[numbers[row]]
-            total = moving + row_total[row] if moving >= 0 and row_fits[row] else _NOT_FEASIBLE
-            old = masked[row]
-            if total != old:
-                moved.append(row)
-                masked[row] = total
-                if (total < 0) != (old < 0):
-                    kept.feasible += 1 if total >= 0 else -1
-        if kept.plain is not None:
-            kept.plain.renew_many(np.array(moved, np.int64))
-        for group in kept.groups:
-            if group.cells is not None:
-                # Others may count more pods there now, even where the total stays.
-                group.cells.renew_many(np.array(list(dict.fromkeys(rows)), np.int64))
-
-    def _states_for(self, kept: Kept) -> RowStates:
-        if self.states is None or self.states_of != kept.generation:
-            self.states, self.states_of = RowStates(self.table), kept.generation
-        self.states.catch_up()
-        if kept.epoch != self.states.epoch or len(kept.moving) > _MOST_STATES:
-            kept.moving.clear()
-            kept.epoch = self.states.epoch
-        return self.states
-
     @staticmethod
-    def _work_out_states(kept: Kept, states: RowStates, rows: list[int]) -> None:
-        """See to it that the template knows the states of all *rows*."""
-        numbers, known = states.numbers, kept.moving
-        missing: dict[int, int] = {}
-        for row in rows:
-            number = numbers[row]
-            if number < 0:
-                number = states.number(row)
-            if number not in known:
-                missing[number] = row
-        if len(missing) <= _FEW_ROWS:
-            for number, row in missing.items():
-                known[number] = _moving_total(kept, row)
-        else:
-            looked_at = np.array(list(missing.values()), np.int64)
-            known.update(zip(missing, _moving_totals(kept, looked_at).tolist(), strict=True))
-
-    def _renew_few(self, kept: Kept, rows: Sequence[int]) -> None:
+    def _renew_few(kept: Kept, rows: Sequence[int]) -> None:
         """Work *rows* out one by one."""
         masked = kept.row_masked
         for row in rows:
-            total = _NOT_FEASIBLE
-            if kept.row_fits[row]:
-                total = _moving_total(kept, row)
-                if total >= 0:
-                    total += kept.row_total[row]
+            total = kept.total_of(row)
             if (total < 0) != (masked[row] < 0):
                 kept.feasible += 1 if total >= 0 else -1
             masked[row] = total
@@ -325,25 +304,3 @@ class KeptTotals:
         for group in kept.groups:
             if group.cells is not None:
                 group.cells.renew_few(rows)
-
-
-def _moving_total(kept: Kept, row: int) -> int:
-    """What of the total may change with the pods of the row; -1 where the pod does not fit."""
-    for one in kept.filters:
-        if not one.fits_row(row):
-            return _NOT_FEASIBLE
-    total = 0
-    for score, weight in kept.scores:
-        total += score.score_row(row) * weight
-    return total
-
-
-def _moving_totals(kept: Kept, rows: IntArray) -> IntArray:
-    """The same for many rows."""
-    total = np.zeros(len(rows), np.int64)
-    for score, weight in kept.scores:
-        scores = score.score(rows)
-        total += scores if weight == 1 else scores * weight
-    for one in kept.filters:
-        total[~one.fits(rows)] = _NOT_FEASIBLE
-    return total

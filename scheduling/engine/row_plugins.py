@@ -49,7 +49,7 @@ class RowScore(Protocol):
 
 @runtime_checkable
 class GoesBySums(Protocol):
-    """A RowFilter or RowScore that looks at nothing of a row but what `RowStates` does."""
+    """A RowFilter or RowScore that looks at nothing of a row but what `RowClasses` does."""
 
     goes_by_sums: ClassVar[bool]
 

@@ -11,7 +11,7 @@ import pytest
 from kscope.sim import change_log
 from kscope.sim.objects import Pod, from_manifest
 from kscope.sim.rng import Stream
-from scheduling.engine import cells, kept_totals, row_states
+from scheduling.engine import cells, kept_totals, row_classes
 from scheduling.engine.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.cells import Ties
 from scheduling.engine.fast_path import FastPath
@@ -261,8 +261,12 @@ def test_decisions_by_cells_are_those_of_the_full_path(
     [
         (cells, "_MOST_CELLS", 4),
         (cells, "_FEW_DOMAINS", 2),
-        (row_states, "_MOST_STATES", 3),
-        (kept_totals, "_MOST_STATES", 2),
+        (row_classes, "_MANY_ROWS", 0),
+        (row_classes, "_MOST_KINDS", 2),
+        (row_classes, "_SPARE_CLASSES", 0),
+        (row_classes, "_FEW_CLASSES", 0),
+        (row_classes, "_FEW_PARTS", 0),
+        (row_classes, "_FEW_UNFIT", 0),
         (kept_totals, "_MOST_GROUPS", 1),
         (kept_totals, "_MOST_TEMPLATES", 2),
         (kept_totals, "_FEW_ROWS", 0),
