@@ -140,11 +140,10 @@ class Admission:
         if runtime_class:
             borne: list[Manifest] = patch.get("tolerations") or pod.spec.get("tolerations") or []
             patch.update(self._of_runtime(pod, runtime_class, borne))
-        if patch:
-            pod = pod.patched({"spec": patch})
+        changes = {"spec": patch} if patch else {}
         if "phase" not in pod.status:
-            pod = pod.patched({"status": {"phase": "Pending"}})
-        return pod
+            changes["status"] = {"phase": "Pending"}
+        return pod.patched(changes) if changes else pod
 
     def _priority(self, pod: Pod) -> Manifest:
         name = pod.spec.get("priorityClassName") or ""

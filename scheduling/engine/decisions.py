@@ -18,6 +18,7 @@ from kscope.sim.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    Templates,
     from_manifest,
 )
 from kscope.sim.recorder import Recorder
@@ -353,8 +354,12 @@ def admitted(objects: Iterable[ApiObject]) -> list[ApiObject]:
     for obj in everything:
         if obj.kind in _CLASSES:
             store.create(obj, by="decisions")
-    admission = Admission(store)
-    return [_admit(admission, obj) for obj in everything]
+    admission, templates = Admission(store), Templates()
+    stored = [_admit(admission, obj) for obj in everything]
+    for obj in stored:
+        if isinstance(obj, Pod):
+            obj.template = templates.shared(obj)
+    return stored
 
 
 def _created(obj: ApiObject, place: int) -> ApiObject:

@@ -10,6 +10,7 @@ one class to another, once for all templates.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +27,8 @@ _MOST_KINDS = 64
 _SPARE_CLASSES = 256
 # Up to so many classes are worked out one by one.
 _FEW_CLASSES = 6
+# Where more than every so-manieth row would have to be looked at, all are.
+_ROWS_FOR_A_CLASS = 8
 # Up to so many lists of rows are put together where one row is picked out of them.
 _FEW_PARTS = 8
 # Up to so many classes that do not fit are counted one by one.
@@ -111,6 +114,17 @@ class RowClasses:
             self._move(row)
         if len(self.members) > _SPARE_CLASSES + 2 * len(self._known):
             self._begin_again()
+
+    def rows_in(self, numbers: Sequence[int]) -> IntArray:
+        """One of the rows of each of these classes."""
+        members = self.members
+        places = np.array([members[number][0] for number in numbers], np.int64)
+        return places if self.row_of is None else self.row_of.take(places)
+
+    @property
+    def rows(self) -> IntArray:
+        """All rows that have a class."""
+        return self._table.active
 
     def _move(self, row: int) -> None:
         old = self._row_number[row]
@@ -204,49 +218,51 @@ class ClassTotals:
         # The highest total and the classes that have it; None where that is to be found out.
         self._best = NOT_FEASIBLE
         self._tied: list[int] | None = None
-        self._unfit: dict[int, None] = {}
+        # The classes that do not fit, while they are few; None where that is to be found out.
+        self._unfit: dict[int, None] | None = None
 
     def catch_up(self) -> None:
-        """Work out the classes that are new."""
+        """Work out the classes that are new, and forget those that were left."""
         classes = self._classes
         classes.catch_up()
         if self._epoch != classes.epoch:
             self._epoch = classes.epoch
             self._seen, self._left = 1, 0
-            self._totals, self._tied = self._totals[:0], None
-            self._unfit.clear()
-        if self._seen < len(classes.members):
-            self._work_out(range(self._seen, len(classes.members)))
-            self._seen = len(classes.members)
-        if self._left < len(classes.left):
-            for number in classes.left[self._left :]:
-                self._leave(number)
-            self._left = len(classes.left)
-
-    def _work_out(self, numbers: range) -> None:
-        classes = self._classes
+            self._totals = self._totals[:0]
+            self._tied = self._unfit = None
+        first, left = self._seen, self._left
+        self._seen, self._left = len(classes.members), len(classes.left)
+        if self._seen == first and self._left == left:
+            return
         missing = len(classes.counts) - len(self._totals)
         if missing:
             self._totals = np.pad(self._totals, (0, missing), constant_values=NOT_FEASIBLE)
             self._class_total = self._totals.data
-        members, row_of = classes.members, classes.row_of
-        live = [number for number in numbers if members[number]]
-        rows = [members[number][0] for number in live]
-        if row_of is not None:
-            rows = [row_of.item(place) for place in rows]
-        if len(live) <= _FEW_CLASSES:
-            totals = map(self._of.total_of, rows)
+        if self._seen - first <= _FEW_CLASSES and self._left - left <= _FEW_CLASSES:
+            for number in range(first, self._seen):
+                if classes.members[number]:
+                    self._come(number)
+            for number in classes.left[left:]:
+                self._leave(number)
         else:
-            totals = self._of.totals_of(np.array(rows, np.int64)).tolist()
-        for number, total in zip(live, totals, strict=True):
-            self._class_total[number] = total
-            if total < 0:
+            self._renew(range(first, self._seen), classes.left[left:])
+
+    def _come(self, number: int) -> None:
+        total = self._class_total[number] = self._of.total_of(self._row_in(number))
+        if total < 0:
+            if self._unfit is not None:
                 self._unfit[number] = None
-            elif self._tied is not None:
-                if total > self._best:
-                    self._best, self._tied = total, [number]
-                elif total == self._best:
-                    self._tied.append(number)
+                if len(self._unfit) > _FEW_UNFIT:
+                    self._unfit = None
+        elif self._tied is not None:
+            if total > self._best:
+                self._best, self._tied = total, [number]
+            elif total == self._best:
+                self._tied.append(number)
+
+    def _row_in(self, number: int) -> int:
+        place, row_of = self._classes.members[number][0], self._classes.row_of
+        return place if row_of is None else row_of.item(place)
 
     def _leave(self, number: int) -> None:
         if self._tied is not None and self._class_total[number] == self._best:
@@ -254,18 +270,36 @@ class ClassTotals:
             if not self._tied:
                 self._tied = None
         self._class_total[number] = NOT_FEASIBLE
-        self._unfit.pop(number, None)
+        if self._unfit is not None:
+            self._unfit.pop(number, None)
+
+    def _renew(self, come: range, left: list[int]) -> None:
+        """Many at once; who is best, and who does not fit, has then to be found out."""
+        classes = self._classes
+        if len(come) * _ROWS_FOR_A_CLASS > classes.row_count:
+            rows = classes.rows
+            numbers = classes.numbers.take(rows)
+        else:
+            numbers = [number for number in come if classes.members[number]]
+            rows = classes.rows_in(numbers)
+        self._totals[numbers] = self._of.totals_of(rows)
+        self._totals[left] = NOT_FEASIBLE
+        self._tied = self._unfit = None
 
     @property
     def feasible(self) -> int:
         """How many rows the pod fits."""
         classes, unfit = self._classes, self._unfit
+        if unfit is None:
+            counts, fits = classes.counts[: self._seen], self._totals[: self._seen] >= 0
+            unfits = (~fits & (counts > 0)).nonzero()[0]
+            if len(unfits) <= _FEW_UNFIT:
+                self._unfit = dict.fromkeys(unfits.tolist())
+            return int(counts.dot(fits))
         if not unfit:
             return classes.row_count
-        if len(unfit) <= _FEW_UNFIT:
-            members = classes.members
-            return classes.row_count - sum([len(members[number]) for number in unfit])
-        return int(classes.counts[: self._seen].dot(self._totals[: self._seen] >= 0))
+        members = classes.members
+        return classes.row_count - sum([len(members[number]) for number in unfit])
 
     @property
     def column(self) -> IntArray:

@@ -20,7 +20,7 @@ from scheduling.engine.budgets import Budgets
 from scheduling.engine.framework import BoolArray, IntArray
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.nominated import Reserved
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.pod_info import PodInfo, Resources
 
 # No pod is below this, so that empty places never count as victims.
 _EMPTY = np.iinfo(np.int64).max
@@ -180,15 +180,31 @@ class VictimColumns:
         return covered
 
     def _catch_up(self) -> None:
-        for row in self.behind:
-            self.priority[row] = _EMPTY
-            self.amounts[:, row] = 0
-            for place, pod in enumerate(self.pods_of(row)):
-                self.priority[row, place] = pod.priority
-                self.started[row, place] = start_time(pod)
-                for column, amount in self.table.amounts(pod.resources.requested):
-                    self.amounts[column, row, place] = amount
+        behind = np.array([*self.behind], np.int64)
         self.behind.clear()
+        self.priority[behind] = _EMPTY
+        self.amounts[:, behind] = 0
+        lists = [self.pods_of(row) for row in behind.tolist()]
+        lengths = list(map(len, lists))
+        rows = np.repeat(behind, lengths)
+        places = np.array([place for length in lengths for place in range(length)], np.int64)
+        pods = [pod for one in lists for pod in one]
+        self.priority[rows, places] = [pod.priority for pod in pods]
+        self.started[rows, places] = [start_time(pod) for pod in pods]
+        # Many pods share what they ask for.
+        vectors: dict[int, list[int]] = {}
+        for pod in pods:
+            requested = pod.resources.requested
+            if id(requested) not in vectors:
+                vectors[id(requested)] = self._vector(requested)
+        asked = [vectors[id(pod.resources.requested)] for pod in pods]
+        self.amounts[:, rows, places] = np.array(asked, np.int64).reshape(-1, self._shape[0]).T
+
+    def _vector(self, resources: Resources) -> list[int]:
+        amounts = [0] * len(self.table.resource_names)
+        for column, amount in self.table.amounts(resources):
+            amounts[column] = amount
+        return amounts
 
     def try_row(self, priority: int, wanted: Wanted, row: int, reserved: Reserved) -> RowRun:
         """As `dry_run` and `costs`, for one row."""
