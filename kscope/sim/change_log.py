@@ -10,20 +10,18 @@ _LIMIT = 65_536
 class ChangeLog(Generic[Item]):
     """Names of what changed, each time it did; the oldest are forgotten."""
 
-    __slots__ = ("_items", "_start")
+    __slots__ = ("_items", "_start", "end")
 
     def __init__(self) -> None:
         self._items: list[Item] = []
         self._start = 0
-
-    @property
-    def end(self) -> int:
-        """The position after the newest change."""
-        return self._start + len(self._items)
+        # The position after the newest change.
+        self.end = 0
 
     def note(self, item: Item) -> None:
         """*item* has changed."""
         self._items.append(item)
+        self.end += 1
         if len(self._items) > _LIMIT:
             keep = _LIMIT // 2
             self._start += len(self._items) - keep

@@ -333,7 +333,7 @@ class Pod(ApiObject):
         status = raw["status"] = dict(self.status)
         status["conditions"] = conditions
         new = self._successor(raw)
-        new.__dict__["uid"] = self.uid
+        new.__dict__.update(uid=self.uid, node_name=node, is_terminated=self.is_terminated)
         return new
 
     def _successor(self, raw: Manifest) -> Self:

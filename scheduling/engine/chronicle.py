@@ -38,6 +38,7 @@ class Chronicle:
         recorder: Recorder,
         store: ObjectStore,
         known: Mapping[str, Pod],
+        gauges: NodeGauges,
         *,
         scheduler: str,
         shows_nodes: bool,
@@ -53,7 +54,7 @@ class Chronicle:
         self._has_series = has_series
         self._series: dict[str, tuple[str, int, str]] = {}
         self._changes: Changes = {}
-        self.gauges = NodeGauges()
+        self.gauges = gauges
         self.queue: SchedulingQueue | None = None
 
     @property

@@ -4,7 +4,10 @@ from collections.abc import Container
 from typing import Any
 
 from kscope.sim.view import Changes
+from scheduling.engine.node_table import NodeTable
 from scheduling.engine.pod_info import PodInfo, Resources
+
+Sums = dict[str, int]
 
 
 def others(resources: Resources) -> list[tuple[str, int]]:
@@ -15,92 +18,103 @@ def others(resources: Resources) -> list[tuple[str, int]]:
     return named
 
 
-class Gauge:
-    """The sums of one node, and whether the pages show an assumed part of them."""
-
-    __slots__ = ("assumed", "entity", "requested", "shows_assumed")
-
-    def __init__(self, node: str) -> None:
-        self.entity = f"node/{node}"
-        self.requested: dict[str, int] = {"cpu": 0, "memory": 0, "pods": 0}
-        self.assumed: dict[str, int] = {"cpu": 0, "memory": 0, "pods": 0}
-        self.shows_assumed = False
-
-
 class NodeGauges:
-    """Running sums per node, kept in step by the cache that it observes.
+    """What of the sums of *table*, and of its own of assumed pods, the pages do not show yet.
 
     Amounts are cpu in milli, everything else in base units, and the number of pods.
     """
 
-    __slots__ = ("_gauges", "stale")
+    __slots__ = ("_assumed", "_named", "_shows_assumed", "_table", "stale")
 
-    def __init__(self) -> None:
-        self._gauges: dict[str, Gauge] = {}
-        # The nodes of which something changed since it was told. Only to be looked at.
-        self.stale: dict[str, Gauge] = {}
+    def __init__(self, table: NodeTable) -> None:
+        self._table = table
+        self._assumed: dict[str, Sums] = {}
+        self._shows_assumed: dict[str, None] = {}
+        # The resources beside cpu and memory that were ever shown of a node.
+        self._named: dict[str, dict[str, None]] = {}
+        # The nodes of which something changed since it was told, and whether that is what is
+        # requested. Only to be looked at.
+        self.stale: dict[str, bool] = {}
 
-    def pod_added(self, node: str, pod: PodInfo) -> None:
-        """A pod, assumed or confirmed, is counted on *node* from now on."""
-        _count(self._touched(node).requested, pod.resources.requested, 1)
-
-    def pod_removed(self, node: str, pod: PodInfo) -> None:
-        """A pod is no longer counted on *node*."""
-        _count(self._touched(node).requested, pod.resources.requested, -1)
+    def counted(self, node: str) -> None:
+        """A pod, assumed or confirmed, is counted on *node* from now on, or no longer."""
+        self.stale[node] = True
 
     def assumed(self, node: str, pod: PodInfo) -> None:
         """The pod counted on *node* is only assumed to be there."""
-        _count(self._touched(node).assumed, pod.resources.requested, 1)
+        sums = self._assumed.get(node)
+        if sums is None:
+            sums = self._assumed[node] = {"cpu": 0, "memory": 0, "pods": 0}
+        _count(sums, pod.resources.requested, 1)
+        self.stale.setdefault(node, False)
 
     def settled(self, node: str, pod: PodInfo) -> None:
         """The assumed pod is confirmed, or forgotten."""
-        _count(self._touched(node).assumed, pod.resources.requested, -1)
+        sums = self._assumed.get(node)
+        if sums is not None:
+            _count(sums, pod.resources.requested, -1)
+            self.stale.setdefault(node, False)
 
     def show(self, changes: Changes, existing: Container[str]) -> None:
         """Put what changed since the last call into *changes*, a patch on the view state.
 
         Nodes that are not among the *existing* are not shown.
         """
-        for node, gauge in self.stale.items():
-            patch: dict[str, Any] = {"requested": gauge.requested.copy()}
-            if gauge.assumed["pods"]:
-                patch["assumed"] = gauge.assumed.copy()
-                gauge.shows_assumed = True
-            elif gauge.shows_assumed:
-                patch["assumed"] = None
-                gauge.shows_assumed = False
-            if node in existing:
-                changes[gauge.entity] = patch
+        for node, is_counted in self.stale.items():
+            patch: dict[str, Any] = {}
+            if is_counted:
+                patch["requested"] = self.requested(node)
+            assumed = self._assumed.get(node)
+            if assumed is not None and assumed["pods"]:
+                patch["assumed"] = assumed.copy()
+                self._shows_assumed[node] = None
+            else:
+                if assumed is not None:
+                    del self._assumed[node]
+                if node in self._shows_assumed:
+                    del self._shows_assumed[node]
+                    patch["assumed"] = None
+            if patch and node in existing:
+                changes[f"node/{node}"] = patch
         self.stale.clear()
 
-    def requested(self, node: str) -> dict[str, int]:
-        """What is counted on *node*."""
-        gauge = self._gauges.get(node)
-        return {} if gauge is None else gauge.requested.copy()
+    def requested(self, node: str) -> Sums:
+        """What is counted on *node*; 0 of what was counted there once, and is asked for no more."""
+        table = self._table
+        row = table.rows.get(node)
+        if row is None:
+            return {"cpu": 0, "memory": 0, "pods": 0}
+        sums = table.requested_at(row)
+        if len(sums) > _ALWAYS_SHOWN or node in self._named:
+            named = self._named.setdefault(node, {})
+            for name in named:
+                sums.setdefault(name, 0)
+            named.update(dict.fromkeys(sums))
+        return sums
 
     def shown(self) -> list[str]:
         """The nodes of which something is shown."""
-        return [*self._gauges]
+        table = self._table
+        counted = [node for node, row in table.rows.items() if table.pods[row]]
+        return [*dict.fromkeys((*counted, *self._shows_assumed))]
 
     def take_over(self, shown: list[str]) -> None:
         """Tell of these nodes anew, though nothing may be counted on them: others showed them."""
         for node in shown:
-            self._touched(node).shows_assumed = True
+            self.stale[node] = True
+            self._shows_assumed[node] = None
 
     def forget_node(self, node: str) -> None:
         """The node has left the cluster; nothing is shown of it any more."""
-        self._gauges.pop(node, None)
-        self.stale.pop(node, None)
-
-    def _touched(self, node: str) -> Gauge:
-        gauge = self._gauges.get(node)
-        if gauge is None:
-            gauge = self._gauges[node] = Gauge(node)
-        self.stale[node] = gauge
-        return gauge
+        for kept in (self._assumed, self._shows_assumed, self._named, self.stale):
+            kept.pop(node, None)
 
 
-def _count(sums: dict[str, int], resources: Resources, sign: int) -> None:
+# cpu, memory and pods.
+_ALWAYS_SHOWN = 3
+
+
+def _count(sums: Sums, resources: Resources, sign: int) -> None:
     sums["cpu"] += sign * resources.milli_cpu
     sums["memory"] += sign * resources.memory
     sums["pods"] += sign

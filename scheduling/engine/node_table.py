@@ -241,6 +241,20 @@ class NodeTable:
             self._sums = Sums(self.requested, self.scored, self.pod_count)
         return index
 
+    def requested_at(self, row: int) -> dict[str, int]:
+        """What the pods on *row* request, by resource; cpu, memory and pods even where that is 0."""
+        sums = self._sums
+        found: dict[str, int] = {
+            "cpu": sums.cpu[row],
+            "memory": sums.memory[row],
+            "pods": sums.pod_count[row],
+        }
+        for column in range(EPHEMERAL_STORAGE, len(self.resource_names)):
+            amount = self.requested.item(column, row)
+            if amount:
+                found[self.resource_names[column]] = amount
+        return found
+
     def amounts(self, resources: Resources) -> list[tuple[int, int]]:
         """(column, amount) for every resource of *resources* that is not zero."""
         found: list[tuple[int, int]] = []

@@ -38,6 +38,7 @@ from scheduling.engine.explain import (
 from scheduling.engine.extenders import EXTENDER, Extender, ExtenderCalls, ExtenderError
 from scheduling.engine.framework import IntArray, Plugin
 from scheduling.engine.framework import PodVolumes as PodVolumePlan
+from scheduling.engine.gauges import NodeGauges
 from scheduling.engine.handle import Handle
 from scheduling.engine.nominated import Nominated
 from scheduling.engine.plugins.node_affinity import NodeAffinity
@@ -173,19 +174,20 @@ class Scheduler:
         self.keep_evidence = False
         # Give every attempt an explanation that can be kept and read at any later time.
         self.keep_explanations = False
+        self.handle = Handle()
+        self.gauges = NodeGauges(self.handle.table)
         chronicle = self.chronicle = Chronicle(
             recorder,
             store,
             self._known,
+            self.gauges,
             scheduler="" if neighbours is not None else setup.names[0],
             shows_nodes=neighbours is not None,
             has_series=not profile.is_classic,
         )
-        self.gauges = chronicle.gauges
         self._show_pod = chronicle.show_pod
         self._tell, self._tell_pod = chronicle.tell, chronicle.tell_pod
         self._tell_event = chronicle.tell_event
-        self.handle = Handle()
         self._extenders = [Extender(one, calls or ExtenderCalls()) for one in setup.extenders]
         # Whether anybody but DefaultBinder may bind a pod.
         self._asks_binders = bool(self._extenders)
@@ -207,7 +209,9 @@ class Scheduler:
         self.algorithm = self._algorithms[profile.name]
         self._order: IntArray | None = None
         self._listed: list[str] = []
-        self.cache = SchedulerCache(loop, CACHE_RULES[profile.version], observer=self)
+        cache_rules = CACHE_RULES[profile.version]
+        self._assumptions_expire = bool(cache_rules.assume_ttl)
+        self.cache = SchedulerCache(loop, cache_rules, observer=self)
         self.queue = SchedulingQueue(
             replace(setup.queue_rules, status_counts=profile.status_wakes),
             loop,
@@ -442,7 +446,7 @@ class Scheduler:
             self._loop.call_after(0, self.schedule_one)
         if self.queue.waits != self._waits_seen:
             self._set_flush_timers()
-        if self._expiry_timer is not None or self.cache.may_expire:
+        if self._assumptions_expire and (self._expiry_timer or self.cache.may_expire):
             self._expiry_timer = self._reset(
                 self._expiry_timer, self.cache.next_expiry(), self._expire_assumed
             )
@@ -1062,7 +1066,7 @@ class Scheduler:
 
     def pod_added(self, node_name: str, pod: PodInfo) -> None:
         """See the cache's observer."""
-        self.gauges.pod_added(node_name, pod)
+        self.gauges.counted(node_name)
         row = self.handle.table.rows.get(node_name)
         if row is not None:
             self.handle.table.add_pod(row, pod)
@@ -1070,7 +1074,7 @@ class Scheduler:
 
     def pod_removed(self, node_name: str, pod: PodInfo) -> None:
         """See the cache's observer."""
-        self.gauges.pod_removed(node_name, pod)
+        self.gauges.counted(node_name)
         row = self.handle.table.rows.get(node_name)
         if row is not None:
             self.handle.table.remove_pod(row, pod.key)

@@ -236,9 +236,9 @@ class BackoffQueue:
         return min(first, default=None)
 
     @property
-    def changes(self) -> int:
-        """How often pods came, went or changed their place."""
-        return self._heap.changes + self._errors.changes
+    def heaps(self) -> tuple[KeyedHeap, KeyedHeap]:
+        """Where the pods wait. Only to be looked at."""
+        return self._heap, self._errors
 
     def ordered(self) -> list[Entry]:
         """Every entry, first to expire first; those with errors last."""

@@ -120,6 +120,7 @@ class SchedulingQueue:
         "_rules",
         "_started_at",
         "_unschedulable",
+        "_waiting",
         "move_request_cycle",
         "nominator",
         "scheduling_cycle",
@@ -148,6 +149,7 @@ class SchedulingQueue:
         self._active = ActiveQueue(order)
         self._backoff = BackoffQueue(rules, self._backoff_policy, order)
         self._unschedulable = UnschedulablePods()
+        self._waiting = (*self._backoff.heaps, self._unschedulable.by_age)
         self._in_flight = InFlight()
         self._flushing = False
         self.nominator = Nominator(nominations)
@@ -378,7 +380,8 @@ class SchedulingQueue:
     @property
     def waits(self) -> int:
         """A number that changes whenever a flush may be due at another time than before."""
-        return self._backoff.changes + self._unschedulable.changes
+        first, second, third = self._waiting
+        return first.changes + second.changes + third.changes
 
     def next_backoff_expiry(self) -> int | None:
         """The tick at which flush_backoff_completed() next has something to do; None for never."""

@@ -13,11 +13,12 @@ class UnschedulablePods:
     never by waiting, so gated pods are not in it.
     """
 
-    __slots__ = ("_by_age", "_infos", "gated_count")
+    __slots__ = ("_infos", "by_age", "gated_count")
 
     def __init__(self) -> None:
         self._infos: dict[str, QueuedPodInfo] = {}
-        self._by_age = KeyedHeap()
+        # Only to be looked at from outside.
+        self.by_age = KeyedHeap()
         self.gated_count = 0
 
     def __len__(self) -> int:
@@ -38,9 +39,9 @@ class UnschedulablePods:
         self._infos[info.key] = info
         if info.gated:
             self.gated_count += 1
-            self._by_age.remove(info.key)
+            self.by_age.remove(info.key)
         else:
-            self._by_age.put(info, (info.timestamp,))
+            self.by_age.put(info, (info.timestamp,))
 
     def remove(self, key: str) -> QueuedPodInfo | None:
         """Take out the pod with this key, if it is here."""
@@ -50,18 +51,13 @@ class UnschedulablePods:
         if info.place == "gated":
             self.gated_count -= 1
         else:
-            self._by_age.remove(key)
+            self.by_age.remove(key)
         return info
 
     def infos(self) -> list[QueuedPodInfo]:
         """Every pod, gated ones too, in order of arrival."""
         return list(self._infos.values())
 
-    @property
-    def changes(self) -> int:
-        """How often it may have become somebody else who waits longest."""
-        return self._by_age.changes
-
     def oldest(self) -> QueuedPodInfo | None:
         """The pod that came back first, gated ones aside."""
-        return self._by_age.peek()
+        return self.by_age.peek()
