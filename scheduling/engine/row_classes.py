@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Protocol
 
 import numpy as np
@@ -19,8 +20,8 @@ from scheduling.engine.cells import Places, Ties, rows_by_rank
 from scheduling.engine.framework import BoolArray, IntArray
 from scheduling.engine.node_table import NodeTable
 
-# More changed rows than that are sorted anew.
-_MANY_ROWS = 256
+# Where more than every so-manieth row has changed, all are sorted anew.
+_ROWS_FOR_A_CHANGE = 4
 # So many kinds of nodes are told apart.
 _MOST_KINDS = 64
 # Classes that nobody is in any more are dropped when they are so many more than the others.
@@ -51,8 +52,8 @@ class RowClasses:
         self._position = -1
         self._known: dict[tuple[int, ...], int] = {}
         self._keys: list[tuple[int, ...]] = []
-        # By row.
-        self.numbers: IntArray = np.zeros(table.capacity, np.int64)  # 0 where there is no node
+        # By row; 0 where there is no node.
+        self.numbers: IntArray = np.zeros(table.capacity, np.int64)
         self._row_number = self.numbers.data
         self._kinds: IntArray = np.zeros(table.capacity, np.int64)
         self._kind_count = 1
@@ -78,8 +79,13 @@ class RowClasses:
         self.epoch = 0
 
     def tell_apart(self, fits: BoolArray, scores: IntArray) -> bool:
-        """Let rows that differ in these columns be of different classes; False where they are many."""
-        name = fits.tobytes() + scores.tobytes()
+        """Let rows that differ in these columns be of different classes.
+
+        False where that will not do: there would be too many, or too few rows fit to be worth it.
+        """
+        if np.count_nonzero(fits) * _MOST_KINDS < self.row_count:
+            return False
+        name = blake2b(fits.tobytes() + scores.tobytes(), digest_size=16).digest()
         known = self._told_apart.get(name)
         if known is None:
             known = self._told_apart[name] = self._refine(fits, scores)
@@ -107,7 +113,7 @@ class RowClasses:
             return
         changed = None if self._position < 0 else table.changed_since(self._position)
         self._position = table.log_end
-        if changed is None or len(changed) > _MANY_ROWS:
+        if changed is None or len(changed) * _ROWS_FOR_A_CHANGE > self.row_count:
             self._begin_again()
             return
         for row in changed:

@@ -261,7 +261,8 @@ def test_decisions_by_cells_are_those_of_the_full_path(
     [
         (cells, "_MOST_CELLS", 4),
         (cells, "_FEW_DOMAINS", 2),
-        (row_classes, "_MANY_ROWS", 0),
+        (row_classes, "_ROWS_FOR_A_CHANGE", 10**9),
+        (row_classes, "_ROWS_FOR_A_CLASS", 0),
         (row_classes, "_MOST_KINDS", 2),
         (row_classes, "_SPARE_CLASSES", 0),
         (row_classes, "_FEW_CLASSES", 0),
