@@ -168,13 +168,20 @@ class SchedulingAlgorithm:
         result: ScheduleResult | None = None
         if pod.pod.nominated_node_name and self.profile.tries_nominated_first:
             result = self._on_nominated_node(pod, asks=asks, scored=scored)
-        if result is None and not asks and self._may_be_quick(pod, explain, by_columns, keep):
+        may_fail = self._holds_untranslatable(pod)
+        if (
+            result is None
+            and not asks
+            and not may_fail
+            and self._may_be_quick(pod, explain, by_columns, keep)
+        ):
             result = self._quickly(pod, rows)
             if result is not None and tells:
                 self._tell(result, rows, start, explain=explain, keep=keep)
         if result is None:
             known = None if explain and not by_columns else self._known(pod, keep=keep)
-            result = self._in_full(pod, rows, known, asks=asks)
+            may_fail |= self._may_fail
+            result = self._in_full(pod, rows, known, asks=asks, may_fail=may_fail)
         if self._reserve_error and result.result == SCHEDULED:
             result = ScheduleResult(pod, ERROR, message=self._reserve_error, search=result.search)
         if keep and result.explanation is None and result.search is not None:
@@ -229,7 +236,13 @@ class SchedulingAlgorithm:
         return self._kept if keep and not self.nominated.concern(pod) else self.standings
 
     def _in_full(
-        self, pod: PodInfo, rows: IntArray, known: KnownVerdicts | None, *, asks: bool
+        self,
+        pod: PodInfo,
+        rows: IntArray,
+        known: KnownVerdicts | None,
+        *,
+        asks: bool,
+        may_fail: bool,
     ) -> ScheduleResult:
         """Look at every node, but for what is *known*."""
         rotated = self._kept.rotated(rows, self.next_start)
@@ -237,7 +250,7 @@ class SchedulingAlgorithm:
         if not search.status.is_success:
             return self._rejected(search)
         self._sample(search, len(rows))
-        if self._may_fail or self._holds_untranslatable(pod):
+        if may_fail:
             error = self._error(search)
             if error is not None:
                 return error
@@ -313,8 +326,6 @@ class SchedulingAlgorithm:
         """The decision by what is kept per template, or None where the full path is needed."""
         if self._may_fail and (not self.profile.is_classic or pod.pod.claim_names):
             return None  # An error fails the attempt, wherever it happens.
-        if self._holds_untranslatable(pod):
-            return None
         if self.nominated.concern(pod):
             return None
         state = self.framework.new_state(pod)

@@ -26,12 +26,11 @@ from scheduling.engine.standing import Standings
 from scheduling.engine.victims import (
     NOBODY,
     NOT_STARTED,
-    PRIORITY_OFFSET,
     RUNGS,
     KeptRuns,
     PodLists,
+    cost_of,
     importance,
-    start_time,
 )
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -513,15 +512,15 @@ class Evaluator:
             if not candidate.victims:
                 outcome.rungs.append(("no victims", [candidate.node]))
                 return candidate
-        rungs = list(zip(RUNGS, _COSTS, strict=True))
+        ranked = [(candidate, _costs(candidate)) for candidate in left]
         # The last rung goes by start times.
-        for name, cost in rungs if self._rules.goes_by_start else rungs[:-1]:
-            best = min(cost(candidate) for candidate in left)
-            left = [candidate for candidate in left if cost(candidate) == best]
-            outcome.rungs.append((name, [candidate.node for candidate in left]))
-            if len(left) == 1:
+        for rung, name in enumerate(RUNGS if self._rules.goes_by_start else RUNGS[:-1]):
+            best = min(cost[rung] for _, cost in ranked)
+            ranked = [one for one in ranked if one[1][rung] == best]
+            outcome.rungs.append((name, [candidate.node for candidate, _ in ranked]))
+            if len(ranked) == 1:
                 break
-        return left[0]
+        return ranked[0][0]
 
     def _fit_error(self, outcome: Preemption) -> str:
         reasons, told = outcome.reasons()
@@ -571,34 +570,9 @@ def _node_name(candidate: Candidate) -> str:
     return candidate.node
 
 
-def _violations(candidate: Candidate) -> int:
-    return candidate.violations
-
-
-def _highest_priority(candidate: Candidate) -> int:
-    # Upstream looks at the first victim, which is the highest only if they are in order.
-    return candidate.victims[0].priority
-
-
-def _priority_sum(candidate: Candidate) -> int:
-    return sum(victim.priority + PRIORITY_OFFSET for victim in candidate.victims)
-
-
-def _victim_count(candidate: Candidate) -> int:
-    return len(candidate.victims)
-
-
-def _minus_start_time(candidate: Candidate) -> int:
-    """The earliest start among the victims of highest priority, negated: latest is best.
-
-    Upstream: util.GetEarliestPodStartTime().
-    """
-    highest = max(victim.priority for victim in candidate.victims)
-    return -min(start_time(v) for v in candidate.victims if v.priority == highest)
-
-
-# By the rungs.
-_COSTS = (_violations, _highest_priority, _priority_sum, _victim_count, _minus_start_time)
+def _costs(candidate: Candidate) -> tuple[int, ...]:
+    """By the `RUNGS`."""
+    return candidate.violations, *cost_of(candidate.victims)
 
 
 def costs(candidate: Candidate) -> dict[str, int | None]:
@@ -609,6 +583,6 @@ def costs(candidate: Candidate) -> dict[str, int | None]:
     """
     if not candidate.victims:
         return {}
-    *counted, (last, minus_start) = zip(RUNGS, (cost(candidate) for cost in _COSTS), strict=True)
+    *counted, (last, minus_start) = zip(RUNGS, _costs(candidate), strict=True)
     started = None if minus_start == -NOT_STARTED else -minus_start
     return {**dict(counted), last: started}

@@ -224,7 +224,7 @@ class VictimColumns:
         stays = {pod.key for pod in put_back}
         places = [at for at, pod in enumerate(lower, first) if pod.key not in stays]
         violations = sum(pod.key not in stays for pod in violating)
-        costs = violations, *_cost_of([pods[place] for place in places])
+        costs = violations, *cost_of([pods[place] for place in places])
         return RowRun(0, places, put_back, costs)
 
     def _room_without(
@@ -430,9 +430,14 @@ def importance(pod: PodInfo) -> tuple[int, int]:
     return -pod.priority, start_time(pod)
 
 
-def _cost_of(victims: list[PodInfo]) -> tuple[int, ...]:
-    """What *victims* of one node, the most important first, cost by the `RUNGS` but the first."""
-    highest = victims[0].priority
+def cost_of(victims: Sequence[PodInfo]) -> tuple[int, ...]:
+    """What *victims* of one node cost by the `RUNGS` but the first: the less the better.
+
+    The last is the earliest start among those of the highest priority, negated: the latest is best.
+    Upstream: pickOneNodeForPreemption(), util.GetEarliestPodStartTime().
+    """
+    highest = max(pod.priority for pod in victims)
     oldest = min(start_time(pod) for pod in victims if pod.priority == highest)
     total = sum(pod.priority + PRIORITY_OFFSET for pod in victims)
-    return highest, total, len(victims), -oldest
+    # Upstream takes the first for the highest, which it is only where they are in order.
+    return victims[0].priority, total, len(victims), -oldest

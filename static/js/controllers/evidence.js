@@ -7,7 +7,6 @@ export function followEvidence(board) {
   let key = "";
   let timer = null;
   effect(() => {
-      void board.picked.value;
     const id = board.selected();
     const pod = id && board.model.entities.get(id);
     // Attempts count from the moment one begins; its outcome shows in where the pod is then.
@@ -26,11 +25,10 @@ export function followEvidence(board) {
 async function load(board, id, wanted) {
   try {
     const pod = id.slice("pod/".length);
-    const listed = await board.api.get("attempts/", {pod, seq: board.model.seq});
-    const newest = (listed.attempts ?? listed.results ?? listed)[0];
-    const evidence = newest ? await board.api.get(`attempts/${newest.id ?? newest.seq}/`) : null;
+    const [newest] = await board.api.get("attempts/", {pod, seq: board.model.seq});
+    const evidence = newest ? await board.api.get(`attempts/${newest.id}/`) : null;
     if (!wanted()) return;
-    board.evidence.value = evidence && {id, evidence: {...newest, ...(evidence.evidence ?? evidence)}};
+    board.evidence.value = evidence && {id, evidence: {...newest, ...evidence}};
   } catch (error) {
     if (wanted()) board.notice.value = `The evidence of ${id} could not be read: ${error.message}`;
   }

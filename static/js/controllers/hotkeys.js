@@ -9,7 +9,8 @@ export function connectHotkeys(board) {
     ArrowRight: () => board.past.value && board.stepEvent(),
     Home: () => board.seek({seq: 0}),
     End: () => board.jumpToNewest(),
-    w: () => board.askWhy(),
+    // Pages that show no answer have no such button.
+    w: () => document.querySelector('[aria-keyshortcuts="w"]')?.click(),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
