@@ -44,6 +44,9 @@ from scheduling.engine.runtime import Framework
 # Up to this many changed rows are worked out one by one, up to that many by their classes.
 _FEW_ROWS = 6
 _MANY_ROWS = 400
+# Sorting the rows into classes costs about as much as a decision does for so many rows: it is done
+# when nothing static has changed for long enough.
+_ROWS_PER_DECISION = 40
 # So many templates are kept, the newest.
 _MOST_TEMPLATES = 512
 # So many sets of traits are kept per template.
@@ -88,7 +91,8 @@ class Kept:
     varying: list[Varying] = field(default_factory=list[Varying])
     filters: list[RowFilter] = field(default_factory=list[RowFilter])
     scores: list[tuple[RowScore, int]] = field(default_factory=list[tuple[RowScore, int]])
-    # Where they all go by a row's sums alone: what they come to for each class.
+    # Whether they all go by a row's sums alone; then, in time, what they come to for each class.
+    by_sums: bool = False
     by_class: ClassTotals | None = None
     feasible: int = 0
     # All rows as one cell, made when it is first asked for.
@@ -147,9 +151,11 @@ class KeptTotals:
     table: NodeTable
     by_name: bool
     kept: dict[int, Kept] = field(default_factory=dict[int, Kept])
-    # Shared by all templates, as long as the table's arrays are the same.
+    # What is static, and the table's arrays, were the same for so many decisions.
+    generation: tuple[int, ...] = ()
+    decisions: int = 0
+    # Shared by all templates.
     classes: RowClasses | None = None
-    classes_of: tuple[int, ...] = ()
 
     def of(self, state: CycleState) -> Kept:
         """What is kept of the state's template. Its `masked` and `feasible` may be out of date."""
@@ -160,13 +166,29 @@ class KeptTotals:
             table.image_generation,
             len(table.resource_names),
         )
+        if self.generation != generation:
+            self.generation, self.decisions, self.classes = generation, 0, None
+        self.decisions += 1
         number = state.template.number
         kept = self.kept.get(number)
         if kept is None or kept.generation != generation:
             if kept is None and len(self.kept) >= _MOST_TEMPLATES:
                 del self.kept[next(iter(self.kept))]
             kept = self.kept[number] = self._build(state, generation)
+        if kept.by_sums and kept.by_class is None:
+            self._classify(kept)
         return kept
+
+    def _classify(self, kept: Kept) -> None:
+        """Go by classes from now on, if that is going to pay."""
+        if self.decisions * _ROWS_PER_DECISION < len(self.table):
+            return
+        if self.classes is None:
+            self.classes = RowClasses(self.table, by_name=self.by_name)
+        if self.classes.tell_apart(kept.static_fits, kept.static_total):
+            kept.by_class = ClassTotals(self.classes, kept)
+        else:
+            kept.by_sums = False
 
     def catch_up(self, kept: Kept) -> None:
         """Bring `masked` and `feasible` up to date, and the cells."""
@@ -227,17 +249,8 @@ class KeptTotals:
         self._sort_filters(kept, rows)
         self._sort_scores(kept, rows)
         asked = (*kept.filters, *(score for score, _ in kept.scores))
-        if all(isinstance(one, GoesBySums) for one in asked):
-            classes = self._current_classes(generation)
-            if classes.tell_apart(kept.static_fits, kept.static_total):
-                kept.by_class = ClassTotals(classes, kept)
+        kept.by_sums = all(isinstance(one, GoesBySums) for one in asked)
         return kept
-
-    def _current_classes(self, generation: tuple[int, ...]) -> RowClasses:
-        if self.classes is None or self.classes_of != generation:
-            self.classes = RowClasses(self.table, by_name=self.by_name)
-            self.classes_of = generation
-        return self.classes
 
     def _sort_filters(self, kept: Kept, rows: IntArray) -> None:
         """Work static filters out for good; the others are asked again about changed rows."""
