@@ -879,10 +879,14 @@ class Scheduler:
         return True
 
     def _clear_lower(self, preemptor: PodInfo, node: str) -> None:
-        """Who is less important hopes for *node* no more. Upstream: getLowerPriorityNominatedPods()."""
+        """Who is less important hopes for *node* no more, once the watch tells of it.
+
+        Whose hope no watch has told of yet keeps it. Upstream: getLowerPriorityNominatedPods(),
+        clearNominatedNodeName(), v1.16 RemoveNominatedNodeName().
+        """
         for lower in self.queue.nominator.pods_for_node(node):
-            if lower.priority < preemptor.priority:
-                self._clear_nomination(lower.pod)
+            if lower.priority < preemptor.priority and lower.pod.nominated_node_name:
+                self._write_nomination(lower.pod, None)
 
     def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> bool | None:
         """Whether the write has come through; None where the pod is gone already.
@@ -926,11 +930,6 @@ class Scheduler:
             return f"Preempted by pod {pod.uid}"
         # In v1.11 the Event goes on where its reason ends.
         return f"by {pod.key}" if self._profile.binds_in_rounds else f"Preempted by {pod.key}"
-
-    def _clear_nomination(self, pod: Pod) -> None:
-        """The pod hopes for no node any more."""
-        self.queue.nominator.delete(pod.uid)
-        self._write_nomination(pod, None)
 
     def _write_nomination(self, pod: Pod, node: str | None) -> bool:
         """Whether the API server has it."""

@@ -101,6 +101,24 @@ def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
     assert (told.index("NominationCleared") < told.index("Preempted")) == first
 
 
+@pytest.mark.parametrize("profile", ["v1.34", "v1.16"])
+def test_a_nomination_that_is_cleared_stands_until_the_watch_tells_of_it(profile: str) -> None:
+    """Upstream: clearNominatedNodeName() and v1.16 RemoveNominatedNodeName() only write."""
+    low = {"cpu": "2", "nodeName": "n", "terminationGracePeriodSeconds": 60}
+    objects = (node("n"), pod("a", **low), pod("b", **low))
+    cluster = Cluster.create(scene(*objects), profile=profile)
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
+    cluster.advance(5 * SECOND + SECOND // 4)
+    _do(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
+    nominator = cluster.schedulers[0].queue.nominator
+    while "nominatedNodeName" in cluster.store.get("Pod", "default/middle").status:
+        cluster.advance(cluster.next_at or 0, max_steps=1)
+    assert "middle" in [one.pod.name for one in nominator.pods_for_node("n")]
+    cluster.advance(cluster.now + SECOND // 100)
+    assert [one.pod.name for one in nominator.pods_for_node("n")] == ["high"]
+
+
 @pytest.mark.parametrize(
     ("profile", "order", "text"),
     [
