@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
@@ -74,13 +74,6 @@ class PreFilterState:
     anti: list[DomainCounts]
     existing: dict[str, DomainCounts]
     matches_itself: bool
-
-
-@dataclass(slots=True)
-class ScoreState:
-    """What preferences put on each domain: (counts by domain, weight)."""
-
-    scores: list[tuple[DomainCounts, int]]
 
 
 @dataclass(slots=True)
@@ -383,27 +376,36 @@ class InterPodAffinity(Plugin):
                 scores[key] = scores[key] + scored if key in scores else scored
         if not scores:
             return SKIP
-        found = [(DomainCounts(key, counts), 1) for key, counts in scores.items()]
-        state.data[f"{self.name}/score"] = ScoreState(found)
+        found = [DomainCounts(key, counts) for key, counts in scores.items()]
+        state.data[f"{self.name}/score"] = found
         return SUCCESS
 
-    def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
-        """Like `pre_score`, off the table's own counts, which go on changing."""
-        found = [
-            (self._live(key, tally), weight)
+    def rank_speakers(
+        self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
+    ) -> list[int] | None:
+        """`pre_score`, `score` and `normalize` of a few rows, off the table's own counts."""
+        table = self._table
+        weighed = [
+            (table.topology(key).codes, table.per_domain(tally, key), weight)
             for key, tally, weight in self._concern(state).weights
             if tally.total
         ]
-        state.data[f"{self.name}/score"] = ScoreState(found)
-        return bool(found)
+        scores = [0] * len(rows)
+        for codes, counts, weight in weighed:
+            for place, row in enumerate(rows):
+                code = codes.item(row)
+                if code >= 0:
+                    scores[place] += counts.item(code) * weight
+        low, high = min(scores), max(scores)
+        if high == low:
+            return None
+        return [int(float(MAX_NODE_SCORE) * ((one - low) / float(high - low))) for one in scores]
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The sum over the node's domains."""
-        scored = cast("ScoreState", state.data[f"{self.name}/score"])
         total = np.zeros(len(rows), np.int64)
-        for domain, weight in scored.scores:
-            counts, _ = domain.on(self._table, rows)
-            total += counts if weight == 1 else counts * weight
+        for domain in cast("list[DomainCounts]", state.data[f"{self.name}/score"]):
+            total += domain.on(self._table, rows)[0]
         return total
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
