@@ -37,6 +37,9 @@ from scheduling.engine.row_plugins import (
 )
 from scheduling.engine.runtime import Framework
 
+# Up to so many rows are judged one by one.
+_FEW_ROWS = 16
+
 
 @dataclass(slots=True)
 class GlobalPlugin:
@@ -60,7 +63,7 @@ class GlobalPlugin:
     def fitting(self, state: CycleState, rows: list[int]) -> list[int]:
         """The places in *rows* of those that its filter accepts, after `look`."""
         judge = self.judges_row
-        if judge is not None:
+        if judge is not None and len(rows) <= _FEW_ROWS:
             return [place for place, row in enumerate(rows) if judge.fits_row(state, row)]
         assert self.filter is not None
         codes: list[int] = self.filter.filter(state, np.array(rows, np.int64)).tolist()

@@ -11,7 +11,7 @@ import pytest
 from kscope.sim import change_log
 from kscope.sim.objects import Pod, from_manifest
 from kscope.sim.rng import Stream
-from scheduling.engine import cells, kept_totals, row_classes
+from scheduling.engine import cells, fast_path, kept_totals, row_classes
 from scheduling.engine.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.cells import Ties
 from scheduling.engine.fast_path import FastPath
@@ -268,6 +268,7 @@ def test_decisions_by_cells_are_those_of_the_full_path(
         (row_classes, "_FEW_CLASSES", 0),
         (row_classes, "_FEW_PARTS", 0),
         (row_classes, "_FEW_UNFIT", 0),
+        (fast_path, "_FEW_ROWS", 0),
         (kept_totals, "_ROWS_PER_DECISION", 10**9),
         (kept_totals, "_ROWS_PER_DECISION", 5),
         (kept_totals, "_ROWS_PER_DECISION", 0),

@@ -81,6 +81,19 @@ def test_an_update_of_a_node_amounts_to_what_changed() -> None:
     assert classic_node_change(old, old) is None
 
 
+def test_a_node_that_is_told_in_other_words_has_not_changed() -> None:
+    old = make_node("n", cpu="2", taints=[{"key": "k", "effect": "NoSchedule"}])
+    taint = {"key": "k", "value": "", "effect": "NoSchedule"}
+    new = make_node("n", cpu="2000m", taints=[taint])
+    assert node_scheduling_properties_change(new, old) == []
+
+
+def test_who_listens_to_one_kind_of_update_does_not_hear_of_all_at_once() -> None:
+    registered = node_update(Action.UPDATE_NODE_LABEL)
+    assert registered.covers(node_update(Action.UPDATE_NODE_LABEL))
+    assert not registered.covers(node_update(Action.UPDATE))
+
+
 def test_a_node_helps_when_it_becomes_tolerated() -> None:
     tainted = make_node("n", taints=[{"key": "k", "effect": "NoSchedule"}])
     event = node_update(Action.UPDATE_NODE_TAINT)

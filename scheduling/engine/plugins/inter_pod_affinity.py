@@ -63,6 +63,11 @@ class DomainCounts:
         # Code -1, a missing label, finds just any domain, which does not count.
         return self.counts.take(codes, mode="wrap") * present, present
 
+    def at(self, table: NodeTable, row: int) -> int:
+        """The count of the row's domain; -1 without the label."""
+        code = table.topology(self.key).codes.item(row)
+        return self.counts.item(code) if code >= 0 else -1
+
 
 @dataclass(slots=True)
 class PreFilterState:
@@ -262,6 +267,20 @@ class InterPodAffinity(Plugin):
             codes[~self._satisfies_affinity(counted, rows)] = _AFFINITY
         return codes
 
+    def fits_row(self, state: CycleState, row: int) -> bool:
+        """Whether `filter` accepts *row*, after `look`."""
+        table, counted = self._table, cast("PreFilterState", state.data[self.name])
+        for domain in (*counted.existing.values(), *counted.anti):
+            if domain.at(table, row) > 0:
+                return False
+        fewest = min([domain.at(table, row) for domain in counted.affinity], default=1)
+        return fewest > 0 or (fewest == 0 and self._is_first(counted))
+
+    @staticmethod
+    def _is_first(counted: PreFilterState) -> bool:
+        """The first pod of a series that has affinity to itself may go anywhere with the labels."""
+        return counted.matches_itself and not any(d.counts.any() for d in counted.affinity)
+
     def _satisfies_affinity(self, counted: PreFilterState, rows: IntArray) -> BoolArray:
         labelled = np.ones(len(rows), np.bool_)
         satisfied = np.ones(len(rows), np.bool_)
@@ -269,10 +288,7 @@ class InterPodAffinity(Plugin):
             counts, present = domain.on(self._table, rows)
             labelled &= present
             satisfied &= counts > 0
-        # The first pod of a series that has affinity to itself may go anywhere with the labels.
-        if counted.matches_itself and not any(d.counts.any() for d in counted.affinity):
-            return labelled
-        return labelled & satisfied
+        return labelled if self._is_first(counted) else labelled & satisfied
 
     def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
         """Upstream: AddPod() and RemovePod(), updateWithPod()."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from kscope.sim.quantity import Quantity, parse
 from scheduling.engine.pod_info import RESOURCE_RULES, pod_resources
 
 if TYPE_CHECKING:
@@ -149,7 +150,9 @@ class ClusterEvent:
         """Registered for this, does one hear of *incoming*? Upstream: MatchClusterEvents()."""
         if self.is_wild_card:
             return True
-        return bool(self.action & incoming.action) and (
+        # Who registered for one kind of update does not hear of all kinds at once.
+        heard = bool(self.action & incoming.action) and incoming.action <= self.action
+        return heard and (
             self.resource in (WILD_CARD, incoming.resource)
             or (self.resource == POD and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD))
         )
@@ -226,18 +229,19 @@ def pod_scheduling_properties_change(new: Pod, old: Pod | None) -> list[ClusterE
 
 
 def node_scheduling_properties_change(new: Node, old: Node) -> list[ClusterEvent]:
-    """The events that an update of a node amounts to. Upstream: NodeSchedulingPropertiesChange()."""
+    """The events that an update of a node amounts to. Upstream: NodeSchedulingPropertiesChange().
+
+    What says the same in other words is no change: the API server would not have stored it.
+    """
     new_spec, old_spec = _section(new, "spec"), _section(old, "spec")
     actions: list[Action] = []
     if old_spec.get("unschedulable") and not new_spec.get("unschedulable"):
         actions.append(Action.UPDATE_NODE_TAINT)
-    if (_section(new, "status").get("allocatable") or {}) != (
-        _section(old, "status").get("allocatable") or {}
-    ):
+    if _allocatable(new) != _allocatable(old):
         actions.append(Action.UPDATE_NODE_ALLOCATABLE)
     if new.labels != old.labels:
         actions.append(Action.UPDATE_NODE_LABEL)
-    if (new_spec.get("taints") or []) != (old_spec.get("taints") or []):
+    if _taints(new) != _taints(old):
         actions.append(Action.UPDATE_NODE_TAINT)
     if _conditions(new) != _conditions(old):
         actions.append(Action.UPDATE_NODE_CONDITION)
@@ -298,6 +302,15 @@ def _scaled_down(new: Pod, old: Pod) -> bool:
         return False
     names = ("cpu", "memory", "ephemeral-storage", *(name for name, _ in before.scalars))
     return any(now.get(name) < before.get(name) for name in names)
+
+
+def _allocatable(node: Node) -> dict[str, Quantity]:
+    amounts: Mapping[str, Any] = _section(node, "status").get("allocatable") or {}
+    return {name: parse(amount) for name, amount in amounts.items()}
+
+
+def _taints(node: Node) -> list[dict[str, Any]]:
+    return [{key: told for key, told in taint.items() if told} for taint in node.taints]
 
 
 def _conditions(node: Node) -> dict[str, str]:
