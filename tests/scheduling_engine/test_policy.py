@@ -202,6 +202,32 @@ def test_a_victim_does_not_hold_its_service_where_it_was() -> None:
     assert result.preemption.candidates == []
 
 
+def test_a_service_whose_first_pod_is_only_nominated_is_nowhere_to_be_found() -> None:
+    """Upstream: AddPod() of the metadata, and GetNodeInfo("") in checkServiceAffinity()."""
+    argument = {"serviceAffinity": {"labels": ["zone"]}}
+    algorithm = _algorithm(predicates=[{"name": "CheckServiceAffinity", "argument": argument}])
+    algorithm.table.add_node(make_node("a1", labels={"zone": "a"}))
+    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
+    algorithm.handle.listers.put(from_manifest({**service, "spec": {"selector": {"app": "x"}}}))
+    first = PodInfo(make_pod("first", labels={"app": "x"}), algorithm.profile.resource_rules)
+    algorithm.nominated.add("a1", first)
+    result = _schedule(algorithm, labels={"app": "x"})
+    assert (result.result, result.message) == ("error", 'node "" not found')
+    assert _schedule(algorithm, labels={"app": "x"}, priority=1).node == "a1"
+
+
+def test_a_service_with_an_empty_selector_holds_nobody_together() -> None:
+    """As in the API server's store, which knows no difference to a selector that is absent."""
+    argument = {"serviceAffinity": {"labels": ["zone"]}}
+    algorithm = _algorithm(predicates=[{"name": "CheckServiceAffinity", "argument": argument}])
+    for name in ("a", "b"):
+        algorithm.table.add_node(make_node(name, labels={"zone": name}))
+    service = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}}
+    algorithm.handle.listers.put(from_manifest({**service, "spec": {"selector": {}}}))
+    _place(algorithm, "there", "a", labels={"app": "x"})
+    assert _schedule(algorithm, labels={"app": "x"}).feasible == 2
+
+
 def test_in_tree_volumes_are_counted_against_the_nodes_limit() -> None:
     algorithm = _algorithm(predicates=_predicates("MaxCinderVolumeCount"))
     raw = make_node("n").raw
@@ -312,7 +338,16 @@ def test_even_spreading_counts_the_pods_of_every_namespace() -> None:
     assert _totals(algorithm, spec={"topologySpreadConstraints": [constraint]}) == [0, 10]
 
 
-@pytest.mark.parametrize("text", ["null", "[]", "7", '{"preferAvoidPods": [7]}', "{"])
+_AVOIDS_U = '{"podSignature": {"podController": {"kind": "ReplicaSet", "uid": "u"}}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("null", "[]", "7", '{"preferAvoidPods": [7]}', "{"),
+        f'{{"preferAvoidPods": [{_AVOIDS_U}, 7]}}',
+    ],
+)
 def test_an_annotation_that_cannot_be_read_avoids_nobody(text: str) -> None:
     algorithm = _algorithm(priorities=_priority("NodePreferAvoidPodsPriority"))
     raw = make_node("n").raw
@@ -428,6 +463,22 @@ def test_even_spread_lets_every_node_pass_where_none_has_the_label() -> None:
     assert _schedule(algorithm, **fields).node == "a"
     info = PodInfo(make_pod("p", **fields), algorithm.profile.resource_rules)
     assert algorithm.schedule(info, explain=False).feasible == 1
+
+
+def test_even_spread_counts_nominated_pods_on_nodes_that_the_pod_does_not_select() -> None:
+    """Upstream: podSpreadCache.updatePod(), which looks at the node's labels only."""
+    algorithm = _even()
+    for name, disk in (("a", "ssd"), ("b", "none")):
+        algorithm.table.add_node(make_node(name, labels={"zone": name, "disk": disk}))
+    for number in range(2):
+        _place(algorithm, f"there-{number}", "a", labels={"app": "x"})
+    for number in range(4):
+        first = make_pod(f"first-{number}", labels={"app": "x"})
+        algorithm.nominated.add("b", PodInfo(first, algorithm.profile.resource_rules))
+    spec = {**_spread("DoNotSchedule"), "nodeSelector": {"disk": "ssd"}}
+    result = _schedule(algorithm, labels={"app": "x"}, spec=spec)
+    assert result.search is not None
+    assert algorithm.status_by_node(result.search).keys() == {"b"}
 
 
 def test_even_spread_counts_pods_that_are_being_deleted_and_scores_all_namespaces() -> None:

@@ -215,16 +215,17 @@ def _controller_of(pod: PodInfo) -> dict[str, Any] | None:
 def _avoids(text: str, owner: dict[str, Any]) -> bool:
     """Upstream: GetAvoidPodsFromNodeAnnotations(); what cannot be read avoids nobody."""
     told = owner.get("kind") or "", owner.get("uid") or ""
+    found: list[tuple[str, str]] = []
     try:
         avoided: dict[str, Any] = orjson.loads(text) or {}
+        # All are read, also beyond the one that is looked for.
         for entry in avoided.get("preferAvoidPods") or ():
             signature: dict[str, Any] = entry.get("podSignature") or {}
             controller: dict[str, Any] = signature.get("podController") or {}
-            if (controller.get("kind") or "", controller.get("uid") or "") == told:
-                return True
+            found.append((controller.get("kind") or "", controller.get("uid") or ""))
     except (orjson.JSONDecodeError, AttributeError, TypeError):
         return False
-    return False
+    return told in found
 
 
 class EqualPriority(_Priority):

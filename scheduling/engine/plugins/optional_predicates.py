@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, cast
 
 import numpy as np
@@ -30,14 +30,16 @@ from scheduling.engine.framework import (
     Status,
 )
 from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.plugins.classic_predicates import GeneralPredicates
-from scheduling.engine.plugins.pod_topology_spread import Domains, PodTopologySpread
+from scheduling.engine.plugins.classic_predicates import ERROR_PLUGIN, GeneralPredicates
+from scheduling.engine.plugins.optional_priorities import service_selectors
+from scheduling.engine.plugins.pod_topology_spread import Constraints, Domains, PodTopologySpread
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.row_plugins import RowFilter
 
 REASON_LABELS = "node(s) didn't have the requested labels"
 REASON_SERVICE = "node(s) didn't match service affinity"
 REASON_MAX_VOLUMES = "node(s) exceed max volume count"
+ERROR_NO_NODE = 'node "" not found'
 REASON_SPREAD = "node(s) didn't match pod topology spread constraints"
 
 _INSTANCE_TYPE = "beta.kubernetes.io/instance-type"
@@ -261,6 +263,11 @@ class CheckNodePIDPressure(_Pressure):
     reason: ClassVar[str] = "node(s) had pid pressure"
 
 
+# In place of the row of a pod that is on no node yet, and the code where such a one comes first.
+_NOWHERE = -1
+_NO_NODE = 2
+
+
 def _is_fellow(pod: PodInfo, other: PodInfo) -> bool:
     return other.pod.namespace == pod.pod.namespace and all(
         other.pod.labels.get(key) == value for key, value in pod.pod.labels.items()
@@ -269,7 +276,10 @@ def _is_fellow(pod: PodInfo, other: PodInfo) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Service:
-    """The labels that the pod itself asks for, and its fellows' rows where the first one counts."""
+    """The labels that the pod itself asks for, and its fellows' rows where the first one counts.
+
+    A nominated fellow is at `_NOWHERE`.
+    """
 
     told: dict[str, str]
     fellows: dict[str, int] | None
@@ -293,7 +303,7 @@ class CheckServiceAffinity(Plugin):
         """Upstream: serviceAffinityMetadataProducer()."""
         selector: Mapping[str, str] = state.pod.pod.spec.get("nodeSelector") or {}
         told = {label: selector[label] for label in self._labels if label in selector}
-        asks = len(told) < len(self._labels) and self._has_service(state.pod)
+        asks = len(told) < len(self._labels) and bool(service_selectors(state.pod, self._listers))
         state.data[self.name] = _Service(told, self._fellows(state.pod) if asks else None)
         return PRE_FILTER_OK
 
@@ -310,27 +320,23 @@ class CheckServiceAffinity(Plugin):
         if delta < 0:
             fellows.pop(other.key, None)
         elif _is_fellow(state.pod, other):
-            fellows[other.key] = row
+            fellows[other.key] = row if other.node_name else _NOWHERE
+
+    def _first(self, state: CycleState) -> int | None:
+        """The row of the first fellow, if there is one that counts."""
+        fellows = cast("_Service", state.data[self.name]).fellows
+        return next(iter((fellows or {}).values()), None)
 
     def _wanted(self, state: CycleState) -> dict[str, str]:
         """The pod's own labels, and those of the first fellow's node for the others."""
         service = cast("_Service", state.data[self.name])
         wanted = dict(service.told)
-        first = next(iter((service.fellows or {}).values()), None)
+        first = self._first(state)
         found: Mapping[str, str] = {} if first is None else self._table.node(first).labels
         for label in self._labels:
             if label not in wanted and label in found:
                 wanted[label] = found[label]
         return wanted
-
-    def _has_service(self, pod: PodInfo) -> bool:
-        for service in self._listers.in_namespace("Service", pod.pod.namespace):
-            pairs: Mapping[str, str] | None = service.spec.get("selector")
-            if pairs is not None and all(
-                pod.pod.labels.get(key) == value for key, value in pairs.items()
-            ):
-                return True
-        return False
 
     def _fellows(self, pod: PodInfo) -> dict[str, int]:
         """The placed pods with all of the pod's labels, and their rows."""
@@ -342,7 +348,13 @@ class CheckServiceAffinity(Plugin):
         }
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """1 where some label has another value."""
+        """1 where some label has another value.
+
+        Upstream looks for the node of the first fellow, which a nominated one has not got yet: that
+        is an error of the attempt.
+        """
+        if self._first(state) == _NOWHERE:
+            return np.full(len(rows), _NO_NODE, np.int64)
         wanted = self._wanted(state)
         return np.array(
             [
@@ -354,13 +366,48 @@ class CheckServiceAffinity(Plugin):
 
     def explain(self, state: CycleState, code: int) -> Status:
         """Not among the reasons that evictions cannot undo."""
+        if code == _NO_NODE:
+            return Status(Code.ERROR, (ERROR_NO_NODE,), ERROR_PLUGIN)
         return Status(Code.UNSCHEDULABLE, (REASON_SERVICE,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The labels of the service's first pod."""
+        if code == _NO_NODE:
+            return Detail(text="the service's first pod is nominated, and on no node yet")
         wanted = self._wanted(state)
         text = ", ".join(f"{key}={value}" for key, value in wanted.items())
         return Detail(text=f"the service is at {text}", numbers=dict(wanted))
+
+
+# Without slots, for the sake of super().
+@dataclass
+class TriedDomains(Domains):
+    """Domains to which pods came, or which they left, on trial: these count whatever lies in them.
+
+    `came` and `left` have the domains by the pods' keys.
+    """
+
+    came: dict[str, int] = field(default_factory=dict[str, int])
+    left: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def smallest(self) -> int:
+        """The global minimum."""
+        tried = (*self.came.values(), *self.left.values())
+        return min((super().smallest, *map(self.counts.item, tried)))
+
+    def note(self, key: str, domain: int, delta: int) -> None:
+        """The pod of this *key* came or left; one that comes and goes again leaves no trace."""
+        self.counts[domain] += delta
+        if delta < 0 and self.came.pop(key, None) is None:
+            self.left[key] = domain
+        elif delta > 0 and key not in self.left:
+            self.came[key] = domain
+
+    def copy(self) -> TriedDomains:
+        """For one node's dry run."""
+        counts, came, left = self.counts.copy(), dict(self.came), dict(self.left)
+        return replace(self, counts=counts, came=came, left=left)
 
 
 class EvenPodsSpread(PodTopologySpread):
@@ -379,6 +426,32 @@ class EvenPodsSpread(PodTopologySpread):
         """
         result = super().pre_filter(state)
         return result if result.status.is_success and self._has_domains(state) else PRE_FILTER_SKIP
+
+    def _all_domains(
+        self, state: CycleState, constraints: Constraints, *, live: bool
+    ) -> list[Domains]:
+        return [
+            TriedDomains(one.constraint, one.counts, one.eligible, one.matches_itself)
+            for one in super()._all_domains(state, constraints, live=live)
+        ]
+
+    def clone_state(self, data: object) -> object:
+        """A copy for one node's dry run."""
+        return [domains.copy() for domains in cast("list[TriedDomains]", data)]
+
+    def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
+        """Upstream: podSpreadCache.updatePod().
+
+        It looks at a node's labels only, not at whether the pod selects the node.
+        """
+        found = cast("list[TriedDomains]", state.data[self.name])
+        labelled = self._has_all_labels(tuple(domains.constraint for domains in found))
+        if other.pod.namespace != state.template.namespace or not labelled[row]:
+            return
+        for domains in found:
+            selector, key = domains.constraint.selector, domains.constraint.topology_key
+            if selector is not None and selector.matches(other.pod.labels):
+                domains.note(other.key, self._table.topology(key).codes.item(row), delta)
 
     def look(self, state: CycleState) -> list[Trait]:
         """The same for the fast path."""
