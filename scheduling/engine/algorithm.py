@@ -101,6 +101,7 @@ class SchedulingAlgorithm:
         self.extenders = ExtenderRounds(extenders, self.framework, profile) if extenders else None
         self._ties = ties
         plugins = self.framework.plugins.by_name.values()
+        handle.listers.volumes.asks_fields = profile.is_classic
         self._may_fail = profile.is_classic or any(plugin.may_fail for plugin in plugins)
         # What is only there to prepare is asked in every cycle.
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared
@@ -168,7 +169,7 @@ class SchedulingAlgorithm:
         result: ScheduleResult | None = None
         if pod.pod.nominated_node_name and self.profile.tries_nominated_first:
             result = self._on_nominated_node(pod, asks=asks, scored=scored)
-        may_fail = self._holds_untranslatable(pod)
+        may_fail = self._volumes_may_fail(pod)
         if (
             result is None
             and not asks
@@ -400,10 +401,12 @@ class SchedulingAlgorithm:
             message = fit_error(len(self.table), {}, pre_filter=status.message)
         return ScheduleResult(pod, UNSCHEDULABLE, message=message, search=search)
 
-    def _holds_untranslatable(self, pod: PodInfo) -> bool:
-        """Whether a disk of the pod's is one that its plugins may fail on; v1.34 only."""
+    def _volumes_may_fail(self, pod: PodInfo) -> bool:
+        """Whether plugins may fail on a disk of the pod's, or on others' beside it; v1.34 only."""
         if not pod.pod.volumes or not self.profile.is_current:
             return False
+        if self.table.pods_at_fault:
+            return True
         return holds_untranslatable(pod.pod, self.handle.listers)
 
     def _error(self, search: Search) -> ScheduleResult | None:

@@ -45,6 +45,7 @@ class Listers:
         """Show these volumes and claims, which somebody else keeps up to date."""
         self._objects[PersistentVolume.KIND] = cast("dict[str, ApiObject]", volumes)
         self._objects[PersistentVolumeClaim.KIND] = cast("dict[str, ApiObject]", claims)
+        index.asks_fields = self.volumes.asks_fields
         self.volumes = index
 
     def put(self, obj: ApiObject) -> None:

@@ -30,6 +30,7 @@ from kscope.sim.selectors import IN, NodeSelector, Requirement
 from scheduling.engine.framework import BoolArray, IntArray
 from scheduling.engine.pod_info import AffinityTerm, HostPort, PodInfo, Resources, labels_key
 from scheduling.engine.pod_template import Taint
+from volumes.engine.translation import may_be_at_fault
 
 Columns = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -180,6 +181,8 @@ class NodeTable:
         self._told_at: list[int] = [0] * self._capacity
         self.ports: dict[tuple[str, int], dict[int, dict[str, None]]] = {}
         self.claim_users: dict[str, int] = {}
+        # How many pods may have volumes that other pods fail on.
+        self.pods_at_fault = 0
         self._log: ChangeLog[int] = ChangeLog()
         # Bumped whenever something static (labels, taints, names) about any node changes.
         self.static_generation = 0
@@ -614,6 +617,8 @@ class NodeTable:
         for name in pod.pod.named_claims:
             key = f"{pod.pod.namespace}/{name}"
             self.claim_users[key] = self.claim_users.get(key, 0) + delta
+        if pod.pod.volumes and may_be_at_fault(pod.pod):
+            self.pods_at_fault += delta
         if self._counter_list:
             for number in self._matching_counters(pod):
                 self._tally(self._counter_list[number].tally, row, delta)

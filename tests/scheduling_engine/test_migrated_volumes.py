@@ -4,7 +4,7 @@ import pytest
 
 from scheduling.engine.cluster import Cluster
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, scene
-from tests.scheduling_engine.volume_scenes import claim, user_of
+from tests.scheduling_engine.volume_scenes import claim, storage_class, user_of
 
 ZONE = "topology.kubernetes.io/zone"
 EBS_ZONE = "topology.ebs.csi.aws.com/zone"
@@ -90,3 +90,49 @@ def test_a_disk_that_cannot_be_translated_is_an_error_where_it_is_to_be() -> Non
         "Invalid format for AWS volume (aws://a/x)"
     )
     assert node_of(played_with(volume, wanted, plain, user_of("data")), "p") == "plain"
+
+
+@pytest.mark.parametrize(
+    ("label", "fault"),
+    [
+        (
+            "us-east1-b__us-west1-c",
+            "multiple or no regions gotten from zones, got: map[us-east1:{} us-west1:{}]",
+        ),
+        ("a__b", "zone in unexpected format, expected: {locale}-{region}-{zone}, got: a"),
+    ],
+)
+def test_a_disk_in_zones_of_no_one_region_cannot_be_translated(label: str, fault: str) -> None:
+    volume, wanted = bound_disk(**{ZONE: label})
+    del volume["spec"]["awsElasticBlockStore"]
+    volume["spec"]["gcePersistentDisk"] = {"pdName": "d"}
+    driver = csi_node("n")
+    driver["metadata"]["annotations"] = {
+        "storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/gce-pd"
+    }
+    cluster = played_with(volume, wanted, driver, node("n"), user_of("data"))
+    assert message(cluster) == (
+        'running "VolumeBinding" filter plugin: could not translate pv: failed to get region from '
+        f"zones: {fault}"
+    )
+
+
+def test_a_disk_that_cannot_be_translated_is_never_done_binding() -> None:
+    """Whoever looks for a free disk does not translate it; who waits for its binding does."""
+    volume, _ = bound_disk()
+    volume["spec"] |= {
+        "awsElasticBlockStore": {"volumeID": "aws://a/x"},
+        "storageClassName": "local",
+    }
+    del volume["spec"]["claimRef"]
+    there = node("n", labels={ZONE: "a", EBS_ZONE: "a"})
+    objects = (storage_class("local"), volume, claim("data"), csi_node("n"), there)
+    cluster = played_with(*objects, user_of("data"))
+    failures = [
+        event.message for event in cluster.take().events if "failed to translate" in event.message
+    ]
+    assert failures[0] == (
+        'running PreBind plugin "VolumeBinding": binding volumes: failed to translate pv to csi: '
+        "could not translate pv: failed to translate Kubernetes ID to EBS Volume ID "
+        "Invalid format for AWS volume (aws://a/x)"
+    )

@@ -266,6 +266,32 @@ def test_a_disk_of_the_pods_own_that_cannot_be_translated_is_an_error() -> None:
     assert world.fits(azure)
 
 
+def test_a_pod_fails_beside_one_whose_disk_or_claim_is_not_right() -> None:
+    azure = {"name": "v", "azureDisk": {"diskURI": "/a", "kind": "Dedicated"}}
+    world = Scene(limit=9)
+    world.bound("a")
+    world.running("there", azure)
+    fault = (
+        "converting volume(v) from inline to csi: kind(Dedicated) is not supported in csi migration"
+    )
+    assert world.reasons(volume_of("a")) == (fault,)
+    result = world.algorithm.schedule(world.info(volume_of("a")))
+    assert result.message == f'running "NodeVolumeLimits" filter plugin: {fault}'
+    # Nobody looks where nothing is wanted, or where no driver has a limit.
+    assert world.algorithm.schedule(world.info()).node == "n"
+    world.put("CSINode", "n", spec={"drivers": [{"name": EBS}]})
+    assert world.algorithm.schedule(world.info(volume_of("a"))).node == "n"
+
+    world = Scene(limit=9)
+    world.bound("a")
+    world.claim("there-own")
+    world.running("there", {"name": "own", "ephemeral": {}})
+    fault = "PVC default/there-own was not created for pod default/there (pod is not owner)"
+    assert world.reasons(volume_of("a")) == (fault,)
+    world.algorithm.table.remove_pod(0, "default/there")
+    assert world.fits(volume_of("a"))
+
+
 def test_the_evidence_says_what_attachments_hold() -> None:
     world = Scene(limit=1)
     world.bound("a", "c")

@@ -270,6 +270,18 @@ def test_1_16_errs_only_on_nodes_where_the_missing_volume_is_reached() -> None:
     assert lost_first.message == 'could not find v1.PersistentVolume "pv-lost"'
 
 
+@pytest.mark.parametrize(("version", "fits"), [("v1.16", False), ("v1.34", True)])
+def test_1_16_finds_no_node_by_the_name_that_a_volume_asks_for(version: str, fits: bool) -> None:
+    named = {"key": "metadata.name", "operator": "In", "values": ["n"]}
+    other = {"key": "metadata.name", "operator": "NotIn", "values": ["n"]}
+    world = World(version)
+    for name, field in (("near", named), ("far", other)):
+        terms = [{"matchFields": [field]}]
+        world.bound(name, nodeAffinity={"required": {"nodeSelectorTerms": terms}})
+    assert bool(world.tried(of("near")).node) is fits
+    assert world.tried(of("far")).node == "n"
+
+
 def test_1_16_reads_the_limit_of_a_csi_driver_from_the_node_too() -> None:
     world = World("v1.16")
     told = {"cpu": "4", "pods": "9", "attachable-volumes-csi-d": "1"}

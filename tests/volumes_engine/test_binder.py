@@ -180,14 +180,21 @@ def test_a_provisioner_that_never_answers_times_the_wait_out() -> None:
     assert SELECTED_NODE in scheduler.storage.claim("c").annotations
 
 
-def test_a_pod_that_is_deleted_ends_the_wait() -> None:
-    scheduler = Scheduler()
+@pytest.mark.parametrize(
+    ("rules", "text"),
+    [
+        (V1_16, 'pod "default/p" does not exist any more'),
+        (V1_34, 'binding volumes: pod does not exist any more: pod "p" not found'),
+    ],
+)
+def test_a_pod_that_is_deleted_ends_the_wait(rules: BinderRules, text: str) -> None:
+    scheduler = Scheduler(rules)
     scheduler.storage.provisioners.faults.absent = ("csi.example.com",)
     scheduler.storage.create(make_claim("c", storageClassName="csi"))
     scheduler.bind(scheduler.the_pod("p", "c"), "n1")
     scheduler.storage.store.delete("Pod", "default/p", by="user")
     scheduler.storage.run(2)
-    assert scheduler.ended == ['binding volumes: pod does not exist any more: pod "p" not found']
+    assert scheduler.ended == [text]
 
 
 @pytest.mark.parametrize(

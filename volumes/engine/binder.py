@@ -47,6 +47,7 @@ from volumes.engine.phases import (
 )
 from volumes.engine.ports import Told, VolumeApi
 from volumes.engine.provisioner import matches_topologies, ownership_fault
+from volumes.engine.translation import translation_fault
 from volumes.engine.writer import ControllerError, bind_volume_to_claim
 
 POLL_INTERVAL: Final = 1 * SECOND
@@ -75,6 +76,7 @@ class BinderRules:
     out_of_reach: str = "no matching NodeSelectorTerms"
     timed_out: str = "context deadline exceeded"
     provisioning_failed: str = 'provisioning failed for PVC "{name}"'
+    pod_gone: str = 'pod does not exist any more: pod "{name}" not found'
     # v1.11 leaves out of a decision what the volumes say already.
     only_changes: bool = False
 
@@ -87,6 +89,7 @@ V1_16: Final = BinderRules(
     out_of_reach="No matching NodeSelectorTerms",
     timed_out="timed out waiting for the condition",
     provisioning_failed='selectedNode annotation value "{has}" not set to scheduled node "{node}"',
+    pod_gone='pod "{key}" does not exist any more',
 )
 V1_11: Final = replace(V1_16, only_changes=True)
 V1_20: Final = BinderRules(
@@ -295,12 +298,16 @@ class VolumeBinder:
     def effective_affinity(self, volume: PersistentVolume, node_name: str) -> NodeSelector | None:
         """The node affinity that counts on a node, where the volume may be served by CSI."""
         affinity = self.volumes.index.affinity_of(volume)
+        plugin = self._migrated_plugin(volume, node_name)
+        return affinity if plugin is None else translated_affinity(volume, affinity, plugin)
+
+    def _migrated_plugin(self, volume: PersistentVolume, node_name: str) -> str | None:
+        """The in-tree plugin whose place a CSI driver takes for *volume* on the node, or None."""
         plugin = in_tree_plugin_of(volume)
         if plugin is None or not self.migration.is_enabled(plugin):
-            return affinity
-        if not is_migrated_on_node(plugin, self.listers.csi_node(node_name)):
-            return affinity
-        return translated_affinity(volume, affinity, plugin)
+            return None
+        is_migrated = is_migrated_on_node(plugin, self.listers.csi_node(node_name))
+        return plugin if is_migrated else None
 
     def _find_unbound(
         self, claims: list[PersistentVolumeClaim], node: Node, found: PodVolumes
@@ -485,7 +492,7 @@ class VolumeBinder:
         if node is None:
             raise NotFound(f'failed to get node "{node_name}": node "{node_name}" not found')
         if self.listers.pod(pod.key) is None:
-            raise BindingError(f'pod does not exist any more: pod "{pod.name}" not found')
+            raise BindingError(self.rules.pod_gone.format(name=pod.name, key=pod.key))
         for binding in bindings:
             if not self._is_bound(binding, node):
                 return False
@@ -500,7 +507,7 @@ class VolumeBinder:
         if _is_newer(binding.volume, volume):
             # The write has not come back yet.
             return False
-        self._require_reachable(volume, node)
+        self._require_reachable(volume, node, "failed to translate pv to csi: ")
         ref = volume.claim_ref
         if ref is None or not ref.get("uid"):
             # The PV controller has unbound it.
@@ -528,10 +535,14 @@ class VolumeBinder:
             except NotFound:
                 # Perhaps it has not been heard of yet; if it is gone, the claim will be Lost.
                 return False
-            self._require_reachable(volume, node)
+            self._require_reachable(volume, node, "")
         return is_claim_fully_bound(claim)
 
-    def _require_reachable(self, volume: PersistentVolume, node: Node) -> None:
+    def _require_reachable(self, volume: PersistentVolume, node: Node, prefix: str) -> None:
+        plugin = self._migrated_plugin(volume, node.name)
+        fault = plugin and translation_fault(plugin, volume.spec, volume.labels)
+        if fault:
+            raise BindingError(f"{prefix}could not translate pv: {fault}")
         conflict = self._node_conflict(volume, node)
         if conflict is not None:
             raise BindingError(

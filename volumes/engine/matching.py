@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from kscope.sim import quantity
 from kscope.sim.change_log import ChangeLog
 from kscope.sim.objects import EMPTY, Node, PersistentVolume, PersistentVolumeClaim
-from kscope.sim.selectors import LabelSelector, NodeSelector
+from kscope.sim.selectors import IN, LabelSelector, NodeSelector
 from volumes.engine.phases import VOLUME_AVAILABLE, claim_class, volume_mode
 
 # The order in which upstream writes a set of access modes down.
@@ -235,6 +235,19 @@ def _in_order(modes: Modes) -> Modes:
 
 def _mode_rank(mode: str) -> tuple[int, str]:
     return _MODE_ORDER.get(mode, len(_MODE_ORDER)), mode
+
+
+def _asked_of_nameless(affinity: NodeSelector) -> NodeSelector:
+    """*affinity* without the terms that want a node of a certain name, which no node has then.
+
+    Upstream: v1.16's CheckNodeAffinity(), which passes no fields; later ones do not ask for any.
+    """
+    if not any(term.fields for term in affinity.terms):
+        return affinity
+    reachable = (
+        term for term in affinity.terms if all(field.operator != IN for field in term.fields)
+    )
+    return NodeSelector(tuple(reachable))
 
 
 def fits_node(offer: Offer, node: Node) -> bool:
@@ -555,9 +568,12 @@ class VolumeIndex:
         "_possible",
         "_unsorted",
         "_volumes",
+        "asks_fields",
     )
 
     def __init__(self, volumes: Iterable[PersistentVolume] = ()) -> None:
+        # Whether matchFields of a volume's affinity are asked, of a node without a name.
+        self.asks_fields = False
         self._volumes: dict[str, PersistentVolume] = {}
         # Names of volumes that were put in or removed since the rest was last brought up to date.
         self._unsorted: dict[str, None] = {}
@@ -594,7 +610,14 @@ class VolumeIndex:
 
     def _current(self, volume: PersistentVolume) -> Offer:
         """What *volume*, the one of its name, offers now."""
-        offer = self._offers[volume.name] = offer_of(volume, self._offers.get(volume.name))
+        offer = self._offer_of(volume, self._offers.get(volume.name))
+        self._offers[volume.name] = offer
+        return offer
+
+    def _offer_of(self, volume: PersistentVolume, before: Offer | None) -> Offer:
+        offer = offer_of(volume, before)
+        if self.asks_fields and offer.affinity is not None:
+            offer.affinity = _asked_of_nameless(offer.affinity)
         return offer
 
     def affinity_of(self, volume: PersistentVolume) -> NodeSelector | None:
@@ -602,7 +625,7 @@ class VolumeIndex:
         known = self._offers.get(volume.name)
         if known is not None and known.affinity_source is _affinity_source(volume.spec):
             return known.affinity
-        return offer_of(volume, known).affinity
+        return self._offer_of(volume, known).affinity
 
     def put(self, volume: PersistentVolume) -> None:
         """Add *volume*, or replace the one of its name."""
@@ -662,7 +685,7 @@ class VolumeIndex:
             # It stands under its claim, whatever its phase.
             self._claim(before, volume.claim_key)
             return
-        offer = self._offers[name] = offer_of(volume, before)
+        offer = self._offers[name] = self._offer_of(volume, before)
         # Most writes move a volume in few of the lists, or in none.
         if before is None:
             self._rank(offer)

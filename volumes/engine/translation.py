@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from kscope.sim.objects import Pod
 from volumes.engine.migration import IN_TREE
 
 _UNSPECIFIED: Final = "UNSPECIFIED"
@@ -32,13 +33,25 @@ def in_tree_plugin(spec: Mapping[str, Any]) -> str | None:
     return next((name for name, known in IN_TREE.items() if spec.get(known.source)), None)
 
 
+def may_be_at_fault(pod: Pod) -> bool:
+    """Whether pods that are tried beside it may fail on a volume of *pod*.
+
+    That is a claim made for it, which may turn out to be another's, or a disk in its spec that
+    cannot be translated.
+    """
+    if len(pod.claim_names) > len(pod.named_claims):
+        return True
+    plugins = ((in_tree_plugin(volume), volume) for volume in pod.volumes)
+    return any(plugin and translation_fault(plugin, volume) for plugin, volume in plugins)
+
+
 def csi_handle(plugin: str, spec: Mapping[str, Any], labels: Mapping[str, str] | None) -> str:
     """The volume handle of the disk in *spec*; "" for one that cannot be translated.
 
     *labels* are those of the volume; a pod's own volume has none.
     """
     source: Mapping[str, Any] = spec[IN_TREE[plugin].source]
-    if translation_fault(plugin, spec):
+    if translation_fault(plugin, spec, labels):
         return ""
     if plugin == "kubernetes.io/aws-ebs":
         return _ebs_volume_id(str(source.get("volumeID") or ""))
@@ -47,10 +60,13 @@ def csi_handle(plugin: str, spec: Mapping[str, Any], labels: Mapping[str, str] |
     return str(source.get(_HANDLE_FIELDS[plugin]) or "")
 
 
-def translation_fault(plugin: str, spec: Mapping[str, Any]) -> str:
-    """Why the disk in *spec* cannot be translated, going by its source alone; or "".
+def translation_fault(
+    plugin: str, spec: Mapping[str, Any], labels: Mapping[str, str] | None = None
+) -> str:
+    """Why the disk in *spec* cannot be translated, or ""; *labels* are those of the volume.
 
-    An Azure disk that does not say its kind is a Shared one. Upstream: azure_disk.go, aws_ebs.go.
+    An Azure disk that does not say its kind is a Shared one. Upstream: azure_disk.go, aws_ebs.go,
+    gce_pd.go.
     """
     source: Mapping[str, Any] = spec[IN_TREE[plugin].source]
     if plugin == "kubernetes.io/azure-disk":
@@ -64,6 +80,10 @@ def translation_fault(plugin: str, spec: Mapping[str, Any]) -> str:
                 "failed to translate Kubernetes ID to EBS Volume ID "
                 f"Invalid format for AWS volume ({name})"
             )
+    if plugin == "kubernetes.io/gce-pd":
+        zones = _gce_zones(labels or {})
+        fault = _region_fault(zones) if len(zones) > 1 else ""
+        return fault and f"failed to get region from zones: {fault}"
     return ""
 
 
@@ -77,12 +97,30 @@ def _ebs_volume_id(name: str) -> str:
 
 def _gce_handle(disk: str, labels: Mapping[str, str]) -> str:
     """Upstream: gce_pd.go. A disk in several zones goes by their region."""
-    label = next((labels[key] for key in _ZONE_LABELS if labels.get(key)), "")
-    zones = label.split(_ZONE_DELIMITER) if label else []
+    zones = _gce_zones(labels)
     if len(zones) <= 1:
         zone = zones[0] if zones else _UNSPECIFIED
         return f"projects/{_UNSPECIFIED}/zones/{zone}/disks/{disk}"
-    regions = {zone.rpartition("-")[0] for zone in zones if zone.count("-") == 2}
-    if len(regions) != 1 or any(zone.count("-") != 2 for zone in zones):
+    return f"projects/{_UNSPECIFIED}/regions/{_region(zones[0])}/disks/{disk}"
+
+
+def _gce_zones(labels: Mapping[str, str]) -> list[str]:
+    label = next((labels[key] for key in _ZONE_LABELS if labels.get(key)), "")
+    return label.split(_ZONE_DELIMITER) if label else []
+
+
+def _region(zone: str) -> str:
+    return zone.rpartition("-")[0]
+
+
+def _region_fault(zones: list[str]) -> str:
+    """Why the zones are not of one region, or "". Upstream: gceGetRegionFromZones()."""
+    for zone in zones:
+        if zone.count("-") != 2:
+            expected = "{locale}-{region}-{zone}"
+            return f"zone in unexpected format, expected: {expected}, got: {zone}"
+    regions = sorted(set(map(_region, zones)))
+    if len(regions) == 1:
         return ""
-    return f"projects/{_UNSPECIFIED}/regions/{regions.pop()}/disks/{disk}"
+    told = " ".join(f"{region}:{{}}" for region in regions)
+    return f"multiple or no regions gotten from zones, got: map[{told}]"

@@ -17,6 +17,7 @@ from kscope.sim.objects import (
     ApiObject,
     PersistentVolume,
     PersistentVolumeClaim,
+    Pod,
     claim_of,
 )
 from scheduling.engine import names
@@ -59,6 +60,11 @@ _PORTWORX: Final = "kubernetes.io/portworx-volume"
 _LIMIT_PREFIX: Final = "attachable-volumes-csi-"
 _LONGEST_KEY: Final = 63
 _OVER_LIMIT, _NO_CLAIM, _NOT_OWNER, _UNTRANSLATED = 1, 2, 3, 4
+# From here on the code says which of the faults that were met on the nodes it is.
+_MET = 5
+
+# Where a cycle's state has those faults.
+_FAULTS: Final = f"{names.NODE_VOLUME_LIMITS}/faults"
 
 
 @dataclass(slots=True)
@@ -111,7 +117,7 @@ class NodeVolumeLimits(Plugin):
             return False
         limited = self._volumes.limited_drivers()
         wanted = self._volumes.wanted(state.pod, counted=bool(limited))
-        if wanted.code or wanted.untranslated:
+        if wanted.code or wanted.untranslated or self._volumes.may_meet_faults(wanted):
             return True
         return not limited.isdisjoint(wanted.volumes.values())
 
@@ -123,10 +129,14 @@ class NodeVolumeLimits(Plugin):
         if wanted.untranslated:
             codes[self._volumes.with_csi_node(rows)] = _UNTRANSLATED
             return codes
-        if wanted.code or limited.isdisjoint(wanted.volumes.values()):
+        may_meet_faults = self._volumes.may_meet_faults(wanted)
+        if wanted.code or (limited.isdisjoint(wanted.volumes.values()) and not may_meet_faults):
             return codes
         for place, row in enumerate(rows.tolist()):
-            if self._volumes.excess(row, wanted) is not None:
+            fault = self._volumes.fault_at(row, wanted) if may_meet_faults else ""
+            if fault:
+                codes[place] = _code_of(state, fault)
+            elif self._volumes.excess(row, wanted) is not None:
                 codes[place] = _OVER_LIMIT
         return codes
 
@@ -134,6 +144,8 @@ class NodeVolumeLimits(Plugin):
         """Evicting users of other volumes helps; a claim that is missing has to come first."""
         if code == _OVER_LIMIT:
             return Status(Code.UNSCHEDULABLE, (REASON_MAX_VOLUMES,), self.name)
+        if code >= _MET:
+            return Status(Code.ERROR, (_faults_met(state)[code - _MET],), self.name)
         wanted = self._wanted(state)
         fault = wanted.untranslated if code == _UNTRANSLATED else wanted.fault
         kind = Code.UNRESOLVABLE if code == _NO_CLAIM else Code.ERROR
@@ -141,6 +153,8 @@ class NodeVolumeLimits(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The driver, its limit and how many it has."""
+        if code >= _MET:
+            return Detail(text=_faults_met(state)[code - _MET])
         wanted = self._wanted(state)
         is_wrong = bool(wanted.code or wanted.untranslated)
         over = None if is_wrong else self._volumes.excess(row, wanted)
@@ -232,13 +246,38 @@ class CsiVolumes:
         name, get = self._table.name, self._listers.get
         return np.array([get("CSINode", name(row)) is not None for row in rows.tolist()], np.bool_)
 
+    def may_meet_faults(self, asked: WantedVolumes) -> bool:
+        """Whether `fault_at` may find any."""
+        return self._is_modern and bool(asked.volumes) and self._table.pods_at_fault > 0
+
+    def fault_at(self, row: int, asked: WantedVolumes) -> str:
+        """What is wrong with a volume of a pod at *row*, or "": who is tried there fails on it.
+
+        Nobody looks where nothing is wanted or no driver has a limit. Upstream: Filter(), the
+        existing pods.
+        """
+        csi_node = self._listers.get("CSINode", self._table.name(row))
+        if csi_node is None or not self._told_by(csi_node) or not _wanted_at(csi_node, asked):
+            return ""
+        faults = (self._held_fault(other.pod) for other in self._table.pods[row].values())
+        return next(filter(None, faults), "")
+
+    def _held_fault(self, pod: Pod) -> str:
+        for volume in pod.volumes:
+            name, is_own = claim_of(pod.name, volume)
+            fault = "" if name else _inline_fault(volume)
+            claim = self._listers.claim(f"{pod.namespace}/{name}") if is_own else None
+            if claim is not None:
+                fault = ownership_fault(claim, pod)
+            if fault:
+                return fault
+        return ""
+
     def excess(self, row: int, asked: WantedVolumes) -> Excess | None:
         """The first driver that would pass its limit on the node at *row*, or None."""
         csi_node = self._listers.get("CSINode", self._table.name(row))
         limits = self._limits(row, csi_node)
-        wanted = asked.volumes
-        if asked.without_portworx is not wanted and not is_migrated_on_node(_PORTWORX, csi_node):
-            wanted = asked.without_portworx
+        wanted = _wanted_at(csi_node, asked)
         least = min((limits[driver] for driver in wanted.values() if driver in limits), default=-1)
         if least < 0 or len(wanted) + self._at_most(row) <= least:
             return None
@@ -346,6 +385,23 @@ class CsiVolumes:
                 name = driver["name"] if self._is_modern else limit_key(driver["name"])
                 limits[name] = int(count)
         return limits
+
+
+def _wanted_at(csi_node: ApiObject | None, asked: WantedVolumes) -> dict[str, str]:
+    if asked.without_portworx is asked.volumes or is_migrated_on_node(_PORTWORX, csi_node):
+        return asked.volumes
+    return asked.without_portworx
+
+
+def _faults_met(state: CycleState) -> list[str]:
+    return cast("list[str]", state.data.setdefault(_FAULTS, []))
+
+
+def _code_of(state: CycleState, fault: str) -> int:
+    faults = _faults_met(state)
+    if fault not in faults:
+        faults.append(fault)
+    return _MET + faults.index(fault)
 
 
 def limit_key(driver: str) -> str:

@@ -270,7 +270,7 @@ class VolumeFinder:
         plugin = None if volume is None else in_tree_plugin_of(volume)
         if volume is None or plugin is None:
             return None
-        text = translation_fault(plugin, volume.spec)
+        text = translation_fault(plugin, volume.spec, volume.labels)
         return (plugin, text) if text else None
 
     def reach(self, offer: Offer) -> BoolArray | None:
@@ -606,14 +606,15 @@ def holds_untranslatable(pod: Pod, listers: Listers) -> bool:
     for own in pod.volumes:
         name, _ = claim_of(pod.name, own)
         spec: Mapping[str, Any] = own
+        labels: Mapping[str, str] | None = None
         if name:
             claim = listers.claim(f"{pod.namespace}/{name}")
             volume = None if claim is None else listers.volume(claim.volume_name)
             if volume is None:
                 continue
-            spec = volume.spec
+            spec, labels = volume.spec, volume.labels
         plugin = in_tree_plugin(spec)
-        if plugin is not None and translation_fault(plugin, spec):
+        if plugin is not None and translation_fault(plugin, spec, labels):
             return True
     return False
 
