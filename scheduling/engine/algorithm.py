@@ -18,7 +18,7 @@ from kscope.sim.rng import Stream
 from scheduling.engine import names
 from scheduling.engine.cells import Ties
 from scheduling.engine.explanation import Explanation, ToldVerdicts
-from scheduling.engine.extender_rounds import ExtenderRounds
+from scheduling.engine.extender_rounds import LEFT_OUT, ExtenderRounds
 from scheduling.engine.extenders import Extender
 from scheduling.engine.fast_path import FastPath
 from scheduling.engine.framework import SUCCESS, Code, IntArray, Status
@@ -167,7 +167,7 @@ class SchedulingAlgorithm:
         # What is kept tells the scores, too, but for somebody else's plugins.
         scored = explain or (keep and self._asks_once)
         result: ScheduleResult | None = None
-        if pod.pod.nominated_node_name and self.profile.tries_nominated_first:
+        if pod.pod.nominated_node_name:
             result = self._on_nominated_node(pod, asks=asks, scored=scored)
         may_fail = self._volumes_may_fail(pod)
         if (
@@ -247,7 +247,8 @@ class SchedulingAlgorithm:
     ) -> ScheduleResult:
         """Look at every node, but for what is *known*."""
         rotated = self._kept.rotated(rows, self.next_start)
-        search = self.framework.find_feasible(pod, rotated, self.nominated, known)
+        promised = self._promised_row(pod)
+        search = self.framework.find_feasible(pod, rotated, self.nominated, known, promised)
         if not search.status.is_success:
             return self._rejected(search)
         self._sample(search, len(rows))
@@ -299,11 +300,11 @@ class SchedulingAlgorithm:
 
         Upstream: evaluateNominatedNode().
         """
-        row = self.table.rows.get(pod.pod.nominated_node_name, -1)
+        row = self._promised_row(pod)
         if row < 0:
             return None
         rows = np.array([row], np.int64)
-        search = self.framework.find_feasible(pod, rows, self.nominated, self.standings)
+        search = self.framework.find_feasible(pod, rows, self.nominated, self.standings, row)
         if not search.status.is_success or len(search.feasible) == 0:
             return None
         if self.extenders is not None and asks:
@@ -322,6 +323,12 @@ class SchedulingAlgorithm:
             search=search,
             scores=scores,
         )
+
+    def _promised_row(self, pod: PodInfo) -> int:
+        """The row that is tried before all others; -1 where there is none."""
+        if not self.profile.tries_nominated_first:
+            return -1
+        return self.table.rows.get(pod.pod.nominated_node_name, -1)
 
     def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
         """The decision by what is kept per template, or None where the full path is needed."""
@@ -469,13 +476,16 @@ class SchedulingAlgorithm:
     def reasons(self, search: Search) -> dict[str, int]:
         """How many nodes gave each reason."""
         reasons: dict[str, int] = {}
+        absent = search.absent
         for status, count in self._kinds(search):
+            # Whom an extender left out without a word has no status, as if it had not been asked.
+            absent += count if status == LEFT_OUT else 0
             for reason in status.reasons:
                 reasons[reason] = reasons.get(reason, 0) + count
-        if search.absent:
+        if absent and search.narrowed_by:
             plugins = " ".join(search.narrowed_by)
             reason = f"node(s) didn't satisfy plugin(s) [{plugins}]"
-            reasons[reason] = reasons.get(reason, 0) + search.absent
+            reasons[reason] = reasons.get(reason, 0) + absent
         return reasons
 
     def preempt(self, result: ScheduleResult) -> Preemption | None:

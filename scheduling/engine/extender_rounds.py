@@ -34,6 +34,8 @@ from scheduling.engine.profiles import Profile
 from scheduling.engine.runtime import Framework, PluginScore, Scores, Search
 
 NO_CANDIDATE = "no candidate node for preemption"
+# Of a node that an extender left out without a word. Upstream: NodeToStatus, AbsentNodesStatus().
+LEFT_OUT = Status(Code.UNRESOLVABLE, (), EXTENDER)
 
 
 class ExtenderVerdicts(Plugin):
@@ -126,7 +128,7 @@ class ExtenderRounds:
             return Status(Code.UNSCHEDULABLE, (answer.failed[name],), EXTENDER)
         # Left out without a word: such a node has no status, which counts as beyond help. Before
         # v1.31 it did not. Upstream: nodesWherePreemptionMightHelp(), NodeToStatus.
-        return Status(Code.UNSCHEDULABLE if self._is_old else Code.UNRESOLVABLE, (), EXTENDER)
+        return Status(Code.UNSCHEDULABLE, (), EXTENDER) if self._is_old else LEFT_OUT
 
     def prioritize(self, state: CycleState, scores: Scores) -> None:
         """Add the extenders' scores to the totals. An extender that fails adds nothing."""

@@ -254,10 +254,10 @@ class FastPath:
         self._skip_others(state, concerned)
         for one in concerned:
             if one.pre_filter is not None:
-                code = one.pre_filter.pre_filter(state).status.code
-                if code is Code.SKIP:
+                found = one.pre_filter.pre_filter(state)
+                if found.status.code is Code.SKIP:
                     state.skip_filter.add(one.name)
-                elif code is not Code.SUCCESS:
+                elif not found.status.is_success or found.node_names is not None:
                     return None
             if one.filter is not None and one.name not in state.skip_filter:
                 filters.append(one.filter)

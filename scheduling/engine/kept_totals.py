@@ -233,11 +233,15 @@ class KeptTotals:
         table, plugins = self.table, self.framework.plugins
         rows = table.active
         state = CycleState(state.pod, state.template, {}, set(), set())
+        narrows = False
         for plugin in plugins.pre_filter:
-            if plugin.name in self.framework.local_names and (
-                plugin.pre_filter(state).status.code is Code.SKIP
-            ):
+            if plugin.name not in self.framework.local_names:
+                continue
+            found = plugin.pre_filter(state)
+            if found.status.code is Code.SKIP:
                 state.skip_filter.add(plugin.name)
+            else:
+                narrows |= not found.status.is_success or found.node_names is not None
         kept = Kept(
             state=state,
             generation=generation,
@@ -247,6 +251,9 @@ class KeptTotals:
             masked=np.full(table.capacity, NOT_FEASIBLE, np.int64),
         )
         self._sort_filters(kept, rows)
+        if narrows:
+            # Where PreFilter leaves few nodes, or none, the full path has to say so.
+            kept.static_fits[:] = False
         self._sort_scores(kept, rows)
         asked = (*kept.filters, *(score for score, _ in kept.scores))
         kept.by_sums = all(isinstance(one, GoesBySums) for one in asked)

@@ -29,6 +29,7 @@ from scheduling.engine.victims import (
     RUNGS,
     KeptRuns,
     PodLists,
+    RowRun,
     cost_of,
     importance,
 )
@@ -100,8 +101,7 @@ class Runs:
 
     `rows` are the nodes that would do, `pods` and `marks` who is on them and who of those would go;
     `rungs` tell who is left after each. `hopeless` are rows that would not do, and `codes` what
-    they miss. Where budgets cover pods, `put_back` has those that may stay, in the order in which
-    they were put back.
+    they miss. Where budgets cover pods, `covered` has the run itself, which went by these first.
     """
 
     table: NodeTable
@@ -114,7 +114,7 @@ class Runs:
     hopeless: IntArray
     codes: IntArray
     violations: IntArray
-    put_back: dict[int, list[PodInfo]]
+    covered: dict[int, RowRun]
 
     def candidate(self, place: int) -> Candidate:
         """Who would go and who may stay, at one place of `rows`."""
@@ -127,7 +127,9 @@ class Runs:
             elif pod.priority < self.state.pod.priority:
                 reprieved.append(pod)
         row = int(self.rows[place])
-        reprieved = self.put_back.get(row, reprieved)
+        run = self.covered.get(row)
+        if run is not None:
+            victims, reprieved = [pods[at] for at in run.victims], list(run.put_back)
         violations = self.violations.item(place)
         return Candidate(row, self.table.name(row), victims, reprieved, violations)
 
@@ -181,16 +183,13 @@ class Preemption:
         message: str = "",
         *,
         clears: bool = False,
-        failed: bool = False,
     ) -> None:
         self.chosen = chosen
         self.message = message
-        # Whether the message is an error's, rather than why no room can be made.
-        self.failed = failed
-        # Whether the node that the pod was nominated to before is nothing to hope for any more.
-        self.clears = clears
         # Whether `message` is an error, rather than why nothing would do.
         self.failed = False
+        # Whether the node that the pod was nominated to before is nothing to hope for any more.
+        self.clears = clears
         self.runs: Runs | None = None
         self._candidates = list(candidates)
         self._rungs: list[tuple[str, list[str]]] = []
@@ -339,7 +338,7 @@ class Evaluator:
                 failed,
                 kept.missing.take(failed),
                 kept.violations.take(found),
-                kept.put_back_on(found),
+                kept.covered_on(found),
             )
         if runs.rungs:
             left = runs.rungs[-1][1]

@@ -208,10 +208,13 @@ class Framework:
         rows: IntArray,
         nominated: Nominated | None = None,
         known: KnownVerdicts | None = None,
+        promised: int = -1,
     ) -> Search:
         """Run PreFilter and Filter over *rows*; what is *known* need not be found out.
 
-        Upstream: findNodesThatFitPod().
+        The *promised* row is looked at whatever PreFilter leaves: upstream tries it before that is
+        heeded, and what it is refused for stays in the diagnosis. Upstream: findNodesThatFitPod(),
+        evaluateNominatedNode().
         """
         state = self.new_state(pod)
         status, names, narrowed_by = self.run_pre_filters(state)
@@ -224,7 +227,7 @@ class Framework:
         kept = rows
         if names is not None:
             wanted = [self.handle.table.rows[n] for n in names if n in self.handle.table.rows]
-            kept = rows[np.isin(rows, np.array(wanted, np.int64))]
+            kept = rows[np.isin(rows, np.array([*wanted, promised], np.int64))]
         verdicts = self.run_filters(state, kept)
         if nominated is not None:
             self._reconsider_nominated(state, verdicts, nominated)

@@ -65,6 +65,8 @@ from volumes.engine.binder import PodBinding, PodVolumes
 
 # Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
 EAGER_EVIDENCE_NODES = 200
+# How often a patch is sent that fails for the server's own fault.
+_PATCH_TRIES = 4
 
 
 class Binding:
@@ -894,7 +896,8 @@ class Scheduler:
         Upstream: preemption.go PreemptPod().
         """
         stored = self._store.find("Pod", victim.key)
-        if not isinstance(stored, Pod) or stored.uid != victim.uid:
+        # A namesake goes in its stead: no precondition tells them apart. Upstream: DeletePod().
+        if not isinstance(stored, Pod):
             return None
         grace = stored.grace_period_seconds
         try:
@@ -922,8 +925,9 @@ class Scheduler:
         told = {name: value for name, value in condition.items() if name != "lastTransitionTime"}
         if any(told.items() <= each.items() for each in conditions):
             return
-        status = {**victim.status, "conditions": with_condition(victim, condition)}
-        self._store.update(victim.with_status(status), by=COMPONENT, event="PodDisrupted")
+        self._patch_status(
+            victim, {"conditions": with_condition(victim, condition)}, "PodDisrupted"
+        )
 
     def _preempted_by(self, pod: Pod) -> str:
         if self._profile.marks_victims:
@@ -938,10 +942,9 @@ class Scheduler:
             return False
         # A patch that changes nothing is no event.
         if stored.nominated_node_name != (node or ""):
-            patch = {"status": {"nominatedNodeName": node}}
             fact = "PodNominated" if node else "NominationCleared"
             try:
-                self._store.patch("Pod", pod.key, patch, by=COMPONENT, event=fact)
+                self._patch_status(pod, {"nominatedNodeName": node}, fact)
             except ApiError:
                 return False
         return True
@@ -979,7 +982,21 @@ class Scheduler:
             fact = "PodNominated" if nominated else "NominationCleared"
         # Upstream logs a write that fails, and leaves it at that.
         with suppress(ApiError):
-            self._store.patch("Pod", pod.key, {"status": status}, by=COMPONENT, event=fact)
+            self._patch_status(pod, status, fact)
+
+    def _patch_status(self, pod: Pod, status: Mapping[str, Any], fact: str) -> None:
+        """Write that much of the pod's status; an internal error is tried again, here at once.
+
+        Raises ApiError. Upstream: util.PatchPodStatus(), Retriable(), retry.DefaultBackoff.
+        """
+        tries = _PATCH_TRIES if self._profile.is_current else 1
+        for left in reversed(range(tries)):
+            try:
+                self._store.patch("Pod", pod.key, {"status": status}, by=COMPONENT, event=fact)
+                return
+            except ApiError as refusal:
+                if not left or refusal.reason != ApiError.reason:
+                    raise
 
     def _keep_attempt(self, attempt: Attempt, seq: int) -> None:
         decision = attempt.decision

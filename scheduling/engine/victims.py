@@ -77,7 +77,10 @@ class DryRuns:
 
 @dataclass(frozen=True, slots=True)
 class RowRun:
-    """One dry run: what is missing, as in `DryRuns`; else who goes and who was put back, and `costs`."""
+    """One dry run: what is missing, as in `DryRuns`; else who goes and who was put back, and `costs`.
+
+    Both are in upstream's order, `victims` as places among the row's pods.
+    """
 
     missing: int
     victims: Sequence[int] = ()
@@ -118,6 +121,8 @@ class VictimColumns:
     budgets: Budgets
     position: int = -1
     version: int = 0
+    # How often all lists were dropped.
+    starts: int = 0
     width: int = 0
     # The list of each row, None where it has not been read.
     lists: PodLists = field(default_factory=_no_lists)
@@ -156,6 +161,7 @@ class VictimColumns:
 
     def _start_over(self) -> None:
         capacity = self.table.capacity
+        self.starts += 1
         self.width = max(self.width, *map(len, self.table.pods))
         self.lists = np.full(capacity, None)
         self.behind = dict.fromkeys(range(capacity))
@@ -223,7 +229,14 @@ class VictimColumns:
         put_back = [pod for pod in (*violating, *others) if room.take(held[pod.key])]
         stays = {pod.key for pod in put_back}
         places = [at for at, pod in enumerate(lower, first) if pod.key not in stays]
-        violations = sum(pod.key not in stays for pod in violating)
+        if not places:
+            # An extender has refused the node, which the filters would not.
+            return RowRun(0, put_back=put_back, costs=(0,) * len(RUNGS))
+        broken = {pod.key for pod in violating if pod.key not in stays}
+        if broken:
+            # Among equals those go first that were the first to be tried.
+            places.sort(key=lambda at: (importance(pods[at]), pods[at].key not in broken))
+        violations = len(broken)
         costs = violations, *cost_of([pods[place] for place in places])
         return RowRun(0, places, put_back, costs)
 
@@ -316,8 +329,9 @@ class KeptRuns:
         self._priority = priority
         self._wanted = wanted
         self._reserved = reserved
-        self._version = columns.budgets.version
-        self._put_back: dict[int, Sequence[PodInfo]] = {}
+        self._seen = columns.budgets.version, columns.starts
+        # Of the rows on which budgets cover pods.
+        self._covered: dict[int, RowRun] = {}
         self._known = np.zeros(capacity, np.bool_)
         self.fits = np.zeros(capacity, np.bool_)
         self.missing = np.zeros(capacity, np.int64)
@@ -338,10 +352,11 @@ class KeptRuns:
         if columns.width > self.victims.shape[1]:
             wider = columns.width - self.victims.shape[1]
             self.victims = np.pad(self.victims, ((0, 0), (0, wider)))
-        if self._version != columns.version:
-            self._version = columns.version
+        seen = columns.version, columns.starts
+        if self._seen != seen:
+            self._seen = seen
             self._known[:] = False
-            self._put_back.clear()
+            self._covered.clear()
         known = self._known.take(rows)
         if np.logical_and.reduce(known):
             return
@@ -349,7 +364,7 @@ class KeptRuns:
         if len(columns.budgets):
             covered = np.fromiter(map(columns.is_covered, stale.tolist()), np.bool_, len(stale))
             for row in stale[covered].tolist():
-                self._put_back[row] = self._run(row).put_back
+                self._covered[row] = self._run(row)
             stale = stale[~covered]
         self._known[stale] = True
         if len(stale) > _FEW_ROWS:
@@ -357,7 +372,7 @@ class KeptRuns:
             return
         for row in stale.tolist():
             self._run(row)
-            self._put_back.pop(row, None)
+            self._covered.pop(row, None)
 
     def _run(self, row: int) -> RowRun:
         run = self._columns.try_row(self._priority, self._wanted, row, self._reserved)
@@ -377,8 +392,8 @@ class KeptRuns:
         self.fits[rows], self.missing[rows] = runs.fits, runs.missing
         self.victims[rows] = runs.victims
         self._costs[:, rows] = columns.costs(runs)
-        for row in rows.tolist() if self._put_back else ():
-            self._put_back.pop(row, None)
+        for row in rows.tolist() if self._covered else ():
+            self._covered.pop(row, None)
 
     def harmless(self, rows: IntArray, fits: BoolArray) -> BoolArray:
         """On which of *rows*, of those that would do, no eviction breaks a budget."""
@@ -391,11 +406,11 @@ class KeptRuns:
         """How many evictions would break a budget, for the rows that would do."""
         return self._costs[0]
 
-    def put_back_on(self, rows: IntArray) -> dict[int, list[PodInfo]]:
-        """Those of *rows* on which budgets cover pods, with the pods that may stay."""
-        if not self._put_back:
+    def covered_on(self, rows: IntArray) -> dict[int, RowRun]:
+        """The runs of those of *rows* on which budgets cover pods."""
+        if not self._covered:
             return {}
-        return {row: list(self._put_back[row]) for row in rows.tolist() if row in self._put_back}
+        return {row: self._covered[row] for row in rows.tolist() if row in self._covered}
 
     def rungs(self, rows: IntArray) -> list[tuple[str, IntArray]]:
         """The rungs of the choice among *rows*, which all would do: who is left after each."""

@@ -237,6 +237,24 @@ def test_the_node_that_a_pod_is_nominated_to_is_tried_first(
     assert (result.evaluated, result.feasible) == ((1, 1) if node == "b" else (3, 3))
 
 
+def test_why_the_nominated_node_was_refused_is_told_though_prefilter_leaves_it_out() -> None:
+    """It is tried before that is heeded. Upstream: evaluateNominatedNode()."""
+    algorithm = _algorithm()
+    taint = {"key": "k", "effect": "NoSchedule"}
+    algorithm.table.add_node(make_node("named", cpu="1"))
+    algorithm.table.add_node(make_node("promised", taints=[taint]))
+    algorithm.table.add_node(make_node("other"))
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["named"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    spec, status = {"affinity": {"nodeAffinity": required}}, {"nominatedNodeName": "promised"}
+    result = algorithm.schedule(_info(algorithm, "p", cpu="2", spec=spec, status=status))
+    assert result.message == (
+        "0/3 nodes are available: 1 Insufficient cpu, "
+        "1 node(s) didn't satisfy plugin(s) [NodeAffinity], "
+        "1 node(s) had untolerated taint {k: }."
+    )
+
+
 @pytest.mark.parametrize("there", ["full", "gone"])
 def test_all_nodes_are_tried_when_the_nominated_one_does_not_fit(there: str) -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())

@@ -277,3 +277,52 @@ class _MoodyEntry:
     @staticmethod
     def load() -> type[Moody]:
         return Moody
+
+
+class Picky(Plugin):
+    """Wants one node at PreFilter, and says nothing more."""
+
+    name: ClassVar[str] = "Picky"
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        """Takes no arguments."""
+
+    def pre_filter(self, state: CycleState) -> PreFilterResult:
+        """The node called as the pod is labelled; a refusal where it is not."""
+        wanted = state.pod.pod.labels.get("wants")
+        if wanted is None:
+            return PreFilterResult(status=Status(Code.UNRESOLVABLE, ("wants nothing",)))
+        return PreFilterResult(node_names=frozenset({wanted}))
+
+
+class LocalPicky(Picky):
+    """The same, as one that need not be asked in every cycle."""
+
+    is_local: ClassVar[bool] = True
+
+
+@pytest.mark.parametrize("kind", [Picky, LocalPicky])
+@pytest.mark.parametrize("explain", [True, False])
+def test_the_nodes_that_a_plugin_names_at_prefilter_are_heeded_by_all_paths(
+    kind: type[Picky], explain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Entry:
+        name = Picky.name
+
+        @staticmethod
+        def load() -> type[Picky]:
+            return kind
+
+    def found(*, group: str) -> list[type[Entry]]:
+        return [Entry]
+
+    monkeypatch.setattr(registry, "entry_points", found)
+    base = PROFILES["v1.34"]
+    algorithm = SchedulingAlgorithm(replace(base, filters=(*base.filters, "Picky")), Handle())
+    for name in ("a", "b"):
+        algorithm.table.add_node(make_node(name))
+    wanting = PodInfo(make_pod("p", labels={"wants": "b"}), base.resource_rules)
+    assert algorithm.schedule(wanting, explain=explain).node == "b"
+    other = PodInfo(make_pod("q"), base.resource_rules)
+    told = algorithm.schedule(other, explain=explain).message
+    assert told == "0/2 nodes are available: wants nothing."

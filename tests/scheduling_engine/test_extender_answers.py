@@ -281,3 +281,21 @@ def test_in_v1_16_an_extender_may_bring_back_any_node(
     result = algorithm.schedule(PodInfo(make_pod("p"), rules))
     assert result.node == node
     assert text in result.message
+
+
+def test_whom_an_extender_leaves_out_without_a_word_counts_with_whom_prefilter_left_out() -> None:
+    """It has no status of its own. Upstream: FitError.Error(), AbsentNodesStatus()."""
+    answer = {"nodes": {"items": []}, "failedNodes": {"a": "too slow"}}
+    algorithm = _algorithm("v1.34", answer, filter_verb="filter")
+    for name in ("a", "b", "c"):
+        algorithm.table.add_node(make_node(name))
+    terms = [
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}
+        for name in ("a", "b")
+    ]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    spec = {"affinity": {"nodeAffinity": required}}
+    pod = PodInfo(make_pod("p", cpu="1", spec=spec), algorithm.profile.resource_rules)
+    assert algorithm.schedule(pod).message == (
+        "0/3 nodes are available: 1 too slow, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]."
+    )

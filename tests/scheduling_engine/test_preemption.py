@@ -258,3 +258,32 @@ def test_a_preemptor_whose_victims_are_gone_already_is_tried_again_at_once() -> 
     cluster.advance(6 * SECOND)
     queued = [one.message for one in cluster.take().events if one.kind == "PodQueued"]
     assert "ForceActivate" in queued
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
+def test_a_victim_made_anew_unseen_goes_in_the_place_of_its_namesake(profile: str) -> None:
+    """Pods are deleted by name alone. Upstream: util.DeletePod(), v1.16 podPreemptor."""
+    low = pod("low", cpu="2", nodeName="n")
+    cluster = Cluster.create(scene(node("n", cpu="2"), low), profile=profile)
+    cluster.advance(5 * SECOND)
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    _do(cluster, verb="fault", patch={"lag": "Pod", "delay": "3s"})
+    _do(cluster, verb="delete", object="pod/default/low", grace_seconds=0)
+    _do(cluster, verb="create", manifest=low)
+    cluster.advance(6 * SECOND)
+    assert cluster.store.get("Pod", "default/low").deletion_timestamp
+
+
+@pytest.mark.parametrize(("times", "evicted"), [(3, True), (4, False)])
+def test_a_patch_is_sent_again_when_the_server_fails(times: int, evicted: bool) -> None:
+    """Upstream: util.PatchPodStatus(), which marks the victim; its deletion is sent but once."""
+    low = pod("low", cpu="2", nodeName="n")
+    cluster = Cluster.create(scene(node("n", cpu="2"), low))
+    cluster.advance(5 * SECOND)
+    fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "reason": "InternalError"}
+    _do(cluster, verb="fault", patch={**fault, "times": times})
+    cluster.take()
+    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    cluster.advance(6 * SECOND)
+    told = [one.kind for one in cluster.take().events]
+    assert (told.index("Preempted") < told.index("FailedScheduling")) == evicted

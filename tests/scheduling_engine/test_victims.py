@@ -3,10 +3,13 @@
 import random
 from typing import Any
 
+import orjson
 import pytest
 
+from kscope.sim.objects import ApiObject, from_manifest
 from scheduling.engine import preemption
 from scheduling.engine.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
+from scheduling.engine.extenders import Extender, ExtenderCalls, ExtenderSettings
 from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import PROFILES
@@ -75,3 +78,83 @@ def test_columns_of_victims_agree_with_the_dry_run_of_each_node(
         row = draw.randrange(40)
         if algorithm.table.pods[row]:
             algorithm.table.remove_pod(row, next(iter(algorithm.table.pods[row])))
+
+
+def _crowd(algorithm: SchedulingAlgorithm, *, cpu: str = "2") -> None:
+    """On each of 40 nodes of 2 cores one pod of priority 0."""
+    for number in range(40):
+        row = algorithm.table.add_node(make_node(f"n{number:02d}", cpu="2"))
+        _put(algorithm, row, f"low-{number}", cpu=cpu, labels={"app": "db"})
+
+
+def _put(algorithm: SchedulingAlgorithm, row: int, name: str, **fields: Any) -> None:
+    pod = make_pod(name, node=algorithm.table.name(row), **fields)
+    algorithm.table.add_pod(row, PodInfo(pod, algorithm.profile.resource_rules))
+    algorithm.table.note_change(row)
+
+
+def _preempted(algorithm: SchedulingAlgorithm, **fields: Any) -> preemption.Preemption:
+    pod = make_pod("high", priority=10, **fields)
+    result = algorithm.schedule(PodInfo(pod, algorithm.profile.resource_rules))
+    found = algorithm.preempt(result)
+    assert found is not None
+    return found
+
+
+def _budget(allowed: int) -> ApiObject:
+    return from_manifest(
+        {
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "keep", "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": "db"}}},
+            "status": {"disruptionsAllowed": allowed},
+        }
+    )
+
+
+def test_columns_know_the_pods_of_nodes_although_one_has_outgrown_them() -> None:
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
+    _crowd(algorithm)
+    for number in range(3):
+        chosen = _preempted(algorithm, cpu="1").chosen
+        assert chosen is not None
+        assert [pod.pod.name for pod in chosen.victims] == ["low-0"]
+        _put(algorithm, 39, f"other-{number}", priority=20)
+
+
+class _RefusesAll:
+    """An extender that has something against every node."""
+
+    def post(self, url: str, body: bytes, timeout: int) -> bytes:
+        names = [one["metadata"]["name"] for one in orjson.loads(body)["Nodes"]["items"]]
+        return orjson.dumps({"Nodes": {"items": []}, "FailedNodes": dict.fromkeys(names, "no")})
+
+
+def test_nobody_need_go_from_a_covered_node_that_only_an_extender_refuses() -> None:
+    """Upstream: DryRunPreemption(), "expected at least one victim pod"."""
+    calls = ExtenderCalls()
+    calls.transport = _RefusesAll()
+    settings = ExtenderSettings(url_prefix="http://h", filter_verb="filter")
+    extenders = [Extender(settings, calls)]
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle(), extenders=extenders)
+    _crowd(algorithm, cpu="1")
+    algorithm.handle.listers.put(_budget(1))
+    found = _preempted(algorithm, cpu="1")
+    assert found.failed
+    assert found.message.startswith('[expected at least one victim pod on node "n00", expected')
+
+
+@pytest.mark.parametrize("many", [1, 10**9])
+def test_among_equal_victims_those_that_break_a_budget_come_first(
+    many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were tried first, and the sort is stable. Upstream: SelectVictimsOnNode()."""
+    monkeypatch.setattr(preemption, "_MANY_ROWS", many)
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
+    row = algorithm.table.add_node(make_node("n", cpu="2"))
+    _put(algorithm, row, "free", cpu="1")
+    _put(algorithm, row, "covered", cpu="1", labels={"app": "db"})
+    algorithm.handle.listers.put(_budget(0))
+    chosen = _preempted(algorithm, cpu="2").chosen
+    assert chosen is not None
+    assert [pod.pod.name for pod in chosen.victims] == ["covered", "free"]
