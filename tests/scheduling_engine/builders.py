@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kscope.sim.objects import Node, Pod
+from kscope.sim.objects import ApiObject, Node, Pod, from_manifest
 
 
 @dataclass
@@ -65,3 +65,15 @@ def make_node(
         spec["unschedulable"] = True
     metadata = {"name": name, "labels": labels or {}, "resourceVersion": "1"}
     return Node({"kind": "Node", "metadata": metadata, "spec": spec, "status": status})
+
+
+def make_budget(allowed: int) -> ApiObject:
+    """A disruption budget of the pods of app db, of whom so many may be evicted."""
+    return from_manifest(
+        {
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "keep", "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": "db"}}},
+            "status": {"disruptionsAllowed": allowed},
+        }
+    )

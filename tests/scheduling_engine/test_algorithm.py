@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import ApiObject, from_manifest
+from kscope.sim.objects import from_manifest
 from kscope.sim.rng import Stream
 from scheduling.engine import preemption
 from scheduling.engine.algorithm import (
@@ -18,7 +18,7 @@ from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import PreemptionRules
 from scheduling.engine.profiles import PROFILES
-from tests.scheduling_engine.builders import make_node, make_pod
+from tests.scheduling_engine.builders import make_budget, make_node, make_pod
 
 
 def _algorithm(profile: str = "v1.34", **changes: Any) -> SchedulingAlgorithm:
@@ -32,17 +32,6 @@ def _info(algorithm: SchedulingAlgorithm, name: str, **fields: Any) -> PodInfo:
 def _place(algorithm: SchedulingAlgorithm, name: str, node: str, **fields: Any) -> None:
     info = _info(algorithm, name, node=node, **fields)
     algorithm.table.add_pod(algorithm.table.rows[node], info)
-
-
-def _budget(allowed: int) -> ApiObject:
-    return from_manifest(
-        {
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": "keep", "namespace": "default"},
-            "spec": {"selector": {"matchLabels": {"app": "db"}}},
-            "status": {"disruptionsAllowed": allowed},
-        }
-    )
 
 
 def test_no_nodes_is_a_message_of_its_own() -> None:
@@ -144,7 +133,7 @@ def test_preemption_spares_what_need_not_go() -> None:
 
 def test_preemption_prefers_the_node_that_breaks_no_budget() -> None:
     algorithm = _algorithm()
-    algorithm.handle.listers.put(_budget(0))
+    algorithm.handle.listers.put(make_budget(0))
     for name in ("n1", "n2"):
         algorithm.table.add_node(make_node(name, cpu="1"))
     _place(algorithm, "db", "n1", cpu="1", labels={"app": "db"})
@@ -160,7 +149,7 @@ def test_budgets_count_down_in_1_34_and_each_victim_alone_in_1_16() -> None:
     violations: dict[str, int] = {}
     for profile in ("v1.34", "v1.16"):
         algorithm = _algorithm(profile)
-        algorithm.handle.listers.put(_budget(1))
+        algorithm.handle.listers.put(make_budget(1))
         algorithm.table.add_node(make_node("n", cpu="2"))
         for name in ("a", "b"):
             _place(algorithm, name, "n", cpu="1", labels={"app": "db"})
@@ -361,7 +350,7 @@ def test_of_those_that_break_a_budget_no_more_are_kept_than_wanted(
     """In columns and one by one. Upstream: preemption.go newCandidateList()."""
     monkeypatch.setattr(preemption, "_MANY_ROWS", many_rows)
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle(), ties=Stream(7))
-    algorithm.handle.listers.put(_budget(0))
+    algorithm.handle.listers.put(make_budget(0))
     for number in range(120):
         algorithm.table.add_node(make_node(f"n{number:03d}", cpu="1"))
         _place(algorithm, f"low-{number}", f"n{number:03d}", cpu="1", labels={"app": "db"})

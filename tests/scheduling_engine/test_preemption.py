@@ -83,11 +83,8 @@ def test_a_pod_that_terminates_already_is_not_evicted_again(profile: str, told: 
     assert "PodDisrupted" not in facts
 
 
-@pytest.mark.parametrize(("profile", "first"), [("v1.34", True), ("v1.20", False)])
-def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
-    profile: str, first: bool
-) -> None:
-    """Since 1.32. Upstream: preemption.go prepareCandidateAsync()."""
+def _with_a_hope(profile: str) -> Cluster:
+    """Pod middle is nominated for the only node, which two pods leave slowly."""
     low = {"cpu": "2", "nodeName": "n", "terminationGracePeriodSeconds": 60}
     objects = (node("n"), pod("a", **low), pod("b", **low))
     cluster = Cluster.create(scene(*objects), profile=profile)
@@ -95,6 +92,15 @@ def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
     _do(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
     cluster.advance(5 * SECOND + SECOND // 4)
     cluster.take()
+    return cluster
+
+
+@pytest.mark.parametrize(("profile", "first"), [("v1.34", True), ("v1.20", False)])
+def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
+    profile: str, first: bool
+) -> None:
+    """Since 1.32. Upstream: preemption.go prepareCandidateAsync()."""
+    cluster = _with_a_hope(profile)
     _do(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
     cluster.advance(5 * SECOND + SECOND // 2)
     told = [one.kind for one in cluster.take().events]
@@ -104,12 +110,7 @@ def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
 @pytest.mark.parametrize("profile", ["v1.34", "v1.16"])
 def test_a_nomination_that_is_cleared_stands_until_the_watch_tells_of_it(profile: str) -> None:
     """Upstream: clearNominatedNodeName() and v1.16 RemoveNominatedNodeName() only write."""
-    low = {"cpu": "2", "nodeName": "n", "terminationGracePeriodSeconds": 60}
-    objects = (node("n"), pod("a", **low), pod("b", **low))
-    cluster = Cluster.create(scene(*objects), profile=profile)
-    cluster.advance(5 * SECOND)
-    _do(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
-    cluster.advance(5 * SECOND + SECOND // 4)
+    cluster = _with_a_hope(profile)
     _do(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
     nominator = cluster.schedulers[0].queue.nominator
     while "nominatedNodeName" in cluster.store.get("Pod", "default/middle").status:

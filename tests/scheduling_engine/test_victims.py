@@ -6,14 +6,13 @@ from typing import Any
 import orjson
 import pytest
 
-from kscope.sim.objects import ApiObject, from_manifest
 from scheduling.engine import preemption
 from scheduling.engine.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
 from scheduling.engine.extenders import Extender, ExtenderCalls, ExtenderSettings
 from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import PROFILES
-from tests.scheduling_engine.builders import make_node, make_pod
+from tests.scheduling_engine.builders import make_budget, make_node, make_pod
 
 
 def _cluster(draw: random.Random) -> SchedulingAlgorithm:
@@ -101,17 +100,6 @@ def _preempted(algorithm: SchedulingAlgorithm, **fields: Any) -> preemption.Pree
     return found
 
 
-def _budget(allowed: int) -> ApiObject:
-    return from_manifest(
-        {
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": "keep", "namespace": "default"},
-            "spec": {"selector": {"matchLabels": {"app": "db"}}},
-            "status": {"disruptionsAllowed": allowed},
-        }
-    )
-
-
 def test_columns_know_the_pods_of_nodes_although_one_has_outgrown_them() -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     _crowd(algorithm)
@@ -138,7 +126,7 @@ def test_nobody_need_go_from_a_covered_node_that_only_an_extender_refuses() -> N
     extenders = [Extender(settings, calls)]
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle(), extenders=extenders)
     _crowd(algorithm, cpu="1")
-    algorithm.handle.listers.put(_budget(1))
+    algorithm.handle.listers.put(make_budget(1))
     found = _preempted(algorithm, cpu="1")
     assert found.failed
     assert found.message.startswith('[expected at least one victim pod on node "n00", expected')
@@ -154,7 +142,7 @@ def test_among_equal_victims_those_that_break_a_budget_come_first(
     row = algorithm.table.add_node(make_node("n", cpu="2"))
     _put(algorithm, row, "free", cpu="1")
     _put(algorithm, row, "covered", cpu="1", labels={"app": "db"})
-    algorithm.handle.listers.put(_budget(0))
+    algorithm.handle.listers.put(make_budget(0))
     chosen = _preempted(algorithm, cpu="2").chosen
     assert chosen is not None
     assert [pod.pod.name for pod in chosen.victims] == ["covered", "free"]
