@@ -128,9 +128,8 @@ class FastPath:
         if state.template.named_nodes is not None:
             return None
         kept = self._kept.of(state)
-        by_class = kept.by_class
-        if concerned or kept.varying:
-            by_class = None
+        is_plain = not (concerned or kept.varying)
+        by_class = kept.by_class if is_plain else None
         if by_class is None:
             self._kept.catch_up(kept)
             feasible = kept.feasible
@@ -140,16 +139,15 @@ class FastPath:
         if feasible == 0:
             return None
         sees_all = feasible <= wanted and len(order) == len(self._table)
-        if concerned or kept.varying:
-            if sees_all:
-                choice = self._choose_by_cells(state, kept, concerned)
-                if choice is not None:
-                    return choice
-        elif sees_all:
-            cells = self._kept.plain(kept) if by_class is None else by_class
-            return FastChoice(cells.best(), feasible, len(order))
+        if sees_all and is_plain:
+            best = (by_class or self._kept.plain(kept)).best()
+            return FastChoice(best, feasible, len(order))
+        if sees_all:
+            choice = self._choose_by_cells(state, kept, concerned)
+            if choice is not None:
+                return choice
         totals = kept.masked if by_class is None else by_class.column
-        if wanted < len(order) and not (concerned or kept.varying):
+        if is_plain and wanted < len(order):
             all_fit = feasible == len(self._table)
             sampled = self._sample(totals, order, start, wanted, all_fit=all_fit)
             if sampled is not None:
