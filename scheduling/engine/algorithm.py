@@ -111,6 +111,8 @@ class SchedulingAlgorithm:
             one.settings.filter_verb or one.settings.prioritize_verb for one in extenders
         )
         self._fast = FastPath(self.framework, self.table, by_name=ties is None)
+        # There a total below zero is that of a node that does not fit.
+        self._may_sink = any(weight < 0 for _, weight in profile.scores)
         self.standings = Standings(self.framework, self.nominated)
         # Plugins of somebody else's are asked once in an attempt.
         self._asks_once = bool(profile.custom_plugins)
@@ -334,7 +336,7 @@ class SchedulingAlgorithm:
         """The decision by what is kept per template, or None where the full path is needed."""
         if self._may_fail and (not self.profile.is_classic or pod.pod.claim_names):
             return None  # An error fails the attempt, wherever it happens.
-        if self.nominated.concern(pod):
+        if self._may_sink or self.nominated.concern(pod):
             return None
         state = self.framework.new_state(pod)
         if state.template.unreadable_preferences:

@@ -29,7 +29,7 @@ from scheduling.engine.plugin_sets import (
 from scheduling.engine.policy import parse_policy, provider
 from scheduling.engine.profiles import PROFILES, V1_16, V1_20, V1_34, Profile
 from scheduling.engine.reading import ConfigurationError, Fields
-from scheduling.engine.registry import factory_of
+from scheduling.engine.registry import IN_TREE, UnknownPlugin, factory_of
 from scheduling.engine.setup import LeaderElection, SchedulerSetup, default_setup
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -37,6 +37,8 @@ KIND = "KubeSchedulerConfiguration"
 POLICY = "Policy"
 _MODERN_VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2")
 _CLASSIC_VERSION = "v1alpha1"
+# Plugins that v1 has no more. Upstream: invalidPluginsByVersion.
+_TAKEN_OUT = frozenset(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"))
 
 _TOP_FIELDS = (
     "kind",
@@ -123,7 +125,7 @@ def _parse_modern(fields: Fields, version: str) -> SchedulerSetup:
     extenders = read_extenders(fields, legacy=False)
     ignored = tuple(name for extender in extenders for name in extender.ignored_resources)
     profiles: list[Profile] = []
-    timeouts: list[int] = []
+    warnings: list[str] = []
     items = fields.items("profiles") or [Fields({}, "profiles[0]")]
     for item in items:
         parsed = _parse_profile(item, percentage, version)
@@ -132,6 +134,7 @@ def _parse_modern(fields: Fields, version: str) -> SchedulerSetup:
         if is_unnamed or item.get("schedulerName") == "":
             raise item.error("schedulerName", "Required value")
         profile = parsed.profile
+        _check_queue_sorts(items[0], item)
         if any(profile.name == other.name for other in profiles):
             raise item.error("schedulerName", f'duplicate schedulerName "{profile.name}"')
         if profiles and profile.queue_sort != profiles[0].queue_sort:
@@ -139,15 +142,38 @@ def _parse_modern(fields: Fields, version: str) -> SchedulerSetup:
             problem = f"different queue sort plugins for profiles: {profiles[0].queue_sort}"
             raise ConfigurationError(path, profile.queue_sort, f"{problem}, {profile.queue_sort}")
         profiles.append(_with_ignored(profile, names.NODE_RESOURCES_FIT, ignored))
-        timeouts.append(parsed.bind_timeout)
+        warnings += parsed.warnings
     return SchedulerSetup(
         profiles=tuple(profiles),
         initial_backoff=initial * SECOND,
         max_backoff=longest * SECOND,
-        bind_timeout=timeouts[0],
         extenders=extenders,
         leader_election=_leader_election(fields, only_leases=version == V1_34),
+        warnings=tuple(warnings),
     )
+
+
+def _check_queue_sorts(first: Fields, other: Fields) -> None:
+    """What profiles say of their queue's order has to be the same, even if it means the same.
+
+    Upstream: validateCommonQueueSort().
+    """
+    told, expected = _queue_sort_of(other), _queue_sort_of(first)
+    if told != expected:
+        path = other.at("plugins.queueSort")
+        raise ConfigurationError(path, told, "must be the same for all profiles")
+
+
+def _queue_sort_of(profile: Fields) -> dict[str, list[Any]]:
+    """Upstream: mergePluginSet() keeps of what is disabled the names."""
+    plugins = profile.mapping("plugins")
+    told = None if plugins is None else plugins.mapping("queueSort")
+    if told is None:
+        return {"enabled": [], "disabled": []}
+    return {
+        "enabled": [(one.text("name"), one.integer("weight", 0)) for one in told.items("enabled")],
+        "disabled": [one.text("name") for one in told.items("disabled")],
+    }
 
 
 def _with_ignored(profile: Profile, plugin: str, ignored: tuple[str, ...]) -> Profile:
@@ -164,7 +190,7 @@ def _with_ignored(profile: Profile, plugin: str, ignored: tuple[str, ...]) -> Pr
 @dataclass(slots=True)
 class _Parsed:
     profile: Profile
-    bind_timeout: int
+    warnings: list[str]
 
 
 def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
@@ -172,7 +198,8 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
     fields.only("schedulerName", *share, "plugins", "pluginConfig")
     catalogue = CATALOGUES[version]
     sets = plugin_sets(fields.mapping("plugins"), catalogue)
-    arguments = _plugin_config(fields, catalogue)
+    warnings: list[str] = []
+    arguments = _plugin_config(fields, catalogue, warnings)
     profile_name = fields.text("schedulerName") or "default-scheduler"
     sorts = sets.of("queueSort")
     whose = f'for profile with scheduler name "{profile_name}"'
@@ -187,7 +214,11 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         _check_prepared(fields, sets, catalogue)
     binding = arguments.get(names.VOLUME_BINDING) or {}
     told = binding.get("bindTimeoutSeconds")
-    evictions: Mapping[str, Any] = arguments.get(names.DEFAULT_PREEMPTION) or {}
+    evictions = {
+        key: value
+        for key, value in (arguments.get(names.DEFAULT_PREEMPTION) or {}).items()
+        if value is not None
+    }
     base = PROFILES[version]
     defaults = base.preemption
     scores, arguments = _scores(fields, sets, arguments, base)
@@ -198,6 +229,8 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         filters=_filters(sets),
         pre_filters=sets.of("preFilter"),
         scores=scores,
+        scores_volumes=names.VOLUME_BINDING in sets.of("score"),
+        bind_timeout=(600 if told is None else told) * SECOND,
         arguments=arguments,
         pre_enqueues=tuple(n for n in sets.of("preEnqueue") if n != names.DYNAMIC_RESOURCES),
         queue_sort=sorts[0],
@@ -217,7 +250,7 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
             min_candidates=evictions.get("minCandidateNodesAbsolute", defaults.min_candidates),
         ),
     )
-    return _Parsed(profile, (600 if told is None else told) * SECOND)
+    return _Parsed(profile, warnings)
 
 
 def _check_prepared(fields: Fields, sets: PluginSets, catalogue: Catalogue) -> None:
@@ -291,13 +324,26 @@ def _without_built_in(*lists: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in merged if name not in BUILT_IN)
 
 
-def _plugin_config(fields: Fields, catalogue: Catalogue) -> dict[str, dict[str, Any]]:
+def _plugin_config(
+    fields: Fields, catalogue: Catalogue, warnings: list[str]
+) -> dict[str, dict[str, Any]]:
+    """The arguments of each plugin. Nobody reads those of one that there is not.
+
+    Upstream: decodeNestedObjects(), and validatePluginConfig() of those that were taken out.
+    """
     found: dict[str, dict[str, Any]] = {}
     for item in fields.items("pluginConfig"):
         name = item.only("name", "args").text("name")
-        catalogue.check(item, name, "")
         if name in found:
             raise item.error("name", f'repeated config for plugin "{name}"')
+        try:
+            catalogue.points_of(name)
+        except UnknownPlugin as unknown:
+            if name in IN_TREE or name in _TAKEN_OUT:
+                raise item.error("name", str(unknown)) from unknown
+            warnings.append(f"{item.at('name')} is not used: {unknown}")
+            found[name] = {}
+            continue
         arguments = item.mapping("args")
         if arguments is not None:
             check_arguments(name, arguments)

@@ -106,14 +106,20 @@ class ExtenderRounds:
         """Write down who was refused, and why, where the extender says so."""
         verdicts, said = search.verdicts, self._verdicts.said(search.state)
         kept = frozenset(answer.names)
-        if self._is_classic:
-            # What it leaves is what fits, refused before or not. Upstream: v1.16 Filter().
-            for place in np.flatnonzero(~verdicts.fits).tolist():
-                if self._table.name(int(verdicts.rows[place])) in kept:
-                    verdicts.plugin[place] = verdicts.code[place] = 0
-        for place in np.flatnonzero(verdicts.fits).tolist():
-            name = self._table.name(int(verdicts.rows[place]))
-            if name in kept:
+        # Of nodes that were refused before, some extenders may leave any, and v1.34 takes what is
+        # said of them. Upstream: Filter(), findNodesThatPassExtenders().
+        brings_back = kept if self._is_classic or answer.in_full else frozenset[str]()
+        renamed = frozenset[str]() if self._is_old else answer.failed.keys() | answer.unresolvable
+        fitted = verdicts.fits.tolist()
+        for place, row in enumerate(verdicts.rows.tolist()):
+            name = self._table.name(row)
+            if fitted[place]:
+                if name in kept:
+                    continue
+            elif name in brings_back:
+                verdicts.plugin[place] = verdicts.code[place] = 0
+                continue
+            elif name not in renamed:
                 continue
             verdicts.plugin[place] = self._place
             status = self._status(name, answer)

@@ -198,7 +198,8 @@ class Extender:
     ) -> Filtered:
         """The nodes that the extender leaves, in its order. Raises ExtenderError.
 
-        With the names of the whole *cluster* any of its nodes may be left, as in v1.16.
+        Nodes that it sends back as such may be any. By name it may leave those that it was asked
+        about, or with the names of the whole *cluster* any of these, as in v1.16.
         """
         names = [node.name for node in nodes]
         if not self.settings.filter_verb:
@@ -216,10 +217,7 @@ class Extender:
             raise self._misshapen("nodes", error) from error
         known = frozenset(names) if cluster is None else cluster
         where = "the input node list" if cluster is None else "nodeNameToInfo map"
-        # v1.16 takes whole nodes as they come.
-        by_name = self.settings.node_cache_capable and answer.get("nodenames") is not None
-        is_checked = cluster is None or by_name
-        for name in left if is_checked else ():
+        for name in () if in_full else left:
             if name not in known:
                 raise ExtenderError(
                     f'extender "{self.name}" claims a filtered node "{name}" which is not found in '

@@ -129,7 +129,7 @@ def _node_affinity(fields: Fields) -> None:
         term.only("weight", "preference")
         term.integer("weight", 0, low=-(1 << 31), high=(1 << 31) - 1)
         preference = term.mapping("preference")
-        if preference is not None:
+        if preference is not None and term.get("weight"):
             _selector(preference, {"nodeSelectorTerms": [preference.raw]})
 
 
@@ -146,7 +146,8 @@ def _selector(fields: Fields, selector: Mapping[str, object]) -> None:
 
 def _spread(fields: Fields) -> None:
     fields.only(*_META, "defaultConstraints", "defaultingType")
-    kind = fields.one_of("defaultingType", ("System", "List"), "System")
+    # Upstream: SetDefaults_PodTopologySpreadArgs() makes "System" of "".
+    kind = fields.one_of("defaultingType", ("System", "List", ""), "") or "System"
     constraints = fields.items("defaultConstraints")
     if kind == "System" and constraints:
         raise fields.error("defaultingType", "when .defaultConstraints are not empty")
@@ -197,6 +198,13 @@ def _volume_binding(fields: Fields) -> None:
         raise fields.error("shape", f"unexpected field `shape`, {problem}")
 
 
+def _dynamic(fields: Fields) -> None:
+    timeout = fields.only(*_META, "filterTimeout").duration("filterTimeout", 0)
+    if timeout < 0:
+        # Upstream: ValidateDynamicResourcesArgs(), EnableDRASchedulerFilterTimeout.
+        raise fields.error("filterTimeout", "must be zero or positive")
+
+
 def _no_arguments(fields: Fields) -> None:
     fields.only(*_META)
 
@@ -211,6 +219,7 @@ _CHECKS: dict[str, Callable[[Fields], None]] = {
     names.POD_TOPOLOGY_SPREAD: _spread,
     names.DEFAULT_PREEMPTION: _preemption,
     names.VOLUME_BINDING: _volume_binding,
+    names.DYNAMIC_RESOURCES: _dynamic,
     names.NODE_UNSCHEDULABLE: _no_arguments,
     names.NODE_NAME: _no_arguments,
     names.TAINT_TOLERATION: _no_arguments,

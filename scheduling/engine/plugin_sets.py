@@ -212,6 +212,12 @@ class _Choice:
 
     enabled: dict[str, int] = field(default_factory=dict[str, int])
     disabled: frozenset[str] = frozenset()
+    # What multiPoint enables again: a fault where such a plugin comes from there.
+    again: list[Fields] = field(default_factory=list[Fields])
+
+    def inherits(self, name: str) -> bool:
+        """Whether this point takes plugin *name* from multiPoint."""
+        return not {"*", name} & self.disabled and name not in self.enabled
 
 
 def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
@@ -226,6 +232,7 @@ def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
             if chosen is not None:
                 choices[point] = _choice(chosen.only("enabled", "disabled"), point, catalogue)
     multi = _merged(choices[_MULTI_POINT])
+    _check_again(choices, catalogue)
     sets = PluginSets()
     for point in POINTS:
         choice = choices[point]
@@ -242,6 +249,15 @@ def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
     for name in sets.of("score"):
         sets.weights[name] = choices["score"].enabled.get(name, multi.get(name, 0)) or 1
     return sets
+
+
+def _check_again(choices: Mapping[str, _Choice], catalogue: Catalogue) -> None:
+    """Upstream: expandMultiPointPlugins() minds only what no point says itself."""
+    for point in _EXPANDED:
+        for item in choices[_MULTI_POINT].again:
+            name = item.text("name")
+            if point in catalogue.points_of(name) and choices[point].inherits(name):
+                raise item.error("name", _registered(name, point))
 
 
 def _appended(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
@@ -292,11 +308,11 @@ def _choice(fields: Fields, point: str, catalogue: Catalogue) -> _Choice:
     for item in fields.items("enabled"):
         name = item.only("name", "weight").text("name")
         catalogue.check(item, name, "" if point == _MULTI_POINT else point)
+        if name in choice.enabled and point != _MULTI_POINT:
+            raise item.error("name", _registered(name, point))
         if name in choice.enabled:
-            points = [one for one in _EXPANDED if one in catalogue.points_of(name)]
-            where = points[0] if point == _MULTI_POINT and points else point
-            raise item.error("name", _registered(name, where))
-        choice.enabled[name] = item.integer("weight", 0, low=0, high=(1 << 31) - 1)
+            choice.again.append(item)
+        choice.enabled[name] = item.integer("weight", 0, low=-(1 << 31), high=(1 << 31) - 1)
     choice.disabled = frozenset(disabled)
     return choice
 

@@ -85,6 +85,10 @@ class Profile:
     queue_sort: str = names.PRIORITY_SORT
     # The order at PreFilter, where it is not that of the filters.
     pre_filters: tuple[str, ...] = ()
+    # How long VolumeBinding waits, in ns, where it is not what holds for the whole scheduler.
+    bind_timeout: int | None = None
+    # VolumeBinding is among the scores. Its feature gate is off: it only counts as one.
+    scores_volumes: bool = False
     # Of somebody else's plugins those at PreScore, in order; the in-tree ones never fail there.
     pre_scores: tuple[str, ...] = ()
     # The points among PreFilter, Filter, PreScore and Score that a plugin has a method for, but
@@ -134,7 +138,7 @@ class Profile:
     @property
     def takes_first_fit(self) -> bool:
         """Whether the search may end with the first node that fits (since v1.30)."""
-        return self.is_current and not self.scores
+        return self.is_current and not (self.scores or self.scores_volumes)
 
     @property
     def looks_at_all_nodes(self) -> bool:

@@ -229,6 +229,11 @@ class Scheduler:
         )
         if setup.bind_timeout is not None:
             self.volume_work.timeout = setup.bind_timeout
+        self.volume_work.timeouts = {
+            name: one.profile.bind_timeout
+            for name, one in self._algorithms.items()
+            if one.profile.bind_timeout is not None
+        }
         delay = latencies.draw("watch")
         attachments = ("VolumeAttachment",) if profile.counts_attachments else ()
         observers = {"Pod": self._observe_pod, "Node": self._observe_node}

@@ -84,6 +84,8 @@ class VolumeWork:
         self._heard_until = 0
         # How long a binding waits for its volumes, in ns. Upstream: bindTimeoutSeconds.
         self.timeout = binder.DEFAULT_BIND_TIMEOUT
+        # By schedulerName, where profiles have their own.
+        self.timeouts: dict[str, int] = {}
         self._volumes = VolumeAssumeCache()
         self._claims = ClaimAssumeCache()
         # The plugins look at the very same objects.
@@ -162,4 +164,5 @@ class VolumeWork:
         done: Callable[[str | None], None],
     ) -> PodBinding:
         """Write the assumptions, then wait for the PV controller; *done* is told how it ended."""
-        return self.binder.bind_pod_volumes(self._loop, info.pod, node, volumes, done, self.timeout)
+        timeout = self.timeouts.get(info.pod.scheduler_name, self.timeout)
+        return self.binder.bind_pod_volumes(self._loop, info.pod, node, volumes, done, timeout)

@@ -93,7 +93,23 @@ def test_what_extenders_manage_alone_takes_the_place_of_ignored_resources() -> N
             "NodeAffinity",
             addedAffinity={"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 200}]},
         ),
+        _config(
+            "NodeAffinity",
+            addedAffinity={
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 0, "preference": {"matchFields": [{"key": "a", "operator": "In"}]}}
+                ]
+            },
+        ),
         _config("NodeResourcesBalancedAllocation", resources=[{"name": "cpu", "weight": 0}]),
+        _config("PodTopologySpread", defaultingType=""),
+        _config("DynamicResources", filterTimeout="0s"),
+        {
+            "plugins": {
+                "multiPoint": {"enabled": [{"name": "NodeName"}] * 2},
+                "filter": {"disabled": [{"name": "NodeName"}]},
+            }
+        },
         _config(
             "PodTopologySpread",
             defaultingType="List",
@@ -145,7 +161,18 @@ def test_backoffs_and_bind_timeout_are_in_seconds() -> None:
     )
     assert setup.queue_rules.initial_backoff == 3 * SECOND
     assert setup.queue_rules.max_backoff == 20 * SECOND
-    assert setup.bind_timeout == 30 * SECOND
+    assert setup.profiles[0].bind_timeout == 30 * SECOND
+
+
+def test_each_profile_waits_for_volumes_as_long_as_it_says() -> None:
+    """Upstream: volumebinding New() makes a binder for each profile."""
+    configuration = _document(
+        {"schedulerName": "a", **_config("VolumeBinding", bindTimeoutSeconds=5)},
+        {"schedulerName": "b"},
+    )
+    cluster = Cluster.create(scene(node("n"), configuration=configuration), tie_break="name")
+    waits = cluster.schedulers[0].volume_work.timeouts
+    assert waits == {"a": 5 * SECOND, "b": 600 * SECOND}
 
 
 def _chosen(profile_fields: dict[str, Any], *nodes: Any, **fields: Any) -> str | None:
@@ -274,6 +301,11 @@ def test_without_default_preemption_nobody_is_evicted() -> None:
             "profiles[0].pluginConfig[0].args.resources[1].name",
             "cpu",
         ),
+        (
+            _config("DynamicResources", filterTimeout="-1s"),
+            "profiles[0].pluginConfig[0].args.filterTimeout",
+            "-1s",
+        ),
         ({"percentageOfNodesToScore": 101}, "profiles[0].percentageOfNodesToScore", 101),
     ],
 )
@@ -324,6 +356,56 @@ def test_two_profiles_need_two_names() -> None:
     assert _refused({"schedulerName": "a"}, {"schedulerName": ""}).path.startswith("profiles[1]")
     twice = {"schedulerName": "a"}
     assert _refused(twice, twice).path == "profiles[1].schedulerName"
+
+
+def test_profiles_order_their_queue_in_the_same_words() -> None:
+    """Upstream: validateCommonQueueSort()."""
+    sorts = {"queueSort": {"enabled": [{"name": "PrioritySort"}]}}
+    fault = _refused({"schedulerName": "a", "plugins": sorts}, {"schedulerName": "b"})
+    assert fault.path == "profiles[1].plugins.queueSort"
+    assert fault.problem == "must be the same for all profiles"
+
+
+def test_arguments_of_a_plugin_that_there_is_not_are_warned_of() -> None:
+    """Upstream: decodeNestedObjects() leaves out-of-tree arguments as they are."""
+    warning = _setup(_config("Mine", color="red")).warnings[0]
+    assert warning.startswith("profiles[0].pluginConfig[0].name is not used: there is no plugin")
+    assert _refused(_config("CinderLimits")).path == "profiles[0].pluginConfig[0].name"
+
+
+def test_preemption_takes_null_for_its_defaults() -> None:
+    rules = _setup(
+        _config(
+            "DefaultPreemption", minCandidateNodesPercentage=None, minCandidateNodesAbsolute=None
+        )
+    ).profiles[0]
+    assert (rules.preemption.candidate_percentage, rules.preemption.min_candidates) == (10, 100)
+
+
+@pytest.mark.parametrize("explain", [True, False])
+def test_a_weight_below_nothing_counts_against_a_node(explain: bool) -> None:
+    """Upstream: getScoreWeights() minds no sign."""
+    told = {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit", "weight": -1}]}
+    algorithm = SchedulingAlgorithm(_setup({"plugins": {"score": told}}).profiles[0], Handle())
+    algorithm.table.add_node(make_node("big", cpu="64"))
+    algorithm.table.add_node(make_node("small", cpu="4"))
+    for number in range(3):
+        pod = PodInfo(make_pod(f"p{number}", cpu="1"), algorithm.profile.resource_rules)
+        assert algorithm.schedule(pod, explain=explain).node == "small"
+
+
+@pytest.mark.parametrize(
+    ("disabled", "evaluated"),
+    [([name for name, _ in MODERN.scores], 3), (["*"], 1)],
+)
+def test_volume_binding_counts_as_a_score(disabled: list[str], evaluated: int) -> None:
+    """Upstream: hasScoring(); without any score the first node that fits ends the search."""
+    plugins = {"score": {"disabled": [{"name": name} for name in disabled]}}
+    algorithm = SchedulingAlgorithm(_setup({"plugins": plugins}).profiles[0], Handle())
+    for name in ("a", "b", "c"):
+        algorithm.table.add_node(make_node(name))
+    info = PodInfo(make_pod("p"), algorithm.profile.resource_rules)
+    assert algorithm.schedule(info).evaluated == evaluated
 
 
 def test_a_weight_of_nothing_is_one() -> None:

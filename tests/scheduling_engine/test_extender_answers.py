@@ -283,6 +283,28 @@ def test_in_v1_16_an_extender_may_bring_back_any_node(
     assert text in result.message
 
 
+@pytest.mark.parametrize(
+    ("answer", "node", "text"),
+    [
+        ({"nodes": {"items": [{"metadata": {"name": "closed"}}]}}, "closed", ""),
+        (
+            {"nodes": {"items": []}, "failedNodes": {"closed": "too slow"}},
+            None,
+            "0/2 nodes are available: 1 too slow.",
+        ),
+    ],
+)
+def test_what_an_extender_says_of_nodes_that_it_was_not_asked_about_counts(
+    answer: Any, node: str | None, text: str
+) -> None:
+    """Upstream: extender.go Filter() looks up names only; findNodesThatPassExtenders()."""
+    algorithm = _algorithm("v1.34", answer, filter_verb="filter")
+    algorithm.table.add_node(make_node("closed", unschedulable=True))
+    algorithm.table.add_node(make_node("open"))
+    result = algorithm.schedule(PodInfo(make_pod("p"), algorithm.profile.resource_rules))
+    assert (result.node, result.message) == (node, text)
+
+
 def test_whom_an_extender_leaves_out_without_a_word_counts_with_whom_prefilter_left_out() -> None:
     """It has no status of its own. Upstream: FitError.Error(), AbsentNodesStatus()."""
     answer = {"nodes": {"items": []}, "failedNodes": {"a": "too slow"}}

@@ -52,6 +52,8 @@ class NodeAffinity(Plugin):
                 NodeSelector.parse({"nodeSelectorTerms": [term.get("preference") or {}]}),
             )
             for term in added.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+            # Without a weight it is not even read. Upstream: NewPreferredSchedulingTerms().
+            if term.get("weight")
         )
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
