@@ -31,6 +31,7 @@ from scheduling.engine.profiles import PROFILES, V1_16, V1_20, V1_34, Profile
 from scheduling.engine.reading import ConfigurationError, Fields
 from scheduling.engine.registry import IN_TREE, UnknownPlugin, factory_of
 from scheduling.engine.setup import LeaderElection, SchedulerSetup, default_setup
+from volumes.engine.binder import DEFAULT_BIND_TIMEOUT
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = "KubeSchedulerConfiguration"
@@ -230,7 +231,7 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         pre_filters=sets.of("preFilter"),
         scores=scores,
         scores_volumes=names.VOLUME_BINDING in sets.of("score"),
-        bind_timeout=(600 if told is None else told) * SECOND,
+        bind_timeout=DEFAULT_BIND_TIMEOUT if told is None else told * SECOND,
         arguments=arguments,
         pre_enqueues=tuple(n for n in sets.of("preEnqueue") if n != names.DYNAMIC_RESOURCES),
         queue_sort=sorts[0],
@@ -371,6 +372,8 @@ def _parse_classic(fields: Fields, version: str) -> SchedulerSetup:
     if affinity not in profile.arguments:
         told = {affinity: {"hardPodAffinitySymmetricWeight": weight}}
         profile = replace(profile, arguments={**profile.arguments, **told})
+    timeout = fields.integer("bindTimeoutSeconds", DEFAULT_BIND_TIMEOUT // SECOND, low=0)
+    profile = replace(profile, bind_timeout=timeout * SECOND)
     initial = fields.integer("podInitialBackoffSeconds", 1, low=1)
     longest = fields.integer("podMaxBackoffSeconds", 10, low=initial)
     return replace(
@@ -378,7 +381,6 @@ def _parse_classic(fields: Fields, version: str) -> SchedulerSetup:
         profiles=(profile,),
         initial_backoff=initial * SECOND,
         max_backoff=longest * SECOND,
-        bind_timeout=fields.integer("bindTimeoutSeconds", 600, low=0) * SECOND,
         leader_election=_leader_election(fields),
     )
 

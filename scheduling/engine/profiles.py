@@ -34,6 +34,7 @@ from scheduling.engine.unprepared import (
     unprepared_score,
 )
 from scheduling.engine.wording import WORDING_1_20, Wording
+from volumes.engine.binder import DEFAULT_BIND_TIMEOUT
 
 V1_34 = "v1.34"
 V1_20 = "v1.20"
@@ -85,8 +86,8 @@ class Profile:
     queue_sort: str = names.PRIORITY_SORT
     # The order at PreFilter, where it is not that of the filters.
     pre_filters: tuple[str, ...] = ()
-    # How long VolumeBinding waits, in ns, where it is not what holds for the whole scheduler.
-    bind_timeout: int | None = None
+    # How long a binding waits for its volumes, in ns. Upstream: bindTimeoutSeconds.
+    bind_timeout: int = DEFAULT_BIND_TIMEOUT
     # VolumeBinding is among the scores. Its feature gate is off: it only counts as one.
     scores_volumes: bool = False
     # Of somebody else's plugins those at PreScore, in order; the in-tree ones never fail there.

@@ -121,6 +121,11 @@ class RowClasses:
         if len(self.members) > _SPARE_CLASSES + 2 * len(self._known):
             self._begin_again()
 
+    def row_in(self, number: int) -> int:
+        """One of the rows of class *number*."""
+        place = self.members[number][0]
+        return place if self.row_of is None else self.row_of.item(place)
+
     def rows_in(self, numbers: Sequence[int]) -> IntArray:
         """One of the rows of each of these classes."""
         members = self.members
@@ -254,7 +259,7 @@ class ClassTotals:
             self._renew(range(first, self._seen), classes.left[left:])
 
     def _come(self, number: int) -> None:
-        total = self._class_total[number] = self._of.total_of(self._row_in(number))
+        total = self._class_total[number] = self._of.total_of(self._classes.row_in(number))
         if total < 0:
             if self._unfit is not None:
                 self._unfit[number] = None
@@ -265,10 +270,6 @@ class ClassTotals:
                 self._best, self._tied = total, [number]
             elif total == self._best:
                 self._tied.append(number)
-
-    def _row_in(self, number: int) -> int:
-        place, row_of = self._classes.members[number][0], self._classes.row_of
-        return place if row_of is None else row_of.item(place)
 
     def _leave(self, number: int) -> None:
         if self._tied is not None and self._class_total[number] == self._best:

@@ -227,12 +227,8 @@ class Scheduler:
         self.volume_work = VolumeWork(
             loop, store, self.handle, self._known, profile.version, latencies
         )
-        if setup.bind_timeout is not None:
-            self.volume_work.timeout = setup.bind_timeout
         self.volume_work.timeouts = {
-            name: one.profile.bind_timeout
-            for name, one in self._algorithms.items()
-            if one.profile.bind_timeout is not None
+            name: one.profile.bind_timeout for name, one in self._algorithms.items()
         }
         delay = latencies.draw("watch")
         attachments = ("VolumeAttachment",) if profile.counts_attachments else ()

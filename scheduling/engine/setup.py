@@ -26,13 +26,12 @@ class SchedulerSetup:
     """One scheduler process.
 
     Its profiles share one queue and one cache; a pod chooses between them by schedulerName.
-    `bind_timeout` and the backoffs are ns; None leaves the version's default.
+    The backoffs are ns; None leaves the version's default.
     """
 
     profiles: tuple[Profile, ...]
     initial_backoff: int | None = None
     max_backoff: int | None = None
-    bind_timeout: int | None = None
     extenders: tuple[ExtenderSettings, ...] = ()
     leader_election: LeaderElection = field(default_factory=LeaderElection)
     # What the real scheduler would accept too, but to another effect than it seems.

@@ -82,9 +82,7 @@ class VolumeWork:
         self._loop = loop
         self._latencies = latencies
         self._heard_until = 0
-        # How long a binding waits for its volumes, in ns. Upstream: bindTimeoutSeconds.
-        self.timeout = binder.DEFAULT_BIND_TIMEOUT
-        # By schedulerName, where profiles have their own.
+        # How long a binding waits for its volumes, in ns, by schedulerName.
         self.timeouts: dict[str, int] = {}
         self._volumes = VolumeAssumeCache()
         self._claims = ClaimAssumeCache()
@@ -164,5 +162,5 @@ class VolumeWork:
         done: Callable[[str | None], None],
     ) -> PodBinding:
         """Write the assumptions, then wait for the PV controller; *done* is told how it ended."""
-        timeout = self.timeouts.get(info.pod.scheduler_name, self.timeout)
+        timeout = self.timeouts[info.pod.scheduler_name]
         return self.binder.bind_pod_volumes(self._loop, info.pod, node, volumes, done, timeout)
