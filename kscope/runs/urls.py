@@ -7,6 +7,7 @@ from kscope.runs import views
 urlpatterns = [
     path("", views.home, name="home"),
     path("runs/<int:run_id>/", views.board, name="board"),
+    path("runs/<int:run_id>/machines/", views.machines, name="machines"),
     path("runs/<int:run_id>/pods/", views.pods, name="pods"),
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/", views.pod, name="pod"),
     path("runs/<int:run_id>/timeline/", views.timeline, name="timeline"),

@@ -38,6 +38,13 @@ def board(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @require_GET
 @ensure_csrf_cookie
+def machines(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The state machines of queue, cache, volumes and claims, and the ways of objects through them."""
+    return _run_page(request, run_id, "machines")
+
+
+@require_GET
+@ensure_csrf_cookie
 def pods(request: HttpRequest, run_id: int) -> HttpResponse:
     """The pods of a run, those that wait first."""
     return _run_page(request, run_id, "pods")

@@ -30,6 +30,23 @@ export class PodAddress extends Address {
   }
 }
 
+/** The address of the state machines, which names what is followed through them. */
+export class MachinesAddress extends Address {
+  constructor() {
+    super();
+    const query = new URLSearchParams(location.search);
+    this.claim = query.has("claim") ? `claim/${query.get("claim")}` : null;
+    this.volume = query.has("volume") ? `volume/${query.get("volume")}` : null;
+  }
+
+  writePicked(claim, volume) {
+    replaceQuery({
+      claim: claim && claim.slice("claim/".length),
+      volume: volume && volume.slice("volume/".length),
+    });
+  }
+}
+
 function replaceQuery(values) {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(values)) {

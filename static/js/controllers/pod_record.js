@@ -1,9 +1,8 @@
 import {effect, signal} from "@preact/signals";
 
+import {newerEvents} from "./object_events.js";
+
 const WAIT_MS = 120;
-const PAGE = 1000;
-/** Of a pod with a longer history the beginning is left out. */
-const MOST_PAGES = 5;
 
 /**
  * What the server keeps of one pod: its events and its attempts, followed while the run goes on.
@@ -56,7 +55,7 @@ export class PodRecord {
     const {api} = this.board;
     try {
       const [events, attempts] = await Promise.all([
-        this.#newer(),
+        newerEvents(api, this.id, this.events.value),
         api.get("attempts/", {pod: this.id.slice("pod/".length), seq: key.past}),
       ]);
       if (this.key !== key) return;
@@ -66,22 +65,6 @@ export class PodRecord {
     } catch (error) {
       if (this.key === key) this.board.notice.value = `What happened to ${this.id} could not be read: ${error.message}`;
     }
-  }
-
-  /** The pod's events that are not at hand yet. */
-  async #newer() {
-    const found = [];
-    const newest = this.events.value.at(-1)?.seq;
-    for (let page = 0, before = null; page < MOST_PAGES; page += 1) {
-      const answer = await this.board.api.get("events/", {
-        object: this.id, after: newest, before, limit: PAGE, order: "desc",
-      });
-      found.push(...answer.events);
-      if (answer.next === null) break;
-      before = answer.next;
-    }
-    const latest = this.events.value.at(-1)?.seq ?? 0;
-    return found.filter(({seq}) => seq > latest).reverse();
   }
 
   async #show(attempt) {

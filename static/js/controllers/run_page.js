@@ -12,6 +12,7 @@ export function startRunPage(root, address) {
   const run = JSON.parse(document.querySelector("#run-data").textContent);
   const board = new Board({run, api: new RunApi(run.id), address});
   board.boardUrl = root.dataset.board;
+  board.machinesUrl = root.dataset.machines;
   board.podsUrl = root.dataset.pods;
   board.timelineUrl = root.dataset.timeline;
   root.replaceChildren();

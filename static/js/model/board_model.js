@@ -1,6 +1,7 @@
 import {Claims} from "./claims.js";
 import {Counters} from "./counters.js";
 import {Lanes} from "./lanes.js";
+import {MACHINES, Tally} from "./machines.js";
 import {Nodes, placeOf} from "./nodes.js";
 import {RunState} from "./run_state.js";
 
@@ -17,6 +18,8 @@ export class BoardModel {
     this.nodes = new Nodes();
     this.claims = new Claims();
     this.counters = new Counters();
+    /** How many objects are in each state, by the key of the machine. */
+    this.tallies = new Map(MACHINES.map((machine) => [machine.key, new Tally(machine)]));
     this.undos = [];
     /** Pods that changed their lane or node since someone last emptied this list. */
     this.moved = [];
@@ -41,6 +44,7 @@ export class BoardModel {
     this.nodes.clear();
     this.claims.clear();
     this.counters.clear();
+    for (const tally of this.tallies.values()) tally.clear();
     this.undos = [];
     for (const [id, entity] of this.entities) this.#derive(id, undefined, entity);
     this.moved = [];
@@ -86,6 +90,9 @@ export class BoardModel {
   }
 
   #derive(id, before, after) {
+    for (const tally of this.tallies.values()) {
+      if (id.startsWith(tally.prefix)) tally.update(before, after);
+    }
     if (id.startsWith("pod/")) {
       this.lanes.update(id, before, after);
       this.nodes.updatePod(id, before, after);

@@ -54,6 +54,7 @@ function Head({board, id, pod}) {
       <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
         <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>
       <div class="end"><a class="btn" href=${`${board.boardUrl}?pod=${namespace}/${name}${at}`}>On the board</a>
+        <a class="btn" href=${`${board.machinesUrl}?pod=${namespace}/${name}${at}`}>State machines</a>
         ${pod && html`<a class="btn" href=${board.api.url(`objects/${id}/`, {seq, format: "yaml"})}>Manifest</a>`}</div></div>`;
 }
 

@@ -1,0 +1,235 @@
+import {mergePatch} from "./fold.js";
+
+/**
+ * The state machines that objects of a run go through, each with its states, the moves that are
+ * possible between them, and where both are drawn.
+ *
+ * `stateOf(object, event)` gives the state of an object, null for one that is none of them; an
+ * object that is not there is null. `event` is what made it so, null where that is not known.
+ * An edge stands for all its `moves`, "from>to", "" being outside of the machine; `leaves` tells by
+ * the state they were in what becomes of objects that are no more. A `passing` state is not counted:
+ * who has reached it is soon gone; who is in an `outer` one has yet to come in. `since` and `until` are the first and the last profile in which a state
+ * can be reached, an edge be taken.
+ */
+const PROFILES = ["v1.11", "v1.16", "v1.20", "v1.34"];
+
+const QUEUE = {
+  key: "queue",
+  title: "Scheduling queue",
+  follows: "pod",
+  outside: "not queued",
+  dots: [[14, 144], [670, 144]],
+  states: [
+    {key: "gated", title: "Gated", mark: "gated", family: "held", at: [150, 22], since: "v1.34"},
+    {key: "active", title: "Active", mark: "active", family: "ready", at: [86, 124]},
+    {key: "in_flight", title: "In flight", mark: "in-flight", family: "working", at: [284, 124]},
+    {key: "assumed", title: "Assumed", mark: "assumed", family: "promised", at: [490, 124]},
+    {key: "backoff", title: "Backoff", mark: "backoff", family: "clock", at: [200, 232]},
+    {key: "unschedulable", title: "Unschedulable", mark: "unschedulable", family: "stuck", at: [374, 232], width: 150},
+  ],
+  edges: [
+    {moves: [">active"], path: "M20 144H84", text: [50, 136, "middle", "PodAdd"]},
+    {moves: [">gated"], path: "M14 136V44H148", text: [82, 36, "middle", "PreEnqueue refuses"], since: "v1.34"},
+    {moves: ["gated>active"], path: "M182 64V122", text: [190, 98, "start", "gate removed"], since: "v1.34"},
+    {moves: ["active>in_flight"], path: "M214 144H282", text: [248, 136, "middle", "Pop"]},
+    {moves: ["in_flight>assumed"], path: "M412 144H488", text: [451, 136, "middle", "AssumePod"]},
+    {moves: ["assumed>"], path: "M618 144H664", text: [642, 136, "middle", "AddPod"]},
+    {moves: ["in_flight>backoff"], path: "M296 166V230", text: [289, 190, "end", "moved while in flight"]},
+    {moves: ["backoff>in_flight"], path: "M316 230V168", text: [322, 190, "start", "Pop"], since: "v1.34"},
+    {moves: ["in_flight>unschedulable"], path: "M398 166V230", text: [406, 190, "start", "ScheduleAttemptFailure"]},
+    {moves: ["unschedulable>active"], path: "M430 272V297H104V168", text: [112, 290, "start", "cluster event, backoff over"]},
+    {moves: ["backoff>active"], path: "M198 252H134V168", text: [142, 222, "start", "BackoffComplete"]},
+    {moves: ["unschedulable>backoff"], path: "M372 252H330", text: [351, 225, "middle", "event"]},
+    {
+      moves: ["assumed>backoff", "assumed>unschedulable", "assumed>active"],
+      path: "M560 166V284H276V274", text: [568, 226, "start", "binding failed"], bridged: true,
+    },
+  ],
+  stateOf(pod) {
+    if (!pod) return null;
+    return pod.queue ?? (pod.cache === "assumed" ? "assumed" : null);
+  },
+};
+
+const CACHE = {
+  key: "cache",
+  title: "Scheduler cache",
+  follows: "pod",
+  states: [
+    {key: "initial", title: "Initial", mark: "available", family: "ready", at: [16, 84], outer: true},
+    {key: "assumed", title: "Assumed", mark: "assumed", family: "promised", at: [260, 84]},
+    {key: "added", title: "Added", mark: "bound", family: "settled", at: [502, 84]},
+    {key: "expired", title: "Expired", mark: "expired", family: "held", at: [260, 212], passing: true, until: "v1.20"},
+    {key: "deleted", title: "Deleted", mark: "lost", family: "held", at: [502, 212], passing: true},
+  ],
+  edges: [
+    {moves: ["initial>assumed"], path: "M144 96H258", text: [200, 88, "middle", "AssumePod"]},
+    {moves: ["assumed>initial"], path: "M258 112H146", text: [200, 130, "middle", "ForgetPod"]},
+    {moves: ["assumed>added"], path: "M388 104H500", text: [444, 96, "middle", "AddPod"]},
+    {moves: ["added>added"], path: "M540 84V52H600V82", text: [570, 44, "middle", "UpdatePod"]},
+    {moves: ["added>deleted"], path: "M564 124V210", text: [572, 172, "start", "RemovePod"]},
+    {moves: ["assumed>expired"], path: "M324 124V210", text: [332, 172, "start", "TTL 30 s after binding"], until: "v1.20"},
+    {moves: ["initial>added"], path: "M80 84V28H520V82", text: [290, 22, "middle", "AddPod, seen by watch before it was assumed"]},
+    {moves: ["expired>added"], path: "M388 232H470V146H520V126", text: [464, 248, "end", "AddPod"], until: "v1.20"},
+  ],
+  leaves: {added: "deleted"},
+  stateOf(pod, event) {
+    if (!pod) return null;
+    if (pod.cache) return isOver(pod) ? "deleted" : pod.cache;
+    return event?.kind === "AssumptionExpired" ? "expired" : "initial";
+  },
+};
+
+const VOLUME = {
+  key: "volume",
+  title: "Volume phases",
+  follows: "volume",
+  dots: [[624, 292]],
+  states: [
+    {key: "pending", title: "Pending", mark: "pending", family: "clock", at: [12, 96], width: 126},
+    {key: "available", title: "Available", mark: "available", family: "ready", at: [186, 96], width: 126},
+    {key: "half", title: "half-bound", mark: "half", family: "promised", at: [360, 96], width: 126},
+    {key: "bound", title: "Bound", mark: "vbound", family: "settled", at: [534, 96], width: 126},
+    {key: "failed", title: "Failed", mark: "failed", family: "stuck", at: [360, 222], width: 126},
+    {key: "released", title: "Released", mark: "released", family: "held", at: [534, 222], width: 126},
+  ],
+  edges: [
+    {moves: ["pending>available"], path: "M138 116H184", text: [161, 88, "middle", "unclaimed"]},
+    {moves: ["pending>half"], path: "M76 94V62H400V94", text: [160, 56, "middle", "made for a claim"]},
+    {moves: ["available>half"], path: "M312 108H358", text: [335, 88, "middle", "claimRef"]},
+    {moves: ["half>available"], path: "M358 124H314", text: [335, 154, "middle", "unbound"]},
+    {moves: ["half>bound"], path: "M486 116H532", text: [509, 88, "middle", "both agree"]},
+    {moves: ["bound>available"], path: "M598 94V34H250V94", text: [490, 28, "middle", "unbound"], bridged: true},
+    {moves: ["bound>released"], path: "M598 136V220", text: [606, 182, "start", "claim deleted"]},
+    {moves: ["released>failed"], path: "M534 242H488", text: [511, 214, "middle", "Delete fails"]},
+    {moves: ["released>available"], path: "M568 262V284H250V138", text: [258, 278, "start", "Recycle"]},
+    {moves: ["released>"], path: "M624 262V284", text: [632, 280, "start", "Delete"]},
+  ],
+  stateOf(volume) {
+    if (!volume) return null;
+    const {phase, claim} = volume;
+    if (phase === "Bound" || phase === "Released" || phase === "Failed") return phase.toLowerCase();
+    if (claim) return "half";
+    return phase === "Available" ? "available" : "pending";
+  },
+};
+
+const CLAIM = {
+  key: "claim",
+  title: "Claim phases",
+  follows: "claim",
+  dots: [[14, 96]],
+  states: [
+    {key: "pending", title: "Pending", mark: "pending", family: "clock", at: [60, 76]},
+    {key: "half", title: "half-bound", mark: "half", family: "promised", at: [280, 76]},
+    {key: "bound", title: "Bound", mark: "vbound", family: "settled", at: [500, 76]},
+    {key: "lost", title: "Lost", mark: "lost", family: "stuck", at: [500, 212]},
+  ],
+  edges: [
+    {moves: [">pending"], path: "M20 96H58"},
+    {moves: [">half"], path: "M14 88V38H324V74", text: [169, 32, "middle", "names its volume from the start"]},
+    {moves: ["pending>half"], path: "M188 96H278", text: [233, 88, "middle", "volumeName"]},
+    {moves: ["half>bound"], path: "M408 96H498", text: [453, 88, "middle", "both agree"]},
+    {moves: ["bound>lost"], path: "M588 116V210", text: [596, 168, "start", "volume gone"]},
+    {moves: ["lost>bound"], path: "M544 210V118", text: [536, 168, "end", "volume is back"]},
+    {moves: ["half>lost"], path: "M344 116V232H498", text: [352, 226, "start", "volume gone"]},
+  ],
+  stateOf(claim) {
+    if (!claim) return null;
+    if (claim.phase === "Lost") return "lost";
+    if (claim.phase === "Bound" && claim.volume) return "bound";
+    return claim.volume ? "half" : "pending";
+  },
+};
+
+export const MACHINES = [QUEUE, CACHE, VOLUME, CLAIM];
+
+/** Whether a state or an edge can be reached in a profile. */
+export function isPossible({since, until}, profile) {
+  const place = PROFILES.indexOf(profile);
+  return !(since && place < PROFILES.indexOf(since)) && !(until && place > PROFILES.indexOf(until));
+}
+
+/**
+ * The moves of an object, oldest first, as {seq, at, from, to, kind, message, component}; "" stands
+ * for outside of the machine. `events` are its own, oldest first; those after `seq` are left out.
+ */
+export function movesOf(machine, id, events, seq) {
+  const moves = [];
+  let object = null;
+  let from = "";
+  for (const event of events) {
+    if (event.seq > seq) break;
+    const patch = event.changes?.[id];
+    if (patch === undefined) continue;
+    object = patch === null ? null : mergePatch(object ?? {}, patch);
+    const to = object ? machine.stateOf(object, event) ?? "" : machine.leaves?.[from] ?? "";
+    if (to === from) continue;
+    const {at, kind, message, component} = event;
+    moves.push({seq: event.seq, at, from, to, kind, message, component});
+    from = to;
+  }
+  return moves;
+}
+
+/**
+ * How a diagram is lit by the moves of the object that is followed: how often every edge was taken,
+ * which one was the last, and in which states the object has been, and is. A move that no edge
+ * stands for lights none.
+ */
+export function lit(machine, moves) {
+  const edgeOf = new Map(machine.edges.flatMap((edge) => edge.moves.map((move) => [move, edge])));
+  const taken = new Map();
+  const visited = new Set();
+  let last = null;
+  for (const {from, to} of moves) {
+    last = edgeOf.get(`${from}>${to}`) ?? null;
+    if (last) taken.set(last, (taken.get(last) ?? 0) + 1);
+    visited.add(from).add(to);
+  }
+  return {taken, last, visited, here: moves.at(-1)?.to ?? ""};
+}
+
+/** What a state is called, "" being outside of the machine. */
+export function titleOf(machine, key) {
+  if (key === "") return machine.outside ?? "not there";
+  return machine.states.find((state) => state.key === key)?.title ?? key;
+}
+
+/** How many objects are in each state of a machine, kept up to date from what changed. */
+export class Tally {
+  constructor(machine) {
+    this.machine = machine;
+    /** How the ids begin of the objects that it counts. */
+    this.prefix = `${machine.follows}/`;
+    this.clear();
+  }
+
+  clear() {
+    this.counts = new Map();
+  }
+
+  update(before, after) {
+    this.#add(before, -1);
+    this.#add(after, 1);
+  }
+
+  #add(object, by) {
+    const state = object && this.machine.stateOf(object);
+    if (state) this.counts.set(state, this.count(state) + by);
+  }
+
+  count(state) {
+    return this.counts.get(state) ?? 0;
+  }
+
+  /** How many are inside of the machine, on their way through it. */
+  get held() {
+    const {states} = this.machine;
+    return states.reduce((sum, {key, passing, outer}) => sum + (passing || outer ? 0 : this.count(key)), 0);
+  }
+}
+
+function isOver({phase}) {
+  return phase === "Succeeded" || phase === "Failed";
+}

@@ -1,0 +1,85 @@
+import {html} from "../lib/html.js";
+import {count, moment} from "../model/format.js";
+import {isPossible, lit, titleOf} from "../model/machines.js";
+
+const FAMILIES = ["ready", "working", "clock", "promised", "settled", "stuck", "held"];
+const BOX = {width: 128, height: 40};
+
+/** Arrow heads for all diagrams of a page. */
+export function ArrowHeads() {
+  const head = (id, size, fill) => html`
+    <marker key=${id} id=${id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth=${size} markerHeight=${size}
+      markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path d="M0 .6 8 4 0 7.4z" fill=${`var(--${fill})`} /></marker>`;
+  return html`<svg class="sprite" aria-hidden="true"><defs>
+    ${head("arrow-possible", 8, "line-strong")}${head("arrow-taken", 9, "ink-2")}
+    ${FAMILIES.map((family) => head(`arrow-${family}`, 11, family))}</defs></svg>`;
+}
+
+/**
+ * One state machine: how many objects are in each state, and the way of the one that is followed
+ * by its `moves`. `onState` is told which state was pressed.
+ */
+export function Diagram({machine, tally, profile, moves, onState}) {
+  const light = lit(machine, moves);
+  const familyOf = new Map(machine.states.map(({key, family}) => [key, family]));
+  // What is lit stands above what is not, the last move on top.
+  const rank = (edge) => (edge === light.last ? 2 : Number(light.taken.has(edge)));
+  const edges = [...machine.edges].sort((a, b) => rank(a) - rank(b));
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${`${machine.title}, diagram`}>
+      <svg class="dia" viewBox="0 8 680 296" role="group" aria-label=${machine.title}>
+        ${(machine.dots ?? []).map(([x, y]) => html`<circle key=${x} cx=${x} cy=${y} r="5" class="outside" />`)}
+        ${edges.map((edge) => html`<${Edge} key=${edge.path} edge=${edge} light=${light} profile=${profile}
+          family=${familyOf.get(moves.at(-1)?.to) ?? "held"} />`)}
+        ${machine.states.map((state) => html`<${State} key=${state.key} state=${state} light=${light} profile=${profile}
+          found=${state.passing ? null : tally.count(state.key)} onState=${onState} />`)}
+      </svg></div>`;
+}
+
+function Edge({edge, light, profile, family}) {
+  const times = light.taken.get(edge) ?? 0;
+  const isLast = edge === light.last;
+  const look = isLast ? `last f-${family}` : times > 0 ? "path" : isPossible(edge, profile) ? "" : "off";
+  const head = isLast ? family : times > 0 ? "taken" : "possible";
+  const [x, y, anchor, words] = edge.text ?? [];
+  return html`
+    ${edge.bridged && html`<path class="bridge" d=${edge.path} />`}
+    <path class=${`e ${look}`} d=${edge.path} marker-end=${`url(#arrow-${head})`} />
+    ${words && html`<text class=${look} x=${x} y=${y} text-anchor=${anchor}>${words}${times > 1 && html` <tspan class="times">×${times}</tspan>`}</text>`}`;
+}
+
+function State({state, light, profile, found, onState}) {
+  const {key, title, mark, family, at: [x, y], width = BOX.width} = state;
+  const possible = isPossible(state, profile);
+  const look = light.here === key ? "here" : light.visited.has(key) ? "path" : possible ? "" : "off";
+  const press = () => found && onState(key);
+  const words = found === null ? title : `${title}: ${count(found)}`;
+  return html`
+    <g class=${`s ${look} f-${family}`} tabindex="0" role="button" aria-disabled=${String(!found)}
+      aria-label=${found ? `${words}. Follow the next of them` : words} onClick=${press}
+      onKeyDown=${(event) => { if (event.key === "Enter") press(); }}>
+      ${found > 0 && html`<title>Follow the next of them</title>`}
+      <rect class="b" x=${x} y=${y} width=${width} height=${BOX.height} rx="4" />
+      <use href=${`#${mark}`} x=${x + 12} y=${y + 14} width="12" height="12" />
+      <text x=${x + 31} y=${y + 24}>${title}</text>
+      ${found !== null && html`<text class=${`n${found === 0 ? " zero" : ""}`} x=${x + width - 12} y=${y + 25}>${count(found)}</text>`}
+    </g>`;
+}
+
+/** What the last move was: "30.398 s  In flight → Unschedulable  PodParked ScheduleAttemptFailure"; else `none`. */
+export function LastMove({machine, move, none, seek}) {
+  if (!move) return html`<p class="trail">${none}</p>`;
+  return html`
+    <p class="trail"><${When} move=${move} seek=${seek} />${titleOf(machine, move.from)}<span class="sep">→</span>
+      <b>${titleOf(machine, move.to)}</b><span class="cut mute" title=${move.message}>${move.kind} ${move.message}</span></p>`;
+}
+
+/** The moment of a move, a link to its event. */
+export function When({move, seek}) {
+  const go = (click) => {
+    if (click.ctrlKey || click.metaKey || click.shiftKey) return;
+    click.preventDefault();
+    seek(move.seq);
+  };
+  return html`<a class="num" href=${`?seq=${move.seq}`} title=${`Look at event ${move.seq}`} onClick=${go}>${moment(move.at)} s</a>`;
+}

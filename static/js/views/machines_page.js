@@ -1,0 +1,132 @@
+import {useState} from "preact/hooks";
+
+import {html} from "../lib/html.js";
+import {byName, count, parseId} from "../model/format.js";
+import {MACHINES, movesOf, titleOf} from "../model/machines.js";
+import {ArrowHeads, Diagram, LastMove, When} from "./machine.js";
+import {Name} from "./mark.js";
+import {Reading, RunPage, isWaiting} from "./run_page.js";
+
+/** How many names a field offers, and how many moves the list shows. */
+const OFFERED = 50;
+const LISTED = 200;
+
+const LEGEND = [["", "possible"], ["path", "taken by the followed object"], ["last f-promised", "its last move"]];
+
+/** Where everything is on its way through the state machines, and the way of one object through each. */
+export function MachinesPage({board, followed}) {
+  return html`<${RunPage} board=${board}><${Body} board=${board} followed=${followed} /><//>`;
+}
+
+function Body({board, followed}) {
+  if (isWaiting(board)) {
+    return html`<main class="page"><h1>State machines</h1><${Reading} /></main>`;
+  }
+  const {seq} = board.model;
+  const ways = MACHINES.map((machine) => {
+    const {id, events} = followed.objects[machine.follows];
+    const moves = id.value === null ? [] : movesOf(machine, id.value, events.value, seq);
+    return {machine, id: id.value, moves};
+  });
+  const {profile} = board.run.value;
+  return html`
+    <main class="machines">
+      <${ArrowHeads} />
+      <div class="pagehead"><h1>State machines</h1>
+        <ul class="legend">${LEGEND.map(([look, words]) => html`<${Sample} key=${words} look=${look} words=${words} />`)}
+          <${Sample} look="off" words=${`not in profile ${profile}`} /></ul></div>
+      <div class="four">
+        ${ways.map((way) => html`<${Machine} key=${way.machine.key} board=${board} followed=${followed} way=${way} profile=${profile} />`)}
+      </div>
+      <${Moves} board=${board} ways=${ways} />
+    </main>`;
+}
+
+function Sample({look, words}) {
+  return html`<li><svg class="dia" width="28" height="8" aria-hidden="true"><path class=${`e ${look}`} d="M0 4H28" /></svg>${words}</li>`;
+}
+
+function Machine({board, followed, way, profile}) {
+  const {machine, id, moves} = way;
+  const tally = board.model.tallies.get(machine.key);
+  const next = (state) => {
+    const found = nextIn(machine, state, id, board.model.entities);
+    if (found) followed.pick(found);
+  };
+  return html`
+    <section class="mach" aria-label=${machine.title}>
+      <header><h2>${machine.title}</h2><span class="small mute num">${held(machine, tally.held)}</span>
+        <${Follow} machine=${machine} id=${id} entities=${board.model.entities} pick=${(found) => followed.pick(found)} /></header>
+      <${Diagram} machine=${machine} tally=${tally} profile=${profile} moves=${moves} onState=${next} />
+      <${LastMove} machine=${machine} move=${moves.at(-1)} none=${noMove(id, board.model.entities)} seek=${(seq) => board.seek({seq})} />
+    </section>`;
+}
+
+function noMove(id, entities) {
+  if (id === null) return "There is nothing to follow.";
+  return entities.has(id) ? "No move yet." : `${parseId(id).key} is not in the cluster at this moment.`;
+}
+
+function held(machine, found) {
+  return `${count(found)} ${machine.follows}${found === 1 ? "" : "s"}`;
+}
+
+/** The name of what is followed, to be typed or picked from those that match. */
+function Follow({machine, id, entities, pick}) {
+  const [open, setOpen] = useState(false);
+  const list = `${machine.key}-names`;
+  const take = (event) => {
+    const found = `${machine.follows}/${event.target.value.trim()}`;
+    if (entities.has(found)) pick(found);
+    else event.target.value = id ? parseId(id).key : "";
+  };
+  return html`
+    <label class="follow">follow <input class="pick" list=${list} value=${id ? parseId(id).key : ""} placeholder=${machine.follows}
+      spellcheck="false" autocomplete="off" onChange=${take}
+      onFocus=${(event) => { event.target.select(); setOpen(true); }} onBlur=${() => setOpen(false)} />
+      <datalist id=${list}>${open && offered(machine, entities).map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>`;
+}
+
+function offered(machine, entities) {
+  const names = [];
+  const prefix = `${machine.follows}/`;
+  for (const [id, object] of entities) {
+    if (!id.startsWith(prefix) || machine.stateOf(object) === null) continue;
+    names.push(id.slice(prefix.length));
+    if (names.length >= OFFERED) break;
+  }
+  return names.sort(byName);
+}
+
+/** The object after this one in a state, in order of names; the first after the last. */
+function nextIn(machine, state, id, entities) {
+  const ids = [];
+  for (const [each, object] of entities) {
+    if (each.startsWith(`${machine.follows}/`) && machine.stateOf(object) === state) ids.push(each);
+  }
+  ids.sort(byName);
+  return ids.find((each) => id === null || byName(each, id) > 0) ?? ids[0];
+}
+
+/** All moves of what is followed, the newest first: the diagrams in words. */
+function Moves({board, ways}) {
+  const moves = ways.flatMap(({machine, id, moves: own}) => own.map((move) => ({...move, machine, id})));
+  moves.sort((a, b) => b.seq - a.seq);
+  if (moves.length === 0) return null;
+  return html`
+    <section class="moves" aria-label="Moves"><div class="sechead"><h2>Moves</h2>
+        <span class="note">of what is followed, ${count(moves.length)}, newest first</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Moves, table"><table class="tbl">
+        <thead><tr><th>Time</th><th>Machine</th><th>Object</th><th>From</th><th>To</th><th>By</th></tr></thead>
+        <tbody>${moves.slice(0, LISTED).map((move) => html`
+          <tr key=${`${move.machine.key}${move.seq}`}><td><${When} move=${move} seek=${(seq) => board.seek({seq})} /></td>
+            <td class="soft">${move.machine.title}</td><td><${Named} id=${move.id} /></td>
+            <td>${titleOf(move.machine, move.from)}</td><td>${titleOf(move.machine, move.to)}</td>
+            <td><b class="kind">${move.kind}</b> <span class="soft">${move.message}</span></td></tr>`)}</tbody></table></div>
+    </section>`;
+}
+
+function Named({id}) {
+  const {namespace, name} = parseId(id);
+  return html`<${Name} namespace=${namespace} name=${name} />`;
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+
+import {signal} from "@preact/signals";
+
+import {Followed} from "../../../static/js/controllers/followed.js";
+import {BoardModel} from "../../../static/js/model/board_model.js";
+
+const STATE = {
+  "pod/shop/web-0": {queue: "unschedulable", claims: ["data-0"]},
+  "pod/shop/web-1": {queue: "active"},
+  "claim/shop/data-0": {phase: "Pending"},
+  "claim/shop/data-1": {phase: "Bound", volume: "pv-1"},
+  "volume/pv-0": {phase: "Available", claim: "shop/data-0"},
+  "volume/pv-1": {phase: "Bound", claim: "shop/data-1"},
+};
+
+/** Board and address as a page has them; events of an object are numbered by hand. */
+function page(query = {}) {
+  const model = new BoardModel();
+  model.reset({seq: 9, at: 9, state: STATE, events: []});
+  const tick = signal(0);
+  const written = [];
+  const asked = [];
+  const board = {
+    picked: signal("pod/shop/web-0"),
+    notice: signal(""),
+    get model() { void tick.value; return model; },
+    selected() { void tick.value; return this.picked.value; },
+    pick(id) { this.picked.value = id; },
+    api: {get: async (path, {object, after}) => {
+      asked.push([object, after]);
+      const seq = (after ?? 0) + 1;
+      return {events: [{seq, at: seq, kind: "Told", message: "", changes: {}}], next: null};
+    }},
+  };
+  const address = {claim: null, volume: null, ...query, writePicked: (...values) => written.push(values)};
+  const change = (id, patch) => {
+    model.apply({first: model.seq + 1, last: model.seq + 1, at: 10, changes: {[id]: patch}, events: []});
+    tick.value += 1;
+  };
+  return {board, followed: new Followed(board, address), written, asked, change};
+}
+
+const ids = (followed) => Object.values(followed.objects).map(({id}) => id.value);
+const settled = () => new Promise((resolve) => { setTimeout(resolve, 180); });
+
+test("the claim is the pod's and the volume is the claim's", () => {
+  assert.deepEqual(ids(page().followed), ["pod/shop/web-0", "claim/shop/data-0", "volume/pv-0"]);
+});
+
+test("without a claim of its own, one that something is left to do for is followed", () => {
+  const {board, followed} = page();
+  board.picked.value = "pod/shop/web-1";
+  assert.deepEqual(ids(followed), ["pod/shop/web-1", "claim/shop/data-0", "volume/pv-0"]);
+});
+
+test("the address names what somebody has picked", () => {
+  assert.deepEqual(ids(page({claim: "claim/shop/data-1"}).followed), ["pod/shop/web-0", "claim/shop/data-1", "volume/pv-1"]);
+});
+
+test("picking one lets go of what belonged to the one before", () => {
+  const {followed, written} = page();
+  followed.pick("volume/pv-1");
+  assert.deepEqual(ids(followed), ["pod/shop/web-0", "claim/shop/data-0", "volume/pv-1"]);
+  followed.pick("claim/shop/data-1");
+  assert.deepEqual(ids(followed), ["pod/shop/web-0", "claim/shop/data-1", "volume/pv-1"]);
+  followed.pick("pod/shop/web-0");
+  assert.deepEqual(ids(followed), ["pod/shop/web-0", "claim/shop/data-0", "volume/pv-0"]);
+  assert.deepEqual(written, [[null, "volume/pv-1"], ["claim/shop/data-1", null], [null, null]]);
+});
+
+test("events are read on from those at hand whenever the object changes", async () => {
+  const {followed, asked, change} = page();
+  followed.start();
+  await settled();
+  assert.deepEqual(followed.objects.pod.events.value.map(({seq}) => seq), [1]);
+  change("claim/shop/data-1", {phase: "Lost"});
+  change("pod/shop/web-0", {queue: "backoff"});
+  await settled();
+  assert.deepEqual(followed.objects.pod.events.value.map(({seq}) => seq), [1, 2]);
+  assert.deepEqual(asked.filter(([object]) => object === "pod/shop/web-0"), [["pod/shop/web-0", undefined], ["pod/shop/web-0", 1]]);
+  assert.equal(asked.filter(([object]) => object === "claim/shop/data-0").length, 1);
+});
+
+test("what is read for an object that is no longer followed is dropped", async () => {
+  const {board, followed} = page();
+  followed.start();
+  await settled();
+  board.picked.value = "pod/shop/web-1";
+  assert.deepEqual(followed.objects.pod.events.value, []);
+  await settled();
+  assert.deepEqual(followed.objects.pod.events.value.map(({seq}) => seq), [1]);
+});

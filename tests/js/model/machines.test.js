@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+
+import {MACHINES, Tally, isPossible, lit, movesOf, titleOf} from "../../../static/js/model/machines.js";
+
+const [QUEUE, CACHE, VOLUME, CLAIM] = MACHINES;
+const POD = "pod/shop/web-1";
+
+/** Events of an object, one second after the other: each a patch on what is shown of it. */
+function told(id, ...patches) {
+  return patches.map((patch, i) => ({seq: i + 1, at: i * 1e9, kind: `Fact${i + 1}`, message: "", changes: {[id]: patch}}));
+}
+
+const ways = (machine, id, events, seq = 99) => movesOf(machine, id, events, seq).map(({from, to}) => `${from}>${to}`);
+
+const STORY = told(
+  POD,
+  {phase: "Pending"},
+  {queue: "active"},
+  {queue: "in_flight"},
+  {queue: "unschedulable"},
+  {blocker: {}},
+  {queue: "backoff"},
+  {queue: "in_flight"},
+  {queue: null, cache: "assumed", assumed: "n1"},
+  {node: "n1"},
+  {cache: "added", assumed: null},
+  {phase: "Running"},
+  null,
+);
+
+test("a pod's moves are its changes of state, one machine at a time", () => {
+  assert.deepEqual(ways(QUEUE, POD, STORY), [
+    ">active", "active>in_flight", "in_flight>unschedulable", "unschedulable>backoff",
+    "backoff>in_flight", "in_flight>assumed", "assumed>",
+  ]);
+  assert.deepEqual(ways(CACHE, POD, STORY), [">initial", "initial>assumed", "assumed>added", "added>deleted"]);
+});
+
+test("what comes after the event shown has not happened yet", () => {
+  assert.deepEqual(ways(QUEUE, POD, STORY, 3), [">active", "active>in_flight"]);
+});
+
+test("a pod that has ended counts no more, though it is still there", () => {
+  const events = told(POD, {cache: "added", node: "n1"}, {phase: "Succeeded"});
+  assert.deepEqual(ways(CACHE, POD, events), [">added", "added>deleted"]);
+});
+
+test("an assumption that runs out is told from one that was taken back", () => {
+  const events = told(POD, {cache: "assumed"}, {cache: null});
+  assert.deepEqual(ways(CACHE, POD, events), [">assumed", "assumed>initial"]);
+  events[1].kind = "AssumptionExpired";
+  assert.deepEqual(ways(CACHE, POD, events), [">assumed", "assumed>expired"]);
+});
+
+test("each side of a binding is half-bound by itself", () => {
+  const volume = "volume/pv-1";
+  const claim = "claim/shop/data";
+  assert.deepEqual(
+    ways(VOLUME, volume, told(volume, {phase: "Pending"}, {phase: "Available"}, {claim: "shop/data"}, {phase: "Bound"}, {phase: "Released"}, null)),
+    [">pending", "pending>available", "available>half", "half>bound", "bound>released", "released>"],
+  );
+  assert.deepEqual(
+    ways(CLAIM, claim, told(claim, {phase: "Pending"}, {volume: "pv-1"}, {phase: "Bound"}, {phase: "Lost"})),
+    [">pending", "pending>half", "half>bound", "bound>lost"],
+  );
+});
+
+test("an edge is lit as often as it was taken, the last one by itself", () => {
+  const light = lit(QUEUE, movesOf(QUEUE, POD, STORY, 7));
+  const times = (move) => light.taken.get(QUEUE.edges.find(({moves}) => moves.includes(move)));
+  assert.equal(times("active>in_flight"), 1);
+  assert.equal(times("backoff>in_flight"), 1);
+  assert.equal(times("in_flight>assumed"), undefined);
+  assert.deepEqual(light.last.moves, ["backoff>in_flight"]);
+  assert.equal(light.here, "in_flight");
+  assert.ok(light.visited.has("unschedulable"));
+});
+
+test("a move that no edge stands for lights none", () => {
+  const light = lit(CLAIM, [{from: "lost", to: "pending"}]);
+  assert.equal(light.last, null);
+  assert.equal(light.here, "pending");
+});
+
+test("what a profile does not know is not possible in it", () => {
+  const expired = CACHE.states.find(({key}) => key === "expired");
+  const gated = QUEUE.states.find(({key}) => key === "gated");
+  assert.deepEqual(["v1.11", "v1.16", "v1.20", "v1.34"].map((profile) => isPossible(expired, profile)), [true, true, true, false]);
+  assert.deepEqual(["v1.16", "v1.34"].map((profile) => isPossible(gated, profile)), [false, true]);
+});
+
+test("every edge joins states that are drawn, and stands for moves of its own", () => {
+  for (const machine of MACHINES) {
+    const keys = new Set(["", ...machine.states.map(({key}) => key)]);
+    const moves = machine.edges.flatMap((edge) => edge.moves);
+    assert.equal(new Set(moves).size, moves.length, machine.title);
+    for (const move of moves) assert.ok(move.split(">").every((key) => keys.has(key)), `${machine.title}: ${move}`);
+    for (const key of keys) assert.notEqual(titleOf(machine, key), key);
+  }
+});
+
+test("a tally follows objects from state to state", () => {
+  const tally = new Tally(QUEUE);
+  tally.update(undefined, {queue: "active"});
+  tally.update(undefined, {queue: "active"});
+  tally.update({queue: "active"}, {queue: "in_flight"});
+  assert.deepEqual([tally.count("active"), tally.count("in_flight"), tally.count("backoff"), tally.held], [1, 1, 0, 2]);
+  tally.update({queue: "in_flight"}, {cache: "added"});
+  tally.update({queue: "active"}, undefined);
+  assert.equal(tally.held, 0);
+});
+
+test("who is not in the cache yet is counted, but not held", () => {
+  const tally = new Tally(CACHE);
+  tally.update(undefined, {});
+  tally.update(undefined, {cache: "assumed"});
+  assert.deepEqual([tally.count("initial"), tally.held], [1, 1]);
+});
