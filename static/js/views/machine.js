@@ -53,11 +53,15 @@ function State({state, light, profile, found, onState}) {
   const possible = isPossible(state, profile);
   const look = light.here === key ? "here" : light.visited.has(key) ? "path" : possible ? "" : "off";
   const press = () => found && onState(key);
+  const pressed = (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    press();
+  };
   const words = found === null ? title : `${title}: ${count(found)}`;
   return html`
-    <g class=${`s ${look} f-${family}`} tabindex="0" role="button" aria-disabled=${String(!found)}
-      aria-label=${found ? `${words}. Follow the next of them` : words} onClick=${press}
-      onKeyDown=${(event) => { if (event.key === "Enter") press(); }}>
+    <g class=${`s ${look} f-${family}`} tabindex=${found ? 0 : -1} role="button" aria-disabled=${String(!found)}
+      aria-label=${found ? `${words}. Follow the next of them` : words} onClick=${press} onKeyDown=${pressed}>
       ${found > 0 && html`<title>Follow the next of them</title>`}
       <rect class="b" x=${x} y=${y} width=${width} height=${BOX.height} rx="4" />
       <use href=${`#${mark}`} x=${x + 12} y=${y + 14} width="12" height="12" />
