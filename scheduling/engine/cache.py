@@ -27,7 +27,7 @@ from scheduling.engine.node_tree import NodeTree, NodeTreeError, zone_key
 from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
 
 if TYPE_CHECKING:
-    from kscope.sim.objects import Node
+    from kscope.sim.objects import Node, Pod
 
 CachePlace = Literal["", "assumed", "added"]
 CacheMove = Literal[
@@ -298,6 +298,15 @@ class SchedulerCache:
         state.info = info
         self._tell(info, "update", "added")
 
+    def renew_pod(self, pod: Pod) -> None:
+        """As `update_pod`, for a newer version of which nothing is counted that has changed.
+
+        It goes to the end of its node's list all the same. Upstream: updatePod().
+        """
+        state = self._pods.get(pod.uid)
+        if state is not None and not state.assumed:
+            self.update_pod(state.info, state.info.updated(pod))
+
     def remove_pod(self, info: PodInfo) -> None:
         """The watch shows that the pod is gone from its node.
 
@@ -466,6 +475,11 @@ class SchedulerCache:
     def pods(self) -> list[PodState]:
         """Every pod, in order of arrival."""
         return list(self._pods.values())
+
+    def pods_on(self, name: str) -> list[PodInfo]:
+        """The pods counted on this node, in upstream's order; only to be looked at."""
+        entry = self._nodes.get(name)
+        return entry.pods if entry is not None else []
 
     def image_state(self, name: str) -> tuple[int, int]:
         """Size in bytes and number of nodes that have the image; zeros when none has."""

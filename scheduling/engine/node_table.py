@@ -15,7 +15,7 @@ Upstream: pkg/scheduler/framework/types.go NodeInfo, backend/cache/snapshot.go.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -198,6 +198,10 @@ class NodeTable:
         # How many different terms pods ever carried, or may soon; there are never fewer.
         self.term_count = 0
         self._name_rank: IntArray | None = None
+        # Who knows in which order upstream's NodeInfo holds the pods of a node: the cache, if there
+        # is one. And the rows where that order may have changed though nothing else did.
+        self.lister: Callable[[str], Sequence[PodInfo]] | None = None
+        self.reordered: dict[int, None] = {}
         self._sums = Sums(self.requested, self.scored, self.pod_count)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -574,6 +578,17 @@ class NodeTable:
         self._name_rank = None
 
     # -- pods ------------------------------------------------------------------------------------
+
+    def listed(self, row: int) -> list[PodInfo]:
+        """The pods on *row* in the order in which upstream's NodeInfo holds them.
+
+        It matters where equals are put in order; `pods` has them in the order of arrival.
+        """
+        pods = self.pods[row]
+        if self.lister is None or len(pods) < 2:
+            return [*pods.values()]
+        order = {pod.key: pods[pod.key] for pod in self.lister(self.name(row)) if pod.key in pods}
+        return [*{**order, **pods}.values()]
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
         """Count *pod* on the node at *row*."""

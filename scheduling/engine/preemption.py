@@ -30,6 +30,7 @@ from scheduling.engine.victims import (
     KeptRuns,
     PodLists,
     RowRun,
+    by_importance,
     cost_of,
     importance,
 )
@@ -261,6 +262,7 @@ class Evaluator:
         if refusal:
             return Preemption(message=refusal)
         outcome = Preemption()
+        self._look_at_reordered()
         rows = self._potential_rows(search)
         wanted = len(self._table)
         if self._rules.limits_candidates and self._ties is not None and len(rows):
@@ -275,6 +277,15 @@ class Evaluator:
             outcome.message = self._fit_error(outcome)
             outcome.clears = self._rules.clears_without_candidates or len(rows) == 0
         return outcome
+
+    def _look_at_reordered(self) -> None:
+        """Where equals have changed places, who would have to go is another question."""
+        table = self._table
+        for row in table.reordered:
+            keys = [importance(pod) for pod in table.pods[row].values()]
+            if len(dict.fromkeys(keys)) < len(keys):
+                table.touch(row)
+        table.reordered.clear()
 
     def _one_by_one(
         self,
@@ -422,7 +433,7 @@ class Evaluator:
         """Upstream: SelectVictimsOnNode(). The table is as before when this returns."""
         before = dict(self._table.pods[row])
         ports = self._table.ports_at(row)
-        lower = [pod for pod in before.values() if pod.priority < state.pod.priority]
+        lower = [pod for pod in self._table.listed(row) if pod.priority < state.pod.priority]
         if not lower and self._rules.needs_victims:
             return _NO_VICTIMS
         waiting = [
@@ -454,7 +465,10 @@ class Evaluator:
         off: dict[str, PodInfo],
     ) -> Candidate | Status:
         """Put pods back, the most important first, as long as the preemptor still fits."""
-        lower.sort(key=importance if self._rules.goes_by_start else _minus_priority)
+        if self._rules.goes_by_start:
+            lower = by_importance(lower)
+        else:
+            lower.sort(key=_minus_priority)
         violating, others = self._budgets.split(lower)
         victims: list[PodInfo] = []
         reprieved: list[PodInfo] = []
@@ -471,8 +485,8 @@ class Evaluator:
         if not victims and self._rules.needs_evictions:
             # An extender has refused the node, which the filters would not.
             return Status(Code.ERROR, (f'expected at least one victim pod on node "{node}"',))
-        if self._rules.sorts_victims:
-            victims.sort(key=importance)
+        if self._rules.sorts_victims and violating and others:
+            victims = by_importance(victims)
         return Candidate(row, node, victims, reprieved, violations)
 
     def _take_off(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:

@@ -214,6 +214,7 @@ class Scheduler:
         cache_rules = CACHE_RULES[profile.version]
         self._assumptions_expire = bool(cache_rules.assume_ttl)
         self.cache = SchedulerCache(loop, cache_rules, observer=self)
+        self.handle.table.lister = self.cache.pods_on
         self.queue = SchedulingQueue(
             replace(setup.queue_rules, status_counts=profile.status_wakes),
             loop,
@@ -399,9 +400,7 @@ class Scheduler:
             self.cache.update_pod(PodInfo(old, self._rules), PodInfo(new, self._rules))
             self.queue.assigned_pod_updated(old, new)
             return
-        if new.status.get("startTime") != old.status.get("startTime"):
-            # Preemption spares those that run for long.
-            self.cache.update_pod(PodInfo(old, self._rules), PodInfo(new, self._rules))
+        self.cache.renew_pod(new)
         if self._hears_of_any_update:
             self.queue.assigned_pod_updated(old, new)
 
@@ -1110,9 +1109,12 @@ class Scheduler:
         """See the cache's observer."""
         row = self.handle.table.rows.get(node_name)
         if row is not None:
-            self.handle.table.pods[row][new.key] = new
+            table = self.handle.table
+            table.pods[row][new.key] = new
+            table.reordered[row] = None
             if new.pod.status.get("startTime") != old.pod.status.get("startTime"):
-                self.handle.table.touch(row)
+                # Preemption spares those that run for long.
+                table.touch(row)
 
     def node_removed(self, node_name: str) -> None:
         """See the cache's observer."""

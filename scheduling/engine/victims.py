@@ -9,7 +9,7 @@ run one by one here, too, and anew each time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -174,7 +174,7 @@ class VictimColumns:
         """The pods on *row*, most important first; when they change that is another list."""
         pods: list[PodInfo] | None = self.lists[row]
         if pods is None:
-            pods = self.lists[row] = sorted(self.table.pods[row].values(), key=importance)
+            pods = self.lists[row] = by_importance(self.table.listed(row))
         return pods
 
     def is_covered(self, row: int) -> bool:
@@ -233,9 +233,11 @@ class VictimColumns:
             # An extender has refused the node, which the filters would not.
             return RowRun(0, put_back=put_back, costs=(0,) * len(RUNGS))
         broken = {pod.key for pod in violating if pod.key not in stays}
-        if broken:
-            # Among equals those go first that were the first to be tried.
-            places.sort(key=lambda at: (importance(pods[at]), pods[at].key not in broken))
+        if violating and others:
+            # Those that break a budget were the first to be tried, and are the first to be sorted.
+            victims = [pod for pod in (*violating, *others) if pod.key not in stays]
+            place_of = {pod.key: at for at, pod in enumerate(lower, first)}
+            places = [place_of[pod.key] for pod in by_importance(victims)]
         violations = len(broken)
         costs = violations, *cost_of([pods[place] for place in places])
         return RowRun(0, places, put_back, costs)
@@ -443,6 +445,19 @@ def start_time(pod: PodInfo) -> int:
 def importance(pod: PodInfo) -> tuple[int, int]:
     """Sort key, the most important first. Upstream: util.MoreImportantPod()."""
     return -pod.priority, start_time(pod)
+
+
+def by_importance(pods: Iterable[PodInfo]) -> list[PodInfo]:
+    """*pods*, the most important first; those that are equal stay in order.
+
+    Those that have not started are turned round: upstream says "now" of each, and a moment later
+    of the next. Upstream: sort.Slice() by MoreImportantPod(), of up to twelve pods.
+    """
+    started: list[PodInfo] = []
+    waiting: list[PodInfo] = []
+    for pod in pods:
+        (started if pod.pod.status.get("startTime") else waiting).append(pod)
+    return sorted((*started, *reversed(waiting)), key=importance)
 
 
 def cost_of(victims: Sequence[PodInfo]) -> tuple[int, ...]:

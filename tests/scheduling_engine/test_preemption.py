@@ -41,6 +41,29 @@ def test_who_has_run_for_longer_is_spared(
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
+@pytest.mark.parametrize(("renewed", "gone"), [("", "c"), ("a", "a"), ("b", "b")])
+def test_of_equals_the_one_that_changed_last_has_to_go(
+    profile: str, renewed: str, gone: str
+) -> None:
+    """Every change puts a pod at the end of its node's list. Upstream: cache.go updatePod()."""
+    low: dict[str, Any] = {"nodeName": "n", "terminationGracePeriodSeconds": 0}
+    names = ("a", "b", "c")
+    objects = [node("n", cpu="3"), *(pod(name, **low) for name in names)]
+    cluster = Cluster.create(scene(*objects, until=100 * SECOND), profile=profile)
+    cluster.advance(5 * SECOND)
+    for name in names:
+        _started(cluster, name, "2026-01-01T00:00:01Z")
+    if renewed:
+        patch = {"status": {"message": "still here"}}
+        _do(cluster, verb="patch", object=f"pod/default/{renewed}", patch=patch)
+    cluster.advance(10 * SECOND)
+    _do(cluster, verb="create", manifest=pod("high", priority=10))
+    played(cluster, 30)
+    left = [one.name for one in cluster.store.objects("Pod")]
+    assert sorted(left) == sorted({"high", *names} - {gone})
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
 def test_a_victim_says_for_whom_it_had_to_go(profile: str) -> None:
     """Since 1.26, while it terminates. Upstream: preemption.go PreemptPod()."""
     low = pod("low", cpu="2", nodeName="n")

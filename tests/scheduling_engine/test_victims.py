@@ -12,6 +12,7 @@ from scheduling.engine.extenders import Extender, ExtenderCalls, ExtenderSetting
 from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import PROFILES
+from scheduling.engine.victims import by_importance
 from tests.scheduling_engine.builders import make_budget, make_node, make_pod
 
 
@@ -22,14 +23,14 @@ def _cluster(draw: random.Random) -> SchedulingAlgorithm:
         node = make_node(f"n{number:02d}", cpu="4", memory="8Gi", pods=draw.choice(["4", "9"]))
         row = algorithm.table.add_node(node)
         for place in range(draw.randrange(7)):
-            second = draw.randrange(60)
+            second = draw.choice(["", "07", "07", "08", "31"])
             pod = make_pod(
                 f"old-{number}-{place}",
                 node=node.name,
                 cpu=draw.choice(["", "500m", "1", "2"]),
                 memory=draw.choice(["", "1Gi", "3Gi"]),
                 priority=draw.choice([-5, 0, 0, 3, 50]),
-                status={"startTime": f"2026-01-01T00:00:{second:02d}Z"},
+                status={"startTime": f"2026-01-01T00:00:{second}Z"} if second else {},
             )
             algorithm.table.add_pod(row, PodInfo(pod, rules))
     return algorithm
@@ -140,9 +141,28 @@ def test_among_equal_victims_those_that_break_a_budget_come_first(
     monkeypatch.setattr(preemption, "_MANY_ROWS", many)
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     row = algorithm.table.add_node(make_node("n", cpu="2"))
-    _put(algorithm, row, "free", cpu="1")
-    _put(algorithm, row, "covered", cpu="1", labels={"app": "db"})
+    at_once = {"startTime": "2026-01-01T00:00:07Z"}
+    _put(algorithm, row, "free", cpu="1", status=at_once)
+    _put(algorithm, row, "covered", cpu="1", labels={"app": "db"}, status=at_once)
     algorithm.handle.listers.put(make_budget(0))
     chosen = _preempted(algorithm, cpu="2").chosen
     assert chosen is not None
     assert [pod.pod.name for pod in chosen.victims] == ["covered", "free"]
+
+
+def test_pods_that_have_not_started_are_turned_round_where_all_else_is_equal() -> None:
+    """Each is compared as "now" with the other a moment later. Upstream: util.MoreImportantPod()."""
+
+    def pods(**started: str) -> list[PodInfo]:
+        rules = PROFILES["v1.34"].resource_rules
+        return [
+            PodInfo(make_pod(name, status={"startTime": at} if at else {}), rules)
+            for name, at in started.items()
+        ]
+
+    def names(found: list[PodInfo]) -> str:
+        return "".join(pod.pod.name for pod in found)
+
+    early, late = "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"
+    assert names(by_importance(pods(a="", b="", c=""))) == "cba"
+    assert names(by_importance(pods(a="", b=late, c="", d=early, e=late))) == "dbeca"
