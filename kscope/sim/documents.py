@@ -11,8 +11,9 @@ the text a second time once something is wrong with it.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -88,22 +89,29 @@ def too_large(size: int, limits: Limits) -> str:
     )
 
 
-def find_lines(data: bytes, document: int, wanted: set[Path]) -> dict[Path, int]:
-    """The line of each wanted path in the *document* (counted from 1), or of its nearest parent."""
-    prefixes = {path[:length] for path in wanted for length in range(len(path) + 1)}
-    found: dict[Path, int] = {}
+def find_lines(data: bytes, wanted: Mapping[int, set[Path]]) -> dict[int, dict[Path, int]]:
+    """By document (counted from 1), the line of each wanted path or of its nearest parent."""
+    prefixes = {
+        document: {path[:length] for path in paths for length in range(len(path) + 1)}
+        for document, paths in wanted.items()
+    }
+    found: dict[int, dict[Path, int]] = {document: {} for document in wanted}
     try:
-        for path, line in _walk(data.removeprefix(b"\xef\xbb\xbf"), document):
-            if path in prefixes:
-                found.setdefault(path, line)
+        for document, path, line in _walk(data.removeprefix(b"\xef\xbb\xbf"), wanted):
+            if path in prefixes[document]:
+                found[document].setdefault(path, line)
     except (yaml.YAMLError, UnicodeDecodeError):
         # JSON that is not quite YAML (surrogate pairs): what was found so far must do.
         pass
-    lines: dict[Path, int] = {}
-    for path in wanted:
-        known = (found.get(path[:length]) for length in range(len(path), -1, -1))
-        lines[path] = next((line for line in known if line), 0)
-    return lines
+    return {
+        document: {path: _nearest(found[document], path) for path in paths}
+        for document, paths in wanted.items()
+    }
+
+
+def _nearest(lines: Mapping[Path, int], path: Path) -> int:
+    known = (lines.get(path[:length]) for length in range(len(path), -1, -1))
+    return next((line for line in known if line), 0)
 
 
 def show_path(path: Path) -> str:
@@ -340,8 +348,8 @@ def _events(text: bytes) -> Iterator[Any]:
         parser.dispose()
 
 
-def _walk(text: bytes, document: int) -> Iterator[tuple[Path, int]]:
-    """Every path of one document with its line: that of the key, or of the list's item."""
+def _walk(text: bytes, documents: Container[int]) -> Iterator[tuple[int, Path, int]]:
+    """Every path of some documents with its line: that of the key, or of the list's item."""
     index = 0
     stack: list[tuple[Path, bool]] = []
     keys: list[str | int | None] = []
@@ -349,7 +357,7 @@ def _walk(text: bytes, document: int) -> Iterator[tuple[Path, int]]:
         kind: Any = event.__class__
         if kind is yaml.DocumentStartEvent:
             index += 1
-        if index != document:
+        if index not in documents:
             continue
         if kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             stack.pop()
@@ -365,16 +373,16 @@ def _walk(text: bytes, document: int) -> Iterator[tuple[Path, int]]:
             if in_list:
                 path = (*parent, cast("int", key))
                 keys[-1] = cast("int", key) + 1
-                yield path, line
+                yield index, path, line
             elif key is None:
                 keys[-1] = event.value if kind is yaml.ScalarEvent else ""
-                yield (*parent, cast("str", keys[-1])), line
+                yield index, (*parent, cast("str", keys[-1])), line
                 continue
             else:
                 path = (*parent, key)
                 keys[-1] = None
         else:
-            yield path, line
+            yield index, path, line
         if kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             is_list = kind is yaml.SequenceStartEvent
             stack.append((path, is_list))
@@ -487,18 +495,40 @@ def _json_document(text: bytes, limits: Limits) -> Document:
                 f"nested more than {limits.depth} levels deep", document=1
             ) from None
         raise
-    _check_depth(value, limits)
+    keys = _check_depth(value, limits)
+    if keys != len(_KEY_END.findall(text)):
+        _refuse_double_keys(text)
     return Document(1, value, text[: len(text) - len(text.lstrip())].count(b"\n") + 1)
 
 
-def _check_depth(value: Any, limits: Limits) -> None:
+def _check_depth(value: Any, limits: Limits) -> int:
+    """How many keys there are in all mappings. Raises DocumentError for too many levels."""
     level: list[Any] = [value]
-    depth = 0
+    depth = keys = 0
     while level:
         depth += 1
         if depth > limits.depth:
             raise DocumentError(f"nested more than {limits.depth} levels deep", document=1)
+        keys += sum(len(cast("Any", node)) for node in level if isinstance(node, dict))
         level = [child for node in level for child in _children(node)]
+    return keys
+
+
+# What ends a key, at a glance. Where a string holds such a thing all keys are looked at.
+_KEY_END = re.compile(rb'(?<!\\)"\s*:')
+
+
+def _refuse_double_keys(text: bytes) -> None:
+    """The parser has let the last one win, as Go's does; the API server then says so."""
+    json.loads(text, object_pairs_hook=_each_key_once, parse_int=float)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise DocumentError(f'the key "{key}" appears twice in one mapping', document=1)
+        seen.add(key)
 
 
 _COLLECTIONS: Any = (dict, list)

@@ -210,6 +210,7 @@ class _Loader:
         self._check_setup = check
         # Where the scheduler's configuration and the scenario's spec stand.
         self._places: dict[str, _Place] = {}
+        self._files: list[str] = []
 
     def read(self, name: str, data: bytes, limits: Limits) -> None:
         try:
@@ -221,15 +222,19 @@ class _Loader:
             return
         if not documents:
             self.refuse(name, "the file is empty")
+        self._files.append(name)
+        reports: list[tuple[int, Report]] = []
         for document in documents:
             report = Report()
             before = self._result.scenario, self._result.configuration
             self._document(name, document, report)
-            self._note(name, data, document, report)
+            if report.problems:
+                reports.append((document.index, report))
             if self._result.configuration is not before[1]:
                 self._places["configuration"] = _Place(name, document.index, data, ())
             if self._result.scenario is not before[0]:
                 self._places["spec"] = _Place(name, document.index, data, ("spec",))
+        self._note(name, data, reports)
 
     def refuse(self, name: str, message: str) -> None:
         self._result.problems.append(Problem(file=name, message=message))
@@ -252,8 +257,7 @@ class _Loader:
             aside = ", ".join(f"{count} {kind}" for kind, count in result.aside_counts.items())
             message = "nothing that takes part in scheduling was found"
             message += f", only {aside}" if aside else ""
-            files = ", ".join(dict.fromkeys(one.origin.file for one in result.kept_aside))
-            return LoadResult(problems=[Problem(file=files, message=message)])
+            return LoadResult(problems=[Problem(file=", ".join(self._files), message=message)])
         for kind, count in result.aside_counts.items():
             result.warnings.append(f"{count} {kind} kept aside: it takes no part in scheduling")
         if profile:
@@ -276,34 +280,33 @@ class _Loader:
         return Problem(
             file=place.file,
             document=place.document,
-            line=find_lines(place.data, place.document, {path})[path],
+            line=find_lines(place.data, {place.document: {path}})[place.document][path],
             field=show_path(path),
             value="" if fault.value is None else shown(fault.value),
             message=fault.message,
         )
 
-    def _note(self, name: str, data: bytes, document: Document, report: Report) -> None:
-        found = report.problems[:_MAX_PROBLEMS]
-        if not found:
-            return
-        more = len(report.problems) - len(found)
-        lines = find_lines(data, document.index, {path for path, _, _ in found})
-        for path, value, message in found:
-            self._result.problems.append(
-                Problem(
-                    file=name,
-                    document=document.index,
-                    line=lines[path],
-                    field=show_path(path),
-                    value="" if value is None else shown(value),
-                    message=message,
+    def _note(self, name: str, data: bytes, reports: list[tuple[int, Report]]) -> None:
+        """Tell what is wrong with the documents of a file, which is read a second time only."""
+        found = {index: report.problems[:_MAX_PROBLEMS] for index, report in reports}
+        wanted = {index: {path for path, _, _ in some} for index, some in found.items()}
+        lines = find_lines(data, wanted) if wanted else {}
+        for index, report in reports:
+            for path, value, message in found[index]:
+                self._result.problems.append(
+                    Problem(
+                        file=name,
+                        document=index,
+                        line=lines[index][path],
+                        field=show_path(path),
+                        value="" if value is None else shown(value),
+                        message=message,
+                    )
                 )
-            )
-        if more:
-            message = f"{more:,} more problems in this document are left out"
-            self._result.problems.append(
-                Problem(file=name, document=document.index, message=message)
-            )
+            more = len(report.problems) - len(found[index])
+            if more:
+                message = f"{more:,} more problems in this document are left out"
+                self._result.problems.append(Problem(file=name, document=index, message=message))
 
     def _document(self, name: str, document: Document, report: Report) -> None:
         raw = document.value
@@ -318,7 +321,7 @@ class _Loader:
         elif kind is None and any(isinstance(manifest.get(key), list) for key in _SNAPSHOT):
             for key, (item_kind, version) in _SNAPSHOT.items():
                 self._items(name, document, key, report, {"apiVersion": version, "kind": item_kind})
-        elif isinstance(kind, str) and kind.endswith("List") and "items" in manifest:
+        elif isinstance(kind, str) and _is_list(kind, manifest):
             item_kind = kind.removesuffix("List")
             base = {"kind": item_kind, "apiVersion": manifest.get("apiVersion")}
             self._items(name, document, "items", report, base if item_kind else {})
@@ -410,6 +413,10 @@ class _Loader:
         self._result.objects.append(LoadedObject(manifest, origin))
 
 
+def _is_list(kind: str, manifest: Manifest) -> bool:
+    return kind == "List" or (kind.endswith("List") and "items" in manifest)
+
+
 def is_configuration(manifest: Manifest) -> bool:
     """Whether this says how a scheduler is set up, rather than what a cluster holds."""
     kind, version = manifest.get("kind"), manifest.get("apiVersion")
@@ -427,7 +434,10 @@ def clean(raw: Manifest) -> Manifest:
         metadata["annotations"] = {k: v for k, v in annotations.items() if k != LAST_APPLIED}
     if raw["kind"] in NAMESPACED and not metadata.get("namespace"):
         metadata["namespace"] = "default"
-    cleaned = {**raw, "metadata": metadata}
+    elif is_known(raw) and raw["kind"] not in NAMESPACED:
+        # Upstream: rest.EnsureObjectNamespaceMatchesRequestNamespace().
+        metadata.pop("namespace", None)
+    cleaned: Manifest = without_nulls({**raw, "metadata": metadata})
     # Of whatever group it is: what a secret holds is not kept.
     if raw["kind"].endswith("Secret"):
         for name in _SECRET_FIELDS:
@@ -435,6 +445,29 @@ def clean(raw: Manifest) -> Manifest:
     elif raw["kind"] in _WITH_CONTAINERS:
         cleaned = cast("Manifest", _without_env(cleaned))
     return cleaned
+
+
+def without_nulls(value: Any) -> Any:
+    """*value* without fields that are null: to the API server they are not there.
+
+    What has none of them is given back as it is.
+    """
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        cleaned = [without_nulls(item) for item in items]
+        same = all(one is other for one, other in zip(cleaned, items, strict=True))
+        return items if same else cleaned
+    if not isinstance(value, dict):
+        return value
+    parts = cast("Manifest", value)
+    kept: Manifest = {}
+    changed = False
+    for name, part in parts.items():
+        settled = without_nulls(part)
+        changed |= settled is None or settled is not part
+        if settled is not None:
+            kept[name] = settled
+    return kept if changed else parts
 
 
 def _without_env(value: Any) -> Any:

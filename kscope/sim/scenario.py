@@ -39,6 +39,11 @@ STEP_VERBS = (
 )
 # Those that speak of a node, which may then be named without "node/".
 _NODE_VERBS = STEP_VERBS[5:11]
+# What a step says of the object that it is about.
+_STEP_FIELDS = (
+    *("object", "kind", "apiVersion", "namespace", "name"),
+    *("patch", "grace_seconds", "propagation", "propagationPolicy"),
+)
 # What may become of the dependents of what is deleted.
 _PROPAGATIONS = ("Background", "Foreground", "Orphan")
 # The versions of Kubernetes that scheduling.engine.profiles knows.
@@ -55,6 +60,8 @@ _SPEC_FIELDS = (
     "schedulers",
 )
 DEFAULT_UNTIL = 600 * SECOND
+# A seed is on the record, whose integers have 64 bits.
+SEEDS = range(-(1 << 63), 1 << 63)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,10 +160,7 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     metadata = _mapping(raw.get("metadata"), (*path, "metadata"), report)
     spec_path = (*path, "spec")
     spec = _mapping(raw.get("spec"), spec_path, report)
-    for name in spec:
-        if name not in _SPEC_FIELDS:
-            known = ", ".join(_SPEC_FIELDS)
-            report.add((*spec_path, name), spec[name], f"unknown field; known are {known}")
+    _only(spec, _SPEC_FIELDS, spec_path, report)
     header: dict[str, Any] = {}
     for name, holder, where in (
         ("name", metadata, (*path, "metadata")),
@@ -177,6 +181,8 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
         header["seed"] = seed
     elif seed is not None:
         report.add((*spec_path, "seed"), seed, f"expected an integer, found {shown(seed)}")
+    if header.get("seed", 0) not in SEEDS:
+        report.add((*spec_path, "seed"), seed, f"{seed} is no integer of 64 bits")
     _until(header, spec.get("duration"), (*spec_path, "duration"), report)
     header["latencies"] = _latencies(spec.get("latencies"), (*spec_path, "latencies"), report)
     steps = _faults(spec.get("faults"), (*spec_path, "faults"), report)
@@ -198,7 +204,8 @@ def parse_recording(raw: Manifest, report: Report) -> dict[str, Any]:
     }
     _until(header, raw.get("duration"), ("duration",), report)
     header["latencies"] = _fakes(raw.get("fakes"), report)
-    steps = [{"at": 0, "verb": "fault", "patch": fault} for fault in _recorded_faults(raw)]
+    faults = _recorded_faults(raw, report)
+    steps = [{"at": 0, "verb": "fault", "patch": fault} for fault in faults]
     for index, item in enumerate(_list(raw.get("steps"), ("steps",), report)):
         steps.extend(_recorded_step(item, ("steps", index), report))
     header["steps"] = sorted(steps, key=_at)
@@ -236,21 +243,23 @@ def _fakes(raw: Any, report: Report) -> dict[str, Any]:
     return {name: delay for name, delay in delays.items() if delay}
 
 
-def _recorded_faults(raw: Manifest) -> list[dict[str, str]]:
+def _recorded_faults(raw: Manifest, report: Report) -> list[dict[str, str]]:
     """What a recording's stand-ins got wrong, and the sidecars that it did not have."""
-    fakes: Any = raw.get("fakes")
-    provisioner: Any = cast("Manifest", fakes).get("provisioner") if fakes else None
-    known = cast("Manifest", provisioner) if isinstance(provisioner, dict) else {}
+    path: Path = ("fakes", "provisioner")
+    # _fakes() has told already when these two are no mappings.
+    fakes = _mapping(raw.get("fakes"), ("fakes",), Report())
+    known = _mapping(fakes.get("provisioner"), path, Report())
     served = known.get("driver")
+    nodes = _list(known.get("fail_nodes"), (*path, "fail_nodes"), report)
+    zones = _mapping(known.get("immediate_zone"), (*path, "immediate_zone"), report)
     classes = [each for each in _recorded_objects(raw) if each.get("kind") == "StorageClass"]
     drivers = dict.fromkeys(str(each.get("provisioner")) for each in classes)
     faults = [{"absent": driver} for driver in drivers if driver != served]
     if served is None:
         return faults
     faults += [{"no_resizer": str(served)}, {"anywhere": str(served)}]
-    faults += [{"full": str(node)} for node in known.get("fail_nodes") or ()]
-    zones = cast("dict[str, str]", known.get("immediate_zone") or {})
-    faults += [{"place": f"default/{claim}", "zone": zone} for claim, zone in zones.items()]
+    faults += [{"full": str(node)} for node in nodes]
+    faults += [{"place": f"default/{claim}", "zone": str(zone)} for claim, zone in zones.items()]
     return faults
 
 
@@ -336,6 +345,7 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
         return []
     verb = verbs[0]
     body, where = step[verb], (*path, verb)
+    _only(step, ("at", verb), path, report)
     if body is None:
         report.add(where, None, "is missing")
         return []
@@ -346,6 +356,9 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
         return [{"at": at, "verb": verb, "patch": _fault(body, where, report)}]
     found: dict[str, Any] = {"at": at, "verb": verb, "object": _object(verb, body, where, report)}
     parts = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    # A recording says everything in one mapping.
+    if "op" not in parts:
+        _only(parts, _STEP_FIELDS, where, report)
     if verb == "patch":
         patch = parts.get("patch")
         if patch is None:
@@ -365,6 +378,12 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
             report.add((*where, "propagation"), propagation, message)
         found["propagation"] = propagation
     return [found]
+
+
+def _only(found: Manifest, known: tuple[str, ...], path: Path, report: Report) -> None:
+    for name, value in found.items():
+        if name not in known:
+            report.add((*path, name), value, f"unknown field; known are {', '.join(known)}")
 
 
 def _object(verb: str, body: Any, path: Path, report: Report) -> str:

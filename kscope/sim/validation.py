@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from kscope.sim.documents import Path
+from kscope.sim.objects import NAMESPACED
 from kscope.sim.quantity import QuantityError
 from kscope.sim.quantity import parse as parse_quantity
 from kscope.sim.selectors import (
@@ -28,6 +29,7 @@ Rule = Callable[[Any, Path, "Report"], None]
 _SUBDOMAIN = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
 )
+_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _PART = re.compile(r"([A-Za-z0-9_./-]*?)((?:\[[0-9]+\])*)(?:\.|$)")
 # Names of these kinds are path segments, not DNS names. Upstream: ValidatePathSegmentName.
 _LOOSE_NAMES = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Event"})
@@ -64,12 +66,28 @@ def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report)
         report.add((*path, "name"), name, f"a {kind} needs a name{hint}")
     elif not isinstance(name, str) or kind in _LOOSE_NAMES:
         return
+    elif kind == "Namespace":
+        _check_namespace(name, (*path, "name"), report)
     elif len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
         report.add(
             (*path, "name"),
             name,
-            f'"{name}" is not a name: at most 253 lower case letters, digits, "-" or ".", with a '
-            "letter or digit at both ends",
+            f'{shown(name)} is not a name: at most 253 lower case letters, digits, "-" or ".", '
+            "with a letter or digit at both ends",
+        )
+    namespace = metadata.get("namespace")
+    if kind in NAMESPACED and isinstance(namespace, str) and namespace:
+        _check_namespace(namespace, (*path, "namespace"), report)
+
+
+def _check_namespace(name: str, path: Path, report: Report) -> None:
+    """Upstream: apimachinery validation.ValidateNamespaceName, IsDNS1123Label()."""
+    if len(name) > 63 or not _DNS_LABEL.fullmatch(name):
+        report.add(
+            path,
+            name,
+            f"{shown(name)} is not the name of a namespace: at most 63 lower case letters, digits "
+            'or "-", with a letter or digit at both ends',
         )
 
 
@@ -82,7 +100,7 @@ def shown(value: Any) -> str:
     if isinstance(value, (dict, list)):
         return "a mapping" if isinstance(value, dict) else "a list"
     text = f'"{value}"' if isinstance(value, str) else str(value)
-    return text if len(text) <= 80 else text[:77] + '…"'
+    return text if len(text) <= 80 else text[:77] + ('…"' if isinstance(value, str) else "…")
 
 
 # --- rules for values; an absent or null value is no value, as in the API
@@ -279,6 +297,7 @@ _conditions = list_of(
         reason=text,
         message=text,
         lastTransitionTime=timestamp,
+        lastUpdateTime=timestamp,
     )
 )
 # Read as a whole, or passed on: all that matters is that it is a mapping.
@@ -295,7 +314,18 @@ _METADATA = fields(
     creationTimestamp=timestamp,
     deletionTimestamp=timestamp,
     deletionGracePeriodSeconds=_any_integer,
-    ownerReferences=list_of(fields(("kind", "name"), kind=text, name=text, uid=text)),
+    generation=_any_integer,
+    ownerReferences=list_of(
+        fields(
+            ("kind", "name"),
+            apiVersion=text,
+            kind=text,
+            name=text,
+            uid=text,
+            controller=boolean,
+            blockOwnerDeletion=boolean,
+        )
+    ),
 )
 
 _pod_term = fields(
@@ -338,7 +368,8 @@ _container = fields(
     name=text,
     image=text,
     imagePullPolicy=text,
-    restartPolicy=text,
+    # Of a container's own only Always means something here: a sidecar.
+    restartPolicy=one_of("", "Always", "OnFailure", "Never"),
     resources=_resources,
     volumeMounts=list_of(fields(("name",), name=text, mountPath=text, readOnly=boolean)),
     volumeDevices=list_of(fields(("name",), name=text, devicePath=text)),
@@ -396,6 +427,8 @@ _POD_SPEC = fields(
     terminationGracePeriodSeconds=_any_integer,
     activeDeadlineSeconds=integer(1),
     serviceAccountName=text,
+    serviceAccount=text,
+    subdomain=text,
     schedulingGates=list_of(fields(("name",), name=text)),
     topologySpreadConstraints=list_of(
         fields(
@@ -452,14 +485,15 @@ _progress = fields(
     collisionCount=_count,
     observedGeneration=_any_integer,
     currentRevision=text,
+    currentNumberScheduled=_count,
+    desiredNumberScheduled=_count,
+    numberAvailable=_count,
+    numberMisscheduled=_count,
+    numberReady=_count,
+    updatedNumberScheduled=_count,
     conditions=_conditions,
 )
-_rolling = fields(
-    type=text,
-    rollingUpdate=fields(
-        maxSurge=_count_or_percent, maxUnavailable=_count_or_percent, partition=_count
-    ),
-)
+_rolling = fields(maxSurge=_count_or_percent, maxUnavailable=_count_or_percent, partition=_count)
 _workload = fields(
     ("spec",),
     spec=fields(
@@ -467,14 +501,15 @@ _workload = fields(
         replicas=_count,
         selector=label_selector,
         template=_pod_template,
-        strategy=_rolling,
-        updateStrategy=_rolling,
+        strategy=fields(type=one_of("", "Recreate", "RollingUpdate"), rollingUpdate=_rolling),
+        updateStrategy=fields(type=one_of("", "OnDelete", "RollingUpdate"), rollingUpdate=_rolling),
         minReadySeconds=_count,
         progressDeadlineSeconds=_count,
         revisionHistoryLimit=_count,
         paused=boolean,
         serviceName=text,
-        podManagementPolicy=text,
+        podManagementPolicy=one_of("", "OrderedReady", "Parallel"),
+        ordinals=fields(start=_count),
         volumeClaimTemplates=list_of(
             fields(
                 ("metadata", "spec"),

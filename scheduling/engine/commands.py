@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 from kscope.sim.documents import show_path
 from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
 from kscope.sim.faults import invalid
-from kscope.sim.loader import clean
+from kscope.sim.loader import clean, without_nulls
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import (
     ApiObject,
@@ -215,10 +215,15 @@ class CommandExecutor:
 
     def _patch(self, command: Command, by: str) -> None:
         old = self._find(command.object)
-        patch = command.patch or {}
-        metadata: Any = patch.get("metadata") or {}
+        patch = _stored(command.patch or {})
+        metadata: Any = patch.get("metadata", {})
         if not isinstance(metadata, dict) or {"name", "namespace", "uid"} & metadata.keys():
             raise Invalid("metadata.name, metadata.namespace and metadata.uid cannot be changed")
+        if any(name in patch and patch[name] != old.raw.get(name) for name in _TYPE):
+            raise Invalid("apiVersion and kind cannot be changed")
+        spec = patch.get("spec")
+        if spec is not None and not isinstance(spec, dict):
+            raise Invalid(f"spec: expected a mapping, found {shown(spec)}")
         new = old.patched(patch)
         self._refuse_changes(old, new)
         self._store.update(self._admission.amend(old, new), by=by)
@@ -317,6 +322,16 @@ class CommandExecutor:
             if prefix in (kind, kind.lower()):
                 return self._store.get(kind, key)
         raise NotFound(f"{entity} not found")
+
+
+_TYPE = ("apiVersion", "kind")
+
+
+def _stored(patch: Any) -> Any:
+    """*patch* without nulls inside of lists, where they take nothing away."""
+    if isinstance(patch, dict):
+        return {name: _stored(part) for name, part in cast("Manifest", patch).items()}
+    return without_nulls(patch)
 
 
 def _anew(obj: ApiObject) -> ApiObject:

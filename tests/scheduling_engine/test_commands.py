@@ -47,6 +47,24 @@ def test_a_patch_is_refused_for_what_it_would_make_of_the_object() -> None:
     assert cluster.store.get("Node", "n").spec.get("taints") is None
 
 
+@pytest.mark.parametrize(
+    "patch", [{"metadata": None}, {"kind": None}, {"kind": "Node"}, {"apiVersion": 1}, {"spec": 5}]
+)
+def test_a_patch_cannot_take_away_what_every_object_has(patch: dict[str, Any]) -> None:
+    cluster = played(Cluster.create(scene(node("n"), pod("web"))))
+    assert _refusal(cluster, verb="patch", object="pod/default/web", patch=patch)
+    assert node_of(played(cluster), "web") == "n"
+
+
+def test_a_null_inside_of_a_patched_list_is_no_field() -> None:
+    cluster = played(Cluster.create(scene(node("n"))))
+    taint = {"key": "a", "value": None, "effect": "NoSchedule"}
+    patch = {"spec": {"taints": [taint], "unschedulable": None}}
+    assert _refusal(cluster, verb="patch", object="node/n", patch=patch) == ""
+    found = cluster.store.get("Node", "n").spec["taints"]
+    assert {"key": "a", "effect": "NoSchedule"} in found
+
+
 def test_a_step_with_a_fault_is_refused_in_the_run_and_the_run_goes_on() -> None:
     """A patch cannot be checked before there is something to be patched."""
     bad = {"object": "node/n", "patch": {"status": {"allocatable": {"cpu": "lots"}}}}

@@ -97,6 +97,29 @@ def test_unknown_priority_class_is_told(tmp_path: Path) -> None:
         _simulate(source, "--mode", "decisions")
 
 
+@pytest.mark.parametrize("mode", ["run", "decisions"])
+def test_what_admission_refuses_has_a_place_under_a_profile_of_ones_own(
+    mode: str, tmp_path: Path
+) -> None:
+    spec = 'spec: {priorityClassName: "nope", '
+    source = _write(tmp_path, "one.yaml", NODE, POD.replace("spec: {", spec))
+    with pytest.raises(CommandError, match=r"document 2, line 8, spec\.priorityClassName: no "):
+        _simulate(source, "--mode", mode, "--profile", "v1.16")
+
+
+@pytest.mark.parametrize("mode", ["run", "decisions"])
+def test_a_place_that_cannot_be_written_to_is_told(mode: str, tmp_path: Path) -> None:
+    source = _write(tmp_path, "one.yaml", NODE)
+    with pytest.raises(CommandError, match="absent/out: No such file or directory"):
+        _simulate(source, "--mode", mode, "--until", "1s", "-o", tmp_path / "absent" / "out")
+
+
+def test_a_seed_has_64_bits(tmp_path: Path) -> None:
+    source = _write(tmp_path, "one.yaml", NODE)
+    with pytest.raises(CommandError, match="--seed: 9{20} is no integer of 64 bits"):
+        _simulate(source, "--until", "1s", "--seed", "9" * 20)
+
+
 def test_why_a_pod_waits_is_said_at_the_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

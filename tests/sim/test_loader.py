@@ -371,7 +371,7 @@ def test_secrets_managed_fields_and_last_applied_are_dropped() -> None:
     ],
 )
 def test_a_plain_scalar_means_what_yaml_1_1_and_kubectl_say(written: str, meant: Any) -> None:
-    found = annotations_of(f"a: {written}")["a"]
+    found = annotations_of(f"a: {written}").get("a")
     assert (type(found), found) == (type(meant), meant)
 
 
@@ -422,3 +422,53 @@ def test_a_text_with_the_nul_character_is_refused_with_its_line(text: str) -> No
     assert [(each.line, each.message) for each in result.problems] == [
         (3, "a text holds the character U+0000")
     ]
+
+
+# What the API server would make of it
+
+
+def test_a_field_that_is_null_is_not_there_also_in_a_list() -> None:
+    volume = {"name": "v", "emptyDir": {}, "persistentVolumeClaim": None}
+    spec = {"containers": [{"name": "c"}], "volumes": [volume], "overhead": None}
+    metadata = {"name": "web", "deletionTimestamp": None, "labels": {"a": "b"}}
+    (found,) = load(pod(metadata=metadata, spec=spec)).manifests
+    assert found["metadata"] == {"name": "web", "namespace": "default", "labels": {"a": "b"}}
+    assert found["spec"] == {
+        "containers": [{"name": "c"}],
+        "volumes": [{"name": "v", "emptyDir": {}}],
+    }
+
+
+def test_what_is_in_no_namespace_is_not_said_to_be_in_one() -> None:
+    (found,) = load("{apiVersion: v1, kind: Node, metadata: {name: n1, namespace: x}}").manifests
+    assert found["metadata"] == {"name": "n1"}
+
+
+@pytest.mark.parametrize("name", ["a.b", "A", "a/b", "a" * 64])
+def test_the_name_of_a_namespace_is_a_dns_label(name: str) -> None:
+    problem = only_problem(pod(metadata={"name": "web", "namespace": name}))
+    assert problem.field == "metadata.namespace"
+    assert "is not the name of a namespace" in problem.message
+
+
+def test_a_key_that_is_twice_in_a_json_mapping_is_refused() -> None:
+    text = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "name" : "b"}}'
+    assert only_problem(text, "a.json").message == 'the key "name" appears twice in one mapping'
+
+
+def test_a_string_of_json_that_looks_like_a_key_is_none() -> None:
+    annotations = {"a": '"b": "c"', "d\\": '":', '"e"': ":"}
+    assert load(pod(metadata={"name": "web", "annotations": annotations}), "a.json").ok
+
+
+def test_many_documents_with_problems_are_told_each_with_its_line() -> None:
+    result = load("---\n".join(["kind: Pod\n"] * 3_000))
+    assert [problem.line for problem in result.problems] == list(range(1, 6_000, 2))
+
+
+def test_a_list_of_nothing_is_refused_with_its_file() -> None:
+    problem = only_problem("{apiVersion: v1, kind: List}")
+    assert (problem.file, problem.message) == (
+        "a.yaml",
+        "nothing that takes part in scheduling was found",
+    )

@@ -56,6 +56,21 @@ def test_what_a_step_replaces_with_is_checked_like_any_manifest() -> None:
     assert found == [("spec.steps[0].replace.spec.containers", "is missing")]
 
 
+@pytest.mark.parametrize(
+    ("step", "field"),
+    [
+        ({"delete": "pod/default/web", "grace_seconds": 0}, "grace_seconds"),
+        ({"delete": {"object": "pod/default/web", "graceSeconds": 0}}, "delete.graceSeconds"),
+    ],
+)
+def test_a_step_is_not_carried_out_without_what_nobody_understands(
+    step: dict[str, Any], field: str
+) -> None:
+    ((found, message),) = problems(steps=[{"at": "1s"} | step])
+    assert found == f"spec.steps[0].{field}"
+    assert message.startswith("unknown field; known are ")
+
+
 # Headers
 
 
@@ -391,3 +406,20 @@ def test_durations_are_exact(text: Any, nanoseconds: int) -> None:
 def test_what_is_no_duration_is_refused(text: Any) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("fakes", "field"),
+    [
+        ([1], "fakes"),
+        ({"provisioner": "x"}, "fakes.provisioner"),
+        ({"provisioner": {"driver": "x", "fail_nodes": 5}}, "fakes.provisioner.fail_nodes"),
+        (
+            {"provisioner": {"driver": "x", "immediate_zone": []}},
+            "fakes.provisioner.immediate_zone",
+        ),
+    ],
+)
+def test_a_recording_whose_fakes_are_of_the_wrong_kind_is_refused(fakes: Any, field: str) -> None:
+    found = recording(fakes=fakes).problems
+    assert {problem.field for problem in found} == {field}

@@ -1,3 +1,4 @@
+from kscope.sim.loader import without_nulls
 from kscope.sim.rng import Streams
 from scheduling.engine.workloads.naming import (
     ALPHABET,
@@ -39,6 +40,10 @@ RECORDED = {
 
 def test_a_revision_has_the_hash_that_kubernetes_gives_it() -> None:
     assert revision_hash(RECORDED, 0) == "fcf88db9"
+
+
+def test_a_template_that_was_read_without_its_nulls_has_the_same_hash() -> None:
+    assert revision_hash(without_nulls(RECORDED), 0) == "fcf88db9"
 
 
 def test_the_hashes_are_those_of_fowler_noll_and_vo() -> None:

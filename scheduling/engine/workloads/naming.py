@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from kscope.sim.objects import Manifest
 from kscope.sim.rng import Stream
 
 # No vowels and no digits that look like them, so that no word comes out by accident.
@@ -59,9 +60,16 @@ def template_hash(template: Any, collisions: int | None) -> str:
     return safe_encode(str(fnv32a(data)))
 
 
-def revision_hash(data: Any, collisions: int | None) -> str:
-    """The hash in the name of a StatefulSet's ControllerRevision; the same as upstream's."""
-    raw = orjson.dumps(data, option=orjson.OPT_SORT_KEYS)
+def revision_hash(data: Manifest, collisions: int | None) -> str:
+    """The hash in the name of a StatefulSet's ControllerRevision; the same as upstream's.
+
+    *data* is what the revision holds. Go writes of a template, too, that it was created never.
+    """
+    template: Manifest = data["spec"]["template"]
+    told: Manifest = template.get("metadata") or {}
+    metadata: Manifest = {"creationTimestamp": None, **told}
+    written = {"spec": {"template": {**template, "metadata": metadata}}}
+    raw = orjson.dumps(written, option=orjson.OPT_SORT_KEYS)
     if collisions is not None:
         raw += str(collisions).encode()
     return safe_encode(str(fnv32(raw)))

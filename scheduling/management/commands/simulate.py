@@ -2,8 +2,9 @@
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,16 +13,17 @@ from django.core.management.base import BaseCommand, CommandError
 
 from kscope.sim.documents import DocumentError, Limits, read_documents
 from kscope.sim.errors import SimError
-from kscope.sim.loader import LoadResult, load_paths
-from kscope.sim.objects import from_manifest
+from kscope.sim.loader import LoadResult, SetupReport, load_paths
+from kscope.sim.objects import Manifest, from_manifest
 from kscope.sim.rng import Stream, Streams
-from kscope.sim.scenario import Scenario, parse_duration
+from kscope.sim.scenario import SEEDS, Scenario, parse_duration
 from kscope.sim.units import SECOND
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.configuration import check_setup, read_setup
 from scheduling.engine.decisions import decide
 from scheduling.engine.diagnosis import diagnose
 from scheduling.engine.extenders import Extender, ExtenderCalls
+from scheduling.engine.first_objects import refused_objects
 from scheduling.engine.profiles import PROFILES
 from scheduling.engine.reading import ConfigurationError
 from scheduling.engine.setup import SchedulerSetup, default_setup
@@ -68,12 +70,15 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Bad input is told with file, document, line and field; the exit status is 2."""
         paths = list(_expand(options["files"]))
-        if options["mode"] == "decisions":
-            if options["why"]:
-                raise _bad("--why looks at a run; --mode decisions has none")
-            self._decisions(paths, options)
-        else:
-            self._run(paths, options)
+        decides = options["mode"] == "decisions"
+        if decides and options["why"]:
+            raise _bad("--why looks at a run; --mode decisions has none")
+        try:
+            (self._decisions if decides else self._run)(paths, options)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            raise _bad(f"{error.filename}: {error.strerror}") from error
 
     # -- decisions -------------------------------------------------------------------------------
 
@@ -157,15 +162,16 @@ class Command(BaseCommand):
         version = options["profile"] or scenario.profile
         if scenario.configuration is None:
             return default_setup(version)
+        given = options["policy"] or options["config"]
         try:
             setup = read_setup(scenario.configuration, version)
         except ConfigurationError as fault:
             origin = loaded.configuration_origin
-            given = options["policy"] or options["config"]
             where = given or (f"{origin.file}, document {origin.document}" if origin else "")
             raise _bad(f"{where}: {fault}") from fault
-        for warning in setup.warnings:
-            self.stderr.write(f"note: {warning}")
+        if given:
+            for warning in setup.warnings:
+                self.stderr.write(f"note: {warning}")
         return setup
 
     def _scenario(self, result: LoadResult, name: str) -> Scenario:
@@ -201,15 +207,26 @@ def _one_result_each(paths: list[Path]) -> None:
 
 
 def _load(paths: list[Path], options: dict[str, Any]) -> LoadResult:
-    # What an option puts in the place of what the files say is looked at once it is there.
-    replaced = options["policy"] or options["config"] or options["profile"]
-    try:
-        result = load_paths(paths, check=None if replaced else check_setup)
-    except OSError as error:
-        raise _bad(f"{error.filename}: {error.strerror}") from error
+    result = load_paths(paths, check=partial(_check, options))
     if not result.ok:
         raise _bad("\n".join(str(problem) for problem in result.problems))
     return result
+
+
+def _check(
+    options: dict[str, Any],
+    scenario: Mapping[str, Any],
+    configuration: Manifest | None,
+    objects: Sequence[Manifest] = (),
+) -> SetupReport:
+    """As check_setup, with what the options put in the place of what the files say.
+
+    A configuration of an option's own is looked at once it is read.
+    """
+    if options["policy"] or options["config"]:
+        return SetupReport(faults=refused_objects(objects))
+    told = {"profile": options["profile"]} if options["profile"] else {}
+    return check_setup({**scenario, **told}, configuration, objects)
 
 
 def _configured(scenario: Scenario, options: dict[str, Any]) -> Scenario:
@@ -241,7 +258,12 @@ def _until(scenario: Scenario, options: dict[str, Any]) -> int:
 
 
 def _seed(scenario: Scenario, options: dict[str, Any]) -> int:
-    return scenario.seed if options["seed"] is None else options["seed"]
+    seed = options["seed"]
+    if seed is None:
+        return scenario.seed
+    if seed not in SEEDS:
+        raise _bad(f"--seed: {seed} is no integer of 64 bits")
+    return seed
 
 
 def _ties(scenario: Scenario, options: dict[str, Any]) -> Stream | None:
