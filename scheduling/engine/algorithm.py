@@ -102,6 +102,7 @@ class SchedulingAlgorithm:
         self._ties = ties
         plugins = self.framework.plugins.by_name.values()
         handle.listers.volumes.asks_fields = profile.is_classic
+        handle.listers.volumes.lists_by_field = profile.is_classic
         self._may_fail = profile.is_classic or any(plugin.may_fail for plugin in plugins)
         # What is only there to prepare is asked in every cycle.
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared
@@ -114,8 +115,8 @@ class SchedulingAlgorithm:
         # There a total below zero is that of a node that does not fit.
         self._may_sink = any(weight < 0 for _, weight in profile.scores)
         self.standings = Standings(self.framework, self.nominated)
-        # Plugins of somebody else's are asked once in an attempt.
-        self._asks_once = bool(profile.custom_plugins)
+        # Plugins of somebody else's are asked once in an attempt, and so are those that can only fail.
+        self._asks_once = bool(profile.custom_plugins) or profile.fails_unprepared
         self._kept = KeptVerdicts(self.framework, foreign=self._asks_once)
         self._evaluator = Evaluator(
             self.framework, handle, profile.preemption, self.standings, ties
@@ -414,7 +415,7 @@ class SchedulingAlgorithm:
         """Whether plugins may fail on a disk of the pod's, or on others' beside it; v1.34 only."""
         if not pod.pod.volumes or not self.profile.is_current:
             return False
-        if self.table.pods_at_fault:
+        if self.table.pods_at_fault or self.nominated.concern(pod):
             return True
         return holds_untranslatable(pod.pod, self.handle.listers)
 

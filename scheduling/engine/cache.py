@@ -517,9 +517,12 @@ class SchedulerCache:
             self._observer.pod_removed(name, counted)
 
     def _replace(self, old: PodInfo, new: PodInfo) -> None:
-        """Take the old version out and put the new one in, or do what amounts to the same."""
+        """Take the old version out and put the new one in, or do what amounts to the same.
+
+        Where pods share a port it does not: the pod takes what another has given up for both.
+        """
         entry = self._nodes.get(new.node_name)
-        if entry is None or not _alike(old, new):
+        if entry is None or (entry.shared_ports and new.ports) or not _alike(old, new):
             self._discount(old)
             self._count(new)
             return

@@ -72,6 +72,7 @@ class Decisions:
             self.attempts.append(self._gated(pod, gates))
             return
         for number in range(1, _MAX_ATTEMPTS):
+            pod = self._without_old_hope(pod)
             result = self.algorithm.schedule(pod, explain=self.evidence, by_columns=self.by_columns)
             preemption = self.algorithm.preempt(result)
             self.attempts.append(self._attempt(result, number))
@@ -83,8 +84,16 @@ class Decisions:
                     self.algorithm.nominated.remove(pod.key)
                 break
             self._evict(preemption)
+            self._clear_lower(pod, preemption.chosen.row)
             self.algorithm.nominated.add(preemption.chosen.node, pod)
         self.placed[pod.key] = ""
+
+    def _without_old_hope(self, pod: PodInfo) -> PodInfo:
+        """*pod*, less a nomination that it came with and that has been taken from it since."""
+        hoped = pod.pod.nominated_node_name
+        if not hoped or self.algorithm.nominated.node_of(pod.key) == hoped:
+            return pod
+        return pod.updated(pod.pod.patched({"status": {"nominatedNodeName": None}}))
 
     def _place(self, result: ScheduleResult) -> None:
         pod = result.pod
@@ -107,6 +116,15 @@ class Decisions:
             self.algorithm.table.note_change(chosen.row)
             self.placed.pop(victim.key, None)
             self.evicted.append(victim.key)
+
+    def _clear_lower(self, preemptor: PodInfo, row: int) -> None:
+        """Who is less important hopes for the node at *row* no more.
+
+        Upstream: prepareCandidate(), getLowerPriorityNominatedPods().
+        """
+        for lower in self.algorithm.nominated.at(row):
+            if lower.priority < preemptor.priority:
+                self.algorithm.nominated.remove(lower.key)
 
     # -- volumes ---------------------------------------------------------------------------------
 

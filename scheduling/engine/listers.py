@@ -46,6 +46,7 @@ class Listers:
         self._objects[PersistentVolume.KIND] = cast("dict[str, ApiObject]", volumes)
         self._objects[PersistentVolumeClaim.KIND] = cast("dict[str, ApiObject]", claims)
         index.asks_fields = self.volumes.asks_fields
+        index.lists_by_field = self.volumes.lists_by_field
         self.volumes = index
 
     def put(self, obj: ApiObject) -> None:

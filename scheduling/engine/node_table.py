@@ -511,8 +511,21 @@ class NodeTable:
         self.note_change(row)
 
     def _tell_images(self, row: int) -> None:
-        """The node reports the images it had; how many others have them now goes with it."""
+        """The node reports the images it had; how many others have them now goes with it.
+
+        Of an image that nobody else has left, its size counts. Upstream: cache.go UpdateNode() takes
+        the node's images out, and with its last node an image is forgotten, before they go in anew.
+        """
         self._told_at[row] = self._image_changes
+        sizes: dict[str, int] = {}
+        for image in self.node(row).status.get("images") or ():
+            for name in image.get("names") or ():
+                sizes.setdefault(name, int(image.get("sizeBytes") or 0))
+        for name, size in sizes.items():
+            state = self.image_rows[name]
+            if len(state.rows) == 1 and state.size != size:
+                state.size = size
+                self.image_generation += 1
         held = {name: len(self.image_rows[name].rows) for name in self.images[row]}
         if held != self.images[row]:
             self.images[row] = held

@@ -102,6 +102,10 @@ class Nominated:
         if not pods:
             del self._by_node[node]
 
+    def node_of(self, key: str) -> str:
+        """The node that the pod hopes for; empty where it hopes for none."""
+        return self._node_of.get(key, "")
+
     def at(self, row: int) -> list[PodInfo]:
         """The pods nominated to the node at *row*."""
         if not self._by_node:
@@ -139,7 +143,12 @@ class Nominated:
         if not self._by_node:
             return False
         own = self._own(pod)
-        alone = own is not None and own.priority >= pod.priority
+        alone = (
+            own is not None
+            and own.priority >= pod.priority
+            # Who hopes for a node that is gone is on no row.
+            and self._node_of[own.key] in self._table.rows
+        )
         return self.reserved(pod.priority).count > alone
 
     def reserved(self, priority: int) -> Reserved:

@@ -488,13 +488,15 @@ def _resized(pod: Manifest) -> list[tuple[Any, ...]] | None:
     if "containerStatuses" not in status and "initContainerStatuses" not in status:
         return None
     statuses = (*_items(status, "containerStatuses"), *_items(status, "initContainerStatuses"))
+    # The last one of a name counts, as in a Go map.
+    by_name = {entry.get("name"): entry for entry in statuses}
     resized: list[tuple[Any, ...]] = [
         (
             entry.get("name"),
             _section(entry, "resources").get("requests"),
             entry.get("allocatedResources"),
         )
-        for entry in statuses
+        for entry in by_name.values()
         if entry.get("resources") is not None
     ]
     if not resized:

@@ -164,17 +164,22 @@ def parse_policy(
         problem = f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100"
         raise fields.error("hardPodAffinitySymmetricWeight", problem)
     arguments: dict[str, Mapping[str, Any]] = dict(profile.arguments)
-    arguments[names.INTER_POD_AFFINITY_PRIORITY] = {"hardPodAffinitySymmetricWeight": weight}
+    _add(arguments, names.INTER_POD_AFFINITY_PRIORITY, "hardPodAffinitySymmetricWeight", weight)
     ignored = [name for extender in extenders for name in extender.ignored_resources]
     if ignored:
         for name in (names.GENERAL_PREDICATES, names.POD_FITS_RESOURCES):
-            arguments[name] = {"ignoredResources": ignored}
+            _add(arguments, name, "ignoredResources", ignored)
     profile = replace(
         profile,
         arguments=arguments,
         checks_all=fields.boolean("alwaysCheckAllPredicates"),
     )
     return SchedulerSetup(profiles=(profile,), extenders=extenders, warnings=tuple(warnings))
+
+
+def _add(arguments: dict[str, Mapping[str, Any]], name: str, key: str, value: Any) -> None:
+    """To what a Policy may have told, which can give any name to a plugin that takes an argument."""
+    arguments[name] = {**arguments.get(name, {}), key: value}
 
 
 def _read_gates(value: Any, version: str) -> dict[str, bool]:

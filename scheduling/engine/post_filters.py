@@ -109,8 +109,9 @@ def _dynamic_resources(search: Search, profile: Profile) -> Status:
 
 
 def _later(one: Preemption, other: Preemption) -> Preemption:
-    """The last nomination counts; without any, whatever is there to explain."""
-    if other.chosen is not None or one.chosen is None and (other.candidates or other.message):
+    """The last nomination counts, be it that there is none; else whatever is there to explain."""
+    tells = bool(other.candidates or other.message)
+    if other.chosen is not None or other.clears or (one.chosen is None and tells):
         return other
     return one
 

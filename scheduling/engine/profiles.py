@@ -178,8 +178,8 @@ class Profile:
     def fails_unprepared(self) -> bool:
         """Whether some in-tree plugin is asked at Filter or Score that cannot do so; unprepared.py."""
         filters = {(name, "preFilter") for name in self.filters if name in FAILING_FILTERS}
-        scores = {(name, "preScore") for name, _ in self.scores if name in SCORE_ERRORS}
-        return not self.left_out.isdisjoint(filters | scores)
+        scoring = any(self._fails_to_score(name) for name, _ in self.scores)
+        return scoring or not self.left_out.isdisjoint(filters)
 
     @property
     def fails_at_reserve(self) -> str:
@@ -195,13 +195,22 @@ class Profile:
         problem = preferences[0].alone
         name, scores = names.NODE_AFFINITY, dict(self.scores)
         if self.is_classic:
-            return problem if names.NODE_AFFINITY_PRIORITY in scores else ""
+            name = names.NODE_AFFINITY_PRIORITY
+            # A Policy may give its name to another priority.
+            return problem if name in scores and name not in self.kinds else ""
         if not self.refuses_per_node:
             problem = combined(one.with_path for one in preferences)
-            if name in scores and self._takes_part(name, "preScore"):
+            # It is asked there whether it scores or not.
+            is_enabled = name in scores or (name, "score") in self.left_out
+            if is_enabled and self._takes_part(name, "preScore"):
                 return f'running PreScore plugin "{name}": {problem}'
-        text = f'running Score plugins: plugin "{name}" failed with: {problem}'
-        return text if name in scores else ""
+        failing = (one for one in scores if one == name or self._fails_to_score(one))
+        if next(failing, "") != name:
+            return ""
+        return f'running Score plugins: plugin "{name}" failed with: {problem}'
+
+    def _fails_to_score(self, name: str) -> bool:
+        return name in SCORE_ERRORS and not self._takes_part(name, "preScore")
 
     @property
     def prepares_dynamic_resources(self) -> bool:
@@ -256,6 +265,9 @@ class Profile:
                 self._add_score(plugins, plugin, weights[name])
             if name in self.pre_enqueues and isinstance(plugin, PreEnqueuePlugin):
                 plugins.pre_enqueue.append(plugin)
+        # Of two that fail the first is named.
+        order = {name: place for place, name in enumerate(weights)}
+        plugins.score.sort(key=lambda score: order[score[0].name])
         if self.pre_filters:
             # Some have a PreFilter here that v1.20 does without: no refusal may keep them from it.
             order = {name: place for place, name in enumerate(self.pre_filters)}

@@ -1107,11 +1107,13 @@ class Scheduler:
 
     def pod_replaced(self, node_name: str, old: PodInfo, new: PodInfo) -> None:
         """See the cache's observer."""
-        row = self.handle.table.rows.get(node_name)
+        table = self.handle.table
+        row = table.rows.get(node_name)
         if row is not None:
-            table = self.handle.table
             table.pods[row][new.key] = new
             table.reordered[row] = None
+            # Whatever changed of a pod, the next snapshot copies its node. Upstream: updatePod().
+            table.note_change(row)
             if new.pod.status.get("startTime") != old.pod.status.get("startTime"):
                 # Preemption spares those that run for long.
                 table.touch(row)

@@ -138,12 +138,16 @@ class Standings:
         """The standing of the state's pod as everybody else sees it: its own nomination counts."""
         if self._room is None or not self._framework.only_room_varies(state):
             return None
+        # First of all, so that every resource has its column.
+        wanted = self._room.wanted(state)
         table = self._table
+        # First of all, so that every resource has its column.
+        wanted = self._room.wanted(state)
         generation = (table.static_generation, table.capacity, len(table.resource_names))
         key = state.template.number, state.pod.priority
         standing = self._kept.pop(key, None)
         if standing is None or standing.generation != generation:
-            standing = self._build(state, self._room, generation)
+            standing = self._build(state, wanted, generation)
         else:
             self._refresh(state, standing)
         # At the end again: the first is the one that was not asked for the longest.
@@ -153,7 +157,7 @@ class Standings:
         return standing
 
     def _build(
-        self, state: CycleState, room: NodeResourcesFit, generation: tuple[int, ...]
+        self, state: CycleState, wanted: list[tuple[int, int]], generation: tuple[int, ...]
     ) -> Standing:
         table, rows = self._table, self._table.active
         reserved = self._reserved(state)
@@ -163,7 +167,7 @@ class Standings:
             self._place,
             np.zeros(table.capacity, np.int64),
             np.zeros(table.capacity, np.int64),
-            KeptRuns(self._columns, state.pod.priority, room.wanted(state), reserved),
+            KeptRuns(self._columns, state.pod.priority, wanted, reserved),
             table.log_end,
             self._nominated.log.end,
         )

@@ -123,7 +123,8 @@ class VictimColumns:
     version: int = 0
     # How often all lists were dropped.
     starts: int = 0
-    width: int = 0
+    # Never 0, so that there is always something to find the least of.
+    width: int = 1
     # The list of each row, None where it has not been read.
     lists: PodLists = field(default_factory=_no_lists)
     behind: dict[int, None] = field(default_factory=dict[int, None])
@@ -140,7 +141,8 @@ class VictimColumns:
             self.version = self.budgets.version
             self.covered.clear()
         table = self.table
-        if self.position == table.log_end:
+        # A new resource is in no log.
+        if self.position == table.log_end and self.amounts.shape[:2] == self._shape:
             return
         changed = None if self.position < 0 else table.changed_since(self.position)
         self.position = table.log_end

@@ -124,7 +124,8 @@ class Bouncer(Plugin):
         if not self._node:
             return PostFilterResult(status=Status(Code[self._says], ("not at this hour",)))
         victims = tuple(self._table.pods[self._table.rows[self._node]].values())
-        return PostFilterResult(status=SUCCESS, node=self._node, victims=victims)
+        status = Status(Code[self._says], ("not at this hour",)) if self._says else SUCCESS
+        return PostFilterResult(status=status, node=self._node, victims=victims)
 
 
 class Curfew(Plugin):
@@ -546,6 +547,17 @@ def test_what_post_filters_say_stands_at_the_end_of_the_message(says: str, text:
     told = configured({"postFilter": {"enabled": [{"name": "Bouncer"}]}}, Bouncer={"says": says})
     cluster = played(cluster_of(node("a", cpu="1"), pod("p", cpu="2"), configuration=told), 1)
     assert condition(cluster)["message"] == (f"0/1 nodes are available: 1 Insufficient cpu. {text}")
+
+
+@pytest.mark.parametrize(("later", "node_name"), [([], "a"), (["DefaultPreemption"], "")])
+def test_a_later_post_filter_may_take_a_nomination_back(later: list[str], node_name: str) -> None:
+    """Upstream: RunPostFilterPlugins(), the last result that is not ModeNoop."""
+    enabled = [{"name": name} for name in ("Bouncer", *later)]
+    points = {"postFilter": {"enabled": enabled, "disabled": [{"name": "*"}]}}
+    told = configured(points, Bouncer={"node": "a", "says": "UNSCHEDULABLE"})
+    cluster = played(cluster_of(node("a", cpu="1"), pod("p", cpu="2"), configuration=told), 1)
+    status = cluster.store.get("Pod", "default/p").status
+    assert status.get("nominatedNodeName", "") == node_name
 
 
 def test_volumes_keep_their_place_among_the_plugins() -> None:

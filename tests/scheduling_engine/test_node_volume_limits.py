@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects import from_manifest
-from scheduling.engine.algorithm import SchedulingAlgorithm
+from scheduling.engine.algorithm import ERROR, SchedulingAlgorithm
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
 from scheduling.engine.explain import evidence
@@ -290,6 +290,21 @@ def test_a_pod_fails_beside_one_whose_disk_or_claim_is_not_right() -> None:
     assert world.reasons(volume_of("a")) == (fault,)
     world.algorithm.table.remove_pod(0, "default/there")
     assert world.fits(volume_of("a"))
+
+
+def test_a_pod_fails_beside_one_that_is_only_nominated() -> None:
+    world = Scene(limit=9)
+    world.bound("a")
+    world.claim("new-own")
+    hopeful = make_pod("new", priority=9, spec={"volumes": [{"name": "own", "ephemeral": {}}]})
+    world.algorithm.nominated.add("n", PodInfo(hopeful, world.profile.resource_rules))
+    asking = make_pod("asking", spec={"volumes": [volume_of("a")]})
+    result = world.algorithm.schedule(PodInfo(asking, world.profile.resource_rules))
+    assert result.result == ERROR
+    assert result.message == (
+        'running "NodeVolumeLimits" filter plugin: '
+        "PVC default/new-own was not created for pod default/new (pod is not owner)"
+    )
 
 
 def test_the_evidence_says_what_attachments_hold() -> None:

@@ -4,9 +4,16 @@ from typing import Any
 
 import pytest
 
+from kscope.sim.objects import from_manifest
 from kscope.sim.units import SECOND
+from scheduling.engine import profiles
+from scheduling.engine.algorithm import SchedulingAlgorithm
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
+from scheduling.engine.decisions import decide
+from scheduling.engine.handle import Handle
+from scheduling.engine.pod_info import PodInfo
+from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import node, node_of, pod, scene
 
 PROFILES = ("v1.34", "v1.20", "v1.16")
@@ -117,3 +124,34 @@ def test_a_nomination_that_only_the_scheduler_knows_ends_with_the_next_failure()
     cluster.advance(400 * SECOND)
     assert queued.attempts > 1
     assert len(queue.nominator) == 0
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.16"])
+def test_decisions_clear_the_hopes_of_lesser_pods_for_a_node_that_is_made_free(
+    profile: str,
+) -> None:
+    """Upstream: getLowerPriorityNominatedPods()."""
+    objects = (
+        node("n", cpu="4"),
+        pod("old", cpu="4", nodeName="n"),
+        pod("high", cpu="2", priority=10),
+        pod("small", cpu="2", priority=5),
+        {**pod("lesser", cpu="4", priority=5), "status": {"nominatedNodeName": "n"}},
+    )
+    decided = decide([from_manifest(one) for one in objects], profiles.PROFILES[profile])
+    assert decided["final"]["pods"] == {
+        "default/high": "n",
+        "default/lesser": "",
+        "default/small": "n",
+    }
+
+
+@pytest.mark.parametrize("explain", [True, False])
+def test_a_pod_that_hopes_for_a_node_that_is_gone_leaves_room_for_others(explain: bool) -> None:
+    algorithm = SchedulingAlgorithm(profiles.PROFILES["v1.34"], Handle())
+    algorithm.table.add_node(make_node("n", cpu="1"))
+    rules = algorithm.profile.resource_rules
+    first, second = (PodInfo(make_pod(name, cpu="1"), rules) for name in ("first", "second"))
+    algorithm.nominated.add("n", first)
+    algorithm.nominated.add("gone", second)
+    assert algorithm.schedule(second, explain=explain).node is None

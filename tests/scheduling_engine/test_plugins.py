@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kscope.sim.objects import Node, from_manifest
+from kscope.sim.objects import Node, Pod, from_manifest
 from scheduling.engine.algorithm import SchedulingAlgorithm
+from scheduling.engine.cluster import Cluster
 from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.profiles import PROFILES
 from tests.scheduling_engine.builders import make_node, make_pod
+from tests.scheduling_engine.scenes import node, played, pod, scene
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -167,6 +169,20 @@ def test_the_fit_score_overlooks_pod_level_requests() -> None:
     assert _scores(algorithm, pod, "NodeResourcesBalancedAllocation") == {"n": 50}
 
 
+def test_an_image_is_of_the_size_that_its_last_node_reports() -> None:
+    """Upstream: cache.go UpdateNode() takes its images out before they go in anew."""
+    algorithm = _cluster()
+    for name, size in (("first", 2000), ("last", 511)):
+        images = [{"names": ["app:latest"], "sizeBytes": size << 20}]
+        algorithm.table.add_node(make_node(name, images=images))
+    algorithm.table.remove_node("first")
+    pod = _info(algorithm, "p", spec={"containers": [{"name": "c", "image": "app"}]})
+    assert _scores(algorithm, pod, "ImageLocality") == {"last": 100}
+    algorithm.table.add_node(algorithm.table.node(algorithm.table.rows["last"]))
+    # (511 - 23) / (1000 - 23) of 100
+    assert _scores(algorithm, pod, "ImageLocality") == {"last": 49}
+
+
 def test_images_are_matched_literally_but_for_the_latest_tag() -> None:
     algorithm = _cluster()
     images = [{"names": ["app:latest"], "sizeBytes": 2000 * 1024 * 1024}]
@@ -193,6 +209,23 @@ def test_a_node_knows_how_many_hold_its_images_from_when_it_last_changed() -> No
     assert _scores(algorithm, pod, "ImageLocality") == {"a": 100, "b": 65, "c": 100}
     table.update_node(table.rows["b"], make_node("b", images=images))
     assert _scores(algorithm, pod, "ImageLocality") == {"a": 100, "b": 100, "c": 100}
+
+
+def test_a_node_is_copied_again_when_only_the_status_of_its_pod_has_changed() -> None:
+    scheduler = played(Cluster.create(scene(node("a"), pod("p", nodeName="a"))), 5).scheduler
+    cache, table = scheduler.cache, scheduler.handle.table
+    images = [{"names": ["app:latest"], "sizeBytes": 1000}]
+    for name in ("a", "b"):
+        cache.add_node(make_node(name, images=images))
+        table.take_snapshot()
+    counted = table.image_rows["app:latest"].rows
+    assert [counted[table.rows[name]] for name in ("a", "b")] == [1, 2]
+    (state,) = cache.pods()
+    newer = state.info.pod.patched({"status": {"message": "newer"}})
+    assert isinstance(newer, Pod)
+    cache.update_pod(state.info, PodInfo(newer, cache.resource_rules))
+    table.take_snapshot()
+    assert [counted[table.rows[name]] for name in ("a", "b")] == [2, 2]
 
 
 def test_under_v1_20_a_node_knows_how_many_held_its_images_when_it_reported() -> None:

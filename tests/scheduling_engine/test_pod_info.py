@@ -145,6 +145,13 @@ def test_a_resized_container_counts_for_the_most_of_what_it_has_and_wants() -> N
     assert pod_resources(pod, MODERN).requested.milli_cpu == 500
 
 
+def test_of_two_statuses_of_a_container_the_last_counts() -> None:
+    resized = {"name": "c", "resources": {"requests": {"cpu": "3"}}}
+    for statuses, milli in (([{"name": "c"}, resized], 3000), ([resized, {"name": "c"}], 1000)):
+        pod = {**manifest(container(cpu="1")), "status": {"containerStatuses": statuses}}
+        assert pod_resources(pod, MODERN).requested.milli_cpu == milli
+
+
 def test_only_scalar_resources_are_counted_beside_the_three_native_ones() -> None:
     pod = manifest(
         container(**{"hugepages-2Mi": "4Mi", "a.b/c": "2", "storage": "1Gi", "foo": "3"})

@@ -285,6 +285,14 @@ def test_the_capacity_ratio_may_be_that_of_other_resources() -> None:
     assert _totals(algorithm, spec={"containers": [container]}) == [4]
 
 
+def test_a_resource_without_a_name_is_one_that_no_node_has() -> None:
+    shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
+    argument = {"requestedToCapacityRatioArguments": {"shape": shape, "resources": [{}]}}
+    algorithm = _algorithm(priorities=_priority("Ratio", argument))
+    algorithm.table.add_node(make_node("n"))
+    assert _totals(algorithm, cpu="1") == [10]
+
+
 def test_the_capacity_ratio_has_a_name_of_its_own_and_prefers_empty_nodes() -> None:
     algorithm = _algorithm(priorities=_priority("RequestedToCapacityRatioPriority"))
     algorithm.table.add_node(make_node("half", cpu="2", memory="2Gi"))
@@ -349,6 +357,17 @@ _AVOIDS_U = '{"podSignature": {"podController": {"kind": "ReplicaSet", "uid": "u
     ],
 )
 def test_an_annotation_that_cannot_be_read_avoids_nobody(text: str) -> None:
+    assert _totals_beside(text) == [10]
+
+
+def test_an_annotation_is_read_whatever_the_case_of_its_keys() -> None:
+    """Upstream: encoding/json."""
+    text = '{"PreferAvoidPods": [{"podsignature": {"PODCONTROLLER": '
+    assert _totals_beside(text + '{"Kind": "ReplicaSet", "UID": "u"}}}]}') == [0]
+
+
+def _totals_beside(text: str) -> list[int]:
+    """The total of a node with that annotation, for a pod of ReplicaSet u."""
     algorithm = _algorithm(priorities=_priority("NodePreferAvoidPodsPriority"))
     raw = make_node("n").raw
     annotations = {"scheduler.alpha.kubernetes.io/preferAvoidPods": text}
@@ -359,7 +378,7 @@ def test_an_annotation_that_cannot_be_read_avoids_nobody(text: str) -> None:
     owned = from_manifest({**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}})
     scores = algorithm.schedule(PodInfo(owned, algorithm.profile.resource_rules)).scores  # type: ignore[arg-type]
     assert scores is not None
-    assert scores.total.tolist() == [10]
+    return scores.total.tolist()
 
 
 def test_service_anti_affinity_prefers_the_emptier_domain() -> None:
@@ -401,6 +420,25 @@ def test_a_name_that_a_policy_made_up_may_be_told_again_with_another_weight() ->
     profile = _setup(priorities=[*told, {"name": "Fast", "weight": 5}]).profiles[0]
     assert profile.scores == (("Fast", 5),)
     assert profile.kinds["Fast"] == "NodeLabelPriority"
+
+
+def test_a_priority_with_an_argument_may_take_the_name_of_another() -> None:
+    """Upstream: RegisterCustomPriorityFunction() puts it in the other's place."""
+    shape = [{"utilization": 0, "score": 7}, {"utilization": 100, "score": 3}]
+    ratio = {"requestedToCapacityRatioArguments": {"shape": shape}}
+    algorithm = _algorithm(priorities=_priority("InterPodAffinityPriority", ratio))
+    algorithm.table.add_node(make_node("a"))
+    algorithm.table.add_node(make_node("b"))
+    assert _totals(algorithm, cpu="1", memory="2Gi") == [6, 6]
+    label = {"labelPreference": {"label": "ssd", "presence": True}}
+    algorithm = _algorithm(priorities=_priority("NodeAffinityPriority", label))
+    algorithm.table.add_node(make_node("a", labels={"ssd": "yes"}))
+    algorithm.table.add_node(make_node("b"))
+    expression = {"key": "size", "operator": "Gt", "values": ["many"]}
+    preference = {"weight": 1, "preference": {"matchExpressions": [expression]}}
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [preference]}}
+    # What a pod's own affinity says is read by nobody.
+    assert _totals(algorithm, spec={"affinity": affinity}) == [10, 0]
 
 
 @pytest.mark.parametrize(("told", "weight"), [({}, 7), ({"hardPodAffinitySymmetricWeight": 3}, 3)])

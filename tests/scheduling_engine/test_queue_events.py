@@ -152,6 +152,15 @@ def test_a_pod_that_shrinks_frees_only_what_it_gave_up() -> None:
     assert not helps("NodeResourcesFit", event, make_pod("a", memory="1Gi"), old, new)
 
 
+def test_what_a_waiting_pod_wants_of_a_shrunk_one_is_read_with_its_status() -> None:
+    """Upstream: isSchedulableAfterPodScaleDown(), UseStatusResources."""
+    old, new = make_pod("x", node="n", cpu="2"), make_pod("x", node="n", cpu="1")
+    allocated = {"name": "main", "resources": {"requests": {"cpu": "1"}}}
+    waiting = make_pod("a", memory="1Gi", status={"containerStatuses": [allocated]})
+    event = pod_update(Action.UPDATE_POD_SCALE_DOWN)
+    assert helps("NodeResourcesFit", event, waiting, old, new)
+
+
 @pytest.mark.parametrize(
     ("side", "event", "expected"),
     [

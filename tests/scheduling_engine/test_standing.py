@@ -274,6 +274,19 @@ def test_only_some_candidates_are_looked_for_on_many_nodes() -> None:
     assert found.rungs[0][1] == [one.node for one in found.candidates]
 
 
+def test_a_resource_nobody_has_heard_of_is_missed_while_others_are_nominated() -> None:
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
+    algorithm.table.add_node(make_node("n", cpu="4"))
+    rules = algorithm.profile.resource_rules
+    algorithm.nominated.add("n", PodInfo(make_pod("high", cpu="3", priority=10), rules))
+    asked = {"requests": {"cpu": "2", GPU: "1"}}
+    spec = {"containers": [{"name": "main", "resources": asked}]}
+    result = algorithm.schedule(PodInfo(make_pod("p", spec=spec), rules))
+    assert result.result == UNSCHEDULABLE
+    algorithm.preempt(result)
+    assert f"1 Insufficient cpu, 1 Insufficient {GPU}" in result.message
+
+
 def test_kept_standings_survive_a_checkpoint() -> None:
     cluster = Cluster(1)
     pod = cluster.preemptor()

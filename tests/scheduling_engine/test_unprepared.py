@@ -15,6 +15,11 @@ from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 Switched = tuple[str, str]
 
+# Gt wants a number; the API server takes this from preferences.
+_GREATER = {"key": "gen", "operator": "Gt", "values": ["abc"]}
+_PREFERRED = {"weight": 1, "preference": {"matchExpressions": [_GREATER]}}
+UNREADABLE = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [_PREFERRED]}}
+
 
 def document(*switched: Switched, **plugins: Any) -> dict[str, Any]:
     for point, name in switched:
@@ -32,7 +37,11 @@ def without(*switched: Switched) -> Profile:
 
 
 def cluster(*switched: Switched, nodes: int = 2) -> SchedulingAlgorithm:
-    algorithm = SchedulingAlgorithm(without(*switched), Handle())
+    return _cluster_of(without(*switched), nodes)
+
+
+def _cluster_of(profile: Profile, nodes: int = 2) -> SchedulingAlgorithm:
+    algorithm = SchedulingAlgorithm(profile, Handle())
     for number in range(nodes):
         algorithm.table.add_node(make_node(f"n{number}"))
     return algorithm
@@ -95,6 +104,30 @@ def test_a_score_without_its_pre_score_fails_where_there_is_a_choice(
     text = f'running Score plugins: plugin "{plugin}" failed with: {error}'
     assert (result.result, result.message) == ("error", text)
     assert tried(cluster(("preScore", plugin), nodes=1)).node == "n0"
+
+
+def test_of_two_scores_that_fail_the_first_is_named() -> None:
+    points = [("preScore", "TaintToleration"), ("preScore", "InterPodAffinity")]
+    told = document(*points, score={"enabled": [{"name": "InterPodAffinity"}]})
+    result = tried(_cluster_of(read_setup(told, "v1.34").profiles[0]))
+    assert result.message.startswith('running Score plugins: plugin "InterPodAffinity" failed')
+
+
+def test_an_explanation_is_kept_where_a_score_fails() -> None:
+    algorithm = cluster(("preScore", "TaintToleration"))
+    info = PodInfo(make_pod("p"), algorithm.profile.resource_rules)
+    assert algorithm.schedule(info, explain=False, keep=True).result == "error"
+
+
+def test_a_preference_that_cannot_be_read_fails_at_pre_score_without_a_score() -> None:
+    result = tried(cluster(("score", "NodeAffinity")), spec={"affinity": UNREADABLE})
+    assert result.message.startswith('running PreScore plugin "NodeAffinity": [0].matchExpressions')
+
+
+def test_a_preference_that_cannot_be_read_fails_behind_earlier_scores() -> None:
+    points = [("preScore", "TaintToleration"), ("preScore", "NodeAffinity")]
+    result = tried(cluster(*points), spec={"affinity": UNREADABLE})
+    assert result.message.startswith('running Score plugins: plugin "TaintToleration" failed')
 
 
 def test_node_affinity_and_the_resources_are_scored_without_pre_score() -> None:

@@ -111,6 +111,25 @@ def test_columns_know_the_pods_of_nodes_although_one_has_outgrown_them() -> None
         _put(algorithm, 39, f"other-{number}", priority=20)
 
 
+def test_columns_take_in_a_resource_that_somebody_asked_for_meanwhile() -> None:
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
+    _crowd(algorithm)
+    assert _preempted(algorithm, cpu="1").chosen is not None
+    requests = {"cpu": "1", "example.com/new": "1"}
+    spec = {"containers": [{"name": "main", "resources": {"requests": requests}}]}
+    assert _preempted(algorithm, spec=spec).chosen is None
+    assert _preempted(algorithm, cpu="1").chosen is not None
+
+
+def test_nobody_is_evicted_where_there_are_no_pods_at_all() -> None:
+    algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
+    for number in range(40):
+        algorithm.table.add_node(make_node(f"n{number:02d}", pods="0"))
+    assert _preempted(algorithm).message.endswith(
+        "40 No preemption victims found for incoming pod."
+    )
+
+
 class _RefusesAll:
     """An extender that has something against every node."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Pod, from_manifest
+from kscope.sim.objects import BETA_CLASS, Pod, from_manifest
 from scheduling.engine.algorithm import SchedulingAlgorithm
 from scheduling.engine.handle import Handle
 from scheduling.engine.pod_info import PodInfo
@@ -280,6 +280,23 @@ def test_1_16_finds_no_node_by_the_name_that_a_volume_asks_for(version: str, fit
         world.bound(name, nodeAffinity={"required": {"nodeSelectorTerms": terms}})
     assert bool(world.tried(of("near")).node) is fits
     assert world.tried(of("far")).node == "n"
+
+
+@pytest.mark.parametrize(("version", "fits"), [("v1.16", False), ("v1.34", True)])
+def test_1_16_lists_volumes_by_the_class_of_their_spec(version: str, fits: bool) -> None:
+    world = World(version)
+    world.put(make_class("local", "kubernetes.io/no-provisioner", WAITS))
+    for name in ("annotated", "reserved"):
+        world.put(claim(name, storageClassName="local"))
+    annotated = volume("annotated", storageClassName="old")
+    annotated["metadata"]["annotations"] = {BETA_CLASS: "local"}
+    ref = {"namespace": "default", "name": "reserved"}
+    reserved = volume("reserved", storageClassName="local", claimRef=ref)
+    reserved["metadata"]["annotations"] = {BETA_CLASS: "old"}
+    world.put(reserved)
+    assert bool(world.tried(of("reserved")).node) is not fits
+    world.put(annotated)
+    assert bool(world.tried(of("annotated")).node) is fits
 
 
 def test_1_16_reads_the_limit_of_a_csi_driver_from_the_node_too() -> None:

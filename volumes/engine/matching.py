@@ -120,6 +120,7 @@ class Offer:
         "claim_key",
         "claim_uid",
         "deleting",
+        "field_class",
         "is_free",
         "labels",
         "mode",
@@ -151,7 +152,13 @@ class Offer:
         # Whether any claim at all may take it.
         self.is_free = self.available and self.claim_key is None and not self.deleting
         # What decides, size and access modes apart, in which lists it stands; and where in them.
-        self.place = self.claim_key, self.is_free, self.storage_class, self.mode
+        self.place = (
+            self.claim_key,
+            self.is_free,
+            self.storage_class,
+            self.field_class,
+            self.mode,
+        )
         self.rank = self.size, self.name
 
     def _read_spec(self, spec: Mapping[str, Any], before: "Offer | None") -> None:
@@ -167,6 +174,8 @@ class Offer:
         else:
             self.modes = canonical_modes(self.modes_source or ())
         self.mode: str = spec.get("volumeMode") or "Filesystem"
+        # Without regard to the annotation, which `storage_class` prefers.
+        self.field_class: str = spec.get("storageClassName") or ""
         self.attributes_class: str = spec.get("volumeAttributesClassName") or ""
         self.claim_uid: str = (spec.get("claimRef") or EMPTY).get("uid") or ""
         self.affinity_source = source = _affinity_source(spec)
@@ -179,6 +188,7 @@ class Offer:
         self.capacity_source, self.size = before.capacity_source, before.size
         self.modes_source, self.modes = before.modes_source, before.modes
         self.mode, self.attributes_class = before.mode, before.attributes_class
+        self.field_class = before.field_class
         self.claim_key, self.claim_uid = before.claim_key, before.claim_uid
         self.affinity_source, self.affinity = before.affinity_source, before.affinity
 
@@ -569,11 +579,15 @@ class VolumeIndex:
         "_unsorted",
         "_volumes",
         "asks_fields",
+        "lists_by_field",
     )
 
     def __init__(self, volumes: Iterable[PersistentVolume] = ()) -> None:
         # Whether matchFields of a volume's affinity are asked, of a node without a name.
         self.asks_fields = False
+        # Whether volumes are listed by the class of their spec, though one is then asked for that
+        # of the annotation. Upstream: pvStorageClassIndexFunc() until v1.19.
+        self.lists_by_field = False
         self._volumes: dict[str, PersistentVolume] = {}
         # Names of volumes that were put in or removed since the rest was last brought up to date.
         self._unsorted: dict[str, None] = {}
@@ -663,7 +677,16 @@ class VolumeIndex:
         """What the volume of that name offers, if it is free."""
         self._sort()
         offer = self._offers.get(name)
-        return offer if offer is not None and offer.is_free and name not in self._claimed else None
+        if offer is None or name in self._claimed:
+            return None
+        return offer if self._is_free(offer) else None
+
+    def _is_free(self, offer: Offer) -> bool:
+        """Whether some claim may find it."""
+        return offer.is_free and self._listed_class(offer) == offer.storage_class
+
+    def _listed_class(self, offer: Offer) -> str:
+        return offer.field_class if self.lists_by_field else offer.storage_class
 
     # Sorting in
 
@@ -698,7 +721,7 @@ class VolumeIndex:
         elif name in self._claimed or before.place != offer.place or before.size != offer.size:
             self._unlist(before)
             self._list(offer)
-        elif offer.is_free:
+        elif self._is_free(offer):
             self._log.note(name)
 
     def _claim(self, offer: Offer, claim: str) -> None:
@@ -726,7 +749,7 @@ class VolumeIndex:
         if offer.claim_key is not None:
             self._claimed[offer.name] = offer.claim_key
             self._by_claim.setdefault(offer.claim_key, {})[offer.name] = None
-        elif offer.is_free:
+        elif self._is_free(offer):
             self._log.note(offer.name)
             of_kind = self._free.setdefault((offer.storage_class, offer.mode), {})
             ranking = of_kind.get(offer.modes)
@@ -741,7 +764,7 @@ class VolumeIndex:
             del names[offer.name]
             if not names:
                 del self._by_claim[claim]
-        elif offer.is_free:
+        elif self._is_free(offer):
             self._log.note(offer.name)
             of_kind = self._free[offer.storage_class, offer.mode]
             if of_kind[offer.modes].discard(offer.rank):
@@ -830,7 +853,7 @@ class VolumeIndex:
         found = [
             offer
             for offer in self._reserved(wanted)
-            if offer.storage_class == wanted.storage_class and is_considered(wanted, offer)
+            if self._listed_class(offer) == wanted.storage_class and is_considered(wanted, offer)
         ]
         found.sort(key=_name_of)
         return found

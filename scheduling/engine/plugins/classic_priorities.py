@@ -219,13 +219,19 @@ def _avoids(text: str, owner: dict[str, Any]) -> bool:
     try:
         avoided: dict[str, Any] = orjson.loads(text) or {}
         # All are read, also beyond the one that is looked for.
-        for entry in avoided.get("preferAvoidPods") or ():
-            signature: dict[str, Any] = entry.get("podSignature") or {}
-            controller: dict[str, Any] = signature.get("podController") or {}
-            found.append((controller.get("kind") or "", controller.get("uid") or ""))
+        for entry in _field(avoided, "preferAvoidPods") or ():
+            signature: dict[str, Any] = _field(entry, "podSignature") or {}
+            controller: dict[str, Any] = _field(signature, "podController") or {}
+            found.append((_field(controller, "kind") or "", _field(controller, "uid") or ""))
     except (orjson.JSONDecodeError, AttributeError, TypeError):
         return False
     return told in found
+
+
+def _field(fields: dict[str, Any], name: str) -> Any:
+    """What goes by *name*, in any case; the last of several. Upstream: encoding/json."""
+    found = [value for key, value in fields.items() if key.lower() == name.lower()]
+    return found[-1] if found else None
 
 
 class EqualPriority(_Priority):

@@ -339,8 +339,8 @@ def format_amount(name: str, amount: int) -> str:
 
 
 def resource_weights(resources: Any) -> list[tuple[str, int]]:
-    """(name, weight) pairs of a scoring strategy; a weight that is not given is 1."""
-    return [(str(spec["name"]), int(spec.get("weight") or 1)) for spec in resources]
+    """(name, weight) pairs of a scoring strategy; a weight that is not given is 1, a name ""."""
+    return [(str(spec.get("name") or ""), int(spec.get("weight") or 1)) for spec in resources]
 
 
 def is_passed_over(name: str, asked: Resources) -> bool:

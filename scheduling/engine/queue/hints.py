@@ -197,7 +197,7 @@ def _resources_were_freed(world: HintWorld, pod: PodInfo, old: Pod | None, new: 
     before, after = PodInfo(old, pod.rules).resources, PodInfo(new, pod.rules).resources
     return any(
         before.requested.get(name) > after.requested.get(name)
-        for name in _wanted_names(pod.resources.fit)
+        for name in _wanted_names(pod.resources.requested)
     )
 
 
