@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import is_not
 from pathlib import Path as FilePath
 from typing import Any, Literal, Protocol, cast
 
@@ -454,20 +455,23 @@ def without_nulls(value: Any) -> Any:
     """
     if isinstance(value, list):
         items = cast("list[Any]", value)
-        cleaned = [without_nulls(item) for item in items]
-        same = all(one is other for one, other in zip(cleaned, items, strict=True))
-        return items if same else cleaned
+        kept = [without_nulls(item) if item.__class__ in _COLLECTIONS else item for item in items]
+        return kept if any(map(is_not, kept, items)) else items
     if not isinstance(value, dict):
         return value
     parts = cast("Manifest", value)
-    kept: Manifest = {}
-    changed = False
+    changed: Manifest = {}
     for name, part in parts.items():
-        settled = without_nulls(part)
-        changed |= settled is None or settled is not part
-        if settled is not None:
-            kept[name] = settled
-    return kept if changed else parts
+        if part is None:
+            changed[name] = None
+        elif part.__class__ in _COLLECTIONS and (settled := without_nulls(part)) is not part:
+            changed[name] = settled
+    if not changed:
+        return parts
+    return {name: part for name, part in (parts | changed).items() if part is not None}
+
+
+_COLLECTIONS: Any = (dict, list)
 
 
 def _without_env(value: Any) -> Any:
