@@ -1,5 +1,7 @@
 """What of the scheduler's cache the pages draw for a node: requested, and how much is only assumed."""
 
+from __future__ import annotations
+
 from collections.abc import Container
 from typing import Any
 
@@ -92,15 +94,18 @@ class NodeGauges:
             named.update(dict.fromkeys(sums))
         return sums
 
-    def shown(self) -> list[str]:
+    def _shown(self) -> list[str]:
         """The nodes of which something is shown."""
         table = self._table
         counted = [node for node, row in table.rows.items() if table.pods[row]]
         return [*dict.fromkeys((*counted, *self._shows_assumed))]
 
-    def take_over(self, shown: list[str]) -> None:
-        """Tell of these nodes anew, though nothing may be counted on them: others showed them."""
-        for node in shown:
+    def take_over(self, before: NodeGauges) -> None:
+        """Tell anew of the nodes that *before* showed, though nothing may be counted on them."""
+        for node, named in before._named.items():
+            # What it showed of them stays on the pages until somebody says 0 of it.
+            self._named[node] = {**named, **self._named.get(node, {})}
+        for node in before._shown():
             self.stale[node] = True
             self._shows_assumed[node] = None
 

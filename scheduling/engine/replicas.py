@@ -205,7 +205,7 @@ class SchedulerReplicas:
         self._cycles += before.cycles_ended
         self.scheduler.keep_evidence = before.keep_evidence
         self.scheduler.keep_explanations = before.keep_explanations
-        self.scheduler.gauges.take_over(before.gauges.shown())
+        self.scheduler.gauges.take_over(before.gauges)
 
     @property
     def _lease_key(self) -> str:

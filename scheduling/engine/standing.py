@@ -141,8 +141,6 @@ class Standings:
         # First of all, so that every resource has its column.
         wanted = self._room.wanted(state)
         table = self._table
-        # First of all, so that every resource has its column.
-        wanted = self._room.wanted(state)
         generation = (table.static_generation, table.capacity, len(table.resource_names))
         key = state.template.number, state.pod.priority
         standing = self._kept.pop(key, None)

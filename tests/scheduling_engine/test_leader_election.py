@@ -105,3 +105,21 @@ def test_a_failover_survives_a_checkpoint() -> None:
     played(parted, 50)
     parted.take()
     assert parted.digest() == whole.digest()
+
+
+def test_what_left_while_no_scheduler_ran_is_not_shown_any_more() -> None:
+    gpu = {"example.com/gpu": "1"}
+    users = pod("p", nodeName="a", terminationGracePeriodSeconds=0)
+    users["spec"]["containers"][0]["resources"] = {"requests": gpu, "limits": gpu}
+    big = node("a")
+    big["status"]["allocatable"] |= gpu
+    steps = [
+        (1, "stop_scheduler", {"object": "scheduler/default-scheduler"}),
+        (2, "delete", {"object": "pod/default/p"}),
+        (30, "start_scheduler", {"object": "scheduler/default-scheduler"}),
+        (31, "create", {"manifest": pod("next")}),
+    ]
+    cluster = played(Cluster.create(scene(big, users, steps=steps)))
+    cluster.take()
+    assert cluster.view()["node/a"]["requested"] == cluster.held_view()["node/a"]["requested"]
+    assert cluster.view()["node/a"]["requested"]["example.com/gpu"] == 0
