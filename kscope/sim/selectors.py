@@ -205,7 +205,7 @@ class NodeSelectorTerm:
         return all(requirement.matches(name) for requirement in self.fields)
 
     def __str__(self) -> str:
-        return ",".join(str(requirement) for requirement in (*self.expressions, *self.fields))
+        return ",".join(map(str, (*self.expressions, *self.fields))) or "<none>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,9 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
         refusing = failing[row]
         detail = _detail(search, algorithm, row, plugin, refusing)
         verdict = _refusal_evidence(search, algorithm, plugin, code, detail)
-        verdict["failing"] = list(refusing)
+        # One that refuses only with those that are nominated to the node is not among the others.
+        first = framework.plugins.filter[plugin - 1].name
+        verdict["failing"] = list(refusing) if first in refusing else [first, *refusing]
         others = {
             name: _refusal_evidence(
                 search, algorithm, at, code, framework.detail(search.state, row, at, code)

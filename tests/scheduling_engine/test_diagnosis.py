@@ -9,6 +9,7 @@ from kscope.sim.units import MINUTE, SECOND
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
+from scheduling.engine.diagnosis.candidates import REQUIRED
 from scheduling.engine.diagnosis.report import named
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 
@@ -245,6 +246,38 @@ def test_room_that_is_kept_for_a_nominated_pod_is_told_with_its_name() -> None:
     _every_fix_works(cluster, found)
 
 
+def test_room_that_is_kept_is_told_beside_what_else_refuses_the_pod() -> None:
+    steps = [(2, "create", {"manifest": pod("boss", cpu="4", priority=10)})]
+    cluster = _cluster(node("n"), pod("old", cpu="3"), steps=steps, seconds=2)
+    cluster.advance(cluster.now + SECOND // 2)
+    affinity = {"podAffinity": {REQUIRED: [{"topologyKey": "rack", "labelSelector": {}}]}}
+    waits = pod("p", cpu="1", priority=1, affinity=affinity)
+    cluster.apply(Command(verb="create", manifest=waits))
+    cluster.advance(cluster.now + SECOND // 4)
+    told = [attempt for attempt in cluster.take().attempts if attempt.pod == "default/p"]
+    assert told[0].evidence is not None
+    verdict = told[0].evidence["verdicts"]["n"]
+    assert verdict["failing"] == ["NodeResourcesFit", "InterPodAffinity"]
+    found = diagnose(cluster, "default/p")
+    blocking = {cause.plugin: cause for cause in found.causes if cause.severity == "blocks"}
+    assert sorted(blocking) == ["InterPodAffinity", "NodeResourcesFit"]
+    assert all(cause.only == () for cause in blocking.values())
+
+
+@pytest.mark.parametrize("profile", ALL_PROFILES)
+def test_an_overfull_node_is_short_of_more_than_one_place(profile: str) -> None:
+    shrinks = {"status": {"allocatable": {"pods": "1"}}}
+    steps = [
+        (2, "patch", {"object": "node/n", "patch": shrinks}),
+        (4, "create", {"manifest": pod("p")}),
+    ]
+    there = [pod(name, nodeName="n") for name in ("a", "b", "c")]
+    check = _diagnosed(node("n"), *there, steps=steps, profile=profile).check
+    assert check is not None
+    assert (check.text, check.unit) == ("3 of 1 pods", "pods")
+    assert (check.requested, check.free, check.short) == (1, -2, 3)
+
+
 def test_extenders_are_not_asked_about_what_is_only_tried() -> None:
     extender = {"urlPrefix": "http://127.0.0.1:9/", "filterVerb": "filter"}
     configuration = {
@@ -387,6 +420,19 @@ def test_the_lowest_priority_class_that_evicts_others_is_offered(profile: str) -
     )
     fix = _fix(found, "priority")
     assert fix.text.startswith("Give it the priority class middle (50), so that it evicts others: ")
+
+
+@pytest.mark.parametrize("profile", ALL_PROFILES)
+def test_a_change_that_lets_the_pod_evict_others_needs_no_second_one(profile: str) -> None:
+    found = _diagnosed(
+        _tainted("n", "dedicated", cpu="1"),
+        pod("old", nodeName="n"),
+        pod("p", priority=10),
+        profile=profile,
+    )
+    assert _kinds(found)[0] == "toleration"
+    assert found.fixes[0].then is None
+    assert found.fixes[0].note == "It then evicts pods of lower priority."
 
 
 def test_a_pod_that_never_preempts_may_be_let() -> None:

@@ -154,3 +154,8 @@ def test_a_node_term_with_a_value_that_is_no_label_matches_nothing(
     """Upstream: labels.NewRequirement(), which also checks the values of Gt and Lt."""
     expression = {"key": "a", "operator": operator, "values": values}
     assert not node_matches({"matchExpressions": [expression]}, {"a": "5"})
+
+
+def test_a_term_that_requires_nothing_is_written_as_no_node() -> None:
+    terms = [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}, {}]
+    assert str(NodeSelector.parse({"nodeSelectorTerms": terms})) == "a || <none>"

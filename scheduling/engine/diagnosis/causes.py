@@ -95,14 +95,18 @@ def _distance(refused: Refused) -> tuple[int, int, float, str]:
 def _add_verdicts_on_trial(
     world: World, decision: ScheduleResult, found: dict[int, list[Obstacle]]
 ) -> None:
-    """Nodes that only refuse the pod together with those that are nominated there."""
+    """Filters that only refuse the pod together with those that are nominated to the node."""
     search, framework = decision.search, world.algorithm.framework
     assert search is not None
     for row, place, code in search.verdicts.each():
-        if place and not found.get(row):
+        if not place:
+            continue
+        plugin, others = framework.plugins.filter[place - 1].name, found[row]
+        if all(each.plugin != plugin for each in others):
             status = framework.explain(search.state, place, code)
             detail = kept_room(world.algorithm, row, world.pod.uid)
-            found[row] = [Obstacle(status.plugin, status, detail)]
+            # It is the first that refused; the others do even without anybody's nomination.
+            others.insert(0, Obstacle(plugin, status, detail))
 
 
 def node_causes(world: World, refused: list[Refused]) -> list[Cause]:

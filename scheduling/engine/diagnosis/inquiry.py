@@ -382,8 +382,15 @@ class _Inquiry:
         preemption = self._findings.decision.preemption
         return preemption is not None and preemption.chosen is not None
 
+    @property
+    def _may_evict(self) -> bool:
+        """Whether a change may help by making evictions possible, which they are not as things are."""
+        never = self._pod.spec.get("preemptionPolicy") == "Never"
+        return not never and not self._evicts and self._world.has_lower_priorities
+
     def _only(self, candidates: Iterator[Candidate], world: World | None) -> Iterator[Fix]:
-        fix = self._trials.first_that_helps(candidates, world)
+        evicting = world is not None and self._may_evict
+        fix = self._trials.first_that_helps(candidates, world, evicting=evicting)
         if fix is not None:
             yield fix
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -40,6 +41,7 @@ _WORDS: Final = {
 }
 PAIR: Final = "pair"
 
+_EVICTS: Final = "It then evicts pods of lower priority."
 _FLUSHED: Final = "Nothing but the periodic flush of the queue has it tried again."
 
 # Per kind: how many changes are decided on, and how many of those that fit are then forked for.
@@ -80,14 +82,15 @@ class Trials:
             self.outlook = _outlook(self._fork(_WORK // 2))
         return self.outlook
 
-    def first_that_helps(self, candidates: Iterable[Candidate], world: World | None) -> Fix | None:
-        """The first of *candidates*, all of one kind, after which the pod gets its node sooner."""
-        forks = 0
-        for candidate in islice(candidates, _MOST_DECIDED):
-            self.tried[candidate.kind] = self.tried.get(candidate.kind, 0) + 1
-            node = _decided_node(candidate, world)
-            if node is None:
-                continue
+    def first_that_helps(
+        self, candidates: Iterable[Candidate], world: World | None, *, evicting: bool = False
+    ) -> Fix | None:
+        """The first of *candidates*, all of one kind, after which the pod gets its node sooner.
+
+        With *evicting* those that make room for it by evictions alone come after the others.
+        """
+        promising = self._promising(candidates, world, evicting=evicting)
+        for forks, (candidate, node) in enumerate(promising):
             if not self._may_fork or forks == _MOST_FORKED:
                 return None
             if self._forks_left == 0:
@@ -96,13 +99,30 @@ class Trials:
             if self._work < self._per_cycle:
                 self._cut += 1
                 return None
-            forks += 1
             trial = self._shown((candidate.command,), node)
             if trial.node and (not self._waits_for or trial.at < self._waits_for):
                 return _forked(candidate, trial)
             if trial.rivals:
                 return None  # They would take the next place, too.
         return None
+
+    def _promising(
+        self, candidates: Iterable[Candidate], world: World | None, *, evicting: bool
+    ) -> Iterator[tuple[Candidate, str]]:
+        """What a decision does not rule out, with the node it gives; "" where it cannot say."""
+        refused: list[Candidate] = []
+        for candidate in islice(candidates, _MOST_DECIDED):
+            self.tried[candidate.kind] = self.tried.get(candidate.kind, 0) + 1
+            node = _decided_node(candidate, world)
+            if node is not None:
+                yield candidate, node
+            elif not candidate.evicts:
+                refused.append(candidate)
+        for candidate in refused if evicting else ():
+            changed = replace(candidate, evicts=True, note=f"{candidate.note} {_EVICTS}".strip())
+            node = _decided_node(changed, world)
+            if node is not None:
+                yield changed, node
 
     def first_pair_that_helps(self, search: PairSearch) -> Fix | None:
         """The smallest two changes after both of which the pod gets its node sooner."""

@@ -128,6 +128,15 @@ class World:
         finally:
             self.table.add_pod(other_row, other)
 
+    @property
+    def has_lower_priorities(self) -> bool:
+        """Whether any node has a pod less important than the one in question."""
+        return any(
+            other.priority < self.pod.priority
+            for row, _ in self.nodes()
+            for other in self.table.pods[row].values()
+        )
+
     def nodes(self) -> Iterable[tuple[int, Node]]:
         """All nodes with their rows, in the order they were added."""
         for row in self.table.active.tolist():

@@ -325,7 +325,9 @@ def shortage(
         count, allowed = int(table.pod_count[row]), int(table.allowed_pods[row])
         numbers["pods"] = {"requested": 1, "used": count, "allocatable": allowed}
         texts.append(f"{count} of {allowed} pods")
-    short, unit = shorts[0] if shorts else (1, "pods")
+        # Of a node that is overfull more than one has to go.
+        shorts.append((count + 1 - allowed, "pods"))
+    short, unit = shorts[0]
     return Detail(text=", ".join(texts), short=short, unit=unit, numbers=numbers)
 
 
