@@ -1,9 +1,50 @@
+import {computed, effect, signal} from "@preact/signals";
+
+const WAIT_MS = 120;
 const PAGE = 1000;
 /** Of an object with a longer history the beginning is left out. */
 const MOST_PAGES = 5;
 
+/** The events of one object, read again whenever it has changed; `idOf()` tells which it is. */
+export class ObjectEvents {
+  constructor(board, idOf) {
+    this.board = board;
+    this.id = computed(() => idOf() ?? null);
+    /** All events about it, oldest first, also those after the place shown. */
+    this.events = signal([]);
+    /** Whose events these are, and the object as it was when they were read. */
+    this.of = null;
+    this.object = null;
+  }
+
+  start() {
+    let timer = null;
+    effect(() => {
+      const id = this.id.value;
+      // An entity that has changed is another object.
+      const object = this.board.model.entities.get(id);
+      if (this.of === id && this.object === object) return;
+      if (this.of !== id) this.events.value = [];
+      [this.of, this.object] = [id, object];
+      clearTimeout(timer);
+      if (id !== null) timer = setTimeout(() => this.#refresh(id), WAIT_MS);
+    });
+  }
+
+  async #refresh(id) {
+    try {
+      const found = await newer(this.board.api, id, this.events.peek());
+      if (this.of !== id) return;
+      const latest = this.events.peek().at(-1)?.seq ?? 0;
+      this.events.value = [...this.events.peek(), ...found.filter(({seq}) => seq > latest)];
+    } catch (error) {
+      if (this.of === id) this.board.notice.value = `What happened to ${id} could not be read: ${error.message}`;
+    }
+  }
+}
+
 /** The events about an object that come after those at hand, oldest first. */
-export async function newerEvents(api, id, atHand) {
+async function newer(api, id, atHand) {
   const latest = atHand.at(-1)?.seq;
   const found = [];
   for (let page = 0, before = null; page < MOST_PAGES; page += 1) {

@@ -1,6 +1,6 @@
 import {effect, signal} from "@preact/signals";
 
-import {newerEvents} from "./object_events.js";
+import {ObjectEvents} from "./object_events.js";
 
 const WAIT_MS = 120;
 
@@ -15,16 +15,17 @@ export class PodRecord {
   constructor({board, id, attempt}) {
     this.board = board;
     this.id = id;
-    this.events = signal([]);
+    this.told = new ObjectEvents(board, () => id);
+    this.events = this.told.events;
     this.attempts = signal([]);
     this.chosen = signal(attempt);
     this.held = signal(null);
-    this.ready = signal(false);
     /** What `attempts` were read for. */
     this.key = null;
   }
 
   follow() {
+    this.told.start();
     let timer = null;
     effect(() => {
       const {entities, seq} = this.board.model;
@@ -52,18 +53,12 @@ export class PodRecord {
   }
 
   async #refresh(key) {
-    const {api} = this.board;
     try {
-      const [events, attempts] = await Promise.all([
-        newerEvents(api, this.id, this.events.value),
-        api.get("attempts/", {pod: this.id.slice("pod/".length), seq: key.past}),
-      ]);
-      if (this.key !== key) return;
-      if (events.length > 0) this.events.value = [...this.events.value, ...events];
-      this.attempts.value = attempts;
-      this.ready.value = true;
+      const pod = this.id.slice("pod/".length);
+      const attempts = await this.board.api.get("attempts/", {pod, seq: key.past});
+      if (this.key === key) this.attempts.value = attempts;
     } catch (error) {
-      if (this.key === key) this.board.notice.value = `What happened to ${this.id} could not be read: ${error.message}`;
+      if (this.key === key) this.board.notice.value = `The attempts of ${this.id} could not be read: ${error.message}`;
     }
   }
 
