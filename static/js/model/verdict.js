@@ -29,20 +29,26 @@ function wasEvaluated(evidence, name) {
 
 /**
  * Nodes that do not fit as [name, verdict], the closest to fitting first. The same order as the
- * engine's own choice of a blocker: fewest filters that refuse, then what has a measure, then what
- * lacks the smallest part of what was asked.
+ * engine's own choice of a blocker (scheduling/engine/explain.py): fewest obstacles, each resource
+ * that is short being one of its own, then what has a measure, then the smallest share that is short.
  */
 export function closestFirst(evidence) {
-  return Object.entries(evidence?.verdicts ?? {}).sort(([a, left], [b, right]) =>
-    (left.failing?.length ?? 1) - (right.failing?.length ?? 1) || gapOf(left) - gapOf(right) || byName(a, b));
+  const nodes = Object.entries(evidence?.verdicts ?? {}).map((entry) => [entry, distanceOf(entry[1])]);
+  nodes.sort(([[a], left], [[b], right]) =>
+    left.obstacles - right.obstacles || left.gap - right.gap || byName(a, b));
+  return nodes.map(([entry]) => entry);
 }
 
 const NO_MEASURE = 1e300;
 
-function gapOf({short, detail}) {
-  if (short === undefined || short === null) return NO_MEASURE;
-  const asked = Object.values(detail ?? {}).map((entry) => entry?.requested ?? 0);
-  return short / Math.max(1, ...asked);
+function distanceOf({failing, short, detail}) {
+  const refusing = failing?.length ?? 1;
+  if (short === undefined || short === null) return {obstacles: refusing, gap: NO_MEASURE};
+  const shares = Object.values(detail ?? {})
+    .filter((entry) => entry?.requested !== undefined)
+    .map(({requested, short: missing = 1}) => missing / Math.max(requested, 1));
+  const gap = shares.reduce((sum, share) => sum + share, 0) || short;
+  return {obstacles: refusing + Math.max(shares.length - 1, 0), gap};
 }
 
 /** Fitting nodes as [name, score], the best first; of equal scores the chosen one. */

@@ -33,6 +33,17 @@ test("the node that lacks the smallest part of the request is the closest", () =
   assert.deepEqual(order, ["near", "memory", "far", "taint", "twice"]);
 });
 
+test("each resource that is short is an obstacle of its own", () => {
+  const cpu = {requested: 2000, short: 400};
+  const gpu = {requested: 2, short: 2};
+  const evidence = {verdicts: {
+    both: {failing: ["GeneralPredicates"], short: 400, detail: {cpu, gpu}},
+    more: {failing: ["GeneralPredicates"], short: 1900, detail: {cpu: {...cpu, short: 1900}, gpu, memory: gpu}},
+    tainted: {failing: ["GeneralPredicates", "PodToleratesNodeTaints"], short: 2, detail: {gpu}},
+  }};
+  assert.deepEqual(closestFirst(evidence).map(([name]) => name), ["tainted", "both", "more"]);
+});
+
 test("of equal scores the chosen node stands first", () => {
   const scores = {a: {total: 9}, b: {total: 9}, c: {total: 12}};
   assert.deepEqual(bestFirst({node: "b", scores}).map(([name]) => name), ["c", "b", "a"]);
