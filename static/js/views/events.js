@@ -26,6 +26,16 @@ export function ByWhom({component}) {
   return html`<span title=${component}><span class="by" style=${`--b:var(--by-${component}, var(--held))`}></span>${author(component)}</span>`;
 }
 
+/** A link to the moment of an event. It leads there without leaving the page, unless a new tab is wanted. */
+export function EventLink({board, seq, children}) {
+  const go = (click) => {
+    if (click.ctrlKey || click.metaKey || click.shiftKey) return;
+    click.preventDefault();
+    board.seek({seq});
+  };
+  return html`<a href=${`?seq=${seq}`} title=${`Look at event ${seq}`} onClick=${go}>${children}</a>`;
+}
+
 function Row({board, event, now}) {
   const {kind, name} = parseId(event.object ?? "");
   const pick = kind === "pod" && board.model.entities.has(event.object);

@@ -1,6 +1,7 @@
 import {html} from "../lib/html.js";
 import {count, moment} from "../model/format.js";
 import {isPossible, lit, titleOf} from "../model/machines.js";
+import {EventLink} from "./events.js";
 
 const FAMILIES = ["ready", "working", "clock", "promised", "settled", "stuck", "held"];
 const BOX = {width: 128, height: 40};
@@ -71,19 +72,9 @@ function State({state, light, profile, found, onState}) {
 }
 
 /** What the last move was: "30.398 s  In flight → Unschedulable  PodParked ScheduleAttemptFailure"; else `none`. */
-export function LastMove({machine, move, none, seek}) {
+export function LastMove({board, machine, move, none}) {
   if (!move) return html`<p class="trail">${none}</p>`;
   return html`
-    <p class="trail"><${When} move=${move} seek=${seek} />${titleOf(machine, move.from)}<span class="sep">→</span>
+    <p class="trail"><${EventLink} board=${board} seq=${move.seq}>${moment(move.at)} s<//>${titleOf(machine, move.from)}<span class="sep">→</span>
       <b>${titleOf(machine, move.to)}</b><span class="cut mute" title=${move.message}>${move.kind} ${move.message}</span></p>`;
-}
-
-/** The moment of a move, a link to its event. */
-export function When({move, seek}) {
-  const go = (click) => {
-    if (click.ctrlKey || click.metaKey || click.shiftKey) return;
-    click.preventDefault();
-    seek(move.seq);
-  };
-  return html`<a class="num" href=${`?seq=${move.seq}`} title=${`Look at event ${move.seq}`} onClick=${go}>${moment(move.at)} s</a>`;
 }

@@ -1,9 +1,10 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../lib/html.js";
-import {byName, count, parseId} from "../model/format.js";
+import {byName, count, moment, parseId} from "../model/format.js";
 import {MACHINES, movesOf, titleOf} from "../model/machines.js";
-import {ArrowHeads, Diagram, LastMove, When} from "./machine.js";
+import {EventLink} from "./events.js";
+import {ArrowHeads, Diagram, LastMove} from "./machine.js";
 import {Name} from "./mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
@@ -58,7 +59,7 @@ function Machine({board, followed, way, profile}) {
       <header><h2>${machine.title}</h2><span class="small mute num">${held(machine, tally.held)}</span>
         <${Follow} machine=${machine} id=${id} entities=${board.model.entities} pick=${(found) => followed.pick(found)} /></header>
       <${Diagram} machine=${machine} tally=${tally} profile=${profile} moves=${moves} onState=${next} />
-      <${LastMove} machine=${machine} move=${moves.at(-1)} none=${noMove(id, board.model.entities)} seek=${(seq) => board.seek({seq})} />
+      <${LastMove} board=${board} machine=${machine} move=${moves.at(-1)} none=${noMove(id, board.model.entities)} />
     </section>`;
 }
 
@@ -119,7 +120,7 @@ function Moves({board, ways}) {
       <div class="scroll-x" tabindex="0" role="region" aria-label="Moves, table"><table class="tbl">
         <thead><tr><th>Time</th><th>Machine</th><th>Object</th><th>From</th><th>To</th><th>By</th></tr></thead>
         <tbody>${moves.slice(0, LISTED).map((move) => html`
-          <tr key=${`${move.machine.key}${move.seq}`}><td><${When} move=${move} seek=${(seq) => board.seek({seq})} /></td>
+          <tr key=${`${move.machine.key}${move.seq}`}><td class="num"><${EventLink} board=${board} seq=${move.seq}>${moment(move.at)} s<//></td>
             <td class="soft">${move.machine.title}</td><td><${Named} id=${move.id} /></td>
             <td>${titleOf(move.machine, move.from)}</td><td>${titleOf(move.machine, move.to)}</td>
             <td><b class="kind">${move.kind}</b> <span class="soft">${move.message}</span></td></tr>`)}</tbody></table></div>

@@ -2,7 +2,7 @@ import {html} from "../lib/html.js";
 import {count, moment, parseId} from "../model/format.js";
 import {podStates} from "../model/pod.js";
 import {Blocker} from "./blocker.js";
-import {ByWhom} from "./events.js";
+import {ByWhom, EventLink} from "./events.js";
 import {Facts} from "./inspector.js";
 import {Ladder} from "./ladder.js";
 import {Life} from "./life.js";
@@ -122,16 +122,9 @@ function Events({board, record}) {
       <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
         <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
         <tbody>${events.slice(0, EVENTS).map((event) => html`
-          <tr key=${event.seq}><td class="mono"><a href=${`?seq=${event.seq}`} title="Look at this event" onClick=${(click) => go(click, board, event.seq)}>${event.seq}</a></td>
+          <tr key=${event.seq}><td class="mono"><${EventLink} board=${board} seq=${event.seq}>${event.seq}<//></td>
             <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
             <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`)}</tbody></table></section>`;
-}
-
-/** Without leaving the page, unless a new tab is wanted. */
-function go(click, board, seq) {
-  if (click.ctrlKey || click.metaKey || click.shiftKey) return;
-  click.preventDefault();
-  board.seek({seq});
 }
 
 /** Zones by the nodes that are there now; one that is gone has none. */
