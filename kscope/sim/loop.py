@@ -118,25 +118,42 @@ class EventLoop:
         """Run what is due up to and including *until*; False when *last_step* was reached first."""
         at_once, pending = self._at_once, self._pending
         limit = _NEVER if last_step is None else last_step
-        while at_once or pending:
-            is_older = not at_once or bool(pending and pending[0][0] == self.now)
-            timer = pending[0][2] if is_older else at_once[0]
-            callback = timer.callback
-            if callback is not None and timer.at > until:
-                break
-            if callback is not None and self.steps >= limit:
-                return False
-            if is_older:
-                heappop(pending)
-            else:
+        while True:
+            # What was due at this instant when it began goes before what was scheduled since, and
+            # nothing is added to it.
+            begins = bool(pending) and pending[0][0] == self.now
+            while at_once and not begins:
+                timer = at_once[0]
+                callback = timer.callback
+                if callback is None:
+                    at_once.popleft()
+                    continue
+                if timer.at > until:
+                    return True
+                if self.steps >= limit:
+                    return False
                 at_once.popleft()
-            if callback is not None:
-                self.now = timer.at
-                self.cause = timer.cause
                 self.steps += 1
+                self.cause = timer.cause
                 timer.callback = None
                 callback(*timer.args)
-        return True
+            if not pending:
+                return True
+            at, _, timer = pending[0]
+            callback = timer.callback
+            if callback is None:
+                heappop(pending)
+                continue
+            if at > until:
+                return True
+            if self.steps >= limit:
+                return False
+            heappop(pending)
+            self.now = at
+            self.steps += 1
+            self.cause = timer.cause
+            timer.callback = None
+            callback(*timer.args)
 
     def rest_at(self, at: int) -> None:
         """Move time to *at* without running anything.

@@ -328,13 +328,12 @@ class Pod(ApiObject):
         raw = self.raw.copy()
         metadata = raw["metadata"] = raw["metadata"].copy()
         metadata["uid"], metadata["resourceVersion"] = self.uid, revision
-        spec = raw["spec"] = dict(self.spec)
-        spec["nodeName"] = node
-        status = raw["status"] = dict(self.status)
-        status["conditions"] = conditions
-        new = self._successor(raw)
-        new.__dict__.update(uid=self.uid, node_name=node, is_terminated=self.is_terminated)
-        return new
+        spec = raw["spec"] = {**self.spec, "nodeName": node}
+        status = raw["status"] = {**self.status, "conditions": conditions}
+        known = self.__dict__.copy()
+        known["raw"], known["resource_version"] = raw, revision
+        known["spec"], known["status"], known["node_name"] = spec, status, node
+        return self._knowing(known)
 
     def _successor(self, raw: Manifest) -> Self:
         new = super()._successor(raw)
@@ -354,7 +353,7 @@ class Pod(ApiObject):
     @derived
     def is_terminated(self) -> bool:
         """Whether all its containers have ended for good (Succeeded or Failed)."""
-        return self.phase in ("Succeeded", "Failed")
+        return self.status.get("phase") in ("Succeeded", "Failed")
 
     @property
     def nominated_node_name(self) -> str:

@@ -193,7 +193,7 @@ class SchedulerCache:
         self._observer = observer
         self._replacing = observer if isinstance(observer, ReplacingObserver) else None
         self._pods: dict[str, PodState] = {}
-        self._assumed: dict[str, None] = {}
+        # The uids of the assumed pods by namespace/name.
         self._assumed_keys: dict[str, str] = {}
         # The deadlines of assumed pods, which are given out in rising order.
         self._deadlines: dict[str, int] = {}
@@ -216,7 +216,6 @@ class SchedulerCache:
             self._refuse(info, "assume", "{pod} is in the cache, so can't be assumed")
         self._count(info)
         self._pods[uid] = PodState(info, assumed=True)
-        self._assumed[uid] = None
         self._assumed_keys[info.key] = uid
         if self._listener is not None:
             self._tell(info, "assume", "assumed")
@@ -470,7 +469,7 @@ class SchedulerCache:
 
     def assumed_pods(self) -> list[PodInfo]:
         """Every assumed pod, in the order they were assumed."""
-        return [self._pods[uid].info for uid in self._assumed]
+        return [state.info for state in self._pods.values() if state.assumed]
 
     def pods(self) -> list[PodState]:
         """Every pod, in order of arrival."""
@@ -549,7 +548,6 @@ class SchedulerCache:
             self._no_longer_assumed(state.info)
 
     def _no_longer_assumed(self, info: PodInfo) -> None:
-        del self._assumed[info.uid]
         if self._deadlines:
             self._deadlines.pop(info.uid, None)
         if self._assumed_keys.get(info.key) == info.uid:

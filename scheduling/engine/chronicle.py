@@ -1,6 +1,6 @@
 """What a scheduler tells of itself: events, with what the pages show of pods, nodes and its queue."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from kscope.sim.objects import Pod
@@ -46,11 +46,11 @@ class Chronicle:
     ) -> None:
         self._recorder = recorder
         self._pods = store.live("Pod")
-        self._nodes = store.live("Node")
+        # A node that is gone, though no watch has told so yet, is not brought back either.
+        self._nodes: Container[str] = store.live("Node") if shows_nodes else ()
         self._known = known
         self._scheduler = scheduler
         self._entity = f"queue/{scheduler}" if scheduler else "queue"
-        self._shows_nodes = shows_nodes
         self._has_series = has_series
         self._series: dict[str, tuple[str, int, str]] = {}
         self._changes: Changes = {}
@@ -84,7 +84,7 @@ class Chronicle:
         """Record *fact*, with all that is to be shown since the last one; returns its seq."""
         changes, self._changes = self._changes, {}
         if self.gauges.stale:
-            self._show_nodes(changes)
+            self.gauges.show(changes, self._nodes)
         return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
 
     def tell_pod(
@@ -97,12 +97,8 @@ class Chronicle:
             before = changes.get(entity)
             changes[entity] = shown if before is None else {**before, **shown}
         if self.gauges.stale:
-            self._show_nodes(changes)
+            self.gauges.show(changes, self._nodes)
         return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
-
-    def _show_nodes(self, changes: Changes) -> None:
-        # A node that is gone, though no watch has told so yet, is not brought back either.
-        self.gauges.show(changes, self._nodes if self._shows_nodes else ())
 
     # Kubernetes Events
 
@@ -142,44 +138,37 @@ class Chronicle:
         self, info: QueuedPodInfo, place_from: Place, event_name: str, *, flushed: bool
     ) -> None:
         """See QueueListener: a move is an event that names what caused it."""
-        place = info.place
-        if place == "in_flight":
-            self._tell_attempt(info, flushed)
-        elif place == "":
+        place, queue, pod = info.place, self.queue, info.pod_info.pod
+        if place == "":
             # A pod that got its node has left the lanes when it was assumed.
             if place_from != "in_flight" and info.key in self._known:
                 self.show_pod(info.key, queue=None, queue_since=None, backoff_until=None)
-                self.tell("PodDequeued", info.pod.id, event_name)
-        else:
-            keeper = info.gating_plugin if place == "gated" else ""
-            data = {"plugin": keeper} if keeper not in ("", names.SCHEDULING_GATES) else None
-            shown = self._shown(info, flushed)
-            shown["mover"] = event_name
-            if place_from == "" and info.attempts == 0:
-                shown["first_queued"] = info.since
-            self.tell_pod(_PLACE_FACTS[place], info.pod, event_name, data, shown)
-
-    def _tell_attempt(self, info: QueuedPodInfo, flushed: bool) -> None:
-        assert self.queue is not None
-        number = self.queue.scheduling_cycle
-        cycle: Attributes = {"cycle": number}
-        if self._scheduler:
-            cycle["scheduler"] = self._scheduler
-        self._changes[self._entity] = cycle
-        message = f"cycle {number}, attempt {info.attempts}"
-        self.tell_pod("AttemptStarted", info.pod, message, None, self._shown(info, flushed))
-
-    def _shown(self, info: QueuedPodInfo, flushed: bool) -> Attributes:
-        until = None
-        if info.place == "backoff" and self.queue is not None:
-            until = self.queue.backoff_until(info)
-        return {
-            "queue": info.place,
+                self.tell("PodDequeued", pod.id, event_name)
+            return
+        assert queue is not None
+        shown: Attributes = {
+            "queue": place,
             "queue_since": info.since,
             "attempts": info.attempts,
             "flushed": True if flushed else None,
-            "backoff_until": until,
+            "backoff_until": queue.backoff_until(info) if place == "backoff" else None,
         }
+        if place == "in_flight":
+            number = queue.scheduling_cycle
+            self._changes[self._entity] = (
+                {"cycle": number, "scheduler": self._scheduler}
+                if self._scheduler
+                else {"cycle": number}
+            )
+            message = f"cycle {number}, attempt {info.attempts}"
+            self.tell_pod("AttemptStarted", pod, message, None, shown)
+            return
+        keeper = info.gating_plugin if place == "gated" else ""
+        data = {"plugin": keeper} if keeper not in ("", names.SCHEDULING_GATES) else None
+        shown["mover"] = event_name
+        if place_from == "" and info.attempts == 0:
+            shown["first_queued"] = info.since
+        self.tell_pod(_PLACE_FACTS[place], pod, event_name, data, shown)
 
 
 def _truncated(message: str) -> str:

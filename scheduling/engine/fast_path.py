@@ -138,7 +138,7 @@ class FastPath:
             feasible = by_class.feasible
         if feasible == 0:
             return None
-        sees_all = feasible <= wanted and len(order) == len(self._table)
+        sees_all = feasible <= wanted and len(order) == len(self._table.rows)
         if sees_all and is_plain:
             best = (by_class or self._kept.plain(kept)).best()
             return FastChoice(best, feasible, len(order))

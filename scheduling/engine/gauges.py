@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Any
 
 from kscope.sim.view import Changes
@@ -30,31 +30,31 @@ class NodeGauges:
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
-        self._assumed: dict[str, Sums] = {}
-        self._shows_assumed: dict[str, None] = {}
+        # By node and uid: the assumed pods, few at a time.
+        self._assumed: dict[str, dict[str, PodInfo]] = {}
+        # What was last told of them, where anything was.
+        self._shows_assumed: dict[str, Sums] = {}
         # The resources beside cpu and memory that were ever shown of a node.
         self._named: dict[str, dict[str, None]] = {}
         # The nodes of which something changed since it was told, and whether that is what is
-        # requested. Only to be looked at.
+        # requested: whoever counts a pod, or no longer does, says so here.
         self.stale: dict[str, bool] = {}
-
-    def counted(self, node: str) -> None:
-        """A pod, assumed or confirmed, is counted on *node* from now on, or no longer."""
-        self.stale[node] = True
 
     def assumed(self, node: str, pod: PodInfo) -> None:
         """The pod counted on *node* is only assumed to be there."""
-        sums = self._assumed.get(node)
-        if sums is None:
-            sums = self._assumed[node] = {"cpu": 0, "memory": 0, "pods": 0}
-        _count(sums, pod.resources.requested, 1)
+        pods = self._assumed.get(node)
+        if pods is None:
+            self._assumed[node] = {pod.uid: pod}
+        else:
+            pods[pod.uid] = pod
         self.stale.setdefault(node, False)
 
     def settled(self, node: str, pod: PodInfo) -> None:
         """The assumed pod is confirmed, or forgotten."""
-        sums = self._assumed.get(node)
-        if sums is not None:
-            _count(sums, pod.resources.requested, -1)
+        pods = self._assumed.get(node)
+        if pods is not None and pods.pop(pod.uid, None) is not None:
+            if not pods:
+                del self._assumed[node]
             self.stale.setdefault(node, False)
 
     def show(self, changes: Changes, existing: Container[str]) -> None:
@@ -66,16 +66,12 @@ class NodeGauges:
             patch: dict[str, Any] = {}
             if is_counted:
                 patch["requested"] = self.requested(node)
-            assumed = self._assumed.get(node)
-            if assumed is not None and assumed["pods"]:
-                patch["assumed"] = assumed.copy()
-                self._shows_assumed[node] = None
-            else:
-                if assumed is not None:
-                    del self._assumed[node]
-                if node in self._shows_assumed:
-                    del self._shows_assumed[node]
-                    patch["assumed"] = None
+            pods = self._assumed.get(node)
+            if pods is not None:
+                before = self._shows_assumed.get(node)
+                patch["assumed"] = self._shows_assumed[node] = _sums(pods.values(), before)
+            elif self._shows_assumed.pop(node, None) is not None:
+                patch["assumed"] = None
             if patch and node in existing:
                 changes[f"node/{node}"] = patch
         self.stale.clear()
@@ -107,7 +103,7 @@ class NodeGauges:
             self._named[node] = {**named, **self._named.get(node, {})}
         for node in before._shown():
             self.stale[node] = True
-            self._shows_assumed[node] = None
+            self._shows_assumed[node] = before._shows_assumed.get(node, {})
 
     def forget_node(self, node: str) -> None:
         """The node has left the cluster; nothing is shown of it any more."""
@@ -119,10 +115,16 @@ class NodeGauges:
 _ALWAYS_SHOWN = 3
 
 
-def _count(sums: Sums, resources: Resources, sign: int) -> None:
-    sums["cpu"] += sign * resources.milli_cpu
-    sums["memory"] += sign * resources.memory
-    sums["pods"] += sign
-    if resources.scalars or resources.ephemeral_storage:
-        for name, amount in others(resources):
-            sums[name] = sums.get(name, 0) + sign * amount
+def _sums(pods: Iterable[PodInfo], before: Sums | None) -> Sums:
+    """What *pods* request together, and 0 of what was told *before* and is requested no more."""
+    cpu = memory = count = 0
+    named: Sums = {} if before is None else dict.fromkeys(before, 0)
+    for pod in pods:
+        requested = pod.resources.requested
+        cpu += requested.milli_cpu
+        memory += requested.memory
+        count += 1
+        if requested.scalars or requested.ephemeral_storage:
+            for name, amount in others(requested):
+                named[name] = named.get(name, 0) + amount
+    return {**named, "cpu": cpu, "memory": memory, "pods": count}

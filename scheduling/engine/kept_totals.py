@@ -192,10 +192,10 @@ class KeptTotals:
 
     def catch_up(self, kept: Kept) -> None:
         """Bring `masked` and `feasible` up to date, and the cells."""
-        table = self.table
-        if kept.position == table.log_end:
+        table, log = self.table, self.table.log
+        if kept.position == log.end:
             return
-        changed = None if kept.position < 0 else table.changed_since(kept.position)
+        changed = None if kept.position < 0 else log.since(kept.position)
         if changed is None:
             self._renew_many(kept, table.active, kept.totals_of(table.active))
         elif len(changed) <= _FEW_ROWS:
@@ -210,7 +210,7 @@ class KeptTotals:
                 by_class.catch_up()
                 totals = by_class.totals_of(rows)
             self._renew_many(kept, rows, totals)
-        kept.position = table.log_end
+        kept.position = log.end
 
     def plain(self, kept: Kept) -> Cells:
         """All rows as one cell."""

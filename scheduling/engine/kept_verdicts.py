@@ -385,13 +385,13 @@ class KeptVerdicts:
         if history.generation != generation:
             history.generation = generation
             self._work_out(history)
-        elif history.position != table.log_end:
-            changed = table.changed_since(history.position)
+        elif history.position != table.log.end:
+            changed = table.log.since(history.position)
             if changed is None:
                 self._ask_again(history, table.active)
             else:
                 self._ask_again_about(history, list(dict.fromkeys(changed)))
-        history.position = table.log_end
+        history.position = table.log.end
 
     def _work_out(self, history: History) -> None:
         """Everything anew: nodes have come, gone or changed."""

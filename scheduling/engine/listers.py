@@ -78,6 +78,10 @@ class Listers:
         """Every object of that kind."""
         return iter(self._objects.get(kind, {}).values())
 
+    def live(self, kind: str) -> Mapping[str, ApiObject]:
+        """The objects of that kind by key, now and in future. Not to be changed."""
+        return self._objects.setdefault(kind, {})
+
     def has(self, kind: str) -> bool:
         """Whether there is any object of that kind."""
         return bool(self._objects.get(kind))

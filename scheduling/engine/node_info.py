@@ -139,12 +139,15 @@ class NodeInfo:
 
         The same as taking it out and adding it. Returns the older version.
         """
-        position = _position(self.pods, info.uid)
-        if position < 0:
-            return None
-        old = self.pods[position]
-        _take_out(self.pods, position)
-        self.pods.append(info)
+        pods = self.pods
+        position = len(pods) - 1
+        if position < 0 or pods[position].uid != info.uid:
+            position = _position(pods, info.uid)
+            if position < 0:
+                return None
+        old = pods[position]
+        pods[position] = pods[-1]
+        pods[-1] = info
         if info.affinity.present:
             for pods in (self.pods_with_affinity, self.pods_with_required_anti_affinity):
                 there = _position(pods, info.uid)

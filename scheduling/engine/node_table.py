@@ -183,7 +183,8 @@ class NodeTable:
         self.claim_users: dict[str, int] = {}
         # How many pods may have volumes that other pods fail on.
         self.pods_at_fault = 0
-        self._log: ChangeLog[int] = ChangeLog()
+        # The rows that were touched, for whoever keeps something of them.
+        self.log: ChangeLog[int] = ChangeLog()
         # Bumped whenever something static (labels, taints, names) about any node changes.
         self.static_generation = 0
         self._active: IntArray | None = None
@@ -224,7 +225,7 @@ class NodeTable:
 
     def name(self, row: int) -> str:
         """The name of the node at *row*."""
-        return self.node(row).name
+        return self._names[row]
 
     def names(self, rows: Iterable[int]) -> list[str]:
         """The names of the nodes at *rows*, all of which have one."""
@@ -383,15 +384,6 @@ class NodeTable:
             for rank, name in enumerate(sorted(self.rows)):
                 self._name_rank[self.rows[name]] = rank
         return self._name_rank
-
-    def changed_since(self, position: int) -> list[int] | None:
-        """The rows touched since *position* of the log, or None when that is forgotten."""
-        return self._log.since(position)
-
-    @property
-    def log_end(self) -> int:
-        """The position after the newest change."""
-        return self._log.end
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -642,15 +634,16 @@ class NodeTable:
                 self._free_ports(row, pod.ports)
         if pod.affinity.present:
             self._count_terms(row, pod, delta)
-        for name in pod.pod.named_claims:
-            key = f"{pod.pod.namespace}/{name}"
-            self.claim_users[key] = self.claim_users.get(key, 0) + delta
-        if pod.pod.volumes and may_be_at_fault(pod.pod):
-            self.pods_at_fault += delta
+        if pod.pod.volumes:
+            for name in pod.pod.named_claims:
+                key = f"{pod.pod.namespace}/{name}"
+                self.claim_users[key] = self.claim_users.get(key, 0) + delta
+            if may_be_at_fault(pod.pod):
+                self.pods_at_fault += delta
         if self._counter_list:
             for number in self._matching_counters(pod):
                 self._tally(self._counter_list[number].tally, row, delta)
-        self.touch(row)
+        self.log.note(row)
 
     def _shift(self, column: int, row: int, amount: int) -> None:
         self.requested[column, row] = wrapped(self.requested.item(column, row) + amount)
@@ -749,7 +742,7 @@ class NodeTable:
 
     def touch(self, row: int) -> None:
         """Let whoever follows the log look at *row* again: something that is kept of it changed."""
-        self._log.note(row)
+        self.log.note(row)
 
 
 @dataclass(slots=True)

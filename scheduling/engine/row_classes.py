@@ -108,11 +108,11 @@ class RowClasses:
 
     def catch_up(self) -> None:
         """Move the rows that have changed."""
-        table = self._table
-        if self._position == table.log_end:
+        log, position = self._table.log, self._position
+        if position == log.end:
             return
-        changed = None if self._position < 0 else table.changed_since(self._position)
-        self._position = table.log_end
+        changed = None if position < 0 else log.since(position)
+        self._position = log.end
         if changed is None or len(changed) * _ROWS_FOR_A_CHANGE > self.row_count:
             self._begin_again()
             return

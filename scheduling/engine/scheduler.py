@@ -265,9 +265,6 @@ class Scheduler:
         """The algorithm that pods of this schedulerName get; None when they are somebody else's."""
         return self._algorithms.get(scheduler_name)
 
-    def _algorithm_of(self, pod: Pod) -> SchedulingAlgorithm:
-        return self._algorithms[pod.scheduler_name]
-
     def stop(self) -> None:
         """The process dies: its queue, its cache and what it was binding are lost."""
         for binding in list(self._bindings.values()):
@@ -287,12 +284,13 @@ class Scheduler:
         new = event.new
         if self._stopped or not isinstance(new, Pod):
             return
-        old = self._known.get(new.key)
+        key = new.key
+        old = self._known.get(key)
         gone = event.type == "DELETED" or new.is_terminated
         if gone:
-            self._known.pop(new.key, None)
+            self._known.pop(key, None)
         else:
-            self._known[new.key] = new
+            self._known[key] = new
         if old is not None and old.node_name:
             self._assigned_changed(old, new, gone)
         elif gone:
@@ -313,7 +311,7 @@ class Scheduler:
         """Whether what this scheduler's cache has of *pod* is what the pages show."""
         if self._neighbours is None:
             return self._is_mine(pod)
-        return pod.scheduler_name not in self._neighbours
+        return not self._neighbours or pod.scheduler_name not in self._neighbours
 
     def _unassigned(self, old: Pod | None, new: Pod) -> None:
         if old is None:
@@ -321,10 +319,7 @@ class Scheduler:
             if binding is not None:
                 # The cache knows pods by name: the namesake makes room for the new pod.
                 self._forget(binding)
-            info = PodInfo(new, self._rules)
-            # Read now, with the rest of the pod, what its attempts will ask for.
-            self.handle.templates.of(info)
-            self.queue.add(info)
+            self.queue.add(PodInfo(new, self._rules))
         elif self.cache.is_assumed(new.key):
             return  # It has its place; the rest of its life is the binding cycle's.
         else:
@@ -373,17 +368,17 @@ class Scheduler:
         if assumed and binding is not None:
             self.gauges.settled(binding.node, binding.info)
         self.cache.add_pod(info)
-        leaves = not assumed or self.queue.may_hold_assumed
-        if leaves and old is not None and self._is_mine(old):
-            self.queue.delete(old)
+        waited = old if old is not None and self._is_mine(old) else None
+        if waited is not None and (not assumed or self.queue.may_hold_assumed):
+            self.queue.delete(waited)
         if self._shows(new):
             shown: Attributes = {"cache": "added", "assumed": None}
             self._tell_pod("PodConfirmed", new, f"on {new.node_name}", None, shown)
         elif self._neighbours is not None:
             self._tell("PodObserved", new.id, f"of {new.scheduler_name}, on {new.node_name}")
         self.queue.assigned_pod_added(new)
-        if old is not None and self._is_mine(old):
-            self._nomination_ended(old)
+        if waited is not None:
+            self._nomination_ended(waited)
 
     def _assigned_changed(self, old: Pod, new: Pod, gone: bool) -> None:
         if gone:
@@ -446,7 +441,7 @@ class Scheduler:
         if not self._busy and self.queue.ready:
             self._busy = True
             self._loop.call_after(0, self.schedule_one)
-        if self.queue.waits != self._waits_seen:
+        if self.queue.waits.count != self._waits_seen:
             self._set_flush_timers()
         if self._assumptions_expire and (self._expiry_timer or self.cache.may_expire):
             self._expiry_timer = self._reset(
@@ -476,11 +471,12 @@ class Scheduler:
 
     def _decide(self, queued: QueuedPodInfo) -> Attempt:
         """Filters, scores, preemption; and the reasons, read off the node table as it is now."""
-        eager = self._is_eager
-        algorithm = self._algorithm_of(queued.pod)
+        eager = self.keep_evidence or len(self.handle.table.rows) <= EAGER_EVIDENCE_NODES
+        algorithm = self._algorithms[queued.pod_info.pod.scheduler_name]
+        order = self._order
         decision = algorithm.schedule(
             queued.pod_info,
-            self._snapshot_order(),
+            self._snapshot_order() if order is None else order,
             explain=eager,
             by_columns=True,
             keep=self.keep_explanations,
@@ -495,19 +491,14 @@ class Scheduler:
         return attempt
 
     def _snapshot_order(self) -> IntArray:
-        """The nodes zone by zone in turn, as the snapshot lists them."""
-        if self._order is None:
-            rows, listed = self.handle.table.rows, self.cache.tree.list()
-            if self._profile.is_classic or rows.keys() != dict.fromkeys(self._listed).keys():
-                self._listed = listed
-            # Who went and came back since the last cycle has kept its place. Upstream:
-            # UpdateSnapshot(), nodeInfoMap.
-            self._order = np.array([rows[name] for name in self._listed], np.int64)
-        return self._order
-
-    @property
-    def _is_eager(self) -> bool:
-        return self.keep_evidence or len(self.handle.table) <= EAGER_EVIDENCE_NODES
+        """The nodes zone by zone in turn, as the snapshot lists them; kept until one comes or goes."""
+        rows, listed = self.handle.table.rows, self.cache.tree.list()
+        if self._profile.is_classic or rows.keys() != dict.fromkeys(self._listed).keys():
+            self._listed = listed
+        # Who went and came back since the last cycle has kept its place. Upstream:
+        # UpdateSnapshot(), nodeInfoMap.
+        order = self._order = np.array([rows[name] for name in self._listed], np.int64)
+        return order
 
     def _is_gone(self, queued: QueuedPodInfo) -> bool:
         """Deleted, placed meanwhile, or assumed by an earlier cycle. Upstream: skipPodSchedule()."""
@@ -585,7 +576,7 @@ class Scheduler:
         )
 
     def _plan(self, decision: ScheduleResult) -> PodVolumePlan:
-        planner = self._algorithm_of(decision.pod.pod).framework.volume_binding
+        planner = self._algorithms[decision.pod.pod.scheduler_name].framework.volume_binding
         if planner is None or decision.search is None:
             return PodVolumePlan()
         return planner.plan(decision.search.state, decision.row)
@@ -1049,7 +1040,7 @@ class Scheduler:
         self._leftover_timer = self._reset(
             self._leftover_timer, self.queue.next_leftover_due(), self._flush_leftover
         )
-        self._waits_seen = self.queue.waits
+        self._waits_seen = self.queue.waits.count
 
     def _expire_assumed(self) -> None:
         """Assumptions that nobody confirmed in time are given up (v1.16, v1.20)."""
@@ -1082,19 +1073,21 @@ class Scheduler:
 
     def pod_added(self, node_name: str, pod: PodInfo) -> None:
         """See the cache's observer."""
-        self.gauges.counted(node_name)
-        row = self.handle.table.rows.get(node_name)
+        self.gauges.stale[node_name] = True
+        table = self.handle.table
+        row = table.rows.get(node_name)
         if row is not None:
-            self.handle.table.add_pod(row, pod)
-            self.handle.table.note_change(row)
+            table.add_pod(row, pod)
+            table.note_change(row)
 
     def pod_removed(self, node_name: str, pod: PodInfo) -> None:
         """See the cache's observer."""
-        self.gauges.counted(node_name)
-        row = self.handle.table.rows.get(node_name)
+        self.gauges.stale[node_name] = True
+        table = self.handle.table
+        row = table.rows.get(node_name)
         if row is not None:
-            self.handle.table.remove_pod(row, pod.key)
-            self.handle.table.note_change(row)
+            table.remove_pod(row, pod.key)
+            table.note_change(row)
 
     def node_set(self, node: Node) -> None:
         """See the cache's observer."""

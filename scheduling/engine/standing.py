@@ -166,7 +166,7 @@ class Standings:
             np.zeros(table.capacity, np.int64),
             np.zeros(table.capacity, np.int64),
             KeptRuns(self._columns, state.pod.priority, wanted, reserved),
-            table.log_end,
+            table.log.end,
             self._nominated.log.end,
         )
         standing.plugin[rows], standing.code[rows] = verdicts.plugin, verdicts.code
@@ -178,7 +178,7 @@ class Standings:
 
     def _refresh(self, state: CycleState, standing: Standing) -> None:
         table, log = self._table, self._nominated.log
-        touched = table.changed_since(standing.table_position)
+        touched = table.log.since(standing.table_position)
         promised = log.since(standing.nominated_position)
         if touched is None or promised is None:
             changed = table.active.tolist()
@@ -186,7 +186,7 @@ class Standings:
             return
         else:
             changed = list(dict.fromkeys((*touched, *promised)))
-        standing.table_position, standing.nominated_position = table.log_end, log.end
+        standing.table_position, standing.nominated_position = table.log.end, log.end
         reserved = self._reserved(state)
         self._renew(state, standing, changed, reserved)
         standing.runs.forget(changed, reserved)

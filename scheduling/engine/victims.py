@@ -142,10 +142,10 @@ class VictimColumns:
             self.covered.clear()
         table = self.table
         # A new resource is in no log.
-        if self.position == table.log_end and self.amounts.shape[:2] == self._shape:
+        if self.position == table.log.end and self.amounts.shape[:2] == self._shape:
             return
-        changed = None if self.position < 0 else table.changed_since(self.position)
-        self.position = table.log_end
+        changed = None if self.position < 0 else table.log.since(self.position)
+        self.position = table.log.end
         if changed is None or self.amounts.shape[:2] != self._shape:
             self._start_over()
             return

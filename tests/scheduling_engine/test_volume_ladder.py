@@ -68,7 +68,7 @@ def _check(listers: Listers, ladders: Ladders, claim: PersistentVolumeClaim) -> 
         assert ladder.tally.counts[row] == (expected is not None)
         if expected is not None:
             given.append(expected.name)
-    told = ladders.table.changed_since(0) or ()
+    told = ladders.table.log.since(0) or ()
     assert all(ladders.table.nodes[row] is not None for row in told), "of nodes alone"
     return given
 

@@ -180,6 +180,7 @@ class PodTopologySpread(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._listers = handle.listers
+        self._services = handle.listers.live("Service")
         system_defaulted = (arguments.get("defaultingType") or "System") == "System"
         defaults = _SYSTEM_DEFAULTS if system_defaulted else _read_defaults(arguments)
         # v1.20 cuts the fraction of a score off, and passes over nodes that lack a label of the
@@ -200,6 +201,10 @@ class PodTopologySpread(Plugin):
 
     def concerns(self, state: CycleState) -> bool:
         """Whether there is any constraint, of its own or by default."""
+        if not state.template.spread and not (
+            self._defaults and (self._services or state.pod.pod.owner_references)
+        ):
+            return False
         constraints = self._constraints(state)
         return bool(constraints.hard or constraints.soft)
 
@@ -231,7 +236,7 @@ class PodTopologySpread(Plugin):
 
     def _by_default(self, pod: PodInfo) -> Constraints:
         """The profile's constraints for what owns the pod; worked out again when owners change."""
-        if not (pod.pod.owner_references or self._listers.has("Service")):
+        if not (self._services or pod.pod.owner_references):
             return _NO_CONSTRAINTS  # The default selector is empty.
         stamp = tuple([self._listers.generation.get(kind, 0) for kind in _OWNERS])
         kind, owner = _controller(pod) or ("", "")

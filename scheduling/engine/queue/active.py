@@ -87,58 +87,56 @@ class InFlight:
     popped pod marks where it began; events before the oldest mark are dropped.
     """
 
-    __slots__ = ("_dropped", "_events", "_infos", "_marks", "_uids")
+    __slots__ = ("_dropped", "_events", "pods")
 
     def __init__(self) -> None:
         self._events: list[EventInFlight] = []
         self._dropped = 0
-        self._marks: dict[str, int] = {}
-        self._infos: dict[str, QueuedPodInfo] = {}
-        self._uids: dict[str, str] = {}
+        # By uid: the mark, and the pod. Only to be looked at from outside.
+        self.pods: dict[str, tuple[int, QueuedPodInfo]] = {}
 
     def __len__(self) -> int:
-        return len(self._marks)
+        return len(self.pods)
 
     def __contains__(self, uid: object) -> bool:
-        return uid in self._marks
+        return uid in self.pods
 
     def start(self, info: QueuedPodInfo) -> None:
         """The pod was popped."""
         uid = info.pod_info.uid
+        present = self.pods.get(uid)
         # A pod that is in flight twice keeps its first mark, or events would be lost to it.
-        self._marks.setdefault(uid, self._dropped + len(self._events))
-        self._infos[uid] = info
-        self._uids[info.key] = uid
+        mark = self._dropped + len(self._events) if present is None else present[0]
+        self.pods[uid] = mark, info
 
     def done(self, uid: str) -> QueuedPodInfo | None:
         """The attempt is over; what the pod was, or None when it was not in flight."""
-        mark = self._marks.pop(uid, None)
-        if mark is None:
+        present = self.pods.pop(uid, None)
+        if present is None:
             return None
-        info = self._infos.pop(uid)
-        if self._uids.get(info.key) == uid:
-            del self._uids[info.key]
         if self._events:
-            oldest = next(iter(self._marks.values()), self._dropped + len(self._events))
+            marks = (mark for mark, _ in self.pods.values())
+            oldest = next(marks, self._dropped + len(self._events))
             if oldest > self._dropped:
                 del self._events[: oldest - self._dropped]
                 self._dropped = oldest
-        return info
+        return present[1]
 
     def by_key(self, key: str) -> QueuedPodInfo | None:
-        """The pod in flight with this namespace/name."""
-        uid = self._uids.get(key)
-        return None if uid is None else self._infos[uid]
+        """The pod in flight with this namespace/name; the last of several."""
+        found = (info for _, info in reversed(self.pods.values()) if info.key == key)
+        return next(found, None)
 
     def infos(self) -> list[QueuedPodInfo]:
         """Every pod in flight, in the order they were popped."""
-        return list(self._infos.values())
+        return [info for _, info in self.pods.values()]
 
     def add_event(self, event: ClusterEvent, old: Any, new: Any) -> None:
         """Remember the event for whoever is in flight."""
-        if self._marks:
+        if self.pods:
             self._events.append(EventInFlight(event, old, new))
 
     def events_for(self, uid: str) -> list[EventInFlight]:
         """What happened since the pod was popped. Raises KeyError when it is not in flight."""
-        return self._events[self._marks[uid] - self._dropped :]
+        mark, _ = self.pods[uid]
+        return self._events[mark - self._dropped :]

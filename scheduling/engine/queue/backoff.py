@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from scheduling.engine.queue.active import QueueSort
-from scheduling.engine.queue.heap import Entry, KeyedHeap, SortKey
+from scheduling.engine.queue.heap import ChangeCount, Entry, KeyedHeap, SortKey
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.queue.rules import QueueRules
 
@@ -164,12 +164,14 @@ class BackoffQueue:
 
     __slots__ = ("_errors", "_heap", "_policy", "_rules", "_sort")
 
-    def __init__(self, rules: QueueRules, policy: BackoffPolicy, sort: QueueSort) -> None:
+    def __init__(
+        self, rules: QueueRules, policy: BackoffPolicy, sort: QueueSort, changes: ChangeCount
+    ) -> None:
         self._rules = rules
         self._policy = policy
         self._sort = sort
-        self._heap = KeyedHeap()
-        self._errors = KeyedHeap()
+        self._heap = KeyedHeap(changes)
+        self._errors = KeyedHeap(changes)
 
     def __len__(self) -> int:
         return len(self._heap) + len(self._errors)
@@ -179,7 +181,8 @@ class BackoffQueue:
 
     def get(self, key: str) -> QueuedPodInfo | None:
         """The pod with this key, if it is here."""
-        return self._heap.get(key) or self._errors.get(key)
+        entry = self._heap.live.get(key) or self._errors.live.get(key)
+        return None if entry is None else entry[3]
 
     def put(self, info: QueuedPodInfo) -> None:
         """Add the pod, or find its place again after it changed."""
@@ -234,11 +237,6 @@ class BackoffQueue:
             if (info := heap.peek()) is not None
         ]
         return min(first, default=None)
-
-    @property
-    def heaps(self) -> tuple[KeyedHeap, KeyedHeap]:
-        """Where the pods wait. Only to be looked at."""
-        return self._heap, self._errors
 
     def ordered(self) -> list[Entry]:
         """Every entry, first to expire first; those with errors last."""

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kscope.sim.quantity import Quantity, parse
 from scheduling.engine.pod_info import RESOURCE_RULES, pod_resources
@@ -119,32 +117,50 @@ _CLASSIC_NAMES: Mapping[tuple[str, Action], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+def _action_name(action: Action) -> str:
+    known = _ACTION_NAMES.get(action)
+    if known is not None:
+        return known
+    return "|".join(name for bit, name in _ACTION_NAMES.items() if bit & action == bit)
+
+
 class ClusterEvent:
-    """Something happened to a kind of object; `custom_label` replaces the name made of both."""
+    """Something happened to a kind of object; *custom_label* replaces the name made of both.
+
+    There is one object for each such event, which is therefore looked up by its identity: every pod
+    that moves asks who listens. `label` is the name v1.34 gives it, as in its metrics,
+    `classic_label` that of v1.20; v1.16 has no names and borrows these. `is_wild_card` says that it
+    concerns every pod, whoever rejected it.
+    """
+
+    __slots__ = ("action", "classic_label", "custom_label", "is_wild_card", "label", "resource")
+    _known: ClassVar[dict[tuple[str, Action, str], ClusterEvent]] = {}
 
     resource: str
     action: Action
-    custom_label: str = ""
+    custom_label: str
+    label: str
+    classic_label: str
+    is_wild_card: bool
 
-    def __hash__(self) -> int:
-        # Looked up for every pod that moves; hashing the flags too takes longer than the look-up.
-        return hash(self.resource)
+    def __new__(cls, resource: str, action: Action, custom_label: str = "") -> ClusterEvent:
+        """The one that there is, or a new one."""
+        identity = resource, action, custom_label
+        known = cls._known.get(identity)
+        if known is not None:
+            return known
+        new = cls._known[identity] = super().__new__(cls)
+        new.resource, new.action, new.custom_label = identity
+        new.label = custom_label or resource + _action_name(action)
+        new.classic_label = custom_label or _CLASSIC_NAMES.get((resource, action), new.label)
+        new.is_wild_card = resource == WILD_CARD and action == Action.ALL
+        return new
 
-    @property
-    def label(self) -> str:
-        """The name v1.34 gives it, as in its metrics."""
-        return _label(self)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (ClusterEvent, (self.resource, self.action, self.custom_label))
 
-    @property
-    def classic_label(self) -> str:
-        """The name v1.20 gives it; v1.16 has no names and borrows these."""
-        return self.custom_label or _CLASSIC_NAMES.get((self.resource, self.action), self.label)
-
-    @property
-    def is_wild_card(self) -> bool:
-        """Does it concern every pod, whoever rejected it?"""
-        return self.resource == WILD_CARD and self.action == Action.ALL
+    def __repr__(self) -> str:
+        return f"ClusterEvent({self.label!r})"
 
     def covers(self, incoming: ClusterEvent) -> bool:
         """Registered for this, does one hear of *incoming*? Upstream: MatchClusterEvents()."""
@@ -156,11 +172,6 @@ class ClusterEvent:
             self.resource in (WILD_CARD, incoming.resource)
             or (self.resource == POD and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD))
         )
-
-
-@lru_cache(maxsize=1024)
-def _label(event: ClusterEvent) -> str:
-    return event.custom_label or event.resource + _action_name(event.action)
 
 
 ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
@@ -286,13 +297,6 @@ def moves_classic_queue(event: ClusterEvent, new: Any) -> bool:
             and new.raw.get("volumeBindingMode") == "WaitForFirstConsumer"
         )
     return (event.resource, event.action) in _CLASSIC_NAMES
-
-
-def _action_name(action: Action) -> str:
-    known = _ACTION_NAMES.get(action)
-    if known is not None:
-        return known
-    return "|".join(name for bit, name in _ACTION_NAMES.items() if bit & action == bit)
 
 
 def _scaled_down(new: Pod, old: Pod) -> bool:

@@ -14,6 +14,15 @@ Entry = tuple[SortKey, int, int, QueuedPodInfo]
 _WORTH_COMPACTING = 64
 
 
+class ChangeCount:
+    """How often something has changed; several may count together."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
 class KeyedHeap:
     """Pods by sort key, equal ones in order of insertion. Upstream: pkg/scheduler/backend/heap.
 
@@ -21,9 +30,9 @@ class KeyedHeap:
     ones are the majority. Go's heap leaves the order of equals open; this one does not.
     """
 
-    __slots__ = ("_entries", "_run", "_sequence", "changes", "live")
+    __slots__ = ("_changes", "_entries", "_run", "_sequence", "live")
 
-    def __init__(self) -> None:
+    def __init__(self, changes: ChangeCount | None = None) -> None:
         # Who comes in order, as most do, goes to the run, whose ends cost nothing; who comes out of
         # order to the heap.
         self._run: deque[Entry] = deque()
@@ -31,8 +40,7 @@ class KeyedHeap:
         # The entries by pod key. Only to be looked at from outside.
         self.live: dict[str, Entry] = {}
         self._sequence = 0
-        # How often it has changed.
-        self.changes = 0
+        self._changes = ChangeCount() if changes is None else changes
 
     def __len__(self) -> int:
         return len(self.live)
@@ -59,7 +67,7 @@ class KeyedHeap:
             return
         else:
             turn = present[1]
-        self.changes += 1
+        self._changes.count += 1
         entry = (sort_key, turn, self._sequence, info)
         self.live[info.key] = entry
         run = self._run
@@ -93,7 +101,7 @@ class KeyedHeap:
             info = entry[3]
             if live.get(info.key) is entry:
                 del live[info.key]
-                self.changes += 1
+                self._changes.count += 1
                 return info
         return None
 
@@ -102,7 +110,7 @@ class KeyedHeap:
         entry = self.live.pop(key, None)
         if entry is None:
             return None
-        self.changes += 1
+        self._changes.count += 1
         kept = len(self._entries) + len(self._run)
         if kept > _WORTH_COMPACTING and kept > 2 * len(self.live):
             self._compact()

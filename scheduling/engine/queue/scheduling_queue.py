@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scheduling.engine.framework import Code
 from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
 from scheduling.engine.queue.active import ActiveQueue, InFlight, PrioritySort, QueueSort
 from scheduling.engine.queue.backoff import BackoffQueue, PodBackoffMap, backoff_policy
@@ -46,6 +47,7 @@ from scheduling.engine.queue.events import (
     node_scheduling_properties_change,
     pod_scheduling_properties_change,
 )
+from scheduling.engine.queue.heap import ChangeCount
 from scheduling.engine.queue.hints import QueueingHints
 from scheduling.engine.queue.nominator import NominationListener, Nominator
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
@@ -114,16 +116,18 @@ class SchedulingQueue:
         "_default_profile",
         "_flushing",
         "_in_flight",
+        "_interest",
         "_listener",
+        "_only_profile",
         "_profiles",
         "_resource_rules",
         "_rules",
         "_started_at",
         "_unschedulable",
-        "_waiting",
         "move_request_cycle",
         "nominator",
         "scheduling_cycle",
+        "waits",
     )
 
     def __init__(
@@ -145,11 +149,15 @@ class SchedulingQueue:
         self._started_at = started_at
         self._profiles: dict[str, QueueProfile] = dict(profiles or {"": QueueProfile()})
         self._default_profile = next(iter(self._profiles.values()))
+        # Whether any profile's plugins listen to the event.
+        self._interest: dict[ClusterEvent, bool] = {}
+        self._only_profile = self._default_profile if len(self._profiles) == 1 else None
         self._backoff_policy = backoff_policy(rules)
         self._active = ActiveQueue(order)
-        self._backoff = BackoffQueue(rules, self._backoff_policy, order)
-        self._unschedulable = UnschedulablePods()
-        self._waiting = (*self._backoff.heaps, self._unschedulable.by_age)
+        # Changes whenever a flush may be due at another time than before. Only to be looked at.
+        self.waits = ChangeCount()
+        self._backoff = BackoffQueue(rules, self._backoff_policy, order, self.waits)
+        self._unschedulable = UnschedulablePods(self.waits)
         self._in_flight = InFlight()
         self._flushing = False
         self.nominator = Nominator(nominations)
@@ -309,9 +317,9 @@ class SchedulingQueue:
         *old* and *new* are the object before and after, None when there is none. What the version
         has no event handler for moves nobody. The pod with the key *but* stays where it is.
         """
-        if self._rules.hints and not len(self._unschedulable) and not len(self._in_flight):
+        if self._rules.hints and not self._unschedulable.pods and not self._in_flight.pods:
             # Nobody waits for it, and nobody is tried who might have missed it.
-            if self.move_request_cycle != self.scheduling_cycle and self._of_interest(event):
+            if self._of_interest(event):
                 self.move_request_cycle = self.scheduling_cycle
         elif self._rules.hints or moves_classic_queue(event, new):
             infos = self._unschedulable.infos()
@@ -377,12 +385,6 @@ class SchedulingQueue:
             self._move(left_over, TIMEOUT, None, None)
             self._flushing = False
 
-    @property
-    def waits(self) -> int:
-        """A number that changes whenever a flush may be due at another time than before."""
-        first, second, third = self._waiting
-        return first.changes + second.changes + third.changes
-
     def next_backoff_expiry(self) -> int | None:
         """The tick at which flush_backoff_completed() next has something to do; None for never."""
         over_at = self._backoff.next_over_at()
@@ -414,7 +416,7 @@ class SchedulingQueue:
         entry = self._active.live.get(key)
         if entry is not None:
             return entry[3]
-        return self._backoff.get(key) or self._unschedulable.get(key)
+        return self._backoff.get(key) or self._unschedulable.pods.get(key)
 
     def in_flight(self, key: str) -> QueuedPodInfo | None:
         """The pod being tried with this namespace/name."""
@@ -567,11 +569,12 @@ class SchedulingQueue:
         self.move_request_cycle = self.scheduling_cycle
 
     def _of_interest(self, event: ClusterEvent) -> bool:
-        if len(self._profiles) == 1 and self._default_profile.hints.registered_for(event):
-            return True
-        return event.is_wild_card or any(
-            profile.hints.registered_for(event) for profile in self._profiles.values()
-        )
+        known = self._interest.get(event)
+        if known is None:
+            known = self._interest[event] = event.is_wild_card or any(
+                profile.hints.registered_for(event) for profile in self._profiles.values()
+            )
+        return known
 
     def _gate_hears(self, info: QueuedPodInfo, event: ClusterEvent) -> bool:
         return info.gating_plugin in self._profile_of(info).hints.registered_for(event)
@@ -629,7 +632,7 @@ class SchedulingQueue:
 
     def _passes_gates(self, info: QueuedPodInfo) -> bool:
         """Ask the PreEnqueue plugins, the one that closed the gate last time first."""
-        plugins = self._profile_of(info).pre_enqueue
+        plugins = (self._only_profile or self._profile_of(info)).pre_enqueue
         if not plugins:
             return True
         last = info.gating_plugin
@@ -637,7 +640,7 @@ class SchedulingQueue:
             # A stable sort: the one that closed the gate goes first, the others keep their order.
             plugins = sorted(plugins, key=lambda plugin: plugin.name != last)
         for plugin in plugins:
-            if not plugin.pre_enqueue(info.pod_info).is_success:
+            if plugin.pre_enqueue(info.pod_info).code is not Code.SUCCESS:
                 info.gating_plugin = plugin.name
                 info.unschedulable_plugins[plugin.name] = None
                 return False
@@ -667,9 +670,7 @@ class SchedulingQueue:
         return QueuedPodInfo(pod_info, now, None if self._rules.hints else now)
 
     def _profile_of(self, info: QueuedPodInfo) -> QueueProfile:
-        if len(self._profiles) == 1:
-            return self._default_profile
-        return self._profiles.get(info.pod.scheduler_name, self._default_profile)
+        return self._only_profile or self._profiles.get(info.pod.scheduler_name, self._default_profile)
 
     def _name(self, event: ClusterEvent) -> str:
         return event.label if self._rules.hints else event.classic_label

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduling.engine.queue.heap import KeyedHeap
+from scheduling.engine.queue.heap import ChangeCount, KeyedHeap
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 
@@ -13,51 +13,51 @@ class UnschedulablePods:
     never by waiting, so gated pods are not in it.
     """
 
-    __slots__ = ("_infos", "by_age", "gated_count")
+    __slots__ = ("_by_age", "gated_count", "pods")
 
-    def __init__(self) -> None:
-        self._infos: dict[str, QueuedPodInfo] = {}
-        # Only to be looked at from outside.
-        self.by_age = KeyedHeap()
+    def __init__(self, changes: ChangeCount | None = None) -> None:
+        # By key. Only to be looked at from outside.
+        self.pods: dict[str, QueuedPodInfo] = {}
+        self._by_age = KeyedHeap(changes)
         self.gated_count = 0
 
     def __len__(self) -> int:
-        return len(self._infos)
+        return len(self.pods)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._infos
+        return key in self.pods
 
     def get(self, key: str) -> QueuedPodInfo | None:
         """The pod with this key, if it is here."""
-        return self._infos.get(key)
+        return self.pods.get(key)
 
     def put(self, info: QueuedPodInfo) -> None:
         """Add the pod, or replace the one with its key."""
-        present = self._infos.get(info.key)
+        present = self.pods.get(info.key)
         if present is not None and present.place == "gated":
             self.gated_count -= 1
-        self._infos[info.key] = info
+        self.pods[info.key] = info
         if info.gated:
             self.gated_count += 1
-            self.by_age.remove(info.key)
+            self._by_age.remove(info.key)
         else:
-            self.by_age.put(info, (info.timestamp,))
+            self._by_age.put(info, (info.timestamp,))
 
     def remove(self, key: str) -> QueuedPodInfo | None:
         """Take out the pod with this key, if it is here."""
-        info = self._infos.pop(key, None)
+        info = self.pods.pop(key, None)
         if info is None:
             return None
         if info.place == "gated":
             self.gated_count -= 1
         else:
-            self.by_age.remove(key)
+            self._by_age.remove(key)
         return info
 
     def infos(self) -> list[QueuedPodInfo]:
         """Every pod, gated ones too, in order of arrival."""
-        return list(self._infos.values())
+        return list(self.pods.values())
 
     def oldest(self) -> QueuedPodInfo | None:
         """The pod that came back first, gated ones aside."""
-        return self.by_age.peek()
+        return self._by_age.peek()
