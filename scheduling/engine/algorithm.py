@@ -161,23 +161,25 @@ class SchedulingAlgorithm:
         explained all the same. With *keep* the result has an explanation that can be kept and read
         later. The decision is always the same.
         """
-        self.table.take_snapshot()
-        rows = self.table.active if order is None else order
+        table, start = self.table, self.handle.next_start
+        if table.unseen:
+            table.take_snapshot()
+        rows = table.active if order is None else order
         if len(rows) == 0:
             return self._without_nodes(pod)
         asks = self.extenders is not None and self.extenders.interested(pod)
-        tells, start = explain or keep, self.next_start
+        tells = explain or keep
         # What is kept tells the scores, too, but for somebody else's plugins.
         scored = explain or (keep and self._asks_once)
         result: ScheduleResult | None = None
         if pod.pod.nominated_node_name:
             result = self._on_nominated_node(pod, asks=asks, scored=scored)
-        may_fail = self._volumes_may_fail(pod)
+        may_fail = bool(pod.pod.volumes) and self._volumes_may_fail(pod)
         if (
             result is None
             and not asks
             and not may_fail
-            and self._may_be_quick(pod, explain, by_columns, keep)
+            and (not tells or self._may_be_quick(pod, explain, by_columns))
         ):
             result = self._quickly(pod, rows)
             if result is not None and tells:
@@ -212,10 +214,8 @@ class SchedulingAlgorithm:
             self._kept.score(search, explanation)
         return explanation
 
-    def _may_be_quick(self, pod: PodInfo, explain: bool, by_columns: bool, keep: bool) -> bool:
+    def _may_be_quick(self, pod: PodInfo, explain: bool, by_columns: bool) -> bool:
         """Whether there are columns that tell what is asked for, and that have paid off."""
-        if not explain and not keep:
-            return True
         if self._asks_once:
             return False
         return self._kept.has_met(pod) if explain and by_columns else not explain
@@ -337,29 +337,29 @@ class SchedulingAlgorithm:
         """The decision by what is kept per template, or None where the full path is needed."""
         if self._may_fail and (not self.profile.is_classic or pod.pod.claim_names):
             return None  # An error fails the attempt, wherever it happens.
-        if self._may_sink or self.nominated.concern(pod):
+        if self._may_sink or (self.nominated.by_node and self.nominated.concern(pod)):
             return None
         state = self.framework.new_state(pod)
         if state.template.unreadable_preferences:
             return None
-        wanted = self._nodes_to_find(len(rows))
+        handle, count = self.handle, len(rows)
         try:
-            choice = self._fast.choose(state, rows, self.next_start, wanted)
+            choice = self._fast.choose(state, rows, handle.next_start, self._nodes_to_find(count))
         except ScoringFailed:
             return None  # The full path knows whether it concerns a node that fits.
         if choice is None:
             return None
-        evaluated, tied = choice.evaluated, choice.tied
-        self.handle.next_start = (self.handle.next_start + evaluated) % len(rows)
-        row = self._pick(tied)
+        tied, feasible, evaluated = choice
+        handle.next_start = (handle.next_start + evaluated) % count
+        row = tied.pick(self._ties) if isinstance(tied, Ties) else self._pick(tied)
         return ScheduleResult(
             pod,
             SCHEDULED,
-            node=self.table.name(row),
-            row=row,
-            evaluated=evaluated,
-            feasible=choice.feasible,
-            tied_rows=tied,
+            self.table.name(row),
+            row,
+            evaluated,
+            feasible,
+            tied,
             search=Search(state, SUCCESS, _NO_VERDICTS),
             statuses=[],
         )
@@ -384,9 +384,7 @@ class SchedulingAlgorithm:
         tied = np.sort(scores.rows[scores.total == scores.total.max()])
         return self._pick(tied), tied
 
-    def _pick(self, tied: IntArray | Ties) -> int:
-        if isinstance(tied, Ties):
-            return tied.pick(self._ties)
+    def _pick(self, tied: IntArray) -> int:
         if len(tied) == 1:
             return int(tied[0])
         if self._ties is None:

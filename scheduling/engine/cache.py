@@ -193,8 +193,8 @@ class SchedulerCache:
         self._observer = observer
         self._replacing = observer if isinstance(observer, ReplacingObserver) else None
         self._pods: dict[str, PodState] = {}
-        # The uids of the assumed pods by namespace/name.
-        self._assumed_keys: dict[str, str] = {}
+        # The uids of the assumed pods by namespace/name. Only to be looked at from outside.
+        self.assumed: dict[str, str] = {}
         # The deadlines of assumed pods, which are given out in rising order.
         self._deadlines: dict[str, int] = {}
         # Upstream's doubly linked list; the most recently changed node stands at the end.
@@ -216,7 +216,7 @@ class SchedulerCache:
             self._refuse(info, "assume", "{pod} is in the cache, so can't be assumed")
         self._count(info)
         self._pods[uid] = PodState(info, assumed=True)
-        self._assumed_keys[info.key] = uid
+        self.assumed[info.key] = uid
         if self._listener is not None:
             self._tell(info, "assume", "assumed")
 
@@ -458,7 +458,7 @@ class SchedulerCache:
 
     def is_assumed(self, key: str) -> bool:
         """Is a pod of this namespace/name assumed and not confirmed yet?"""
-        return key in self._assumed_keys
+        return key in self.assumed
 
     def place_of(self, uid: str) -> CachePlace:
         """Where the pod stands in its state machine; "" when it is not in the cache."""
@@ -550,8 +550,8 @@ class SchedulerCache:
     def _no_longer_assumed(self, info: PodInfo) -> None:
         if self._deadlines:
             self._deadlines.pop(info.uid, None)
-        if self._assumed_keys.get(info.key) == info.uid:
-            del self._assumed_keys[info.key]
+        if self.assumed.get(info.key) == info.uid:
+            del self.assumed[info.key]
 
     def _new_node_info(self, name: str) -> NodeInfo:
         info = self._nodes[name] = NodeInfo(name, self._next_generation())

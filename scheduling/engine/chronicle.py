@@ -91,11 +91,15 @@ class Chronicle:
         self, fact: str, pod: Pod, message: str, data: dict[str, Any] | None, shown: Attributes
     ) -> int:
         """Record *fact*, which is about *pod*, and show these attributes of it."""
-        changes, self._changes = self._changes, {}
-        entity = pod.id
+        changes, entity = self._changes, pod.id
+        if changes:
+            self._changes = {}
+            if entity in changes:
+                shown = {**(changes[entity] or {}), **shown}
+        else:
+            changes = {}
         if pod.key in self._pods:
-            before = changes.get(entity)
-            changes[entity] = shown if before is None else {**before, **shown}
+            changes[entity] = shown
         if self.gauges.stale:
             self.gauges.show(changes, self._nodes)
         return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)

@@ -36,8 +36,9 @@ _ROWS_PER_KIND = 20
 def summary(decision: ScheduleResult) -> Evidence:
     """What an event tells of a decision."""
     told: Evidence = {"evaluated": decision.evaluated, "feasible": decision.feasible}
-    if len(decision.tied_rows) > 1:
-        told["tied"] = len(decision.tied_rows)
+    tied = len(decision.tied_rows)
+    if tied > 1:
+        told["tied"] = tied
     if decision.scores is not None:
         told["score"] = int(decision.scores.total.max())
     return told

@@ -86,13 +86,8 @@ class GlobalPlugin:
         return scores if self.normalize is None else self.normalize.normalize(state, rows, scores)
 
 
-@dataclass(slots=True)
-class FastChoice:
-    """The rows with the highest total, how many fitted, how many were looked at."""
-
-    tied: IntArray | Ties
-    feasible: int
-    evaluated: int
+# The rows with the highest total, how many fitted, how many were looked at.
+FastChoice = tuple[IntArray | Ties, int, int]
 
 
 class FastPath:
@@ -141,7 +136,7 @@ class FastPath:
         sees_all = feasible <= wanted and len(order) == len(self._table.rows)
         if sees_all and is_plain:
             best = (by_class or self._kept.plain(kept)).best()
-            return FastChoice(best, feasible, len(order))
+            return best, feasible, len(order)
         if sees_all:
             choice = self._choose_by_cells(state, kept, concerned)
             if choice is not None:
@@ -193,7 +188,7 @@ class FastPath:
         highest = max(total)
         best = [cell for cell, one in zip(speakers, total, strict=True) if one == highest]
         feasible = sum([cell.count for cell in speakers])
-        return FastChoice(cells.ties(best), feasible, len(self._table))
+        return cells.ties(best), feasible, len(self._table)
 
     def _traits(
         self, state: CycleState, kept: Kept, concerned: list[GlobalPlugin]
@@ -268,7 +263,7 @@ class FastPath:
         tied = feasible[total == total.max()]
         if wanted < len(order) or len(order) < len(self._table):
             tied.sort()
-        return FastChoice(tied, len(feasible), evaluated)
+        return tied, len(feasible), evaluated
 
     def _sample(
         self, totals: IntArray, order: IntArray, start: int, wanted: int, *, all_fit: bool
@@ -287,7 +282,7 @@ class FastPath:
         found = found[:-1]
         tied = rows[:-1][found == np.maximum.reduce(found)]
         tied.sort()
-        return FastChoice(tied, wanted, wanted)
+        return tied, wanted, wanted
 
     def _search(
         self,

@@ -176,7 +176,7 @@ class NodeTable:
         self.image_rows: dict[str, ImageState] = {}
         # Rows with images that have changed since the last snapshot; and when each row last told of
         # its images, counted in changes of anybody's.
-        self._unseen: dict[int, None] = {}
+        self.unseen: dict[int, None] = {}
         self._image_changes = 0
         self._told_at: list[int] = [0] * self._capacity
         self.ports: dict[tuple[str, int], dict[int, dict[str, None]]] = {}
@@ -532,12 +532,12 @@ class NodeTable:
             self.image_generation += 1
             self._image_changes += 1
         self.images[row] = {}
-        self._unseen.pop(row, None)
+        self.unseen.pop(row, None)
 
     def note_change(self, row: int) -> None:
         """The node at *row*, or who is on it, has changed: the next snapshot copies it again."""
         if self.images[row]:
-            self._unseen[row] = None
+            self.unseen[row] = None
 
     def take_snapshot(self) -> None:
         """Take over, for the nodes that changed since, how many nodes hold their images.
@@ -545,13 +545,13 @@ class NodeTable:
         Of a node that has not changed, upstream's snapshot keeps the copy it has, with the number of
         then. Upstream: UpdateSnapshot(), SnapshotConcrete().
         """
-        for row in self._unseen:
+        for row in self.unseen:
             for name in self.images[row]:
                 rows = self.image_rows[name].rows
                 if rows[row] != len(rows):
                     rows[row] = len(rows)
                     self.image_generation += 1
-        self._unseen.clear()
+        self.unseen.clear()
 
     def _grow(self) -> None:
         old, new = self._capacity, self._capacity * 2

@@ -71,7 +71,8 @@ class Nominated:
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
-        self._by_node: dict[str, dict[str, PodInfo]] = {}
+        # Who waits for a node, by key. Only to be looked at from outside.
+        self.by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
         self._levels: dict[int, Reserved] = {}
         self._generation: tuple[int, ...] = ()
@@ -80,12 +81,12 @@ class Nominated:
         self.log: ChangeLog[int] = ChangeLog()
 
     def __len__(self) -> int:
-        return len(self._by_node)
+        return len(self.by_node)
 
     def add(self, node: str, pod: PodInfo) -> None:
         """*pod* hopes for *node*, which need not be known yet."""
         self.remove(pod.key)
-        self._by_node.setdefault(node, {})[pod.key] = pod
+        self.by_node.setdefault(node, {})[pod.key] = pod
         self._node_of[pod.key] = node
         if pod.affinity.present:
             # Whom its anti-affinity keeps off has to be known before it is put there on trial.
@@ -97,10 +98,10 @@ class Nominated:
         node = self._node_of.pop(key, None)
         if node is None:
             return
-        pods = self._by_node[node]
+        pods = self.by_node[node]
         self._count(node, pods.pop(key), -1)
         if not pods:
-            del self._by_node[node]
+            del self.by_node[node]
 
     def node_of(self, key: str) -> str:
         """The node that the pod hopes for; empty where it hopes for none."""
@@ -108,13 +109,13 @@ class Nominated:
 
     def at(self, row: int) -> list[PodInfo]:
         """The pods nominated to the node at *row*."""
-        if not self._by_node:
+        if not self.by_node:
             return []
-        return list(self._by_node.get(self._table.name(row), {}).values())
+        return list(self.by_node.get(self._table.name(row), {}).values())
 
     def on_rows(self, pod: PodInfo, rows: IntArray) -> list[tuple[int, list[PodInfo]]]:
         """Rows with nominated pods, other than *pod*, of at least its priority."""
-        if not self._by_node:
+        if not self.by_node:
             return []
         found: list[tuple[int, list[PodInfo]]] = []
         for row in self._among(rows):
@@ -129,18 +130,18 @@ class Nominated:
 
     def _among(self, rows: IntArray) -> list[int]:
         """Those of *rows* that somebody is nominated to, and with few rows perhaps others."""
-        if len(rows) < len(self._by_node):
+        if len(rows) < len(self.by_node):
             return rows.tolist()
         looked_at = np.zeros(self._table.capacity, np.bool_)
         looked_at[rows] = True
-        named = [self._table.rows.get(node, -1) for node in self._by_node]
+        named = [self._table.rows.get(node, -1) for node in self.by_node]
         return [row for row in named if row >= 0 and looked_at[row]]
 
     # -- columns ---------------------------------------------------------------------------------
 
     def concern(self, pod: PodInfo) -> bool:
         """Whether anybody but *pod* itself waits for some node and is as important as it is."""
-        if not self._by_node:
+        if not self.by_node:
             return False
         own = self._own(pod)
         alone = (
@@ -189,14 +190,14 @@ class Nominated:
         node = self._node_of.get(pod.key)
         if node is None:
             return None
-        own = self._by_node[node][pod.key]
+        own = self.by_node[node][pod.key]
         return own if own.uid == pod.uid else None
 
     def _read(self, priority: int) -> Reserved:
         table = self._table
         requested = np.zeros((len(table.resource_names), table.capacity), np.int64)
         level = Reserved(priority, requested, np.zeros(table.capacity, np.int64))
-        for node, pods in self._by_node.items():
+        for node, pods in self.by_node.items():
             row = table.rows.get(node, -1)
             for pod in pods.values():
                 if row >= 0 and pod.priority >= priority and pod is not self._left_out:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import repeat
+from operator import getitem
 from typing import Protocol
 
 import numpy as np
@@ -139,7 +141,7 @@ class RowClasses:
 
     def _move(self, row: int) -> None:
         old = self._row_number[row]
-        key = tuple([column[row] for column in self._columns])
+        key = tuple(map(getitem, self._columns, repeat(row)))
         new = self._known.get(key)
         if new == old:
             return

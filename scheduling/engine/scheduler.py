@@ -320,7 +320,7 @@ class Scheduler:
                 # The cache knows pods by name: the namesake makes room for the new pod.
                 self._forget(binding)
             self.queue.add(PodInfo(new, self._rules))
-        elif self.cache.is_assumed(new.key):
+        elif new.key in self.cache.assumed:
             return  # It has its place; the rest of its life is the binding cycle's.
         else:
             self.queue.update(old, new)
@@ -364,7 +364,7 @@ class Scheduler:
         """The pod has a node: ours comes back confirmed, or somebody else put it there."""
         binding = self._bindings.pop(new.key, None)
         info = binding.info.updated(new) if binding else PodInfo(new, self._rules)
-        assumed = self.cache.is_assumed(new.key)
+        assumed = new.key in self.cache.assumed
         if assumed and binding is not None:
             self.gauges.settled(binding.node, binding.info)
         self.cache.add_pod(info)
@@ -377,7 +377,7 @@ class Scheduler:
         elif self._neighbours is not None:
             self._tell("PodObserved", new.id, f"of {new.scheduler_name}, on {new.node_name}")
         self.queue.assigned_pod_added(new)
-        if waited is not None:
+        if waited is not None and waited.nominated_node_name:
             self._nomination_ended(waited)
 
     def _assigned_changed(self, old: Pod, new: Pod, gone: bool) -> None:
@@ -507,7 +507,7 @@ class Scheduler:
             known is None
             or bool(known.deletion_timestamp or known.node_name)
             or known.uid != queued.pod_info.uid
-            or self.cache.is_assumed(queued.key)
+            or queued.key in self.cache.assumed
         )
 
     def _tell_skipped(self, queued: QueuedPodInfo) -> None:
@@ -647,8 +647,9 @@ class Scheduler:
 
     def _finish_binding(self, binding: Binding) -> None:
         """The write is answered: only now may the assumption run out."""
-        answered = self._store.answered_at(COMPONENT)
-        if answered > self._loop.now:
+        now = self._loop.now
+        answered = now if self._store.faults is None else self._store.answered_at(COMPONENT)
+        if answered > now:
             self._loop.call_at(answered, self.cache.finish_binding, binding.info)
         else:
             self.cache.finish_binding(binding.info)
@@ -1020,7 +1021,7 @@ class Scheduler:
             if not self._shows(pod):
                 continue
             queued = self.queue.get(key) or self.queue.in_flight(key)
-            if self.cache.is_assumed(key):
+            if key in self.cache.assumed:
                 held[f"pod/{key}"] = {"cache": "assumed", "assumed": self._bindings[key].node}
             elif pod.node_name:
                 held[f"pod/{key}"] = {"cache": "added"}

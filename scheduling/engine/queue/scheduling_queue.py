@@ -670,7 +670,9 @@ class SchedulingQueue:
         return QueuedPodInfo(pod_info, now, None if self._rules.hints else now)
 
     def _profile_of(self, info: QueuedPodInfo) -> QueueProfile:
-        return self._only_profile or self._profiles.get(info.pod.scheduler_name, self._default_profile)
+        return self._only_profile or self._profiles.get(
+            info.pod.scheduler_name, self._default_profile
+        )
 
     def _name(self, event: ClusterEvent) -> str:
         return event.label if self._rules.hints else event.classic_label
