@@ -150,7 +150,7 @@ class NodeObserver(Protocol):
 class ReplacingObserver(NodeObserver, Protocol):
     """An observer that spares itself taking a pod out and putting its like back in."""
 
-    def pod_replaced(self, node_name: str, old: PodInfo, new: PodInfo) -> None:
+    def pod_replaced(self, node_name: str, old: Pod, new: PodInfo) -> None:
         """A newer version of the pod that counts, matches and claims exactly as the old one."""
         ...
 
@@ -273,11 +273,17 @@ class SchedulerCache:
         elif self.rules.confirm_replaces_pod:
             self._replace(state.info, info)
         state.info = info
-        state.assumed = False
-        state.deadline = None
-        self._no_longer_assumed(info)
-        if self._listener is not None:
-            self._tell(info, "confirm", "added")
+        self._confirmed(state)
+
+    def confirm_pod(self, pod: Pod) -> bool:
+        """As `add_pod`, for an assumed pod that is confirmed as it was assumed; else False."""
+        state = self._pods.get(pod.uid)
+        if state is None or not state.assumed or not self.rules.confirm_replaces_pod:
+            return False
+        if not self._renew(state.info, pod):
+            return False
+        self._confirmed(state)
+        return True
 
     def update_pod(self, old: PodInfo, info: PodInfo) -> None:
         """The watch shows a newer version of an added pod; *old* is taken from its node.
@@ -303,7 +309,11 @@ class SchedulerCache:
         It goes to the end of its node's list all the same. Upstream: updatePod().
         """
         state = self._pods.get(pod.uid)
-        if state is not None and not state.assumed:
+        if state is None or state.assumed:
+            return
+        if self._renew(state.info, pod):
+            self._tell(state.info, "update", "added")
+        else:
             self.update_pod(state.info, state.info.updated(pod))
 
     def remove_pod(self, info: PodInfo) -> None:
@@ -528,17 +538,49 @@ class SchedulerCache:
         counted = entry.replace_pod(new)
         if counted is None:
             raise CacheError(f"no corresponding pod {old.pod.name} in pods of node {entry.name}")
-        # As one change for each.
-        self._generation += 2
-        entry.generation = self._generation
-        self._nodes.move_to_end(entry.name)
+        self._note_replaced(entry)
         observer = self._observer
         if observer is not None and entry.node is not None:
             if self._replacing is not None:
-                self._replacing.pod_replaced(entry.name, counted, new)
+                self._replacing.pod_replaced(entry.name, counted.pod, new)
             else:
                 observer.pod_removed(entry.name, counted)
                 observer.pod_added(entry.name, new)
+
+    def _renew(self, info: PodInfo, pod: Pod) -> bool:
+        """As `_replace`, in place, by a version of which all that is read off it is known.
+
+        False, with nothing changed, where that will not do.
+        """
+        old, entry = info.pod, self._nodes.get(info.node_name)
+        if (
+            entry is None
+            or (entry.shared_ports and info.ports)
+            or (self._replacing is None and self._observer is not None)
+            or pod.node_name != info.node_name
+            or pod.deletion_timestamp != old.deletion_timestamp
+            or not info.is_made_like(pod)
+            or entry.replace_pod(info) is None
+        ):
+            return False
+        info.pod = pod
+        self._note_replaced(entry)
+        if self._replacing is not None and entry.node is not None:
+            self._replacing.pod_replaced(entry.name, old, info)
+        return True
+
+    def _note_replaced(self, entry: NodeInfo) -> None:
+        # As one change for each, the version that goes and the one that comes.
+        self._generation += 2
+        entry.generation = self._generation
+        self._nodes.move_to_end(entry.name)
+
+    def _confirmed(self, state: PodState) -> None:
+        state.assumed = False
+        state.deadline = None
+        self._no_longer_assumed(state.info)
+        if self._listener is not None:
+            self._tell(state.info, "confirm", "added")
 
     def _drop(self, state: PodState, told: PodInfo | None = None) -> None:
         uid = state.info.uid

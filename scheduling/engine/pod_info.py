@@ -225,9 +225,15 @@ class PodInfo:
 
     def updated(self, pod: Pod) -> PodInfo:
         """The info of a newer version of this pod."""
-        if pod.template is self.pod.template and not (_may_resize(pod) or _may_resize(self.pod)):
+        if self.is_made_like(pod):
             return self._copy(pod, pod.node_name)
         return PodInfo(pod, self.rules)
+
+    def is_made_like(self, pod: Pod) -> bool:
+        """Whether all that is parsed is the same for *pod*: nothing but node and status differ."""
+        return pod.template is self.pod.template and not (
+            _may_resize(pod) or _may_resize(self.pod)
+        )
 
     def _copy(self, pod: Pod, node_name: str) -> PodInfo:
         info = PodInfo.__new__(PodInfo)

@@ -363,11 +363,12 @@ class Scheduler:
     def _assigned(self, old: Pod | None, new: Pod) -> None:
         """The pod has a node: ours comes back confirmed, or somebody else put it there."""
         binding = self._bindings.pop(new.key, None)
-        info = binding.info.updated(new) if binding else PodInfo(new, self._rules)
         assumed = new.key in self.cache.assumed
         if assumed and binding is not None:
             self.gauges.settled(binding.node, binding.info)
-        self.cache.add_pod(info)
+        if not self.cache.confirm_pod(new):
+            info = binding.info.updated(new) if binding else PodInfo(new, self._rules)
+            self.cache.add_pod(info)
         waited = old if old is not None and self._is_mine(old) else None
         if waited is not None and (not assumed or self.queue.may_hold_assumed):
             self.queue.delete(waited)
@@ -1099,7 +1100,7 @@ class Scheduler:
             self._order = None
         table.add_node(node)
 
-    def pod_replaced(self, node_name: str, old: PodInfo, new: PodInfo) -> None:
+    def pod_replaced(self, node_name: str, old: Pod, new: PodInfo) -> None:
         """See the cache's observer."""
         table = self.handle.table
         row = table.rows.get(node_name)
@@ -1108,7 +1109,7 @@ class Scheduler:
             table.reordered[row] = None
             # Whatever changed of a pod, the next snapshot copies its node. Upstream: updatePod().
             table.note_change(row)
-            if new.pod.status.get("startTime") != old.pod.status.get("startTime"):
+            if new.pod.status.get("startTime") != old.status.get("startTime"):
                 # Preemption spares those that run for long.
                 table.touch(row)
 

@@ -43,9 +43,10 @@ class Table:
 class ReplacingTable(Table):
     """A table that takes newer versions of a pod as they come."""
 
-    def pod_replaced(self, node_name: str, old: PodInfo, new: PodInfo) -> None:
-        assert self.rows[node_name][old.uid] is old
-        assert old.resources == new.resources
+    def pod_replaced(self, node_name: str, old: Pod, new: PodInfo) -> None:
+        known = self.rows[node_name][old.uid]
+        assert known is new or known.pod is old
+        assert known.resources == new.resources
         self.rows[node_name][old.uid] = new
 
 
@@ -119,6 +120,24 @@ class CacheMachine(RuleBasedStateMachine):
         assert self._try(self.cache.add_pod, self._info(pod)) == allowed
         if allowed:
             self.pods[name] = (pod, "added")
+
+    @rule(name=_PODS)
+    def renew(self, name: str) -> None:
+        """A newer version comes in which nothing has changed that counts."""
+        known, place = self.pods.get(name, (None, ""))
+        if known is None:
+            return
+        self.versions += 1
+        pod = known.with_metadata(resourceVersion=str(self.versions))
+        if place == "added":
+            self.cache.renew_pod(pod)
+        elif not self.cache.confirm_pod(pod):
+            in_place = isinstance(self.table, ReplacingTable)
+            assert not (in_place and self.cache.rules.confirm_replaces_pod)
+            return
+        self.pods[name] = (pod, "added")
+        state = self.cache.pod(pod.uid)
+        assert state is not None and state.info.pod is pod
 
     @rule(name=_PODS, cpu=st.integers(0, 5))
     def update(self, name: str, cpu: int) -> None:
