@@ -48,8 +48,6 @@ _TOP_FIELDS = (
     "parallelism",
     "leaderElection",
     "clientConnection",
-    "healthzBindAddress",
-    "metricsBindAddress",
     "enableProfiling",
     "enableContentionProfiling",
     "percentageOfNodesToScore",
@@ -60,6 +58,8 @@ _TOP_FIELDS = (
     "delayCacheUntilActive",
     "featureGates",
 )
+# Which v1 has no more.
+_ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 _CLASSIC_FIELDS = (
     "kind",
     "apiVersion",
@@ -69,8 +69,7 @@ _CLASSIC_FIELDS = (
     "hardPodAffinitySymmetricWeight",
     "leaderElection",
     "clientConnection",
-    "healthzBindAddress",
-    "metricsBindAddress",
+    *_ADDRESSES,
     "enableProfiling",
     "enableContentionProfiling",
     "disablePreemption",
@@ -100,9 +99,32 @@ def read_setup(document: Any, version: str) -> SchedulerSetup:
         raise fields.error("apiVersion", f'"{fields.text("apiVersion")}" is not one of {known}')
     if format_version == _CLASSIC_VERSION:
         _only_for(fields, version, "v1.16", "v1.11")
-        return _parse_classic(fields.only(*_CLASSIC_FIELDS), version)
+        _check_unused(fields.only(*_CLASSIC_FIELDS))
+        return _parse_classic(fields, version)
     _only_for(fields, version, *(("v1.34", "v1.20") if format_version == "v1beta1" else ("v1.34",)))
-    return _parse_modern(fields.only(*_TOP_FIELDS), version)
+    _check_unused(fields.only(*_TOP_FIELDS, *(() if format_version == "v1" else _ADDRESSES)))
+    return _parse_modern(fields, version)
+
+
+def _check_unused(fields: Fields) -> None:
+    """What means nothing to a simulation has to be readable all the same.
+
+    Upstream: component-base/config/validation ValidateClientConnectionConfiguration().
+    """
+    for name in ("enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"):
+        fields.boolean(name)
+    for name in _ADDRESSES:
+        fields.text(name)
+    client = fields.mapping("clientConnection")
+    if client is None:
+        return
+    texts = ("kubeconfig", "acceptContentTypes", "contentType")
+    client.only(*texts, "qps", "burst")
+    for name in texts:
+        client.text(name)
+    client.number("qps")
+    if client.integer("burst", 0, low=-(1 << 31), high=(1 << 31) - 1) < 0:
+        raise client.error("burst", "must be non-negative")
 
 
 def _only_for(fields: Fields, version: str, *versions: str) -> None:

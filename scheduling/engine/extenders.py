@@ -21,6 +21,7 @@ from kscope.sim.objects import Manifest, Node
 from kscope.sim.recorder import Recorder
 from kscope.sim.selectors import label_key_fault
 from kscope.sim.units import SECOND
+from scheduling.engine.any_case import folded
 from scheduling.engine.pod_info import PodInfo, is_extended_resource_name
 from scheduling.engine.reading import ConfigurationError, Fields
 
@@ -46,6 +47,7 @@ _FIELDS = (
     "managedResources",
     "ignorable",
 )
+_TLS_TEXTS = ("serverName", "certFile", "keyFile", "caFile", "certData", "keyData", "caData")
 
 
 class ExtenderError(SimError):
@@ -234,7 +236,7 @@ class Extender:
     def _names_in(answer: Manifest, *, in_full: bool) -> list[str]:
         if not in_full:
             return [str(name) for name in answer["nodenames"]]
-        listed: Any = _folded(answer.get("nodes")).get("items") or ()
+        listed: Any = folded(answer.get("nodes")).get("items") or ()
         return [str(node["metadata"]["name"]) for node in listed]
 
     def prioritize(self, pod: PodInfo, nodes: Sequence[Node]) -> dict[str, int]:
@@ -285,8 +287,8 @@ class Extender:
         try:
             found: Mapping[str, Any] = answer.get("nodenametometavictims") or {}
             for node, entry in found.items():
-                parts = _folded(entry)
-                uids = [str(_folded(each).get("uid", "")) for each in parts.get("pods") or ()]
+                parts = folded(entry)
+                uids = [str(folded(each).get("uid", "")) for each in parts.get("pods") or ()]
                 told[node] = Preempted(uids, int(parts.get("numpdbviolations") or 0))
         except (AttributeError, TypeError, ValueError) as error:
             raise self._misshapen("victims", error) from error
@@ -301,7 +303,7 @@ class Extender:
             "Node": node,
         }
         answer = self._calls.post(self.settings, self.settings.bind_verb, pod, body)
-        error = _folded(answer).get("error")
+        error = folded(answer).get("error")
         if error:
             raise ExtenderError(str(error))
 
@@ -321,7 +323,7 @@ class Extender:
     def _mapping(self, answer: Any) -> Manifest:
         if not isinstance(answer, dict):
             raise ExtenderError(f"extender {self.name}: expected a mapping as answer")
-        return _folded(answer)
+        return folded(answer)
 
 
 def _trimmed(text: str) -> str:
@@ -332,7 +334,7 @@ def _trimmed(text: str) -> str:
             return text
         trimmed = cast("Manifest", answer)
         for key, value in trimmed.items():
-            items: Any = _folded(value).get("items") if key.lower() == "nodes" else None
+            items: Any = folded(value).get("items") if key.lower() == "nodes" else None
             if items:
                 names = [{"metadata": {"name": node["metadata"]["name"]}} for node in items]
                 trimmed = {**trimmed, key: {"items": names}}
@@ -340,13 +342,6 @@ def _trimmed(text: str) -> str:
         # Whoever reads it tells what is wrong with it.
         return text
     return orjson.dumps(trimmed).decode()
-
-
-def _folded(value: Any) -> Manifest:
-    """*value* with its keys in lower case; empty when it is no mapping."""
-    if not isinstance(value, dict):
-        return {}
-    return {key.lower(): part for key, part in cast("Manifest", value).items()}
 
 
 def _texts(value: Any) -> dict[str, str]:
@@ -400,6 +395,7 @@ def _is_ignorable(settings: ExtenderSettings) -> bool:
 def _read_extender(fields: Fields, legacy: bool) -> ExtenderSettings:
     if not fields.text("urlPrefix"):
         raise fields.error("urlPrefix", "is missing")
+    _check_tls(fields, legacy)
     names: list[str] = []
     ignored: list[str] = []
     for resource in fields.items("managedResources"):
@@ -425,6 +421,19 @@ def _read_extender(fields: Fields, legacy: bool) -> ExtenderSettings:
         ignored_resources=tuple(ignored),
         ignorable=fields.boolean("ignorable"),
     )
+
+
+def _check_tls(fields: Fields, legacy: bool) -> None:
+    """Calls are made as the transport makes them; what is said here only has to be readable."""
+    fields.boolean("enableHTTPS")
+    told = fields.mapping("tlsConfig")
+    if told is None:
+        return
+    if not legacy:
+        told.only("insecure", *_TLS_TEXTS)
+    told.boolean("insecure")
+    for name in _TLS_TEXTS:
+        told.text(name)
 
 
 def _timeout(fields: Fields, legacy: bool) -> int:

@@ -231,9 +231,7 @@ class PodInfo:
 
     def is_made_like(self, pod: Pod) -> bool:
         """Whether all that is parsed is the same for *pod*: nothing but node and status differ."""
-        return pod.template is self.pod.template and not (
-            _may_resize(pod) or _may_resize(self.pod)
-        )
+        return pod.template is self.pod.template and not (_may_resize(pod) or _may_resize(self.pod))
 
     def _copy(self, pod: Pod, node_name: str) -> PodInfo:
         info = PodInfo.__new__(PodInfo)

@@ -8,6 +8,7 @@ from typing import Any, cast
 from kscope.sim.errors import SimError
 from kscope.sim.scenario import parse_duration
 from kscope.sim.validation import shown
+from scheduling.engine.any_case import in_any_case
 
 
 class ConfigurationError(SimError):
@@ -52,13 +53,7 @@ class Fields:
 
     def get(self, name: str) -> Any:
         """The value of field *name*; None when it is absent."""
-        found = self.raw.get(name)
-        if found is None and self._any_case:
-            # Upstream decodes with encoding/json, which does not mind the case of a key.
-            for key, value in self.raw.items():
-                if key.lower() == name.lower():
-                    return value
-        return found
+        return in_any_case(self.raw, name) if self._any_case else self.raw.get(name)
 
     def text(self, name: str, default: str = "") -> str:
         """A text."""
@@ -97,6 +92,13 @@ class Fields:
         if not low <= value <= high:
             span = f"at least {low}" if high >= 1 << 31 else f"from {low} to {high}"
             raise self.error(name, f"{value} is out of range; it must be {span}")
+        return value
+
+    def number(self, name: str) -> float | None:
+        """A number, whole or not; None when it is absent."""
+        value = self.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise self.error(name, f"expected a number, found {shown(value)}")
         return value
 
     def duration(self, name: str, default: int) -> int:

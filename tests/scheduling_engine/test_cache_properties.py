@@ -137,7 +137,8 @@ class CacheMachine(RuleBasedStateMachine):
             return
         self.pods[name] = (pod, "added")
         state = self.cache.pod(pod.uid)
-        assert state is not None and state.info.pod is pod
+        assert state is not None
+        assert state.info.pod is pod
 
     @rule(name=_PODS, cpu=st.integers(0, 5))
     def update(self, name: str, cpu: int) -> None:

@@ -351,6 +351,29 @@ def test_there_is_some_parallelism() -> None:
     assert _refused(parallelism=0).path == "parallelism"
 
 
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"clientConnection": {"qps": "many"}}, "clientConnection.qps"),
+        ({"clientConnection": {"burst": -1}}, "clientConnection.burst"),
+        ({"clientConnection": {"kubeConfig": "/etc"}}, "clientConnection.kubeConfig"),
+        ({"enableProfiling": "yes"}, "enableProfiling"),
+        ({"healthzBindAddress": "0.0.0.0:0"}, "healthzBindAddress"),
+        (
+            {"extenders": [{"urlPrefix": "http://127.0.0.1:1", "tlsConfig": {"insecure": 1}}]},
+            "extenders[0].tlsConfig.insecure",
+        ),
+    ],
+)
+def test_what_means_nothing_here_has_to_be_readable(fields: dict[str, Any], path: str) -> None:
+    assert _refused(**fields).path == path
+
+
+def test_a_whole_client_connection_is_taken() -> None:
+    client = {"kubeconfig": "/etc/kubernetes/scheduler.conf", "qps": 50.5, "burst": 100}
+    assert _setup(clientConnection=client, enableProfiling=True).names == ("default-scheduler",)
+
+
 def test_two_profiles_need_two_names() -> None:
     assert _refused({}, {}).path == "profiles[0].schedulerName"
     assert _refused({"schedulerName": "a"}, {"schedulerName": ""}).path.startswith("profiles[1]")

@@ -87,6 +87,11 @@ def test_an_extenders_timeout_is_in_nanoseconds_and_its_keys_in_any_case() -> No
     assert extender.timeout == SECOND // 10
 
 
+def test_of_a_key_written_twice_in_other_cases_the_last_counts() -> None:
+    told = {"urlPrefix": "http://127.0.0.1:1", "prioritizeVerb": "p", "weight": 1, "WEIGHT": 5}
+    assert _setup(extenders=[told]).extenders[0].weight == 5
+
+
 @pytest.mark.parametrize(
     ("fields", "path"),
     [

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kscope.sim.selectors import LabelSelector, NodeSelector, NodeSelectorTerm, Requirement
 from scheduling.engine import names
+from scheduling.engine.any_case import in_any_case
 from scheduling.engine.framework import CycleState, IntArray, Plugin, default_normalize
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.listers import Listers
@@ -219,19 +220,15 @@ def _avoids(text: str, owner: dict[str, Any]) -> bool:
     try:
         avoided: dict[str, Any] = orjson.loads(text) or {}
         # All are read, also beyond the one that is looked for.
-        for entry in _field(avoided, "preferAvoidPods") or ():
-            signature: dict[str, Any] = _field(entry, "podSignature") or {}
-            controller: dict[str, Any] = _field(signature, "podController") or {}
-            found.append((_field(controller, "kind") or "", _field(controller, "uid") or ""))
+        for entry in in_any_case(avoided, "preferAvoidPods") or ():
+            signature: dict[str, Any] = in_any_case(entry, "podSignature") or {}
+            controller: dict[str, Any] = in_any_case(signature, "podController") or {}
+            found.append(
+                (in_any_case(controller, "kind") or "", in_any_case(controller, "uid") or "")
+            )
     except (orjson.JSONDecodeError, AttributeError, TypeError):
         return False
     return told in found
-
-
-def _field(fields: dict[str, Any], name: str) -> Any:
-    """What goes by *name*, in any case; the last of several. Upstream: encoding/json."""
-    found = [value for key, value in fields.items() if key.lower() == name.lower()]
-    return found[-1] if found else None
 
 
 class EqualPriority(_Priority):
