@@ -645,6 +645,16 @@ def test_two_changes_that_others_profit_from_are_not_offered() -> None:
         assert fix.shown == "fork"
 
 
+def test_no_pair_is_offered_where_one_of_the_two_is_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # As if that one had been too far down among its like to be tried alone.
+    monkeypatch.setattr(trials, "_MOST_DECIDED", 0)
+    cordoned = {**node("near", cpu="1"), "spec": {"unschedulable": True}}
+    found = _diagnosed(cordoned, _tainted("far", "gpu"), pod("p", cpu="2"))
+    assert [(fix.kind, fix.node) for fix in found.fixes] == [("toleration", "far")]
+
+
 def test_pairs_are_only_decided_on_where_a_cluster_is_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -100,7 +100,7 @@ class Trials:
                 self._cut += 1
                 return None
             trial = self._shown((candidate.command,), node)
-            if trial.node and (not self._waits_for or trial.at < self._waits_for):
+            if self._helps(trial):
                 return _forked(candidate, trial)
             if trial.rivals:
                 return None  # They would take the next place, too.
@@ -138,9 +138,22 @@ class Trials:
                 self._cut += 1
                 return None
             trial = self._shown((pair.first.command, pair.second.command), pair.node)
-            if trial.node and (not self._waits_for or trial.at < self._waits_for):
-                return _paired(pair, trial)
+            if self._helps(trial):
+                return self._one_of(pair) or _paired(pair, trial)
         return None
+
+    def _one_of(self, pair: Pair) -> Fix | None:
+        """The one of the two that is enough, though a decision alone did not show it."""
+        for candidate in (pair.first, pair.second):
+            if self._forks_left == 0 or self._work < self._per_cycle:
+                return None
+            trial = self._shown((candidate.command,), pair.node)
+            if self._helps(trial):
+                return _forked(candidate, trial)
+        return None
+
+    def _helps(self, trial: Trial) -> bool:
+        return bool(trial.node) and (not self._waits_for or trial.at < self._waits_for)
 
     def _shown(self, commands: Sequence[Command], node: str) -> Trial:
         self._forks_left -= 1
