@@ -531,7 +531,8 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> None:
         seen.add(key)
 
 
-_COLLECTIONS: Any = (dict, list)
+# What holds other parts of a document.
+COLLECTIONS: Any = (dict, list)
 
 
 def _children(node: Any) -> Iterator[Any]:
@@ -541,7 +542,7 @@ def _children(node: Any) -> Iterator[Any]:
         inner = cast("dict[str, Any]", node).values()
     elif isinstance(node, list):
         inner = cast("list[Any]", node)
-    return (child for child in inner if isinstance(child, _COLLECTIONS))
+    return (child for child in inner if isinstance(child, COLLECTIONS))
 
 
 def _megabytes(size: int) -> str:

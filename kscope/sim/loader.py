@@ -13,6 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, Protocol, cast
 
 from kscope.sim.documents import (
+    COLLECTIONS,
     Document,
     DocumentError,
     Limits,
@@ -455,7 +456,7 @@ def without_nulls(value: Any) -> Any:
     """
     if isinstance(value, list):
         items = cast("list[Any]", value)
-        kept = [without_nulls(item) if item.__class__ in _COLLECTIONS else item for item in items]
+        kept = [without_nulls(item) if item.__class__ in COLLECTIONS else item for item in items]
         return kept if any(map(is_not, kept, items)) else items
     if not isinstance(value, dict):
         return value
@@ -464,14 +465,11 @@ def without_nulls(value: Any) -> Any:
     for name, part in parts.items():
         if part is None:
             changed[name] = None
-        elif part.__class__ in _COLLECTIONS and (settled := without_nulls(part)) is not part:
+        elif part.__class__ in COLLECTIONS and (settled := without_nulls(part)) is not part:
             changed[name] = settled
     if not changed:
         return parts
     return {name: part for name, part in (parts | changed).items() if part is not None}
-
-
-_COLLECTIONS: Any = (dict, list)
 
 
 def _without_env(value: Any) -> Any:

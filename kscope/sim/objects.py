@@ -506,6 +506,16 @@ class Node(ApiObject):
         return resource_units(self.allocatable)
 
     @property
+    def image_sizes(self) -> list[tuple[str, int]]:
+        """The names of the images it holds, each with the bytes told; a name may come twice."""
+        images: list[Manifest] = self.status.get("images") or []
+        return [
+            (name, int(image.get("sizeBytes") or 0))
+            for image in images
+            for name in image.get("names") or ()
+        ]
+
+    @property
     def is_ready(self) -> bool:
         """Whether condition Ready is True; a node that reports no conditions counts as ready."""
         for condition in self.status.get("conditions") or ():

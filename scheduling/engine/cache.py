@@ -17,9 +17,9 @@ pkg/scheduler/internal/cache/cache.go, interface.go (v1.16, v1.20), pkg/schedule
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NoReturn, Protocol, runtime_checkable
 
 from kscope.sim.units import SECOND
 from scheduling.engine.node_info import NodeInfo
@@ -614,26 +614,20 @@ class SchedulerCache:
 
     def _remember_images(self, info: NodeInfo, node: Node) -> None:
         states: dict[str, tuple[int, int]] = {}
-        images: Iterable[Mapping[str, Any]] = node.status.get("images") or ()
-        for image in images:
-            names: Iterable[str] = image.get("names") or ()
-            for name in names:
-                size, nodes = self._images.setdefault(name, (image.get("sizeBytes") or 0, {}))
-                nodes[node.name] = None
-                states[name] = (size, len(nodes))
+        for name, told in node.image_sizes:
+            size, nodes = self._images.setdefault(name, (told, {}))
+            nodes[node.name] = None
+            states[name] = (size, len(nodes))
         info.image_states = states
 
     def _forget_images(self, node: Node | None) -> None:
         if node is None:
             return
-        images: Iterable[Mapping[str, Any]] = node.status.get("images") or ()
-        for image in images:
-            names: Iterable[str] = image.get("names") or ()
-            for name in names:
-                _, nodes = self._images.get(name, (0, {}))
-                nodes.pop(node.name, None)
-                if not nodes:
-                    self._images.pop(name, None)
+        for name, _ in node.image_sizes:
+            _, nodes = self._images.get(name, (0, {}))
+            nodes.pop(node.name, None)
+            if not nodes:
+                self._images.pop(name, None)
 
     def _zone(self, node: Node) -> str:
         return zone_key(node.labels, beta_only=self.rules.beta_zones_only)

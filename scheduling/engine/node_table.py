@@ -488,13 +488,12 @@ class NodeTable:
 
     def _read_images(self, row: int, node: Node) -> None:
         held: dict[str, int] = {}
-        for image in node.status.get("images") or ():
-            for name in image.get("names") or ():
-                state = self.image_rows.get(name)
-                if state is None:
-                    state = self.image_rows[name] = ImageState(int(image.get("sizeBytes") or 0))
-                state.rows[row] = 0
-                held.setdefault(name, len(state.rows))
+        for name, size in node.image_sizes:
+            state = self.image_rows.get(name)
+            if state is None:
+                state = self.image_rows[name] = ImageState(size)
+            state.rows[row] = 0
+            held.setdefault(name, len(state.rows))
         self.images[row] = held
         if held:
             self.image_generation += 1
@@ -509,10 +508,8 @@ class NodeTable:
         the node's images out, and with its last node an image is forgotten, before they go in anew.
         """
         self._told_at[row] = self._image_changes
-        sizes: dict[str, int] = {}
-        for image in self.node(row).status.get("images") or ():
-            for name in image.get("names") or ():
-                sizes.setdefault(name, int(image.get("sizeBytes") or 0))
+        # Of a name that comes twice the first size counts.
+        sizes = dict(reversed(self.node(row).image_sizes))
         for name, size in sizes.items():
             state = self.image_rows[name]
             if len(state.rows) == 1 and state.size != size:

@@ -95,7 +95,7 @@ def create_image_existence_map(nodes: Iterable[Node]) -> dict[str, dict[str, Non
     """Image name → the nodes that have it. Upstream: snapshot.go createImageExistenceMap()."""
     existence: dict[str, dict[str, None]] = {}
     for node in nodes:
-        for name, _ in _images(node):
+        for name, _ in node.image_sizes:
             existence.setdefault(name, {})[node.name] = None
     return existence
 
@@ -104,9 +104,4 @@ def get_node_image_states(
     node: Node, existence: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, tuple[int, int]]:
     """Image name → (size in bytes, number of nodes). Upstream: snapshot.go getNodeImageStates()."""
-    return {name: (size, len(existence.get(name, ()))) for name, size in _images(node)}
-
-
-def _images(node: Node) -> list[tuple[str, int]]:
-    images: Iterable[Mapping[str, Any]] = node.status.get("images") or ()
-    return [(name, image.get("sizeBytes") or 0) for image in images for name in image["names"]]
+    return {name: (size, len(existence.get(name, ()))) for name, size in node.image_sizes}
