@@ -13,8 +13,15 @@ export function verdictOf(evidence, name) {
   }
   const score = evidence.scores?.[name]?.total;
   const points = score === undefined ? "" : `, score ${score}`;
-  if (evidence.node === name) return {kind: "chosen", text: `chosen${points}`};
+  if (evidence.node === name) {
+    return {kind: "chosen", text: isUnrivalled(evidence) ? "chosen, nothing else fits" : `chosen${points}`};
+  }
   return {kind: "fits", text: `fits${points}`};
+}
+
+/** Whether one node alone fitted: the scheduler takes it without asking what it scores. */
+export function isUnrivalled(evidence) {
+  return evidence.feasible === 1;
 }
 
 const evaluated = new WeakMap();

@@ -1,5 +1,5 @@
 import {html} from "../lib/html.js";
-import {bestFirst, closestFirst} from "../model/verdict.js";
+import {bestFirst, closestFirst, isUnrivalled} from "../model/verdict.js";
 
 const ROWS = 7;
 
@@ -22,7 +22,7 @@ export function WhyHere({nodes, pod, evidence}) {
   const rows = bestFirst(evidence);
   if (rows.length === 0 || !(pod.node || pod.assumed)) return null;
   return html`
-    <section><h3>Why there<span>highest score first</span></h3>
+    <section><h3>Why there<span>${isUnrivalled(evidence) ? "nothing else fits" : "highest score first"}</span></h3>
       <${Table} nodes=${nodes} heads=${["Verdict", "Score"]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
       <${More} count=${rows.length - ROWS} skipped=${0} />
     </section>`;

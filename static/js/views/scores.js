@@ -1,5 +1,6 @@
 import {html} from "../lib/html.js";
 import {scoresOf} from "../model/scores.js";
+import {isUnrivalled} from "../model/verdict.js";
 import {broken} from "./matrix.js";
 
 const NODES = 4;
@@ -10,6 +11,7 @@ export function Scores({evidence}) {
   return html`
     <section aria-label="Scores">
       <div class="sechead"><h2>Scores</h2><span class="note">${scores ? `attempt ${evidence.number} · raw → normalised × weight` : ""}</span></div>
+      ${scores && isUnrivalled(evidence) && html`<p class="small soft">The only node that fits is taken as it is. This is what the plugins would have said of it.</p>`}
       ${scores ? html`<${Table} scores=${scores} />` : html`<p class="small soft">${nothing(evidence)}</p>`}
     </section>`;
 }

@@ -17,6 +17,10 @@ test("a node is chosen, fits, does not fit or was not evaluated", () => {
   assert.equal(verdictOf(null, "n1"), null);
 });
 
+test("of a node that fits alone nobody asks the score", () => {
+  assert.equal(verdictOf({...EVIDENCE, feasible: 1, scores: {n1: {total: 171}}}, "n1").text, "chosen, nothing else fits");
+});
+
 test("the node that lacks the smallest part of the request is the closest", () => {
   const short = (resource, requested, missing) => ({
     plugin: "NodeResourcesFit", failing: ["NodeResourcesFit"], short: missing,
