@@ -10,6 +10,7 @@ urlpatterns = [
     path("runs/<int:run_id>/machines/", views.machines, name="machines"),
     path("runs/<int:run_id>/pods/", views.pods, name="pods"),
     path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/", views.pod, name="pod"),
+    path("runs/<int:run_id>/volumes/", views.volumes, name="volumes"),
     path("runs/<int:run_id>/timeline/", views.timeline, name="timeline"),
     path("scenarios/upload/", views.scenario_upload, name="scenario-upload"),
     path("scenarios/<int:scenario_id>/start/", views.scenario_start, name="scenario-start"),

@@ -62,6 +62,13 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpRes
 
 @require_GET
 @ensure_csrf_cookie
+def volumes(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Pods, claims, volumes, classes and nodes as chains, and how one claim gets its volume."""
+    return _run_page(request, run_id, "volumes")
+
+
+@require_GET
+@ensure_csrf_cookie
 def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
     """All events of a run, filtered on the server."""
     return _run_page(request, run_id, "timeline")

@@ -1,13 +1,13 @@
 import {render} from "preact";
 
-import {MachinesAddress} from "./controllers/address.js";
+import {PickedAddress} from "./controllers/address.js";
 import {Followed} from "./controllers/followed.js";
 import {startRunPage} from "./controllers/run_page.js";
 import {html} from "./lib/html.js";
 import {MachinesPage} from "./views/machines_page.js";
 
 const root = document.querySelector("#machines");
-const address = new MachinesAddress();
+const address = new PickedAddress();
 const board = startRunPage(root, address);
 const followed = new Followed(board, address);
 

@@ -30,8 +30,8 @@ export class PodAddress extends Address {
   }
 }
 
-/** The address of the state machines, which names what is followed through them. */
-export class MachinesAddress extends Address {
+/** The address of a page that follows objects, which names those that somebody has picked. */
+export class PickedAddress extends Address {
   constructor() {
     super();
     const query = new URLSearchParams(location.search);

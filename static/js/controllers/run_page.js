@@ -14,6 +14,7 @@ export function startRunPage(root, address) {
   board.boardUrl = root.dataset.board;
   board.machinesUrl = root.dataset.machines;
   board.podsUrl = root.dataset.pods;
+  board.volumesUrl = root.dataset.volumes;
   board.timelineUrl = root.dataset.timeline;
   root.replaceChildren();
   connectHotkeys(board);

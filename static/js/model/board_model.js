@@ -104,6 +104,8 @@ export class BoardModel {
       this.claims.updateClaim(id, before, after);
     } else if (id.startsWith("volume/")) {
       this.claims.updateVolume(id, before, after);
+    } else if (id.startsWith("class/")) {
+      this.claims.updateClass();
     }
   }
 

@@ -48,18 +48,28 @@ export function claimSteps(claim, holder, mode, users) {
   ];
 }
 
-/** The claims of a run and who is on either side of them, kept up to date from what changed. */
+/** Of the pods that mount a claim, [id, pod], the one that is furthest on its way. */
+export function userOf(users) {
+  return users.find(([, pod]) => pod.node && pod.phase === "Running") ?? users.find(([, pod]) => pod.node) ?? users[0];
+}
+
+/** The claims and volumes of a run and who is on either side, kept up to date from what changed. */
 export class Claims {
   constructor() {
+    /** Grows with every change of a claim, of a volume or class, or of a pod that has claims. */
+    this.version = 0;
     this.clear();
   }
 
   clear() {
     this.ids = new Set();
+    this.volumeIds = new Set();
     this.users = new Map();
     this.holders = new Map();
+    this.namers = new Map();
     this.order = null;
-    this.version = 0;
+    this.volumeOrder = null;
+    this.version += 1;
   }
 
   updateClaim(id, before, after) {
@@ -67,15 +77,19 @@ export class Claims {
     if (after) this.ids.add(id);
     else this.ids.delete(id);
     if (!before || !after) this.order = null;
+    move(this.namers, before?.volume, after?.volume, id);
   }
 
   updateVolume(id, before, after) {
     this.version += 1;
-    const name = id.slice("volume/".length);
-    if (before?.claim) this.holders.get(before.claim)?.delete(name);
-    if (!after?.claim) return;
-    if (!this.holders.has(after.claim)) this.holders.set(after.claim, new Set());
-    this.holders.get(after.claim).add(name);
+    if (after) this.volumeIds.add(id);
+    else this.volumeIds.delete(id);
+    if (!before || !after) this.volumeOrder = null;
+    move(this.holders, claimHeld(before), claimHeld(after), id.slice("volume/".length));
+  }
+
+  updateClass() {
+    this.version += 1;
   }
 
   updatePod(id, before, after) {
@@ -84,12 +98,8 @@ export class Claims {
     if (earlier.length === 0 && later.length === 0) return;
     this.version += 1;
     const namespace = id.split("/")[1];
-    for (const name of earlier) this.users.get(`claim/${namespace}/${name}`)?.delete(id);
-    for (const name of later) {
-      const claim = `claim/${namespace}/${name}`;
-      if (!this.users.has(claim)) this.users.set(claim, new Set());
-      this.users.get(claim).add(id);
-    }
+    for (const name of earlier) move(this.users, `claim/${namespace}/${name}`, undefined, id);
+    for (const name of later) move(this.users, undefined, `claim/${namespace}/${name}`, id);
   }
 
   get size() {
@@ -101,6 +111,26 @@ export class Claims {
     const names = this.holders.get(claimId.slice("claim/".length));
     if (!names || names.size === 0) return null;
     return names.has(claim?.volume) ? claim.volume : [...names].sort(byName)[0];
+  }
+
+  /** The claim at the other side of a volume: the one it names, else one that names it; or null. */
+  claimOf(volumeId, entities) {
+    const key = entities.get(volumeId)?.claim;
+    if (key) return `claim/${key}`;
+    const namers = [...this.namers.get(volumeId.slice("volume/".length)) ?? []];
+    return namers.sort(byName)[0] ?? null;
+  }
+
+  /** All claims, in order of name. */
+  all() {
+    this.order ??= [...this.ids].sort(byName);
+    return this.order;
+  }
+
+  /** All volumes, in order of name. */
+  volumes() {
+    this.volumeOrder ??= [...this.volumeIds].sort(byName);
+    return this.volumeOrder;
   }
 
   /** See claimState. */
@@ -118,16 +148,32 @@ export class Claims {
 
   /** Claims that still need something first, then those that are bound, each by name. */
   first(entities, limit) {
-    this.order ??= [...this.ids].sort(byName);
     const open = [];
     const bound = [];
-    for (const id of this.order) {
+    for (const id of this.all()) {
       const list = this.state(id, entities.get(id), entities) === "bound" ? bound : open;
       if (list.length < limit) list.push(id);
       if (open.length >= limit) break;
     }
     return [...open, ...bound].slice(0, limit);
   }
+}
+
+/** The claim that a volume holds; one that is Released, or then Failed, holds none any more. */
+function claimHeld(volume) {
+  return volume && volume.phase !== "Released" && volume.phase !== "Failed" ? volume.claim : undefined;
+}
+
+/** Take *member* out of one of the sets by name and put it into another. */
+function move(sets, from, to, member) {
+  if (from === to) return;
+  if (from !== undefined) {
+    sets.get(from)?.delete(member);
+    if (sets.get(from)?.size === 0) sets.delete(from);
+  }
+  if (to === undefined) return;
+  if (!sets.has(to)) sets.set(to, new Set());
+  sets.get(to).add(member);
 }
 
 function provisionStep(claim, state, volume) {
@@ -156,9 +202,8 @@ function bindStep(claim, state, volume, holder) {
 function useStep(users, bound) {
   const step = (status, mark, family, what) => ({name: "Use", status, mark, family, what});
   if (users.length === 0) return step("todo", "available", "held", "no pod asks for it");
-  const placed = users.find(([, pod]) => pod.node && pod.phase === "Running") ??
-    users.find(([, pod]) => pod.node);
-  const [id, pod] = placed ?? users[0];
+  const [id, pod] = userOf(users);
+  const placed = Boolean(pod.node);
   const name = id.split("/").pop();
   if (!bound) return step("todo", "available", "held", `${name} waits until both sides agree`);
   if (!placed && pod.assumed) return step("now", "assumed", "promised", `${name} is assumed on ${pod.assumed}`);

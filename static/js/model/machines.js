@@ -144,6 +144,17 @@ const CLAIM = {
 
 export const MACHINES = [QUEUE, CACHE, VOLUME, CLAIM];
 
+/** The machine of that key. */
+export function machineOf(key) {
+  return MACHINES.find((machine) => machine.key === key);
+}
+
+/** The state of a volume as one of its machine: key, title, mark and family. */
+export function volumeLook(volume) {
+  const key = VOLUME.stateOf(volume);
+  return VOLUME.states.find((state) => state.key === key);
+}
+
 /** Whether a state or an edge can be reached in a profile. */
 export function isPossible({since, until}, profile) {
   const place = PROFILES.indexOf(profile);

@@ -14,10 +14,16 @@ export function Blocker({board, id, pod}) {
     <section class=${`blocker f-${blockerFamily(pod)}`}>
       <p class="say">${blocker.sentence}</p>
       ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
-      ${fixes.length > 0 && html`<div class="fixes">${fixes.map((fix, i) => html`
-        <div class="fix" key=${fix.text}><span><${Amounts} text=${fix.text} /></span>
-          <${FixButton} board=${board} id=${id} fix=${fix} first=${i === 0} /></div>`)}</div>`}
+      <${Fixes} board=${board} id=${id} fixes=${fixes} />
     </section>`;
+}
+
+/** What would help an object, in words; what is a change of an object can be sent to the engine. */
+export function Fixes({board, id, fixes}) {
+  if (fixes.length === 0) return null;
+  return html`<div class="fixes">${fixes.map((fix, i) => html`
+    <div class="fix" key=${fix.text}><span><${Amounts} text=${fix.text} /></span>
+      <${FixButton} board=${board} id=${id} fix=${fix} first=${i === 0} /></div>`)}</div>`;
 }
 
 /** The colour of a blocker: promised where victims are leaving, held at a gate. */

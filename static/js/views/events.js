@@ -1,8 +1,9 @@
 import {html} from "../lib/html.js";
-import {author, moment, parseId} from "../model/format.js";
+import {author, count, moment, parseId} from "../model/format.js";
 
 // More would not be in sight, and every one is laid out anew with each frame.
 const DRAWN_EVENTS = 30;
+const LISTED_EVENTS = 40;
 
 /** The newest events up to what is shown, newest first. */
 export function EventList({board}) {
@@ -19,6 +20,20 @@ export function EventList({board}) {
       ${events.length === 0 && html`<p class="empty small mute">Nothing has happened yet. Press Play, or step one event.</p>`}
       </div>
     </section>`;
+}
+
+/** The newest of the events about an object, newest first, each leading to its moment; the rest is in the timeline. */
+export function EventTable({board, id, events}) {
+  if (events.length === 0) return null;
+  return html`
+    <section class="sec" aria-label="Events"><div class="sechead"><h2>Events</h2><span class="note">${count(events.length)}, newest first</span>
+        <div class="end"><a class="btn" href=${`${board.timelineUrl}?object=${id}`}>All in the timeline</a></div></div>
+      <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
+        <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
+        <tbody>${events.slice(0, LISTED_EVENTS).map((event) => html`
+          <tr key=${event.seq}><td class="mono"><${EventLink} board=${board} seq=${event.seq}>${event.seq}<//></td>
+            <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
+            <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`)}</tbody></table></section>`;
 }
 
 /** Who wrote an event, with the colour of the component. */

@@ -82,7 +82,7 @@ function ClaimLane({board}) {
   if (claims.size === 0) return null;
   return html`
     <section class="lane claims" aria-label=${`Claims, ${claims.size}`}>
-      <header><${Mark} name="pending" family="clock" /><h3>Claims</h3><span class="n">${count(claims.size)}</span>
+      <header><${Mark} name="pending" family="clock" /><h3><a href=${`${board.volumesUrl}${board.past.value ? `?seq=${board.model.seq}` : ""}`}>Claims</a></h3><span class="n">${count(claims.size)}</span>
         <span class="key">provision · bind · use</span></header>
       <ol>${claims.first(entities, DRAWN).map((id) => html`<li key=${id}><${ClaimItem} board=${board} id=${id} /></li>`)}</ol>
       ${claims.size > DRAWN && html`<p class="more micro mute">and ${count(claims.size - DRAWN)} more</p>`}
@@ -98,14 +98,14 @@ function ClaimItem({board, id}) {
   const steps = claimSteps(claim, holder, bindingMode(claim, entities), users);
   const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
   const {namespace, name} = parseId(id);
-  const user = users[0]?.[0];
+  const at = board.past.value ? `&seq=${board.model.seq}` : "";
   return html`
-    <button class="item claim" aria-pressed="false" disabled=${!user} onClick=${() => board.pick(user)}
+    <a class="item claim" href=${`${board.volumesUrl}?claim=${namespace}/${name}${at}`}
       aria-label=${`Claim ${namespace}/${name}, ${look.text}. ${now.name}: ${now.what}`}>
       <${Mark} name=${look.mark} family=${look.family} />
       <${Name} namespace=${namespace} name=${name} />
       <span class="val progress">${steps.map((step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
         <${Mark} name=${step.mark} family=${step.family} /></span>`)}</span>
       <span class="why cut">${now.what}</span>
-    </button>`;
+    </a>`;
 }

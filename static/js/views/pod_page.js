@@ -1,8 +1,8 @@
 import {html} from "../lib/html.js";
-import {count, moment, parseId} from "../model/format.js";
+import {moment, parseId} from "../model/format.js";
 import {podStates} from "../model/pod.js";
 import {Blocker} from "./blocker.js";
-import {ByWhom, EventLink} from "./events.js";
+import {EventTable} from "./events.js";
 import {Facts} from "./inspector.js";
 import {Ladder} from "./ladder.js";
 import {Life} from "./life.js";
@@ -13,8 +13,6 @@ import {Scores} from "./scores.js";
 import {Still} from "./still.js";
 import {Volumes} from "./volumes.js";
 import {WhatWouldFix} from "./why.js";
-
-const EVENTS = 40;
 
 /** All there is to say about one pod at the event shown, the answer first. */
 export function PodPage({board, id, record}) {
@@ -41,7 +39,7 @@ function Body({board, id, record}) {
         <${Scores} evidence=${held.evidence} /><${Ladder} evidence=${held.evidence} /></div><//>`}
       <${OwnPlugins} held=${held} />
       ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} board=${board} id=${id} pod=${pod} /></div>`}
-      <${Events} board=${board} record=${record} />
+      <${Events} board=${board} id=${id} record=${record} />
     </main>`;
 }
 
@@ -111,20 +109,9 @@ function OwnPlugins({held}) {
         <dt key=${`${point}${i}`}>${point}</dt><dd>${plugin} <span class="mute">${code}</span> ${(reasons ?? []).join("; ")}</dd>`))}</dl></section>`;
 }
 
-function Events({board, record}) {
+function Events({board, id, record}) {
   const {seq} = board.model;
-  const events = record.events.value.filter((event) => event.seq <= seq).reverse();
-  if (events.length === 0) return null;
-  const {key} = parseId(board.picked.value);
-  return html`
-    <section class="sec" aria-label="Events"><div class="sechead"><h2>Events</h2><span class="note">${count(events.length)}, newest first</span>
-        <div class="end"><a class="btn" href=${`${board.timelineUrl}?object=pod/${key}`}>All in the timeline</a></div></div>
-      <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
-        <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
-        <tbody>${events.slice(0, EVENTS).map((event) => html`
-          <tr key=${event.seq}><td class="mono"><${EventLink} board=${board} seq=${event.seq}>${event.seq}<//></td>
-            <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
-            <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`)}</tbody></table></section>`;
+  return html`<${EventTable} board=${board} id=${id} events=${record.events.value.filter((event) => event.seq <= seq).reverse()} />`;
 }
 
 /** Zones by the nodes that are there now; one that is gone has none. */

@@ -14,13 +14,14 @@ export function Volumes({board, id, pod}) {
       ${names.map((name) => {
         const claimId = `claim/${namespace}/${name}`;
         // The version is there so that a change of the volume alone draws the claim again.
-        return html`<${Claim} key=${name} id=${claimId} name=${name} claim=${entities.get(claimId)}
+        const at = board.past.value ? `&seq=${board.model.seq}` : "";
+        return html`<${Claim} key=${name} href=${`${board.volumesUrl}?claim=${namespace}/${name}${at}`} id=${claimId} name=${name} claim=${entities.get(claimId)}
           claims=${claims} entities=${entities} version=${claims.version} />`;
       })}
     </section>`;
 }
 
-function Claim({id, name, claim, claims, entities}) {
+function Claim({id, href, name, claim, claims, entities}) {
   if (!claim) return html`<dl class="kv"><${Own} name=${name} mark="lost" family="stuck" text="does not exist" /></dl>`;
   const mode = bindingMode(claim, entities);
   const holder = claims.holder(id, claim);
@@ -28,21 +29,22 @@ function Claim({id, name, claim, claims, entities}) {
   const waits = mode === "WaitForFirstConsumer" && !claim.volume;
   return html`
     <dl class="kv">
-      <${Own} name=${name} ...${CLAIM_LOOK[claims.state(id, claim, entities)]} />
+      <${Own} name=${name} href=${href} ...${CLAIM_LOOK[claims.state(id, claim, entities)]} />
       <dt>Class</dt><dd>${about(claim)}</dd>
       ${mode && html`<dt>Mode</dt><dd>${mode}</dd>`}
       ${(claim.selected_node || waits) && html`<dt>Selected node</dt>
         <dd>${claim.selected_node ?? html`<span class="mute">none</span>`}</dd>`}
     </dl>
-    <${Halves} id=${id} claim=${claim} holder=${holder} />
+    ${(claim.volume || holder) && html`<${Halves} named=${claim.volume} ref=${holder && id.slice("claim/".length)}
+      agreed=${claim.volume && holder === claim.volume} />`}
     <ol class="steps">${steps.map((step) => html`
       <li class=${`step ${step.status}`} key=${step.name}><${Mark} name=${step.mark} family=${step.family} />
         <b>${step.name}</b><span class="what">${step.what}</span></li>`)}</ol>`;
 }
 
-function Own({name, mark, family, text}) {
+function Own({name, href, mark, family, text}) {
   return html`
-    <dt class="own cut" title=${name}>${name}</dt>
+    <dt class="own cut" title=${name}>${href ? html`<a href=${href}>${name}</a>` : name}</dt>
     <dd><span class="state"><${Mark} name=${mark} family=${family} />${text}</span></dd>`;
 }
 
@@ -51,20 +53,18 @@ function about(claim) {
   return [claim.class ?? "no class", size, accessModes(claim.modes)].filter(Boolean).join(" · ");
 }
 
-/** The two objects of a binding, and what each says of the other. */
-function Halves({id, claim, holder}) {
-  const volume = claim.volume ?? holder;
-  if (!volume) return null;
-  const agreed = claim.volume && holder === claim.volume;
-  const side = agreed ? "both" : holder ? "right" : "left";
+/** The two objects of a binding, and what each says of the other; one that is gone says nothing any more. */
+export function Halves({named, ref, agreed, claimGone, volumeGone}) {
+  const side = agreed ? "both" : named && ref ? "apart" : ref ? "right" : "left";
+  const words = {both: "both sides agree", apart: "they do not name each other"}[side] ?? "one side is not written";
   return html`
     <div class="halves">
-      <${Half} label="claim spec.volumeName" value=${claim.volume} />
-      <span class=${`join ${side}`} role="img" aria-label=${agreed ? "both sides agree" : "one side is not written"}></span>
-      <${Half} label="volume spec.claimRef" value=${holder && id.slice("claim/".length)} />
+      <${Half} label="claim spec.volumeName" value=${named} gone=${claimGone} />
+      <span class=${`join ${side}`} role="img" aria-label=${words}></span>
+      <${Half} label="volume spec.claimRef" value=${ref} gone=${volumeGone} />
     </div>`;
 }
 
-function Half({label, value}) {
-  return html`<div class=${`h${value ? "" : " bad"}`}>${label}<code title=${value}>${value ?? "empty"}</code></div>`;
+function Half({label, value, gone}) {
+  return html`<div class=${`h${value ? "" : " bad"}`}>${label}<code title=${value}>${value ?? (gone ? "gone" : "empty")}</code></div>`;
 }

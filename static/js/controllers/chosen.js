@@ -1,0 +1,58 @@
+import {computed, signal} from "@preact/signals";
+
+import {userOf} from "../model/claims.js";
+import {ObjectEvents} from "./object_events.js";
+
+/**
+ * The claim or the volume that somebody has chosen, what stands on the other side of its binding,
+ * a pod that uses it, and the events of all three.
+ *
+ * While nobody has chosen, it is a claim that something is left to do for, else any claim or volume.
+ */
+export class Chosen {
+  constructor(board, address) {
+    this.board = board;
+    this.address = address;
+    this.picked = signal(address.claim ?? address.volume);
+    this.id = computed(() => this.picked.value ?? this.#fallback());
+    this.claim = new ObjectEvents(board, () => this.#claim());
+    this.volume = new ObjectEvents(board, () => this.#volume());
+    this.pod = new ObjectEvents(board, () => this.#pod());
+  }
+
+  start() {
+    for (const object of [this.claim, this.volume, this.pod]) object.start();
+  }
+
+  pick(id) {
+    this.picked.value = id;
+    const isClaim = id.startsWith("claim/");
+    this.address.writePicked(isClaim ? id : null, isClaim ? null : id);
+  }
+
+  #fallback() {
+    const {claims, entities} = this.board.model;
+    return claims.first(entities, 1)[0] ?? claims.volumes()[0] ?? null;
+  }
+
+  #claim() {
+    const id = this.id.value;
+    if (!id?.startsWith("volume/")) return id;
+    return this.board.model.claims.claimOf(id, this.board.model.entities);
+  }
+
+  #volume() {
+    const id = this.id.value;
+    if (!id?.startsWith("claim/")) return id;
+    const {claims, entities} = this.board.model;
+    const claim = entities.get(id);
+    const name = claim?.volume ?? claims.holder(id, claim);
+    return name ? `volume/${name}` : null;
+  }
+
+  #pod() {
+    const {claims, entities} = this.board.model;
+    const id = this.claim.id.value;
+    return id === null ? null : userOf(claims.usersOf(id, entities))?.[0];
+  }
+}

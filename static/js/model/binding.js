@@ -1,0 +1,327 @@
+import {claimState, claimSteps, userOf} from "./claims.js";
+import {bytes, duration, moment, parseId} from "./format.js";
+import {machineOf, movesOf} from "./machines.js";
+
+/** The four writes of a bind, in the order in which the PV controller makes them. */
+const WRITES = [
+  {key: "ref", name: "PV write", todo: ({claimKey}) => `spec.claimRef = ${claimKey}`},
+  {key: "volumePhase", name: "PV status", todo: () => "phase Bound"},
+  {key: "name", name: "PVC write", todo: ({volumeName}) => `spec.volumeName = ${volumeName}`},
+  {key: "claimPhase", name: "PVC status", todo: () => "phase Bound"},
+];
+/** How many events of a step are listed; of more the newest. */
+const LISTED = 8;
+
+/**
+ * What there is to say about a claim and its volume at one event. `events` are those of the claim, the
+ * volume and the pod, oldest first, up to that event; each object is undefined while it is not there.
+ */
+export function bindingOf({claimId, claim, volumeId, volume, holder, mode, storageClass, users, events, at}) {
+  const claimKey = claimId && parseId(claimId).key;
+  const volumeName = volumeId && parseId(volumeId).name;
+  const state = claim ? claimState(claim, holder, mode) : null;
+  return {
+    claimId, claim, claimKey, volumeId, volume, volumeName, holder, mode, storageClass, users, events, at, state,
+    since: sinceOf(claim ? "claim" : "volume", claim ? claimId : volumeId, events),
+  };
+}
+
+/** Events of several objects as one list, oldest first, up to an event. */
+export function mergedUpTo(seq, ...lists) {
+  return lists.flat().filter((event) => event.seq <= seq).sort((a, b) => a.seq - b.seq);
+}
+
+/** When an object came into the state it is in, as far as is known. */
+function sinceOf(kind, id, events) {
+  const own = events.filter(({object}) => object === id);
+  return movesOf(machineOf(kind), id, own, Infinity).at(-1)?.at ?? null;
+}
+
+/**
+ * The steps Provision → Bind → Use → Reclaim, each {name, status, mark, family, what, at, seq, parts};
+ * `parts` are the writes and tries of a step, of the same shape. What has not happened has no `at`.
+ */
+export function stepsOf(binding) {
+  const {claim, holder, mode, users} = binding;
+  if (!claim) return [madeStep(binding), idleStep(binding), reclaimStep(binding)];
+  const [provision, bind, use] = claimSteps(claim, holder, mode, users);
+  return [
+    {...provision, ...provisionTold(binding, provision), parts: triesOf(binding)},
+    {...bind, ...bindTold(binding, bind), parts: writesOf(binding)},
+    {...use, ...useTold(binding), parts: []},
+    reclaimStep(binding),
+  ];
+}
+
+/** The writes of a bind: those that were made or refused as they came, then those yet to be made. */
+export function writesOf(binding) {
+  const rows = [];
+  const made = new Map();
+  for (const event of binding.events) {
+    for (const part of partsOf(event, binding)) {
+      rows.push({...part, at: event.at, seq: event.seq, kind: event.kind});
+      made.set(part.key, true);
+    }
+  }
+  const done = doneWrites(binding);
+  if (binding.state === "lost" || !binding.volumeId) return newest(rows);
+  const todo = WRITES.filter(({key}) => !done[key]).map((write) => ({
+    name: write.name, status: "todo", mark: "available", family: "held", what: write.todo(binding), parts: [],
+  }));
+  const untold = WRITES.filter(({key}) => done[key] && !made.has(key)).map((write) => ({
+    name: write.name, status: "done", mark: "vbound", family: "settled", what: write.todo(binding), parts: [],
+  }));
+  return [...untold, ...newest(rows), ...todo];
+}
+
+/** Which of the four writes hold, by their key. */
+function doneWrites({claim, claimKey, volume, volumeName}) {
+  return {
+    ref: volume?.claim === claimKey,
+    volumePhase: volume?.phase === "Bound",
+    name: claim?.volume === volumeName,
+    claimPhase: claim?.phase === "Bound",
+  };
+}
+
+function partsOf(event, {claimId, claimKey, volumeId, volumeName}) {
+  const {kind, message, object, changes} = event;
+  const told = (key, what) => ({
+    key, name: WRITES.find((write) => write.key === key).name, status: "done", mark: "vbound", family: "settled", what, parts: [],
+  });
+  const failed = (name, what) => ({key: "", name, status: "now fail", mark: "failed", family: "stuck", what, parts: []});
+  if (kind === "WriteRefused") {
+    if (object === volumeId) return [failed("PV write", message)];
+    return object === claimId ? [failed("PVC write", message)] : [];
+  }
+  const found = [];
+  const volume = volumeId ? changes?.[volumeId] : undefined;
+  const claim = claimId ? changes?.[claimId] : undefined;
+  if (volume === null) found.push(failed("PV gone", `${volumeName} is gone`));
+  else if (volume?.claim === null) found.push(failed("PV write", message || "spec.claimRef taken away"));
+  else if (volume?.claim !== undefined && volume.claim === claimKey) found.push(told("ref", `spec.claimRef = ${claimKey}`));
+  else if (kind === "VolumePreBound" && object === volumeId) found.push(told("ref", "spec.claimRef with the claim's uid"));
+  if (volume?.phase === "Bound") found.push(told("volumePhase", "phase Bound"));
+  if (claim === null) found.push(failed("PVC gone", `${claimKey} is gone`));
+  if (claim?.volume) found.push(told("name", `spec.volumeName = ${claim.volume}`));
+  if (claim?.phase === "Bound") found.push(told("claimPhase", "phase Bound"));
+  if (claim?.phase === "Lost") found.push(failed("PVC status", message || "phase Lost"));
+  return found;
+}
+
+const TRIES = {
+  ClaimNodeSelected: ["Node", "done", "vbound", "settled"],
+  ClaimProvisionerSet: ["Provisioner", "done", "vbound", "settled"],
+  Provisioning: ["Started", "done", "vbound", "settled"],
+  ProvisioningFailed: ["Failed", "now fail", "failed", "stuck"],
+  ProvisioningCleanupFailed: ["Failed", "now fail", "failed", "stuck"],
+  VolumeMismatch: ["Mismatch", "now fail", "failed", "stuck"],
+  FailedBinding: ["No volume", "now fail", "failed", "stuck"],
+};
+
+/** What was tried to get a volume, a run of the same as one: how often, and when the last time. */
+function triesOf({events, claimId}) {
+  const rows = [];
+  for (const {kind, object, message, at, seq} of events) {
+    const look = object === claimId && TRIES[kind];
+    if (!look) continue;
+    const [name, status, mark, family] = look;
+    const last = rows.at(-1);
+    const times = last?.kind === kind && last.message === message ? last.times + 1 : 1;
+    if (times > 1) rows.pop();
+    rows.push({name, status, mark, family, kind, message, times, at, seq, parts: [], what: times > 1 ? `${message} (${times} times)` : message});
+  }
+  return newest(rows);
+}
+
+function newest(rows) {
+  if (rows.length <= LISTED) return rows;
+  const left = rows.length - LISTED;
+  const note = {name: "", status: "done", mark: "vbound", family: "held", what: `${left} earlier, in the timeline`, parts: []};
+  return [note, ...rows.slice(-LISTED)];
+}
+
+function provisionTold({events, volumeId, claimId}, {status}) {
+  const made = events.find(({kind, object}) => kind === "VolumeProvisioned" && object === volumeId);
+  if (made) return {what: `made ${made.message}`.trim(), at: made.at, seq: made.seq};
+  if (status !== "done") return {};
+  const chosen = events.find(({kind, object}) => object === volumeId && kind === "VolumePreBound") ??
+    events.find(({changes}) => changes?.[volumeId]?.claim || changes?.[claimId]?.volume);
+  return {what: `not needed: ${parseId(volumeId).name} was there`, at: chosen?.at, seq: chosen?.seq};
+}
+
+function bindTold(binding, {status}) {
+  const {state, events, claimId, volume, volumeName} = binding;
+  if (status === "done") {
+    const last = events.findLast(({changes}) => changes?.[claimId]?.phase === "Bound");
+    return {at: last?.at, seq: last?.seq};
+  }
+  if (state === "lost") {
+    const lost = events.findLast(({changes}) => changes?.[claimId]?.phase === "Lost");
+    const what = volume ? `${volumeName} is bound to ${volume.claim ?? "nobody"}` : "there is nothing left to bind to";
+    return {what, mark: "lost", family: "stuck", status: "now", at: lost?.at, seq: lost?.seq};
+  }
+  if (state !== "half") return {};
+  const count = Object.values(doneWrites(binding)).filter(Boolean).length;
+  return {what: `two objects, four writes, ${["none", "one", "two", "three", "four"][count]} of them made`};
+}
+
+function useTold({users, events, state}) {
+  const user = userOf(users);
+  if (!user) return {};
+  const [id, pod] = user;
+  if (state === "lost" && !pod.node) return {what: `${parseId(id).name} waits for a volume that is gone`};
+  const patched = (test) => events.findLast(({changes}) => changes?.[id] && test(changes[id]));
+  const last = pod.phase === "Running" ? patched(({phase}) => phase === "Running") : pod.node ? patched(({node}) => node) : null;
+  return {at: last?.at, seq: last?.seq};
+}
+
+/** Of a volume that no claim is bound to: how it came to be. */
+function madeStep({events, volumeId}) {
+  const made = events.find(({changes}) => changes?.[volumeId]);
+  return {
+    name: "Provision", status: "done", mark: "vbound", family: "settled", parts: [], at: made?.at, seq: made?.seq,
+    what: made ? `${made.kind} by ${made.component}` : "was there from the start",
+  };
+}
+
+function idleStep({volume, claimKey}) {
+  const step = (what) => ({name: "Bind", status: "todo", mark: "available", family: "held", what, parts: []});
+  if (!volume?.claim) return step("no claim has taken it");
+  return step(volume.phase === "Available" || volume.phase === "Pending" ? `reserved for ${claimKey}, which does not exist` : `${claimKey} is gone`);
+}
+
+const KEPT = {
+  Retain: "Retain: will be kept as Released",
+  Delete: "Delete: will be deleted once its claim is gone",
+  Recycle: "Recycle: will be wiped and be Available again",
+};
+
+/** What becomes, or has become, of the volume when its claim is gone. */
+function reclaimStep({volume, volumeName, storageClass, events, volumeId}) {
+  const step = (status, mark, family, what, event) => ({name: "Reclaim", status, mark, family, what, parts: [], at: event?.at, seq: event?.seq});
+  const last = (test) => events.findLast(({changes}) => volumeId && test(changes?.[volumeId]));
+  if (!volume) {
+    const gone = last((patch) => patch === null);
+    if (gone) return step("done", "lost", "held", `${volumeName} is deleted`, gone);
+    const policy = storageClass?.reclaim;
+    return step("todo", "available", "held", policy ? `its class says ${policy}` : "there is no volume yet");
+  }
+  const {phase, reclaim, deleting} = volume;
+  const now = last((patch) => patch?.phase === phase);
+  if (phase === "Failed") return step("now", "failed", "stuck", `${reclaim} failed${now?.message ? `: ${now.message}` : ""}`, now);
+  if (deleting !== undefined) return step("now", "in-flight", "working", "is being deleted", last((patch) => patch?.deleting !== undefined));
+  if (phase !== "Released") return step("todo", "available", "held", KEPT[reclaim] ?? reclaim ?? "");
+  if (reclaim === "Retain") return step("done", "released", "held", "Retain: kept as Released until somebody takes its claimRef away", now);
+  return step("now", "in-flight", "working", `${reclaim}: under way`, now);
+}
+
+/**
+ * The answer about a claim: {family, sentence, figure: {value, words} | null, fixes}. `nearest` is the
+ * verdict on the volume that comes closest to fitting, if that is known.
+ */
+export function claimAnswer(binding, nearest) {
+  const told = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
+  const {state, claim, volume, volumeName, users, mode} = binding;
+  const waited = waitedFor(binding);
+  if (!claim) return told("held", `There is no claim ${binding.claimKey} in the cluster at this moment.`);
+  if (state === "bound") return told("settled", `Bound to ${volumeName}: both sides name each other.`, roomOf(claim, volume));
+  if (state === "lost") return lostAnswer(binding, told, waited);
+  if (state === "half") return halfAnswer(binding, told, waited);
+  if (state === "provisioning") {
+    const by = binding.storageClass?.provisioner ?? "its provisioner";
+    return told("clock", `Waits for ${by} to make a volume of ${bytes(claim.request ?? 0)} for ${claim.selected_node}${failure(binding)}.`, waited);
+  }
+  if (state === "waiting") {
+    const user = userOf(users);
+    if (!user) return told("clock", `Waits for its first consumer: class ${claim.class} binds when a pod that uses the claim is given a node, and no pod uses it.`, waited);
+    const why = user[1].blocker?.short;
+    return told("clock", `Waits for ${parseId(user[0]).name} to be given a node${why ? `, which is held up: ${why}` : ""}.`, waited);
+  }
+  if (!claim.class) return told("clock", "No volume without a class fits, and the claim names no class.", waited);
+  if (!binding.storageClass && !mode) return told("stuck", `No volume fits, and class ${claim.class} does not exist, so that none is made.`, waited);
+  const closest = nearest ? `; closest is ${nearest.volume}: ${nearest.text}` : "";
+  return told("clock", `No volume fits${closest || failure(binding)}.`, waited);
+}
+
+function halfAnswer(binding, told, waited) {
+  const {claim, claimKey, volume, volumeName, holder, volumeId} = binding;
+  if (!volume) return told("promised", `The claim names ${volumeName}, and there is no such volume.`, waited);
+  if (claim.volume && holder !== claim.volume) {
+    const other = volume.claim;
+    return told("promised", `The claim names ${volumeName}, but ${volumeName} ${other ? `names ${other}` : "does not name it back yet"}${refusal(binding)}.`, waited);
+  }
+  const short = (claim.request ?? 0) - (volume.capacity ?? 0);
+  if (!claim.volume && short > 0) {
+    const figure = {value: bytes(short), words: `too small: ${bytes(volume.capacity ?? 0)} for ${bytes(claim.request)} asked`};
+    const text = `Let ${volumeName} have ${bytes(claim.request)}`;
+    const grown = {spec: {capacity: {storage: String(claim.request)}}};
+    return told("promised", `${volumeName} is reserved for this claim, but is too small for it.`, figure, [{text, object: volumeId, patch: grown}]);
+  }
+  if (!claim.volume) return told("promised", `${volumeName} names this claim, but the claim does not name it back yet${refusal(binding)}.`, waited);
+  const missing = volume.phase === "Bound" ? `the claim's phase is still ${claim.phase}` : `the phase of ${volumeName} is still ${volume.phase}`;
+  return told("promised", `${claimKey} and ${volumeName} name each other, but ${missing}${refusal(binding)}.`, waited);
+}
+
+function lostAnswer(binding, told, waited) {
+  const {volume, volumeName, claimKey} = binding;
+  const gone = binding.events.findLast(({changes}) => changes?.[binding.volumeId] === null);
+  const again = {text: `Delete ${claimKey} and create it again: a claim that is Lost takes no other volume`};
+  if (volume) {
+    const by = volume.claim ? `bound to ${volume.claim}` : "bound to nobody";
+    return told("stuck", `Lost: it was bound to ${volumeName}, which is ${by} now.`, waited, [again]);
+  }
+  const when = gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster";
+  const subject = volumeName ? `its volume ${volumeName}` : "its volume";
+  const back = {text: `Bring back ${volumeName}, with its claimRef naming ${claimKey}`};
+  return told("stuck", `Lost: ${subject} ${when}.`, waited, volumeName ? [back, again] : [again]);
+}
+
+/** ": a write was refused 3.40 s ago", where nothing was written since. */
+function refusal({events, claimId, volumeId, at}) {
+  const last = events.findLast(({kind, object, changes}) =>
+    (object === claimId || object === volumeId) && (changes || kind === "WriteRefused"));
+  return last?.kind === "WriteRefused" ? `: a write was refused ${duration(at - last.at)} ago` : "";
+}
+
+function failure({events, claimId}) {
+  const failed = events.findLast(({kind, object}) => kind === "ProvisioningFailed" && object === claimId);
+  return failed ? `: ${failed.message}` : "";
+}
+
+function waitedFor({since, at, state}) {
+  if (since === null) return null;
+  const words = {half: "half-bound", lost: "since it was Lost"}[state] ?? "waited";
+  return {value: duration(at - since), words};
+}
+
+/** How much room the claim has got for what it asked: "20 Gi for 10 Gi asked, 10 Gi more". */
+function roomOf({request}, volume) {
+  if (!request || !volume?.capacity) return null;
+  const more = volume.capacity - request;
+  const rest = more > 0 ? `, ${bytes(more)} more` : more < 0 ? `, ${bytes(-more)} less` : "";
+  return {value: bytes(volume.capacity), words: `for ${bytes(request)} asked${rest}`};
+}
+
+/** The answer about a volume, of the same shape. */
+export function volumeAnswer(binding) {
+  const told = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
+  const {volume, volumeName, claim, claimKey, at, since, events, volumeId} = binding;
+  const lasted = since === null ? null : {value: duration(at - since), words: "since it is so"};
+  if (!volume) {
+    const gone = events.findLast(({changes}) => changes?.[volumeId] === null);
+    return told("held", `${volumeName} ${gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster at this moment"}.`);
+  }
+  if (volume.phase === "Failed") return told("stuck", `Failed: its claim ${claimKey} is gone, and it could not be reclaimed.`, lasted);
+  if (volume.phase === "Released") {
+    const free = {text: `Take the claimRef of ${volumeName} away, and it is Available again`, object: volumeId, patch: {spec: {claimRef: null}}};
+    return volume.reclaim === "Retain"
+      ? told("held", `Released: its claim ${claimKey} is gone; it is kept with its data and nobody else can claim it.`, lasted, [free])
+      : told("held", `Released: its claim ${claimKey} is gone; ${volume.reclaim} is to follow.`, lasted);
+  }
+  if (!volume.claim) return told("ready", `${volume.phase}: any claim of class ${volume.class ?? "none"} that asks for at most ${bytes(volume.capacity ?? 0)} may take it.`, {value: bytes(volume.capacity ?? 0), words: "free"});
+  if (!claim) return told("promised", `Reserved for ${claimKey}, and there is no such claim.`, lasted);
+  if (claim.volume && claim.volume !== volumeName) return told("stuck", `It names ${claimKey}, but that claim names ${claim.volume}.`, lasted);
+  const answer = claimAnswer(binding, null);
+  return binding.state === "bound" ? {...answer, sentence: `Bound to ${claimKey}: both sides name each other.`} : answer;
+}

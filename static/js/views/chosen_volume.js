@@ -1,0 +1,89 @@
+import {html} from "../lib/html.js";
+import {bindingOf, claimAnswer, mergedUpTo, stepsOf, volumeAnswer} from "../model/binding.js";
+import {bindingMode} from "../model/claims.js";
+import {accessModes, bytes, moment, parseId} from "../model/format.js";
+import {Fixes} from "./blocker.js";
+import {EventLink, EventTable} from "./events.js";
+import {Mark} from "./mark.js";
+import {Halves} from "./volumes.js";
+
+/** All there is to say about the claim or volume that was chosen, the answer first. */
+export function Selected({board, chosen}) {
+  const id = chosen.id.value;
+  if (id === null) return null;
+  const binding = bindingNow(board, chosen);
+  return html`
+    <div class="sec detail">
+      <${Binding} board=${board} id=${id} binding=${binding} />
+    </div>
+    <${EventTable} board=${board} id=${id} events=${toldOf(binding).reverse()} />`;
+}
+
+function bindingNow(board, chosen) {
+  const {entities, claims, seq, at} = board.model;
+  const claimId = chosen.claim.id.value;
+  const volumeId = chosen.volume.id.value;
+  const claim = claimId ? entities.get(claimId) : undefined;
+  return bindingOf({
+    claimId, claim, volumeId, volume: volumeId ? entities.get(volumeId) : undefined, at,
+    holder: claim ? claims.holder(claimId, claim) : null,
+    mode: claim ? bindingMode(claim, entities) : "",
+    storageClass: entities.get(`class/${claim?.class ?? entities.get(volumeId)?.class}`),
+    users: claim ? claims.usersOf(claimId, entities) : [],
+    events: mergedUpTo(seq, chosen.claim.events.value, chosen.volume.events.value, chosen.pod.events.value),
+  });
+}
+
+/** The events of the two objects, without those of the pod. */
+function toldOf({events, claimId, volumeId}) {
+  return events.filter(({object}) => object === claimId || object === volumeId);
+}
+
+function Binding({board, id, binding}) {
+  const {namespace, name} = parseId(id);
+  const ofClaim = id.startsWith("claim/");
+  const object = ofClaim ? binding.claim : binding.volume;
+  const answer = ofClaim ? claimAnswer(binding, null) : volumeAnswer(binding);
+  const seq = board.past.value ? board.model.seq : null;
+  return html`
+    <section aria-label=${`Binding of ${name}`}>
+      <div class="sechead"><h2 class="own">${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h2>
+        <span class="note">${about(object, ofClaim)}</span>
+        <div class="end">${object && html`<a class="btn" href=${board.api.url(`objects/${id}/`, {seq, format: "yaml"})}>Manifest</a>`}</div></div>
+      <div class=${`blocker f-${answer.family}`}><p class="say">${answer.sentence}</p>
+        ${answer.figure && html`<p class="figure num">${answer.figure.value}<small> ${answer.figure.words}</small></p>`}
+        <${Fixes} board=${board} id=${id} fixes=${answer.fixes} /></div>
+      <${Sides} binding=${binding} />
+      <ol class="steps">${stepsOf(binding).map((step) => html`<${Step} key=${step.name} board=${board} step=${step} />`)}</ol>
+    </section>`;
+}
+
+function about(object, ofClaim) {
+  if (!object) return "not in the cluster at this moment";
+  const size = ofClaim ? object.request : object.capacity;
+  return [size && bytes(size), accessModes(object.modes), object.class ?? "no class", !ofClaim && object.affinity].filter(Boolean).join(" · ");
+}
+
+/** The two objects of a binding and what each says of the other, as long as one of them says something. */
+function Sides({binding}) {
+  const {claim, claimKey, volume, volumeName} = binding;
+  const named = claim?.volume;
+  const ref = volume?.claim;
+  if (!named && !ref) return null;
+  return html`<${Halves} named=${named} ref=${ref} agreed=${named === volumeName && ref === claimKey}
+    claimGone=${!claim} volumeGone=${!volume} />`;
+}
+
+function Step({board, step}) {
+  const {status, parts} = step;
+  const own = html`<div class=${`step ${status}`}><${Row} board=${board} step=${step} /></div>`;
+  if (parts.length === 0) return html`<li>${own}</li>`;
+  return html`
+    <li class=${status === "now" ? `bindblock f-${step.family}` : ""}>${own}
+      <ol>${parts.map((part, i) => html`<li key=${i} class=${`step write ${part.status}`}><${Row} board=${board} step=${part} /></li>`)}</ol></li>`;
+}
+
+function Row({board, step: {name, mark, family, what, at, seq, kind}}) {
+  return html`<${Mark} name=${mark} family=${family} /><b>${name}</b><span class="what" title=${kind}>${what}</span>
+    <span class="t">${seq !== undefined && html`<${EventLink} board=${board} seq=${seq}>${moment(at)} s<//>`}</span>`;
+}
