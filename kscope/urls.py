@@ -23,6 +23,7 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("api/docs/", api_docs, name="api-docs"),
     path("api/", include("kscope.runs.api_urls")),
+    path("api/", include("volumes.api_urls")),
     path("api/", include("scheduling.api_urls")),
     path("", include("kscope.runs.urls")),
 ]

@@ -49,6 +49,12 @@ class ObjectLog(dict[str, Manifest | None]):
         written = bisect_right(versions, seq, key=itemgetter(0))
         return versions[written - 1][1] if written else self._objects.get(entity)
 
+    def all_at(self, prefix: str, seq: int) -> list[Manifest]:
+        """The manifests after event *seq* of all entities whose id begins with *prefix*, by id."""
+        known = {*self._objects, *self._versions}
+        found = (self.at(entity, seq) for entity in sorted(known) if entity.startswith(prefix))
+        return [manifest for manifest in found if manifest is not None]
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -67,10 +73,7 @@ def object_at(run: Run, entity: str, *, seq: int) -> Manifest | None:
     Takes as long as a replay from the checkpoint before, unless nothing happened to the object
     since. Raises ApplicationError when the run has no such event or cannot be replayed.
     """
-    if not 0 <= seq <= run.head_seq:
-        raise ApplicationError(
-            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
-        )
+    check_seq(run, seq)
     events = RunEvent.objects.filter(run_id=run.pk, object=entity)
     if not events.filter(seq__gt=seq).exists():
         return object_now(run, entity)
@@ -80,9 +83,22 @@ def object_at(run: Run, entity: str, *, seq: int) -> Manifest | None:
     return found
 
 
+def check_seq(run: Run, seq: int) -> None:
+    """Raises ApplicationError when the run has no event *seq*; 0 is before the first."""
+    if not 0 <= seq <= run.head_seq:
+        raise ApplicationError(
+            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
+        )
+
+
 def object_replayed(run_id: int, entity: str, seq: int) -> Manifest | None:
     """The manifest of *entity* after event *seq*, from a replay that may be known already."""
-    return _stretch(Run.objects.described().get(pk=run_id), seq).log.at(entity, seq)
+    return log_replayed(run_id, seq).at(entity, seq)
+
+
+def log_replayed(run_id: int, seq: int) -> ObjectLog:
+    """The versions of all objects around event *seq*. For a process beside the web process."""
+    return _stretch(Run.objects.described().get(pk=run_id), seq).log
 
 
 def object_now(run: Run, entity: str) -> Manifest | None:

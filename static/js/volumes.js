@@ -1,6 +1,7 @@
 import {render} from "preact";
 
 import {PickedAddress} from "./controllers/address.js";
+import {Candidates} from "./controllers/candidates.js";
 import {Chosen} from "./controllers/chosen.js";
 import {startRunPage} from "./controllers/run_page.js";
 import {html} from "./lib/html.js";
@@ -10,7 +11,9 @@ const root = document.querySelector("#volumes");
 const address = new PickedAddress();
 const board = startRunPage(root, address);
 const chosen = new Chosen(board, address);
+const candidates = new Candidates(board, chosen);
 
-render(html`<${VolumesPage} board=${board} chosen=${chosen} />`, root);
+render(html`<${VolumesPage} board=${board} chosen=${chosen} candidates=${candidates} />`, root);
 chosen.start();
+candidates.start();
 board.start();

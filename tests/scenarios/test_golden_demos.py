@@ -57,3 +57,17 @@ def test_unheard_deletion_waits_for_the_flush() -> None:
     assert (waiting["queue"], waiting["attempts"]) == ("unschedulable", 1)
     assert played.told("PodQueued")[-1][3] == "UnschedulableTimeout"
     assert played.story("PodBound") == ["330 PodBound pod/default/late"]
+
+
+def test_half_bound_shows_each_side_of_a_binding_without_the_other() -> None:
+    played = demo("half-bound")
+    half = played.at(29)
+    assert half["volume/pv-gold"]["claim"] == "shop/orders"
+    assert "volume" not in half["claim/shop/orders"]
+    refused = [event.at // 10**9 for event in played.events if event.kind == "WriteRefused"]
+    assert refused == [3, 3, 15, 15]
+    assert played.end["claim/shop/orders"]["phase"] == "Bound"
+    assert played.end["claim/ci/archive"]["phase"] == "Lost"
+    assert "claim/shop/scratch" not in played.end
+    assert played.end["volume/pv-scratch"]["phase"] == "Released"
+    assert played.pods() == {"shop/orders-0": ("Running", "node-1")}

@@ -85,4 +85,5 @@ def test_a_pod_has_a_page_of_its_own_even_before_it_exists(client: Client) -> No
     run = Run.objects.create(scenario=scenario, name="run")
     assert 'data-pod="shop/web-1"' in page(client, f"/runs/{run.pk}/pods/shop/web-1/")
     assert 'id="pods"' in page(client, f"/runs/{run.pk}/pods/")
+    assert 'id="volumes"' in page(client, f"/runs/{run.pk}/volumes/")
     assert client.get("/runs/987654/pods/shop/web-1/").status_code == 404

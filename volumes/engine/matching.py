@@ -499,7 +499,9 @@ def _verdict(
         _deleting_fault(offer),
     ]
     if prebound:
-        found.append(_affinity_fault(offer, node))
+        # The controller looks where the access modes are, the scheduler where the class is.
+        listed = _access_fault(wanted, offer) if node is None else _class_fault(wanted, offer)
+        found += [listed, _affinity_fault(offer, node)]
     else:
         found += [
             Fault("delayed", "left to the scheduler until a pod needs the claim", {})
@@ -793,6 +795,32 @@ class VolumeIndex:
             possible.sort(key=_modes_rank)
             self._possible[asked] = possible
         return possible
+
+    def in_matching_order(
+        self, claim: PersistentVolumeClaim, node: Node | None = None
+    ) -> list[PersistentVolume]:
+        """All volumes in the order in which a choice for *claim* would come to them.
+
+        For a *node* as `find_for_node` does: those that name the claim, then by size. Without one as
+        `find_best_match_for_claim`: the smallest set of access modes that will do first. Last come
+        those which are never looked at.
+        """
+        self._sort()
+        wanted = wanted_of(claim)
+        if node is not None:
+            first = [offer.name for offer in self.reserved_in_class(wanted)]
+        else:
+            first = [
+                volume.name
+                for modes in self.all_possible_matching_access_modes(wanted.modes)
+                for volume in sorted(
+                    self.list_by_access_modes(modes),
+                    key=lambda volume: not offer_of(volume).names(wanted),
+                )
+            ]
+        rest = sorted(self._offers.values(), key=_size_then_name)
+        names = dict.fromkeys([*first, *(offer.name for offer in rest)])
+        return [self._volumes[name] for name in names]
 
     def find_best_match_for_claim(
         self, claim: PersistentVolumeClaim, delay_binding: bool

@@ -1,6 +1,7 @@
 import {computed, signal} from "@preact/signals";
 
-import {userOf} from "../model/claims.js";
+import {bindingOf, mergedUpTo} from "../model/binding.js";
+import {bindingMode, userOf} from "../model/claims.js";
 import {ObjectEvents} from "./object_events.js";
 
 /**
@@ -28,6 +29,23 @@ export class Chosen {
     this.picked.value = id;
     const isClaim = id.startsWith("claim/");
     this.address.writePicked(isClaim ? id : null, isClaim ? null : id);
+  }
+
+  /** What there is to say about the binding at the event shown: see bindingOf. */
+  binding() {
+    const {entities, claims, seq, at} = this.board.model;
+    const claimId = this.claim.id.value;
+    const volumeId = this.volume.id.value;
+    const claim = claimId ? entities.get(claimId) : undefined;
+    const volume = volumeId ? entities.get(volumeId) : undefined;
+    return bindingOf({
+      claimId, claim, volumeId, volume, at,
+      holder: claim ? claims.holder(claimId, claim) : null,
+      mode: claim ? bindingMode(claim, entities) : "",
+      storageClass: entities.get(`class/${(claim ?? volume)?.class}`),
+      users: claim ? claims.usersOf(claimId, entities) : [],
+      events: mergedUpTo(seq, this.claim.events.value, this.volume.events.value, this.pod.events.value),
+    });
   }
 
   #fallback() {

@@ -1,37 +1,25 @@
 import {html} from "../lib/html.js";
-import {bindingOf, claimAnswer, mergedUpTo, stepsOf, volumeAnswer} from "../model/binding.js";
-import {bindingMode} from "../model/claims.js";
+import {claimAnswer, stepsOf, volumeAnswer} from "../model/binding.js";
+import {nearestOf} from "../model/candidates.js";
 import {accessModes, bytes, moment, parseId} from "../model/format.js";
 import {Fixes} from "./blocker.js";
+import {CandidateTable} from "./candidates.js";
 import {EventLink, EventTable} from "./events.js";
 import {Mark} from "./mark.js";
 import {Halves} from "./volumes.js";
 
 /** All there is to say about the claim or volume that was chosen, the answer first. */
-export function Selected({board, chosen}) {
+export function Selected({board, chosen, candidates, pick}) {
   const id = chosen.id.value;
   if (id === null) return null;
-  const binding = bindingNow(board, chosen);
+  const binding = chosen.binding();
+  const held = candidates.held.value;
   return html`
     <div class="sec detail">
-      <${Binding} board=${board} id=${id} binding=${binding} />
+      <${Binding} board=${board} id=${id} binding=${binding} nearest=${nearestOf(held?.told)} />
+      <${CandidateTable} board=${board} held=${held} open=${!binding.claim?.volume && !binding.holder} pick=${pick} />
     </div>
     <${EventTable} board=${board} id=${id} events=${toldOf(binding).reverse()} />`;
-}
-
-function bindingNow(board, chosen) {
-  const {entities, claims, seq, at} = board.model;
-  const claimId = chosen.claim.id.value;
-  const volumeId = chosen.volume.id.value;
-  const claim = claimId ? entities.get(claimId) : undefined;
-  return bindingOf({
-    claimId, claim, volumeId, volume: volumeId ? entities.get(volumeId) : undefined, at,
-    holder: claim ? claims.holder(claimId, claim) : null,
-    mode: claim ? bindingMode(claim, entities) : "",
-    storageClass: entities.get(`class/${claim?.class ?? entities.get(volumeId)?.class}`),
-    users: claim ? claims.usersOf(claimId, entities) : [],
-    events: mergedUpTo(seq, chosen.claim.events.value, chosen.volume.events.value, chosen.pod.events.value),
-  });
 }
 
 /** The events of the two objects, without those of the pod. */
@@ -39,11 +27,11 @@ function toldOf({events, claimId, volumeId}) {
   return events.filter(({object}) => object === claimId || object === volumeId);
 }
 
-function Binding({board, id, binding}) {
+function Binding({board, id, binding, nearest}) {
   const {namespace, name} = parseId(id);
   const ofClaim = id.startsWith("claim/");
   const object = ofClaim ? binding.claim : binding.volume;
-  const answer = ofClaim ? claimAnswer(binding, null) : volumeAnswer(binding);
+  const answer = ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding);
   const seq = board.past.value ? board.model.seq : null;
   return html`
     <section aria-label=${`Binding of ${name}`}>

@@ -16,11 +16,11 @@ const LEGEND = [
 ];
 
 /** Who uses which claim, what volume it has or waits for, and how the chosen one gets there. */
-export function VolumesPage({board, chosen}) {
-  return html`<${RunPage} board=${board}><${Body} board=${board} chosen=${chosen} /><//>`;
+export function VolumesPage({board, chosen, candidates}) {
+  return html`<${RunPage} board=${board}><${Body} board=${board} chosen=${chosen} candidates=${candidates} /><//>`;
 }
 
-function Body({board, chosen}) {
+function Body({board, chosen, candidates}) {
   const [all] = useState(() => new Chains());
   const [view, setView] = useState({kind: "", text: "", page: null});
   if (isWaiting(board)) {
@@ -45,7 +45,7 @@ function Body({board, chosen}) {
       ${shown.rows.length > 0 && html`<${Table} board=${board} rows=${shown.rows} id=${id} pick=${pick} />`}
       ${shown.rows.length === 0 && html`<p class="small mute">${nothing(counts.get(""), view)}</p>`}
       ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${(page) => setView({...view, page})} />`}
-      <${Selected} board=${board} chosen=${chosen} />
+      <${Selected} board=${board} chosen=${chosen} candidates=${candidates} pick=${pick} />
     </main>`;
 }
 
@@ -96,7 +96,7 @@ function Chain({board, row, span, selected, pick}) {
       <td><${Side} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick}
         look=${volume && volumeLook(volume)} size=${volume?.capacity} /></td>
       <td>${row.className && html`<${Line} look=${volume ? "plain" : "waits"} words="class" />`}</td>
-      ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${entities.get(`class/${row.className}`)} tall=${span > 1} /></td>`}
+      ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${entities.get(`class/${row.className}`)} span=${span} /></td>`}
       <td>${place && html`<${Line} look=${place.dashed ? "waits" : "plain"} words=${place.words} />`}</td>
       <td>${place && html`<${Place} place=${place} />`}</td>
     </tr>`;
@@ -132,12 +132,14 @@ export function Line({look, words}) {
     ${look === "broken" && html`<${Mark} name="no" family="stuck" />`}</span>`;
 }
 
-function ClassBox({name, found, tall}) {
+/** A class beside its chains; the fewer there are the less of it can be told. */
+function ClassBox({name, found, span}) {
   if (!name) return html`<div class="classbox"><span class="mute">no class</span></div>`;
-  const facts = found ? [found.binding_mode, found.reclaim, provisionerWords(found.provisioner)].filter(Boolean) : ["does not exist"];
+  const facts = found ? [found.binding_mode, [found.reclaim, provisionerWords(found.provisioner)].filter(Boolean).join(" · ")] : ["does not exist"];
+  const lines = span > 2 ? facts : [facts.join(" · ")];
   return html`
-    <div class="classbox" title=${[name, ...facts].join("\n")}><b class="cut">${name}</b>
-      ${tall && facts.map((fact) => html`<span class="micro mute cut" key=${fact}>${fact}</span>`)}</div>`;
+    <div class=${`classbox${span === 1 ? " one" : ""}`} title=${[name, ...facts].join("\n")}><b class="cut">${name}</b>
+      ${lines.map((line) => html`<span class="micro mute cut" key=${line}>${line}</span>`)}</div>`;
 }
 
 function provisionerWords(provisioner) {

@@ -1,0 +1,70 @@
+import {userOf} from "./claims.js";
+
+/** Mark, family and words of a verdict of matching (volumes/engine/matching.py names the rules). */
+const LOOK = {
+  chosen: ["ok", "settled", "Chosen"],
+  fits: ["ok", "held", "Fits"],
+  delayed: ["pending", "clock", "Not yet"],
+  size: ["no", "stuck", "Too small"],
+  "access-modes": ["no", "stuck", "Access mode"],
+  "volume-mode": ["no", "stuck", "Volume mode"],
+  "node-affinity": ["no", "stuck", "Node affinity"],
+  "attributes-class": ["no", "stuck", "Attributes"],
+  class: ["no", "stuck", "Class"],
+  selector: ["no", "stuck", "Selector"],
+  claimed: ["no", "stuck", "Taken"],
+  phase: ["no", "stuck", "Phase"],
+  deleting: ["no", "stuck", "Being deleted"],
+  reserved: ["no", "stuck", "Another reserved"],
+  named: ["no", "stuck", "Not named"],
+  excluded: ["no", "stuck", "Spoken for"],
+};
+
+/** How a verdict looks, as [mark, family, words]; as long as nothing is taken, the best is no more than that. */
+export function verdictLook(rule, open = false) {
+  if (rule === "chosen" && open) return ["ok", "settled", "Best"];
+  return LOOK[rule] ?? ["no", "stuck", rule];
+}
+
+/** The kinds of events that tell of a choice of a volume, or that none was found and one is to be made. */
+const CHOICES = ["VolumePreBound", "ClaimNodeSelected", "VolumeProvisioned"];
+
+/**
+ * What to ask the rules of matching about the claim of a binding: {claim, node, seq}, null where there
+ * is no claim. `seq` is the event before the choice was made, null to ask as things stand.
+ */
+export function questionOf(binding, entities) {
+  const {claim, claimKey, events, state} = binding;
+  if (!claim) return null;
+  const chose = state === "bound" || state === "half" ? choiceOf(binding, events) : null;
+  return {claim: claimKey, node: nodeFor(binding, entities), seq: chose ? chose.seq - 1 : null};
+}
+
+function choiceOf({volumeId, claimId, claimKey}, events) {
+  for (const kind of CHOICES) {
+    const told = events.findLast((event) => event.kind === kind && (event.object === volumeId || event.object === claimId));
+    // A volume that was reserved for the claim gets the claim's uid with the choice, no more.
+    if (told && (kind !== "VolumePreBound" || told.message.includes(claimKey))) return told;
+  }
+  return null;
+}
+
+/** The node for which the scheduler asks, or asked: where the pod is, or where it came closest. */
+function nodeFor({claim, users}, entities) {
+  const pod = userOf(users)?.[1];
+  const names = [claim.selected_node, pod?.node, pod?.assumed, pod?.nominated, pod?.blocker?.node];
+  return names.find((name) => name && entities.has(`node/${name}`)) ?? "";
+}
+
+/** The one that comes closest of those that do not fit, when none fits: {volume, text}, else null. */
+export function nearestOf(told) {
+  if (!told || told.fits > 0 || told.chosen) return null;
+  return told.candidates[0] ?? null;
+}
+
+/** "as the scheduler matches on n1, 2 of 9 fit, in matching order". */
+export function askedWords({asker, node, delayed, fits, volumes}) {
+  const who = asker === "scheduler" ? `as the scheduler matches for ${node}` : "as the PV controller matches";
+  const few = delayed && asker !== "scheduler" ? ", and no pod has a node to match for" : "";
+  return `${who}${few} · ${fits} of ${volumes} fit · in matching order`;
+}

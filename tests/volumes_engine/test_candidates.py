@@ -1,0 +1,156 @@
+"""Every volume as a candidate for a claim: who is chosen, in which order, and the words for it."""
+
+import random
+from typing import Any
+
+import pytest
+
+from kscope.sim.objects import Node, PersistentVolume, PersistentVolumeClaim, StorageClass
+from tests.volumes_engine.storage import make_claim, make_node, make_volume, reachable_from
+from volumes.engine.candidates import Candidates, candidates_for
+from volumes.engine.matching import VolumeIndex
+
+RWO, RWX = "ReadWriteOnce", "ReadWriteMany"
+NODE = Node(make_node("n1"))
+
+
+def volume(name: str, size: str = "1Gi", phase: str = "Available", **more: Any) -> PersistentVolume:
+    made = PersistentVolume(make_volume(name, size, **more))
+    return made.patched({"status": {"phase": phase}})
+
+
+def claim(size: str = "1Gi", **more: Any) -> PersistentVolumeClaim:
+    made = PersistentVolumeClaim(make_claim("c", size, **more))
+    return made.patched({"metadata": {"uid": "uid-c"}})
+
+
+def ref(uid: str = "", name: str = "c") -> dict[str, str]:
+    return {"namespace": "default", "name": name, "uid": uid}
+
+
+def of_mode(mode: str) -> StorageClass:
+    raw = {"kind": "StorageClass", "metadata": {"name": "manual"}, "volumeBindingMode": mode}
+    return StorageClass(raw)
+
+
+LATE = of_mode("WaitForFirstConsumer")
+
+
+def ask(
+    wanted: PersistentVolumeClaim,
+    *volumes: PersistentVolume,
+    of: StorageClass | None = None,
+    node: Node | None = None,
+) -> Candidates:
+    return candidates_for(wanted, VolumeIndex(volumes), of, node)
+
+
+def told(found: Candidates) -> dict[str, tuple[str, str]]:
+    rows = found.to_dict()["candidates"]
+    return {row["volume"]: (row["verdict"], row["text"]) for row in rows}
+
+
+def test_those_that_fit_come_in_matching_order_and_say_why_not_they() -> None:
+    found = ask(
+        claim("2Gi"),
+        volume("a-large", "9Gi"),
+        volume("b-more", "3Gi", modes=(RWO, RWX)),
+        volume("c-best", "5Gi"),
+        volume("d-equal", "5Gi"),
+        volume("e-small", "1Gi"),
+    )
+    assert list(told(found).items()) == [
+        ("c-best", ("chosen", "the first that fits: 5Gi for 2Gi")),
+        ("d-equal", ("fits", "as large as c-best, which comes first by name")),
+        ("a-large", ("fits", "larger than c-best by 4Gi")),
+        (
+            "b-more",
+            ("fits", "offers ReadWriteMany as well: comes after c-best, which offers less"),
+        ),
+        ("e-small", ("size", "1Gi is 1Gi too small")),
+    ]
+    assert (found.asker, found.to_dict()["fits"]) == ("pv-controller", 4)
+
+
+def test_the_controller_leaves_a_delayed_claim_to_the_scheduler() -> None:
+    found = ask(claim(), volume("pv"), of=LATE)
+    assert (found.chosen, told(found)["pv"][0], found.delayed) == ("", "delayed", True)
+
+
+def test_the_scheduler_asks_for_its_node() -> None:
+    far, near = (
+        reachable_from("kubernetes.io/hostname", "n2"),
+        reachable_from("kubernetes.io/hostname", "n1"),
+    )
+    volumes = volume("far", "1Gi", nodeAffinity=far), volume("near", "2Gi", nodeAffinity=near)
+    found = ask(claim(), *volumes, of=LATE, node=NODE)
+    assert (found.asker, found.node, found.chosen) == ("scheduler", "n1", "near")
+    assert told(found)["far"][0] == "node-affinity"
+
+
+def test_nodes_do_not_matter_to_a_claim_that_is_bound_at_once() -> None:
+    far = volume("far", nodeAffinity=reachable_from("kubernetes.io/hostname", "n2"))
+    found = ask(claim(), far, of=of_mode("Immediate"), node=NODE)
+    assert (found.asker, found.node, found.chosen) == ("pv-controller", "", "far")
+
+
+def test_a_reserved_volume_says_so() -> None:
+    found = ask(claim(), volume("mine", "9Gi", claimRef=ref()), volume("other"))
+    assert found.chosen == "mine"
+    assert told(found)["mine"] == ("chosen", "its claimRef names the claim: 9Gi for 1Gi")
+
+
+def test_a_claim_that_names_its_volume_has_no_other_candidate() -> None:
+    naming = claim("2Gi").patched({"spec": {"volumeName": "small"}})
+    found = ask(naming, volume("small"), volume("large", "2Gi"))
+    assert found.chosen == ""
+    assert told(found) == {
+        "small": ("named", "the claim names it, but requested PV is too small"),
+        "large": ("named", "the claim names small"),
+    }
+    naming = claim().patched({"spec": {"volumeName": "large"}})
+    assert ask(naming, volume("large", "2Gi")).chosen == "large"
+    taken = volume("large", "2Gi", "Bound", claimRef=ref("u", "other"))
+    assert told(ask(naming, taken))["large"][0] == "claimed"
+
+
+def test_what_is_bound_stays_chosen_whatever_has_come_since() -> None:
+    done = {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}
+    bound = claim("1Gi").patched({"spec": {"volumeName": "mine"}, **done})
+    found = ask(bound, volume("mine", "5Gi", "Bound", claimRef=ref("uid-c")), volume("new", "2Gi"))
+    assert told(found) == {
+        "mine": ("chosen", "the claim is bound to it: 5Gi for 1Gi"),
+        "new": ("fits", "smaller than mine, which the claim has got"),
+    }
+
+
+def test_of_many_only_so_many_are_listed_and_all_are_counted() -> None:
+    found = ask(claim(), *(volume(f"pv-{i}") for i in range(9))).to_dict(shown=3)
+    assert (len(found["candidates"]), found["volumes"]) == (3, 9)
+    assert found["counts"] == {"chosen": 1, "fits": 8}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_first_that_fits_in_matching_order_is_the_one_that_is_chosen(seed: int) -> None:
+    dice = random.Random(seed)
+    volumes = [
+        volume(
+            f"pv-{i}",
+            f"{dice.randint(1, 4)}Gi",
+            dice.choice(("Available", "Available", "Bound")),
+            modes=dice.choice(((RWO,), (RWX,), (RWO, RWX))),
+            claimRef=dice.choice((None, None, None, ref(), ref("u", "other"))),
+            storageClassName=dice.choice(("", "", "other")),
+            nodeAffinity=dice.choice((None, reachable_from("kubernetes.io/hostname", "n1"))),
+        )
+        for i in range(8)
+    ]
+    index = VolumeIndex(volumes)
+    for node, of in ((None, None), (NODE, LATE)):
+        wanted = claim(f"{dice.randint(1, 3)}Gi")
+        found = candidates_for(wanted, index, of, node)
+        fits = {one.volume for one, _, _ in found.verdicts if not one.faults}
+        ordered = [each.name for each in index.in_matching_order(wanted, node)]
+        assert sorted(ordered) == sorted(each.name for each in volumes)
+        first = next((name for name in ordered if name in fits), "")
+        assert first == found.chosen

@@ -1,0 +1,70 @@
+"""The REST API of volumes and claims."""
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kscope.runs import aside
+from kscope.runs.api import found_run, whole_number
+from volumes.selectors import claim_candidates_by_id
+
+_CANDIDATE = {
+    "volume": serializers.CharField(),
+    "capacity": serializers.IntegerField(help_text="bytes"),
+    "modes": serializers.ListField(child=serializers.CharField()),
+    "class": serializers.CharField(allow_blank=True),
+    "phase": serializers.CharField(),
+    "prebound": serializers.BooleanField(help_text="whether its claimRef names the claim"),
+    "verdict": serializers.CharField(help_text="chosen, fits, or the first rule it breaks"),
+    "text": serializers.CharField(help_text="the evidence, in words"),
+    "faults": serializers.ListField(
+        child=serializers.JSONField(), help_text="all rules it breaks: {rule, text, …numbers}"
+    ),
+}
+CANDIDATES = inline_serializer(
+    "Candidates",
+    {
+        "run": serializers.IntegerField(),
+        "seq": serializers.IntegerField(),
+        "at": serializers.IntegerField(help_text="virtual nanoseconds"),
+        "claim": serializers.CharField(),
+        "asker": serializers.ChoiceField(
+            ["pv-controller", "scheduler"], help_text="whose question it is"
+        ),
+        "node": serializers.CharField(allow_blank=True, help_text="for which the scheduler asks"),
+        "delayed": serializers.BooleanField(help_text="whether the class waits for a consumer"),
+        "chosen": serializers.CharField(allow_blank=True),
+        "volumes": serializers.IntegerField(help_text="how many there are"),
+        "fits": serializers.IntegerField(),
+        "counts": serializers.DictField(child=serializers.IntegerField(), help_text="by verdict"),
+        "candidates": inline_serializer("Candidate", _CANDIDATE, many=True),
+    },
+)
+
+
+class ClaimCandidates(APIView):
+    """What matching says of every volume for a claim."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("seq", int, description="after this event; now when absent"),
+            OpenApiParameter(
+                "node", str, description="as the scheduler asks for it, where the class waits"
+            ),
+        ],
+        responses=CANDIDATES,
+    )
+    def get(self, request: Request, run_id: int, namespace: str, name: str) -> Response:
+        """The volumes in matching order, each with its verdict and evidence; docs/evidence.md."""
+        run, seq = found_run(run_id), whole_number(request, "seq")
+        return Response(
+            aside.call(
+                claim_candidates_by_id,
+                run_id=run.pk,
+                claim=f"{namespace}/{name}",
+                seq=seq,
+                node=request.query_params.get("node", ""),
+            )
+        )

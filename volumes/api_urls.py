@@ -1,0 +1,13 @@
+"""Addresses below /api/."""
+
+from django.urls import path
+
+from volumes import api
+
+urlpatterns = [
+    path(
+        "runs/<int:run_id>/claims/<str:namespace>/<str:name>/candidates/",
+        api.ClaimCandidates.as_view(),
+        name="api-claim-candidates",
+    ),
+]
