@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 
 from kscope.runs import aside
 from kscope.runs.api import found_run, whole_number
-from volumes.selectors import claim_candidates_by_id
+from volumes.selectors import claim_candidates_by_id, volume_claimants_by_id
 
 _CANDIDATE = {
     "volume": serializers.CharField(),
@@ -68,3 +68,39 @@ class ClaimCandidates(APIView):
                 node=request.query_params.get("node", ""),
             )
         )
+
+
+_CLAIMANT = {
+    "claim": serializers.CharField(),
+    "request": serializers.IntegerField(help_text="bytes"),
+    "modes": serializers.ListField(child=serializers.CharField()),
+    "class": serializers.CharField(allow_blank=True),
+    "verdict": serializers.CharField(help_text="chosen, fits, or the first rule it breaks"),
+    "text": serializers.CharField(help_text="the evidence, in words"),
+    "faults": serializers.ListField(child=serializers.JSONField()),
+}
+CLAIMANTS = inline_serializer(
+    "Claimants",
+    {
+        "run": serializers.IntegerField(),
+        "seq": serializers.IntegerField(),
+        "at": serializers.IntegerField(help_text="virtual nanoseconds"),
+        "volume": serializers.CharField(),
+        "claims": serializers.IntegerField(help_text="how many have no volume"),
+        "fits": serializers.IntegerField(),
+        "claimants": inline_serializer("Claimant", _CLAIMANT, many=True),
+    },
+)
+
+
+class VolumeClaimants(APIView):
+    """What matching says of a volume for every claim that has none."""
+
+    @extend_schema(
+        parameters=[OpenApiParameter("seq", int, description="after this event; now when absent")],
+        responses=CLAIMANTS,
+    )
+    def get(self, request: Request, run_id: int, name: str) -> Response:
+        """The claims that could take it first, each with its verdict; docs/evidence.md."""
+        run, seq = found_run(run_id), whole_number(request, "seq")
+        return Response(aside.call(volume_claimants_by_id, run_id=run.pk, volume=name, seq=seq))

@@ -10,4 +10,9 @@ urlpatterns = [
         api.ClaimCandidates.as_view(),
         name="api-claim-candidates",
     ),
+    path(
+        "runs/<int:run_id>/volumes/<str:name>/claimants/",
+        api.VolumeClaimants.as_view(),
+        name="api-volume-claimants",
+    ),
 ]

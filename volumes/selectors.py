@@ -13,7 +13,7 @@ from kscope.sim.objects import (
     StorageClass,
     from_manifest,
 )
-from volumes.engine.candidates import candidates_for
+from volumes.engine.candidates import candidates_for, claimants_dict, claimants_of
 from volumes.engine.matching import VolumeIndex
 from volumes.engine.phases import claim_class
 
@@ -42,19 +42,42 @@ def claim_candidates(run: Run, claim: str, *, seq: int | None, node: str = "") -
     if node and on is None:
         raise ApplicationError(f"There is no node {node} at event {seq}.", status=404)
     of = _object_at(log, f"class/{claim_class(found)}", seq, StorageClass)
-    told = candidates_for(found, volumes_at(log, seq), of, on).to_dict()
-    at = RunEvent.objects.filter(run_id=run.pk, seq=seq).values_list("at", flat=True).first()
-    return {"run": run.pk, "seq": seq, "at": at or 0, **told}
+    volumes = VolumeIndex(_objects_at(log, "volume/", seq, PersistentVolume))
+    told = candidates_for(found, volumes, of, on).to_dict()
+    return {"run": run.pk, "seq": seq, "at": _time_of(run, seq), **told}
 
 
-def volumes_at(log: ObjectLog, seq: int) -> VolumeIndex:
-    """All volumes after event *seq*."""
-    index = VolumeIndex()
-    for manifest in log.all_at("volume/", seq):
-        volume = from_manifest(manifest)
-        assert isinstance(volume, PersistentVolume)
-        index.put(volume)
-    return index
+def volume_claimants_by_id(run_id: int, volume: str, seq: int | None) -> dict[str, Any]:
+    """See volume_claimants."""
+    return volume_claimants(Run.objects.described().get(pk=run_id), volume, seq=seq)
+
+
+def volume_claimants(run: Run, volume: str, *, seq: int | None) -> dict[str, Any]:
+    """What matching says of a volume for every claim that has none after event *seq* (None: now).
+
+    As claim_candidates, seen from the volume.
+    """
+    seq = run.head_seq if seq is None else seq
+    check_seq(run, seq)
+    log = log_replayed(run.pk, seq)
+    found = _object_at(log, f"volume/{volume}", seq, PersistentVolume)
+    if found is None:
+        raise ApplicationError(f"There is no volume {volume} at event {seq}.", status=404)
+    volumes = VolumeIndex(_objects_at(log, "volume/", seq, PersistentVolume))
+    claims = _objects_at(log, "claim/", seq, PersistentVolumeClaim)
+    classes = {each.name: each for each in _objects_at(log, "class/", seq, StorageClass)}
+    told = claimants_dict(claimants_of(found, claims, volumes, classes))
+    return {"run": run.pk, "seq": seq, "at": _time_of(run, seq), "volume": volume, **told}
+
+
+def _time_of(run: Run, seq: int) -> int:
+    events = RunEvent.objects.filter(run_id=run.pk, seq=seq)
+    return events.values_list("at", flat=True).first() or 0
+
+
+def _objects_at(log: ObjectLog, prefix: str, seq: int, kind: type[Obj]) -> list[Obj]:
+    found = (from_manifest(manifest) for manifest in log.all_at(prefix, seq))
+    return [each for each in found if isinstance(each, kind)]
 
 
 def _object_at(log: ObjectLog, entity: str, seq: int, kind: type[Obj]) -> Obj | None:

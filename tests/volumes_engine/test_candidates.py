@@ -7,7 +7,7 @@ import pytest
 
 from kscope.sim.objects import Node, PersistentVolume, PersistentVolumeClaim, StorageClass
 from tests.volumes_engine.storage import make_claim, make_node, make_volume, reachable_from
-from volumes.engine.candidates import Candidates, candidates_for
+from volumes.engine.candidates import Candidates, candidates_for, claimants_dict, claimants_of
 from volumes.engine.matching import VolumeIndex
 
 RWO, RWX = "ReadWriteOnce", "ReadWriteMany"
@@ -122,6 +122,34 @@ def test_what_is_bound_stays_chosen_whatever_has_come_since() -> None:
         "mine": ("chosen", "the claim is bound to it: 5Gi for 1Gi"),
         "new": ("fits", "smaller than mine, which the claim has got"),
     }
+
+
+def test_a_lost_claim_takes_no_other_volume() -> None:
+    done = {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}
+    lost = claim("1Gi").patched({"spec": {"volumeName": "gone"}, **done})
+    assert told(ask(lost, volume("new"))) == {"new": ("named", "the claim names gone")}
+
+
+def test_seen_from_a_volume_the_claims_without_one_say_whether_it_would_do() -> None:
+    pv, small = volume("pv", "2Gi"), volume("small")
+    claims = [
+        PersistentVolumeClaim(make_claim("big", "9Gi")),
+        PersistentVolumeClaim(make_claim("exact", "2Gi")),
+        PersistentVolumeClaim(make_claim("modest")),
+        PersistentVolumeClaim(make_claim("late", storageClassName="late")),
+        PersistentVolumeClaim(make_claim("bound", volumeName="else")),
+    ]
+    late = volume("pv", "2Gi", storageClassName="late")
+    found = claimants_dict(claimants_of(pv, claims, VolumeIndex((pv, small)), {"late": LATE}))
+    assert {row["claim"]: (row["verdict"], row["text"]) for row in found["claimants"]} == {
+        "default/exact": ("chosen", "the first that fits: 2Gi for 2Gi"),
+        "default/modest": ("fits", "larger than small by 1Gi"),
+        "default/big": ("size", "2Gi is 7Gi too small"),
+        "default/late": ("class", "class is none, the claim asks for late"),
+    }
+    assert (found["claims"], found["fits"]) == (4, 2)
+    ((verdict, _, text),) = claimants_of(late, claims[3:4], VolumeIndex((late,)), {"late": LATE})
+    assert (verdict.faults, text.split(";")[0]) == ((), "fits")
 
 
 def test_of_many_only_so_many_are_listed_and_all_are_counted() -> None:

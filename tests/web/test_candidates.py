@@ -68,6 +68,18 @@ def test_the_scheduler_asks_for_a_node_and_takes_what_it_was_told(client: Client
         assert f"volume/{told['chosen']}" == made.object
 
 
+def test_a_volume_is_told_which_claims_it_fits(client: Client) -> None:
+    run = played("smallest-fit")
+    seq = RunEvent.objects.get(run=run, kind="ClaimCreated", object="claim/default/claim-2g-b").seq
+    address = f"/api/runs/{run.pk}/volumes/{{}}/claimants/?seq={seq}"
+    told = client.get(address.format("pv-3g-rwx")).json()
+    assert [(row["claim"], row["verdict"]) for row in told["claimants"]] == [
+        ("default/claim-2g-b", "fits")
+    ]
+    assert (told["claims"], told["at"]) == (1, 3 * 10**9)
+    assert client.get(address.format("nothing")).status_code == 404
+
+
 def test_what_is_not_there_is_a_404_in_words(client: Client) -> None:
     run = played("smallest-fit")
     for path, message in (

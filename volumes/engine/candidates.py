@@ -6,6 +6,7 @@ the words for those that fit: why one is the best, and why another is not.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from volumes.engine.matching import (
     explain_candidates,
     offer_of,
 )
-from volumes.engine.phases import WAIT_FOR_FIRST_CONSUMER
+from volumes.engine.phases import WAIT_FOR_FIRST_CONSUMER, claim_class
 
 SHOWN: Final = 200
 CONTROLLER: Final = "pv-controller"
@@ -69,12 +70,13 @@ def candidates_for(
 
     *storage_class* is the claim's. For a claim that is bound, or names a volume, that one is chosen.
     """
-    delayed = storage_class is not None and storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER
+    delayed = _is_delayed(storage_class)
     node = node if delayed else None
     waits = delayed and not claim.is_bind_completed
     chosen = claim.volume_name or _choice(claim, volumes, node, waits)
     verdicts = explain_candidates(claim, volumes, node, (), waits, chosen)
-    if claim.volume_name and not claim.is_bind_completed:
+    is_gone = volumes.get(claim.volume_name) is None
+    if claim.volume_name and (is_gone or not claim.is_bind_completed):
         chosen, verdicts = _named(claim, volumes, verdicts)
     ordered = volumes.in_matching_order(claim, node)
     place = {volume.name: at for at, volume in enumerate(ordered)}
@@ -88,6 +90,60 @@ def candidates_for(
     asker = CONTROLLER if node is None else SCHEDULER
     name = node.name if node else ""
     return Candidates(claim.key, asker, name, delayed, chosen, tuple(told))
+
+
+def claimants_of(
+    volume: PersistentVolume,
+    claims: Iterable[PersistentVolumeClaim],
+    volumes: VolumeIndex,
+    classes: Mapping[str, StorageClass],
+) -> list[tuple[CandidateVerdict, PersistentVolumeClaim, str]]:
+    """What matching says of *volume* for each of *claims* that has none, nodes apart, fitting ones first.
+
+    A claim whose class waits for its first consumer is never sure of it: the scheduler will choose.
+    """
+    told: list[tuple[CandidateVerdict, PersistentVolumeClaim, str]] = []
+    for claim in claims:
+        if claim.is_bind_completed or claim.volume_name not in ("", volume.name):
+            continue
+        delayed = _is_delayed(classes.get(claim_class(claim)))
+        chosen = claim.volume_name or _choice(claim, volumes, None, delayed)
+        (verdict,) = explain_candidates(claim, [volume], None, (), False, chosen)
+        if claim.volume_name:
+            _, (verdict,) = _named(claim, volumes, [verdict])
+        best = volumes.get(chosen)
+        text = _text(verdict, offer_of(volume), best and offer_of(best), claim, None)
+        if delayed and not verdict.faults and not verdict.chosen:
+            text = "fits; the scheduler chooses when a pod that uses the claim gets a node"
+        told.append((verdict, claim, text))
+    told.sort(key=lambda one: (not one[0].chosen, len(one[0].faults), one[1].key))
+    return told
+
+
+def claimants_dict(
+    told: list[tuple[CandidateVerdict, PersistentVolumeClaim, str]], shown: int = SHOWN
+) -> dict[str, Any]:
+    """What `claimants_of` says as JSON, with at most *shown* of the claims."""
+    return {
+        "claims": len(told),
+        "fits": sum(not verdict.faults for verdict, _, _ in told),
+        "claimants": [
+            {
+                "claim": claim.key,
+                "request": claim.request_bytes,
+                "modes": list(claim.access_modes),
+                "class": claim_class(claim),
+                "verdict": _rule(verdict),
+                "text": text,
+                "faults": verdict.to_dict()["faults"],
+            }
+            for verdict, claim, text in told[:shown]
+        ],
+    }
+
+
+def _is_delayed(storage_class: StorageClass | None) -> bool:
+    return storage_class is not None and storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
 def _choice(

@@ -7,9 +7,9 @@ const WAIT_MS = 150;
 const REST_MS = 1000;
 
 /**
- * What the rules of matching say of every volume for the chosen claim, asked anew when the claim, a
- * volume or the place shown has changed. `held` is {claim, status: "loading" | "ready" | "failed", told,
- * message}, null while no claim is chosen.
+ * What the rules of matching say of every volume for the chosen claim, or of a chosen volume that has no
+ * claim for every claim; asked anew when a claim, a volume or the place shown has changed. `held` is
+ * {of, status: "loading" | "ready" | "failed", told, message}, null where there is nothing to ask.
  */
 export class Candidates {
   constructor(board, chosen) {
@@ -34,7 +34,7 @@ export class Candidates {
       const next = {...question, ...now, at: question.seq ?? model.seq};
       if (this.asked && isSame(this.asked, next)) return;
       this.asked = this.wanted = next;
-      if (this.held.peek()?.claim !== next.claim) this.held.value = {claim: next.claim, status: "loading"};
+      if (this.held.peek()?.of !== next.of) this.held.value = {of: next.of, status: "loading"};
       this.#answer();
     });
   }
@@ -48,24 +48,24 @@ export class Candidates {
       const question = this.wanted;
       this.wanted = null;
       await this.#ask(question);
-      if (this.wanted && this.wanted.claim === question.claim) await pause(REST_MS);
+      if (this.wanted && this.wanted.of === question.of) await pause(REST_MS);
     }
     this.busy = false;
   }
 
-  async #ask({claim, node, at}) {
-    const isWanted = () => this.asked?.claim === claim;
+  async #ask({of, path, node, at}) {
+    const isWanted = () => this.asked?.of === of;
     try {
-      const told = await this.board.api.get(`claims/${claim}/candidates/`, {seq: at, node});
-      if (isWanted()) this.held.value = {claim, status: "ready", told};
+      const told = await this.board.api.get(path, {seq: at, node});
+      if (isWanted()) this.held.value = {of, status: "ready", told};
     } catch (error) {
-      if (isWanted()) this.held.value = {claim, status: "failed", message: error.message};
+      if (isWanted()) this.held.value = {of, status: "failed", message: error.message};
     }
   }
 }
 
 function isSame(one, other) {
-  const keys = ["claim", "node", "seq", "model", "version"];
+  const keys = ["of", "node", "seq", "model", "version"];
   return keys.every((key) => one[key] === other[key]);
 }
 

@@ -20,10 +20,8 @@ export function bindingOf({claimId, claim, volumeId, volume, holder, mode, stora
   const claimKey = claimId && parseId(claimId).key;
   const volumeName = volumeId && parseId(volumeId).name;
   const state = claim ? claimState(claim, holder, mode) : null;
-  return {
-    claimId, claim, claimKey, volumeId, volume, volumeName, holder, mode, storageClass, users, events, at, state,
-    since: sinceOf(claim ? "claim" : "volume", claim ? claimId : volumeId, events),
-  };
+  const binding = {claimId, claim, claimKey, volumeId, volume, volumeName, holder, mode, storageClass, users, events, at, state};
+  return {...binding, since: sinceOf(binding)};
 }
 
 /** Events of several objects as one list, oldest first, up to an event. */
@@ -31,8 +29,15 @@ export function mergedUpTo(seq, ...lists) {
   return lists.flat().filter((event) => event.seq <= seq).sort((a, b) => a.seq - b.seq);
 }
 
-/** When an object came into the state it is in, as far as is known. */
-function sinceOf(kind, id, events) {
+/** When the claim, else the volume, came into the state it is in, as far as is known. */
+function sinceOf({claim, claimId, claimKey, volume, volumeId, events, state}) {
+  if (state === "half") {
+    // The volume may be the one that began it.
+    const names = ({changes}) => changes?.[claimId]?.volume || (claimKey && changes?.[volumeId]?.claim === claimKey) || changes?.[volumeId] === null;
+    return events.findLast(names)?.at ?? null;
+  }
+  const [kind, id] = claim ? ["claim", claimId] : volume ? ["volume", volumeId] : [null, null];
+  if (!kind) return null;
   const own = events.filter(({object}) => object === id);
   return movesOf(machineOf(kind), id, own, Infinity).at(-1)?.at ?? null;
 }
@@ -64,7 +69,7 @@ export function writesOf(binding) {
     }
   }
   const done = doneWrites(binding);
-  if (binding.state === "lost" || !binding.volumeId) return newest(rows);
+  if (!binding.claim || binding.state === "lost" || isForsaken(binding) || !binding.volumeId) return newest(rows);
   const todo = WRITES.filter(({key}) => !done[key]).map((write) => ({
     name: write.name, status: "todo", mark: "available", family: "held", what: write.todo(binding), parts: [],
   }));
@@ -72,6 +77,11 @@ export function writesOf(binding) {
     name: write.name, status: "done", mark: "vbound", family: "settled", what: write.todo(binding), parts: [],
   }));
   return [...untold, ...newest(rows), ...todo];
+}
+
+/** Whether a claim that was bound has lost its volume, and nobody has told it yet. */
+function isForsaken({claim, volume, volumeName}) {
+  return Boolean(claim?.completed) && claim.volume === volumeName && !volume;
 }
 
 /** Which of the four writes hold, by their key. */
@@ -162,6 +172,7 @@ function bindTold(binding, {status}) {
     return {what, mark: "lost", family: "stuck", status: "now", at: lost?.at, seq: lost?.seq};
   }
   if (state !== "half") return {};
+  if (isForsaken(binding)) return {what: `${volumeName} is gone`, mark: "lost", family: "stuck"};
   const count = Object.values(doneWrites(binding)).filter(Boolean).length;
   return {what: `two objects, four writes, ${["none", "one", "two", "three", "four"][count]} of them made`};
 }
@@ -185,8 +196,9 @@ function madeStep({events, volumeId}) {
   };
 }
 
-function idleStep({volume, claimKey}) {
-  const step = (what) => ({name: "Bind", status: "todo", mark: "available", family: "held", what, parts: []});
+function idleStep(binding) {
+  const {volume, claimKey} = binding;
+  const step = (what) => ({name: "Bind", status: "todo", mark: "available", family: "held", what, parts: writesOf(binding)});
   if (!volume?.claim) return step("no claim has taken it");
   return step(volume.phase === "Available" || volume.phase === "Pending" ? `reserved for ${claimKey}, which does not exist` : `${claimKey} is gone`);
 }
@@ -246,6 +258,7 @@ export function claimAnswer(binding, nearest) {
 
 function halfAnswer(binding, told, waited) {
   const {claim, claimKey, volume, volumeName, holder, volumeId} = binding;
+  if (isForsaken(binding)) return told("stuck", `Its volume ${volumeName} is gone; the claim is not marked Lost yet.`);
   if (!volume) return told("promised", `The claim names ${volumeName}, and there is no such volume.`, waited);
   if (claim.volume && holder !== claim.volume) {
     const other = volume.claim;
@@ -307,7 +320,7 @@ function roomOf({request}, volume) {
 export function volumeAnswer(binding) {
   const told = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
   const {volume, volumeName, claim, claimKey, at, since, events, volumeId} = binding;
-  const lasted = since === null ? null : {value: duration(at - since), words: "since it is so"};
+  const lasted = since === null || !volume ? null : {value: duration(at - since), words: volume.phase === "Available" ? "reserved" : `since it was ${volume.phase}`};
   if (!volume) {
     const gone = events.findLast(({changes}) => changes?.[volumeId] === null);
     return told("held", `${volumeName} ${gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster at this moment"}.`);

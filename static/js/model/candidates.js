@@ -30,21 +30,23 @@ export function verdictLook(rule, open = false) {
 const CHOICES = ["VolumePreBound", "ClaimNodeSelected", "VolumeProvisioned"];
 
 /**
- * What to ask the rules of matching about the claim of a binding: {claim, node, seq}, null where there
- * is no claim. `seq` is the event before the choice was made, null to ask as things stand.
+ * What to ask the rules of matching: about the volumes for the claim of a binding, else about the claims
+ * for its volume; null where there is neither. {of, path, node, seq}: `of` is the id of the object, and
+ * `seq` the event before its choice was made, null to ask as things stand.
  */
 export function questionOf(binding, entities) {
-  const {claim, claimKey, events, state} = binding;
-  if (!claim) return null;
+  const {claim, claimKey, claimId, volume, volumeId, volumeName, events, state} = binding;
+  if (!claim) return volume ? {of: volumeId, path: `volumes/${volumeName}/claimants/`, seq: null} : null;
   const chose = state === "bound" || state === "half" ? choiceOf(binding, events) : null;
-  return {claim: claimKey, node: nodeFor(binding, entities), seq: chose ? chose.seq - 1 : null};
+  const path = `claims/${claimKey}/candidates/`;
+  return {of: claimId, path, node: nodeFor(binding, entities), seq: chose ? chose.seq - 1 : null};
 }
 
 function choiceOf({volumeId, claimId, claimKey}, events) {
   for (const kind of CHOICES) {
     const told = events.findLast((event) => event.kind === kind && (event.object === volumeId || event.object === claimId));
     // A volume that was reserved for the claim gets the claim's uid with the choice, no more.
-    if (told && (kind !== "VolumePreBound" || told.message.includes(claimKey))) return told;
+    if (told && (kind !== "VolumePreBound" || told.message.endsWith(` ${claimKey}`))) return told;
   }
   return null;
 }
@@ -58,12 +60,13 @@ function nodeFor({claim, users}, entities) {
 
 /** The one that comes closest of those that do not fit, when none fits: {volume, text}, else null. */
 export function nearestOf(told) {
-  if (!told || told.fits > 0 || told.chosen) return null;
+  if (!told?.candidates || told.fits > 0 || told.chosen) return null;
   return told.candidates[0] ?? null;
 }
 
 /** "as the scheduler matches on n1, 2 of 9 fit, in matching order". */
-export function askedWords({asker, node, delayed, fits, volumes}) {
+export function askedWords({asker, node, delayed, fits, volumes, claims}) {
+  if (claims !== undefined) return `nodes apart · it fits ${fits} of ${claims}`;
   const who = asker === "scheduler" ? `as the scheduler matches for ${node}` : "as the PV controller matches";
   const few = delayed && asker !== "scheduler" ? ", and no pod has a node to match for" : "";
   return `${who}${few} · ${fits} of ${volumes} fit · in matching order`;

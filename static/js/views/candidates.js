@@ -1,22 +1,30 @@
 import {html} from "../lib/html.js";
 import {askedWords, verdictLook} from "../model/candidates.js";
+import {CLAIM_LOOK} from "../model/claims.js";
 import {accessModes, bytes, count, moment} from "../model/format.js";
 import {volumeLook} from "../model/machines.js";
 import {EventLink} from "./events.js";
 import {Mark} from "./mark.js";
 
-/** Every volume as a candidate for the chosen claim, in matching order, with its verdict; `open` while none was taken. */
+/**
+ * Every volume as a candidate for the chosen claim, in matching order, with its verdict; `open` while none
+ * was taken. Of a volume without a claim, the claims that it may go to.
+ */
 export function CandidateTable({board, held, open, pick}) {
   if (!held) return null;
-  const {status, told, message} = held;
+  const {of, status, told, message} = held;
+  const ofClaim = of.startsWith("claim/");
+  const title = ofClaim ? "Candidate volumes" : "Claims without a volume";
   return html`
-    <section class="candidates" aria-label="Candidate volumes">
-      <div class="sechead"><h2>Candidate volumes</h2>
+    <section class="candidates" aria-label=${title}>
+      <div class="sechead"><h2>${title}</h2>
         ${told && html`<span class="note">as seen at <${EventLink} board=${board} seq=${told.seq}>${moment(told.at)} s<//>, ${askedWords(told)}</span>`}</div>
-      ${status === "loading" && html`<p class="small mute" role="status">Putting the rules to every volume…</p>`}
+      ${status === "loading" && html`<p class="small mute" role="status">Putting the rules to every one…</p>`}
       ${status === "failed" && html`<p class="small" role="status">${message}</p>`}
-      ${told && (told.candidates.length > 0 ? html`<${Table} board=${board} told=${told} open=${open} pick=${pick} />`
+      ${told?.candidates && (told.volumes > 0 ? html`<${Table} board=${board} told=${told} open=${open} pick=${pick} />`
         : html`<p class="small mute">There was no volume in the cluster.</p>`)}
+      ${told?.claimants && (told.claims > 0 ? html`<${ClaimTable} board=${board} told=${told} pick=${pick} />`
+        : html`<p class="small mute">Every claim has its volume.</p>`)}
     </section>`;
 }
 
@@ -31,20 +39,43 @@ function Table({board, told, open, pick}) {
     ${volumes > candidates.length && html`<p class="small mute after">The first ${count(candidates.length)} of ${count(volumes)}.</p>`}`;
 }
 
+/** The claims that have no volume, and what is said of this volume for each. */
+function ClaimTable({board, told: {claimants, claims: total}, pick}) {
+  const {claims, entities} = board.model;
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Claims without a volume, table"><table class="tbl cand">
+      <thead><tr><th scope="col">Claim</th><th scope="col" class="right">Asks</th><th scope="col">Access</th><th scope="col">Class</th>
+        <th scope="col">Now</th><th scope="col">Verdict</th><th scope="col">Evidence</th></tr></thead>
+      <tbody>${claimants.map((row) => {
+        const id = `claim/${row.claim}`;
+        const claim = entities.get(id);
+        const look = claim && CLAIM_LOOK[claims.state(id, claim, entities)];
+        return html`
+          <tr key=${id}><th scope="row"><button class="link cut" title=${row.claim} onClick=${() => pick(id)}>${row.claim}</button></th>
+            <td class="right nowrap">${bytes(row.request)}</td><td>${accessModes(row.modes)}</td><td>${row.class || html`<span class="mute">none</span>`}</td>
+            <td class="nowrap"><${Look} look=${look} /></td><${Verdict} row=${row} open=${true} /></tr>`;
+      })}</tbody></table></div>
+    ${total > claimants.length && html`<p class="small mute after">The first ${count(claimants.length)} of ${count(total)}.</p>`}`;
+}
+
 function Candidate({row, open, volume, pick}) {
-  const [mark, family, words] = verdictLook(row.verdict, open);
-  const more = row.faults.length - 1;
+  const look = volume && volumeLook(volume);
   return html`
     <tr class=${row.verdict === "chosen" ? "picked" : ""}>
       <th scope="row"><button class="link cut" title=${row.volume} onClick=${() => pick(`volume/${row.volume}`)}>${row.volume}</button></th>
       <td class="right nowrap">${bytes(row.capacity)}</td><td>${accessModes(row.modes)}</td><td>${row.class || html`<span class="mute">none</span>`}</td>
-      <td class="nowrap"><${Phase} volume=${volume} /></td>
-      <td class="nowrap"><span class="state"><${Mark} name=${mark} family=${family} />${words}</span></td>
-      <td class="soft" title=${row.faults.map(({text}) => text).join("\n")}>${row.text}${more > 0 ? `; ${more} more ${more === 1 ? "check fails" : "checks fail"}` : ""}</td></tr>`;
+      <td class="nowrap"><${Look} look=${look} /></td><${Verdict} row=${row} open=${open} /></tr>`;
 }
 
-function Phase({volume}) {
-  if (!volume) return html`<span class="state mute"><${Mark} name="lost" family="held" />gone</span>`;
-  const {mark, family, title} = volumeLook(volume);
-  return html`<span class="state"><${Mark} name=${mark} family=${family} />${title}</span>`;
+function Verdict({row: {verdict, faults, text}, open}) {
+  const [mark, family, words] = verdictLook(verdict, open);
+  const more = faults.length - 1;
+  return html`
+    <td class="nowrap"><span class="state"><${Mark} name=${mark} family=${family} />${words}</span></td>
+    <td class="soft" title=${faults.map((fault) => fault.text).join("\n")}>${text}${more > 0 ? `; ${more} more ${more === 1 ? "check fails" : "checks fail"}` : ""}</td>`;
+}
+
+function Look({look}) {
+  if (!look) return html`<span class="state mute"><${Mark} name="lost" family="held" />gone</span>`;
+  return html`<span class="state"><${Mark} name=${look.mark} family=${look.family} />${look.text ?? look.title}</span>`;
 }

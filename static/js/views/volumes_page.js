@@ -15,6 +15,9 @@ const LEGEND = [
   ["released", "held", "Released"], ["failed", "stuck", "Failed"], ["lost", "stuck", "Lost"],
 ];
 
+/** The links of chains that are half-bound, on both sides, whatever the phases say. */
+const HALVES = ["left", "right", "both"];
+
 /** Who uses which claim, what volume it has or waits for, and how the chosen one gets there. */
 export function VolumesPage({board, chosen, candidates}) {
   return html`<${RunPage} board=${board}><${Body} board=${board} chosen=${chosen} candidates=${candidates} /><//>`;
@@ -94,7 +97,7 @@ function Chain({board, row, span, selected, pick}) {
         look=${claim && CLAIM_LOOK[claims.state(row.claimId, claim, entities)]} size=${claim?.request} /></td>
       <td>${row.link && html`<${Line} look=${row.link} words=${LINK_WORDS[row.link]} />`}</td>
       <td><${Side} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick}
-        look=${volume && volumeLook(volume)} size=${volume?.capacity} /></td>
+        look=${volume && (HALVES.includes(row.link) && claim ? CLAIM_LOOK.half : volumeLook(volume))} size=${volume?.capacity} /></td>
       <td>${row.className && html`<${Line} look=${volume ? "plain" : "waits"} words="class" />`}</td>
       ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${entities.get(`class/${row.className}`)} span=${span} /></td>`}
       <td>${place && html`<${Line} look=${place.dashed ? "waits" : "plain"} words=${place.words} />`}</td>

@@ -39,13 +39,13 @@ test("another claim, or a change of a volume, is another question", async () => 
   await rest();
   change(({model}) => { model.claims.version = 2; model.seq = 11; });
   await rest();
-  change(({binding}) => { binding.claimKey = "shop/other"; });
-  assert.deepEqual(candidates.held.value, {claim: "shop/other", status: "loading"});
+  change(({binding}) => { Object.assign(binding, {claimKey: "shop/other", claimId: "claim/shop/other"}); });
+  assert.deepEqual(candidates.held.value, {of: "claim/shop/other", status: "loading"});
   await rest();
   assert.deepEqual(asked.map(([path, seq]) => [path.split("/")[2], seq]), [["data", 9], ["data", 11], ["other", 11]]);
 });
 
-test("without a claim there is nothing to ask", async () => {
+test("without a claim or volume there is nothing to ask", async () => {
   const {candidates, asked, change} = setUp();
   change(({binding}) => { binding.claim = undefined; });
   await rest();

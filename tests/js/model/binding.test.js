@@ -92,6 +92,16 @@ test("a lost claim tells when its volume went", () => {
   assert.deepEqual([bind.mark, bind.seq, reclaim.what], ["lost", 9, "pv is deleted"]);
 });
 
+test("a bound claim whose volume has gone is not half-bound but forsaken until it is Lost", () => {
+  const binding = after(8, [event(8, "VolumeDeleted", VOLUME, {[VOLUME]: null})]);
+  assert.equal(claimAnswer(binding).sentence, "Its volume pv is gone; the claim is not marked Lost yet.");
+  assert.deepEqual(writesOf(binding).at(-1).name, "PV gone");
+});
+
+test("half-bound counts from when the one side was written", () => {
+  assert.deepEqual(claimAnswer(after(5)).figure, {value: "2.00 s", words: "half-bound"});
+});
+
 test("an unbound claim names what comes closest", () => {
   const binding = {...after(2), volumeId: null, volume: undefined, volumeName: null, claim: {phase: "Pending", class: "ssd"}, storageClass: {}};
   assert.equal(claimAnswer({...binding, state: "pending"}, {volume: "pv-1", text: "1Gi is 1Gi too small"}).sentence,

@@ -10,7 +10,7 @@ const PENDING = {
 
 test("an unbound claim is asked about as things stand, for the node that its pod came closest to", () => {
   const users = [["pod/shop/db", {blocker: {node: "n2"}}]];
-  assert.deepEqual(questionOf({...PENDING, users}, NODES), {claim: "shop/data", node: "n2", seq: null});
+  assert.deepEqual(questionOf({...PENDING, users}, NODES), {of: "claim/shop/data", path: "claims/shop/data/candidates/", node: "n2", seq: null});
   assert.equal(questionOf({...PENDING, users: [["pod/shop/db", {node: "gone"}]]}, NODES).node, "");
   assert.equal(questionOf({...PENDING, claim: undefined}, NODES), null);
 });
@@ -41,4 +41,10 @@ test("while nothing is taken the best is not yet chosen", () => {
   assert.equal(verdictLook("chosen")[2], "Chosen");
   assert.equal(verdictLook("chosen", true)[2], "Best");
   assert.equal(verdictLook("claimed")[2], "Taken");
+});
+
+test("of a volume without a claim it is asked which claims it fits", () => {
+  const free = {...PENDING, claim: undefined, volume: {phase: "Available"}, volumeId: "volume/pv", volumeName: "pv"};
+  assert.deepEqual(questionOf(free, NODES), {of: "volume/pv", path: "volumes/pv/claimants/", seq: null});
+  assert.equal(askedWords({claims: 3, fits: 1}), "nodes apart · it fits 1 of 3");
 });
