@@ -64,7 +64,7 @@ export function writesOf(binding) {
   const made = new Map();
   for (const event of binding.events) {
     for (const part of partsOf(event, binding)) {
-      rows.push({...part, at: event.at, seq: event.seq, kind: event.kind});
+      add(rows, {...part, at: event.at, seq: event.seq, kind: event.kind});
       made.set(part.key, true);
     }
   }
@@ -129,19 +129,24 @@ const TRIES = {
   FailedBinding: ["No volume", "now fail", "failed", "stuck"],
 };
 
-/** What was tried to get a volume, a run of the same as one: how often, and when the last time. */
+/** What was tried to get a volume. */
 function triesOf({events, claimId}) {
   const rows = [];
   for (const {kind, object, message, at, seq} of events) {
     const look = object === claimId && TRIES[kind];
     if (!look) continue;
     const [name, status, mark, family] = look;
-    const last = rows.at(-1);
-    const times = last?.kind === kind && last.message === message ? last.times + 1 : 1;
-    if (times > 1) rows.pop();
-    rows.push({name, status, mark, family, kind, message, times, at, seq, parts: [], what: times > 1 ? `${message} (${times} times)` : message});
+    add(rows, {name, status, mark, family, kind, at, seq, parts: [], what: message});
   }
   return newest(rows);
+}
+
+/** Put a row behind others; the same once more takes the place of the one before, and tells how often. */
+function add(rows, row) {
+  const last = rows.at(-1);
+  const again = last?.kind === row.kind && last.name === row.name && last.what === row.what;
+  if (again) rows.pop();
+  rows.push({...row, times: again ? last.times + 1 : 1});
 }
 
 function newest(rows) {
@@ -230,16 +235,16 @@ function reclaimStep({volume, volumeName, storageClass, events, volumeId}) {
 
 /**
  * The answer about a claim: {family, sentence, figure: {value, words} | null, fixes}. `nearest` is the
- * verdict on the volume that comes closest to fitting, if that is known.
+ * verdict on the volume that comes closest to fitting, if that is known; `who` is what the claim is called.
  */
-export function claimAnswer(binding, nearest) {
+export function claimAnswer(binding, nearest, who = "this claim") {
   const told = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
   const {state, claim, volume, volumeName, users, mode} = binding;
   const waited = waitedFor(binding);
   if (!claim) return told("held", `There is no claim ${binding.claimKey} in the cluster at this moment.`);
   if (state === "bound") return told("settled", `Bound to ${volumeName}: both sides name each other.`, roomOf(claim, volume));
   if (state === "lost") return lostAnswer(binding, told, waited);
-  if (state === "half") return halfAnswer(binding, told, waited);
+  if (state === "half") return halfAnswer(binding, told, waited, who);
   if (state === "provisioning") {
     const by = binding.storageClass?.provisioner ?? "its provisioner";
     return told("clock", `Waits for ${by} to make a volume of ${bytes(claim.request ?? 0)} for ${claim.selected_node}${failure(binding)}.`, waited);
@@ -256,7 +261,7 @@ export function claimAnswer(binding, nearest) {
   return told("clock", `No volume fits${closest || failure(binding)}.`, waited);
 }
 
-function halfAnswer(binding, told, waited) {
+function halfAnswer(binding, told, waited, who) {
   const {claim, claimKey, volume, volumeName, holder, volumeId} = binding;
   if (isForsaken(binding)) return told("stuck", `Its volume ${volumeName} is gone; the claim is not marked Lost yet.`);
   if (!volume) return told("promised", `The claim names ${volumeName}, and there is no such volume.`, waited);
@@ -269,9 +274,9 @@ function halfAnswer(binding, told, waited) {
     const figure = {value: bytes(short), words: `too small: ${bytes(volume.capacity ?? 0)} for ${bytes(claim.request)} asked`};
     const text = `Let ${volumeName} have ${bytes(claim.request)}`;
     const grown = {spec: {capacity: {storage: String(claim.request)}}};
-    return told("promised", `${volumeName} is reserved for this claim, but is too small for it.`, figure, [{text, object: volumeId, patch: grown}]);
+    return told("promised", `${volumeName} is reserved for ${who}, but is too small for it.`, figure, [{text, object: volumeId, patch: grown}]);
   }
-  if (!claim.volume) return told("promised", `${volumeName} names this claim, but the claim does not name it back yet${refusal(binding)}.`, waited);
+  if (!claim.volume) return told("promised", `${volumeName} names ${who}, but the claim does not name it back yet${refusal(binding)}.`, waited);
   const missing = volume.phase === "Bound" ? `the claim's phase is still ${claim.phase}` : `the phase of ${volumeName} is still ${volume.phase}`;
   return told("promised", `${claimKey} and ${volumeName} name each other, but ${missing}${refusal(binding)}.`, waited);
 }
@@ -335,6 +340,6 @@ export function volumeAnswer(binding) {
   if (!volume.claim) return told("ready", `${volume.phase}: any claim of class ${volume.class ?? "none"} that asks for at most ${bytes(volume.capacity ?? 0)} may take it.`, {value: bytes(volume.capacity ?? 0), words: "free"});
   if (!claim) return told("promised", `Reserved for ${claimKey}, and there is no such claim.`, lasted);
   if (claim.volume && claim.volume !== volumeName) return told("stuck", `It names ${claimKey}, but that claim names ${claim.volume}.`, lasted);
-  const answer = claimAnswer(binding, null);
+  const answer = claimAnswer(binding, null, claimKey);
   return binding.state === "bound" ? {...answer, sentence: `Bound to ${claimKey}: both sides name each other.`} : answer;
 }

@@ -98,10 +98,13 @@ export function placeOf(user, claim, volume) {
   }
   if (user?.assumed) return {name: user.assumed, mark: "assumed", family: "promised", words: "assumed"};
   if (user?.nominated) return {name: user.nominated, mark: "nominated", family: "promised", words: "nominated", dashed: true};
-  if (volume?.affinity) return {name: volume.affinity, mark: null, family: "held", words: "affinity"};
+  if (volume?.affinity) return {name: volume.affinity.replace(ONE_NODE, ""), mark: null, family: "held", words: "affinity"};
   if (claim?.selected_node) return {name: claim.selected_node, mark: "nominated", family: "promised", words: "selected", dashed: true};
   return null;
 }
+
+/** What stands before the name in an affinity to one node alone. */
+const ONE_NODE = /^hostname In (?=[^\s/]+$)/;
 
 function allChains(claims, entities) {
   const chains = [];

@@ -71,7 +71,7 @@ function Step({board, step}) {
       <ol>${parts.map((part, i) => html`<li key=${i} class=${`step write ${part.status}`}><${Row} board=${board} step=${part} /></li>`)}</ol></li>`;
 }
 
-function Row({board, step: {name, mark, family, what, at, seq, kind}}) {
-  return html`<${Mark} name=${mark} family=${family} /><b>${name}</b><span class="what" title=${kind}>${what}</span>
+function Row({board, step: {name, mark, family, what, times = 1, at, seq, kind}}) {
+  return html`<${Mark} name=${mark} family=${family} /><b>${name}</b><span class="what" title=${kind ? `${kind}: ${what}` : what}>${times > 1 && html`<b>${times} times</b> `}${what}</span>
     <span class="t">${seq !== undefined && html`<${EventLink} board=${board} seq=${seq}>${moment(at)} s<//>`}</span>`;
 }

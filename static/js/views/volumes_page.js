@@ -111,10 +111,11 @@ function User({board, users}) {
   const [id, pod] = userOf(users);
   const {namespace, name} = parseId(id);
   const [mark, family, words] = podStates(pod)[0] ?? ["expired", "held", pod.phase ?? "not queued"];
+  const told = [`${namespace}/${name}`, words, users.length > 1 && `and ${count(users.length - 1)} more`].filter(Boolean).join(", ");
   const at = board.past.value ? `?seq=${board.model.seq}` : "";
   return html`
-    <a class="cellbox" href=${`${board.podsUrl}${namespace}/${name}/${at}`} title=${`${namespace}/${name}, ${words}`}><${Mark} name=${mark} family=${family} />
-      <${Name} namespace=${namespace} name=${name} /><span class="vh">, ${words}</span>
+    <a class="cellbox" href=${`${board.podsUrl}${namespace}/${name}/${at}`} aria-label=${told} title=${told}><${Mark} name=${mark} family=${family} />
+      <${Name} namespace=${namespace} name=${name} />
       ${users.length > 1 && html`<span class="val">and ${count(users.length - 1)} more</span>`}</a>`;
 }
 
@@ -122,10 +123,10 @@ function User({board, users}) {
 function Side({id, ghost, look, size, selected, pick}) {
   if (!id || !look) return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
   const {namespace, name} = parseId(id);
-  const words = look.text ?? look.title;
+  const words = [parseId(id).key, look.text ?? look.title, size && bytes(size)].filter(Boolean).join(", ");
   return html`
-    <button class="cellbox" aria-pressed=${String(selected)} title=${`${namespace && `${namespace}/`}${name}, ${words}`} onClick=${() => pick(id)}>
-      <${Mark} name=${look.mark} family=${look.family} /><${Name} namespace=${namespace} name=${name} /><span class="vh">, ${words}</span>
+    <button class="cellbox" aria-pressed=${String(selected)} aria-label=${words} title=${words} onClick=${() => pick(id)}>
+      <${Mark} name=${look.mark} family=${look.family} /><${Name} namespace=${namespace} name=${name} />
       <span class="val">${size ? bytes(size) : ""}</span></button>`;
 }
 

@@ -61,7 +61,7 @@ test("the pod's own events tell since when the volume is used", () => {
 test("tries of the same kind in a row are one line", () => {
   const failed = [8, 9, 10].map((seq) => event(seq, "ProvisioningFailed", CLAIM, null, "no plugin"));
   const {parts} = stepsOf(after(10, failed))[0];
-  assert.deepEqual(parts.map(({what, seq}) => [what, seq]), [["no plugin (3 times)", 10]]);
+  assert.deepEqual(parts.map(({what, times, seq}) => [what, times, seq]), [["no plugin", 3, 10]]);
 });
 
 test("of a half-bound claim the answer tells which half is missing and what was refused", () => {

@@ -101,4 +101,6 @@ test("the node of a chain is where its pod is, else where its volume can be reac
   assert.equal(placeOf({node: "n1", phase: "Running"}, {}, {affinity: "zone In a"}).words, "pod runs");
   assert.equal(placeOf({nominated: "n2"}, {}, {}).name, "n2");
   assert.deepEqual([placeOf(undefined, undefined, {affinity: "zone In a"}).name, placeOf({}, {}, undefined)], ["zone In a", null]);
+  assert.equal(placeOf(undefined, {}, {affinity: "hostname In n1"}).name, "n1");
+  assert.equal(placeOf(undefined, {}, {affinity: "hostname In n1/n2"}).name, "hostname In n1/n2");
 });

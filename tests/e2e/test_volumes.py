@@ -1,0 +1,74 @@
+"""Volumes: the chains of a run, and the binding of one claim with its candidates."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.stories import PATIENCE_MS, finish, start
+
+DEMO = Path(__file__).parents[2] / "scenarios" / "half-bound.yaml"
+
+
+def half_bound(page: Page, name: str) -> int:
+    """A run of the demo, played to its end."""
+    run = start(page, name, DEMO.read_bytes())
+    page.get_by_role("button", name="max").click()
+    finish(page)
+    return run
+
+
+def test_a_half_bound_claim_tells_its_missing_half_and_leads_to_the_write_that_was_refused(
+    page: Page,
+) -> None:
+    run = half_bound(page, "volumes")
+    page.goto(f"/runs/{run}/volumes/?claim=shop/orders")
+    binding = page.get_by_role("region", name="Binding of orders")
+    expect(binding).to_contain_text(
+        "Bound to pv-gold: both sides name each other.", timeout=PATIENCE_MS
+    )
+    refused = binding.get_by_role("listitem").filter(has_text="4 times").last
+    refused.get_by_role("link").click()
+    expect(page.get_by_text("Looking at the past")).to_be_visible(timeout=PATIENCE_MS)
+    expect(binding).to_contain_text(
+        "pv-gold names this claim, but the claim does not name it back yet"
+    )
+    expect(binding).to_contain_text("two objects, four writes, two of them made")
+    chain = page.get_by_role("row").filter(has=page.get_by_role("button", name="shop/orders"))
+    expect(
+        chain.get_by_role("img", name=re.compile("^half-bound: the volume names"))
+    ).to_be_visible()
+    candidates = page.get_by_role("region", name="Candidate volumes", exact=True)
+    first = candidates.get_by_role("row").nth(1)
+    expect(first).to_contain_text("the first that fits: 10Gi for 10Gi", timeout=PATIENCE_MS)
+    expect(candidates).to_contain_text("label tier in (gold) is not met: tier=bronze")
+
+
+def test_chains_that_are_broken_can_be_told_apart_and_picked(page: Page) -> None:
+    run = half_bound(page, "volumes-broken")
+    page.get_by_role("link", name="Volumes", exact=True).click()
+    page.get_by_role("button", name="Broken 2").click(timeout=PATIENCE_MS)
+    expect(page.get_by_role("status").filter(has_text="2 of 8 chains")).to_be_visible()
+    page.get_by_role("button", name="ci/archive, Lost").press("Enter")
+    expect(page).to_have_url(f"/runs/{run}/volumes/?claim=ci/archive")
+    expect(page.get_by_text("Lost: its volume pv-archive was deleted at 20.000 s.")).to_be_visible(
+        timeout=PATIENCE_MS
+    )
+    page.get_by_role("button", name="pv-scratch, Released").click()
+    expect(page).to_have_url(f"/runs/{run}/volumes/?volume=pv-scratch")
+    expect(page.get_by_text("Released: its claim shop/scratch is gone")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Apply: Take the claimRef")).click()
+    page.get_by_role("button", name="All 8").click()
+    expect(page.get_by_role("button", name="pv-scratch, Available")).to_be_visible(
+        timeout=PATIENCE_MS
+    )
+
+
+def test_the_board_and_the_pods_page_lead_to_the_claim(page: Page) -> None:
+    run = half_bound(page, "volumes-links")
+    page.goto(f"/runs/{run}/pods/shop/orders-0/")
+    page.get_by_role("link", name="orders", exact=True).click(timeout=PATIENCE_MS)
+    expect(page).to_have_url(f"/runs/{run}/volumes/?claim=shop/orders")
+    page.goto(f"/runs/{run}/")
+    page.get_by_role("link", name="Claim ci/archive, Lost.").click(timeout=PATIENCE_MS)
+    expect(page.get_by_role("region", name="Binding of archive")).to_be_visible(timeout=PATIENCE_MS)
