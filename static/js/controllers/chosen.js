@@ -14,6 +14,7 @@ export class Chosen {
   constructor(board, address) {
     this.board = board;
     this.address = address;
+    this.fallback = null;
     this.picked = signal(address.claim ?? address.volume);
     this.id = computed(() => this.picked.value ?? this.#fallback());
     this.claim = new ObjectEvents(board, () => this.#claim());
@@ -48,9 +49,14 @@ export class Chosen {
     });
   }
 
+  /** Stays with a claim for as long as something is left to do for it. */
   #fallback() {
     const {claims, entities} = this.board.model;
-    return claims.first(entities, 1)[0] ?? claims.volumes()[0] ?? null;
+    const claim = this.fallback?.startsWith("claim/") && entities.get(this.fallback);
+    if (!claim || claims.state(this.fallback, claim, entities) === "bound") {
+      this.fallback = claims.first(entities, 1)[0] ?? claims.volumes()[0] ?? null;
+    }
+    return this.fallback;
   }
 
   #claim() {

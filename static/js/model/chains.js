@@ -28,20 +28,20 @@ export class Chains {
   /** All chains by class, then by name, and how many there are of each kind. */
   of(claims, entities) {
     // A claims' version is of one state of one model.
-    if (this.claims === claims && this.version === claims.version) return this;
+    if (this.claims === claims && this.version === claims.bindings) return this;
     this.claims = claims;
-    this.version = claims.version;
-    const chains = allChains(claims, entities);
+    this.version = claims.bindings;
     const classes = new Map();
-    this.counts = new Map(KINDS.map(([key]) => [key, 0]));
-    for (const chain of chains) {
-      if (!classes.has(chain.className)) classes.set(chain.className, []);
-      classes.get(chain.className).push(chain);
-      this.counts.set("", this.counts.get("") + 1);
-      if (this.counts.has(chain.kind)) this.counts.set(chain.kind, this.counts.get(chain.kind) + 1);
+    const counts = {bound: 0, unbound: 0, broken: 0};
+    for (const chain of allChains(claims, entities)) {
+      const alike = classes.get(chain.className);
+      if (alike) alike.push(chain);
+      else classes.set(chain.className, [chain]);
+      counts[chain.kind] += 1;
     }
     const names = [...classes.keys()].sort((a, b) => Number(a === "") - Number(b === "") || byName(a, b));
-    this.list = names.flatMap((name) => classes.get(name));
+    this.list = [].concat(...names.map((name) => classes.get(name)));
+    this.counts = new Map([["", this.list.length], ["unbound", counts.unbound], ["broken", counts.broken]]);
     return this;
   }
 

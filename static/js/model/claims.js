@@ -58,6 +58,8 @@ export class Claims {
   constructor() {
     /** Grows with every change of a claim, of a volume or class, or of a pod that has claims. */
     this.version = 0;
+    /** As `version`, pods apart. */
+    this.bindings = 0;
     this.clear();
   }
 
@@ -69,11 +71,11 @@ export class Claims {
     this.namers = new Map();
     this.order = null;
     this.volumeOrder = null;
-    this.version += 1;
+    this.#changed();
   }
 
   updateClaim(id, before, after) {
-    this.version += 1;
+    this.#changed();
     if (after) this.ids.add(id);
     else this.ids.delete(id);
     if (!before || !after) this.order = null;
@@ -81,7 +83,7 @@ export class Claims {
   }
 
   updateVolume(id, before, after) {
-    this.version += 1;
+    this.#changed();
     if (after) this.volumeIds.add(id);
     else this.volumeIds.delete(id);
     if (!before || !after) this.volumeOrder = null;
@@ -89,7 +91,12 @@ export class Claims {
   }
 
   updateClass() {
+    this.#changed();
+  }
+
+  #changed() {
     this.version += 1;
+    this.bindings += 1;
   }
 
   updatePod(id, before, after) {

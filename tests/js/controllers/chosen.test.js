@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+
+import {signal} from "@preact/signals";
+
+import {Chosen} from "../../../static/js/controllers/chosen.js";
+import {BoardModel} from "../../../static/js/model/board_model.js";
+
+const BOUND = {phase: "Bound", volume: "pv"};
+
+/** A board with this state, which can be changed, and what is chosen on it. */
+function setUp(state, address = {}) {
+  const model = new BoardModel();
+  model.reset({seq: 1, at: 0, state, events: []});
+  const tick = signal(0);
+  const board = {get model() { void tick.value; return model; }};
+  const written = [];
+  const chosen = new Chosen(board, {claim: null, volume: null, writePicked: (...ids) => written.push(ids), ...address});
+  const change = (changes) => {
+    model.apply({first: model.seq + 1, last: model.seq + 1, at: 1, changes, events: []});
+    tick.value += 1;
+  };
+  return {chosen, change, written, ids: () => [chosen.claim, chosen.volume, chosen.pod].map(({id}) => id.value)};
+}
+
+test("with a claim its volume and a pod that uses it are followed", () => {
+  const state = {"claim/a/data": BOUND, "volume/pv": {phase: "Bound", claim: "a/data"}, "pod/a/db": {claims: ["data"]}};
+  const {chosen, ids, written} = setUp(state, {claim: "claim/a/data"});
+  assert.deepEqual(ids(), ["claim/a/data", "volume/pv", "pod/a/db"]);
+  assert.equal(chosen.binding().state, "bound");
+  chosen.pick("volume/pv");
+  assert.deepEqual(ids(), ["claim/a/data", "volume/pv", "pod/a/db"]);
+  assert.deepEqual(written, [[null, "volume/pv"]]);
+});
+
+test("a volume that is gone is known by the claim that names it still", () => {
+  const {ids} = setUp({"claim/a/data": {phase: "Lost", volume: "pv"}}, {volume: "volume/pv"});
+  assert.deepEqual(ids(), ["claim/a/data", "volume/pv", null]);
+});
+
+test("while nobody has chosen it stays with a claim until that is bound", () => {
+  const {chosen, change} = setUp({"claim/a/z": {phase: "Pending"}, "volume/pv": {phase: "Available"}});
+  assert.equal(chosen.id.value, "claim/a/z");
+  change({"claim/a/b": {phase: "Pending"}});
+  assert.equal(chosen.id.value, "claim/a/z");
+  change({"claim/a/z": BOUND, "volume/pv": {phase: "Bound", claim: "a/z"}});
+  assert.equal(chosen.id.value, "claim/a/b");
+});
+
+test("without claims it is a volume, without either nothing", () => {
+  const {chosen, change} = setUp({"volume/pv": {phase: "Available"}});
+  assert.equal(chosen.id.value, "volume/pv");
+  change({"volume/pv": null});
+  assert.equal(chosen.id.value, null);
+});
