@@ -291,7 +291,7 @@ function lostAnswer(binding, told, waited) {
   }
   const when = gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster";
   const subject = volumeName ? `its volume ${volumeName}` : "its volume";
-  const back = {text: `Bring back ${volumeName}, with its claimRef naming ${claimKey}`};
+  const back = {text: `Create ${volumeName} again, without a claimRef: the claim is then bound to it once more`};
   return told("stuck", `Lost: ${subject} ${when}.`, waited, volumeName ? [back, again] : [again]);
 }
 
