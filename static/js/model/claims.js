@@ -188,7 +188,7 @@ function provisionStep(claim, state, volume) {
   if (state === "lost") {
     return step("now", "lost", "stuck", `${claim.volume ?? "its volume"} is gone`);
   }
-  if (volume) return step("done", "vbound", "settled", `${volume} fits`);
+  if (volume) return step("done", "vbound", "settled", `${volume} is there`);
   if (state === "waiting") return step("now", "pending", "clock", "waits for its first consumer");
   if (state === "provisioning") {
     return step("now", "pending", "clock", `wanted on ${claim.selected_node}`);
