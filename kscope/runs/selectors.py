@@ -142,6 +142,7 @@ class EventFilter:
     before: int | None = None
     kinds: tuple[str, ...] = ()
     object: str = ""
+    changes: str = ""
     components: tuple[str, ...] = ()
     from_at: int | None = None
     to_at: int | None = None
@@ -160,6 +161,8 @@ class EventFilter:
             events = events.filter(object__startswith=self.object.rstrip("*"))
         elif self.object:
             events = events.filter(object=self.object)
+        if self.changes:
+            events = events.filter(changes__has_key=self.changes)
         if self.components:
             events = events.filter(component__in=self.components)
         if self.from_at is not None:

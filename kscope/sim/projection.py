@@ -144,6 +144,8 @@ def _node_attributes(node: Node) -> Attributes:
         "taints": node.taints,
         "labels": dict(node.labels),
         "allocatable": node.allocatable_units,
+        "volumes_in_use": node.status.get("volumesInUse"),
+        "volumes_attached": [each["name"] for each in node.status.get("volumesAttached") or ()],
     }
 
 

@@ -303,6 +303,8 @@ class Cluster:
         for kind in self.store.kinds():
             for obj in self.store.objects(kind):
                 held[obj.id] = attributes(obj)
+                if kind == "Node":
+                    held[obj.id] |= self.volumes.held_view(obj.name)
         for scheduler in self.schedulers:
             for entity, shown in scheduler.held_view().items():
                 if entity in held:

@@ -144,6 +144,9 @@ class ReconcilerTest:
 
     # What operations tell
 
+    def operation_waits(self, operation: VolumeOperation) -> None:
+        return None
+
     def operation_started(self, operation: VolumeOperation) -> None:
         self.operations[OPERATIONS[operation.name]] = None
 

@@ -62,6 +62,9 @@ def test_the_folded_events_are_what_the_engine_holds(seed: int) -> None:
     for entity, attributes in held.items():
         shown = {name: state[entity].get(name) for name in attributes}
         assert shown == attributes, entity
+        # What a kubelet and the attach/detach controller no longer hold is not shown either.
+        for name in ("volumes", "attachments"):
+            assert name in attributes or name not in state[entity], entity
 
 
 def test_a_command_taken_at_the_same_position_gives_the_same_history() -> None:

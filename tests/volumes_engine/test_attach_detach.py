@@ -380,6 +380,64 @@ def test_what_is_attached_when_the_controller_starts_is_detached_if_unneeded() -
     assert first.attachments() == []
 
 
+def attachment(machine: Machine, node: str = "node-1") -> Any:
+    machine.recorder.take()
+    return machine.recorder.view[f"node/{node}"].get("attachments", {}).get(UNIQUE_NAME)
+
+
+def test_the_view_shows_an_attachment_from_the_wish_to_the_end(machine: Machine) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(0.15)
+    shown = attachment(machine)
+    assert shown["desired"] == {"default/a": 0}
+    assert shown["operation"]["name"] == "volume_attach"
+    assert "attached" not in shown
+    machine.run(5)
+    assert attachment(machine) == {
+        "name": "pv-1",
+        "desired": {"default/a": 0},
+        "attached": True,
+        "mounted_by_node": True,
+    }
+    machine.delete_pod("a", grace=0)
+    machine.run(0.01)
+    assert "desired" not in attachment(machine)
+    machine.run(0.1)
+    asked = attachment(machine)["detach_requested"]
+    assert attachment(machine)["deadline"] > asked
+    machine.run(20)
+    assert attachment(machine) is None
+
+
+def test_the_view_tells_of_an_attach_that_fails_and_when_it_is_tried_again(
+    machine: Machine,
+) -> None:
+    machine.plugins.faults.inject(Fault(call="Attach", count=99, text="no slot"))
+    machine.add_pod("a", "node-1")
+    machine.run(3)
+    shown = attachment(machine)
+    assert shown["uncertain"]
+    assert shown["operation"]["failures"] >= 1
+    assert shown["operation"]["error"] == "no slot"
+    assert shown["operation"]["retry_at"] > shown["operation"]["failed"]
+
+
+def test_a_node_that_comes_back_is_shown_with_what_is_still_attached_to_it(
+    machine: Machine,
+) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    machine.store.delete("Node", "node-1", by="api")
+    machine.recorder.take()
+    assert "node/node-1" not in machine.recorder.view
+    machine.run(1)
+    machine.recorder.take()
+    assert "node/node-1" not in machine.recorder.view
+    machine.add_node("node-1")
+    machine.run(1)
+    assert attachment(machine) == machine.controller.held_view("node-1")[UNIQUE_NAME]
+
+
 def test_the_whole_arrangement_survives_a_checkpoint_at_any_moment() -> None:
     whole = Machine()
     whole.add_pod("a", "node-1")

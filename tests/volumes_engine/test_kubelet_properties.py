@@ -68,17 +68,37 @@ def test_no_volume_is_detached_from_a_node_that_uses_it(seed: int) -> None:
     machine = Machine()
     stir(machine, Random(seed))
     machine.run(300)
-    reported: dict[str, list[str]] = {}
-    for event in machine.recorder.pending:
-        shown = (event.changes or {}).get("node/node-1") or {}
-        if "volumes" in shown:
-            for name, state in shown["volumes"].items():
-                mounts = (state or {}).get("mounts")
-                reported[name] = [] if state is None or mounts is None else [*mounts]
+    machine.recorder.take()
+    shown = machine.recorder.view["node/node-1"].get("volumes", {})
     attached = machine.controller.actual.attached_to_node("node-1")
     held = {attachment.name for attachment in attached}
     for name in in_use(machine.node("node-1")):
-        assert name in held or not reported.get(name)
+        assert name in held or not shown[name].get("mounts")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_told_of_volumes_is_what_is_held(seed: int) -> None:
+    machine = Watched()
+    stir(machine, Random(seed))
+    for _ in range(40):
+        machine.run(0.31)
+    machine.run(600)
+    assert machine.compared > 40
+
+
+class Watched(Machine):
+    """Compares view and engine whenever it has run for a while."""
+
+    compared = 0
+
+    def run(self, seconds: float) -> None:
+        super().run(seconds)
+        self.recorder.take()
+        for node in ("node-1", "node-2"):
+            shown = self.recorder.view[f"node/{node}"]
+            assert shown.get("volumes", {}) == self.kubelets.volumes.held_view(node)
+            assert shown.get("attachments", {}) == self.controller.held_view(node)
+            self.compared += 1
 
 
 def test_two_runs_of_one_story_are_identical() -> None:

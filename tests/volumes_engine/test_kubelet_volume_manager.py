@@ -193,7 +193,9 @@ def test_the_view_shows_desired_and_actual_state_side_by_side(machine: Machine) 
     assert machine.recorder.view["node/node-1"]["volumes"] == {
         UNIQUE_NAME: {
             "name": "pv-1",
-            "desired": {"default/a": True},
+            "desired": {"default/a": 0},
+            "attachable": True,
+            "device_mountable": True,
             "in_use": True,
             "attached": True,
             "device": "DeviceGloballyMounted",
@@ -203,7 +205,42 @@ def test_the_view_shows_desired_and_actual_state_side_by_side(machine: Machine) 
     machine.delete_pod("a")
     machine.run(10)
     machine.recorder.take()
-    assert machine.recorder.view["node/node-1"]["volumes"] == {}
+    assert "volumes" not in machine.recorder.view["node/node-1"]
+
+
+def test_the_view_tells_of_a_mount_that_fails_and_when_it_is_tried_again(machine: Machine) -> None:
+    fault = Fault(call="MountDevice", count=3, text="wrong fs type")
+    machine.plugins.faults.inject(fault)
+    machine.add_pod("a", "node-1")
+    machine.run(3)
+    shown = operations(machine)["*"]
+    assert shown["name"] == "volume_mount"
+    assert shown["failures"] == 2
+    assert "wrong fs type" in shown["error"]
+    assert "started" not in shown
+    # 500 ms after the first failure, 1 s after the second, at the next tick of the loop.
+    assert SECOND < shown["retry_at"] - shown["failed"] <= SECOND + 100 * MILLISECOND
+    machine.loop.run(until=shown["retry_at"])
+    assert operations(machine)["*"]["started"] == shown["retry_at"]
+    machine.run(1)
+    assert operations(machine)["*"]["failures"] == 3
+    machine.run(5)
+    assert operations(machine) == {}
+
+
+def test_what_a_dead_kubelet_had_begun_is_not_shown(machine: Machine) -> None:
+    fault = Fault(call="MountDevice", count=9)
+    machine.plugins.faults.inject(fault)
+    machine.add_pod("a", "node-1")
+    machine.run(3)
+    machine.kubelets.stop_kubelet("node-1")
+    assert operations(machine) == {}
+    assert machine.recorder.view["node/node-1"]["volumes"][UNIQUE_NAME]["attached"]
+
+
+def operations(machine: Machine) -> Any:
+    machine.recorder.take()
+    return machine.recorder.view["node/node-1"]["volumes"][UNIQUE_NAME].get("operations", {})
 
 
 # Pending operations

@@ -87,6 +87,9 @@ def test_events_are_filtered_by_kind_object_component_and_time(client: Client, d
     assert {event["kind"] for event in bound} == {"PodBound", "PodRunning"}
     web = client.get(f"{path}?object=pod/default/web").json()["events"]
     assert {event["object"] for event in web} == {"pod/default/web"}
+    changed = client.get(f"{path}?changes=pod/default/web").json()["events"]
+    assert {event["object"] for event in changed} == {"pod/default/web"}
+    assert all("pod/default/web" in event["changes"] for event in changed)
     nodes = client.get(f"{path}?object=node/").json()["events"]
     assert {event["object"] for event in nodes} == {"node/n1", "node/n2"}
     kubelet = client.get(f"{path}?component=kubelet").json()["events"]

@@ -10,6 +10,7 @@ from kscope.sim.objects import ApiObject
 from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import SECOND
+from kscope.sim.view import Attributes
 from volumes.engine import writer
 from volumes.engine.attach_detach import ATTACHER, AttachDetachController, CsiAttacher
 from volumes.engine.attach_detach import COMPONENT as ATTACH_DETACH
@@ -156,11 +157,21 @@ class VolumeActors:
             return self._new_resizers(listers, old.absent)
         if isinstance(old, AttachDetachController):
             old.stop()
-            return self._new_attach_detach()
+            controller = self._new_attach_detach()
+            controller.continue_view(old)
+            return controller
         if isinstance(old, CsiAttacher):
             return self._new_csi_attacher()
         assert isinstance(old, ClaimProtection | VolumeProtection)
         return type(old)(self._loop, self._store, listers)
+
+    def held_view(self, node: str) -> Attributes:
+        """What the view must show of the volumes of *node*, and nothing else."""
+        held = {
+            "volumes": self.kubelets.volumes.held_view(node),
+            "attachments": self.attach_detach.held_view(node),
+        }
+        return {name: shown for name, shown in held.items() if shown}
 
     # The components
 

@@ -31,12 +31,15 @@ from kscope.sim.objects import (
 from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import MILLISECOND, MINUTE, SECOND
+from kscope.sim.view import Attributes, Changes, diff
 from volumes.engine.kubelet.operations import messages
 from volumes.engine.kubelet.operations.executor import ATTACHED, FAILED_ATTACH
 from volumes.engine.kubelet.operations.pending import (
+    Entry,
     NestedPendingOperations,
     OperationKey,
     next_tick,
+    shows,
 )
 from volumes.engine.kubelet.plugins import CSI
 from volumes.engine.kubelet.spec import (
@@ -52,6 +55,7 @@ from volumes.engine.kubelet.volume_manager import is_controller_managed
 from volumes.engine.ports import NORMAL, WARNING, EventSink
 
 COMPONENT: Final = "attach-detach"
+_CHANGED: Final = "what is to be attached, what is, or what is done about it, changed"
 ATTACHER: Final = "csi-attacher"
 
 # Upstream: DefaultTimerConfig.
@@ -92,6 +96,8 @@ class VolumeToAttach:
     # Volumes of a node come in the order in which they were first wanted.
     place: int = 0
     pods: dict[str, Pod] = field(default_factory=dict[str, Pod])
+    # Since when each of the pods wants it.
+    since: dict[str, int] = field(default_factory=dict[str, int])
     multi_attach_error_reported: bool = False
 
 
@@ -118,17 +124,22 @@ class NodeAttachment:
 
 
 class DesiredStateOfWorld:
-    """Which volumes should be attached to which nodes. Upstream: cache/desired_state_of_world.go."""
+    """Which volumes should be attached to which nodes. Upstream: cache/desired_state_of_world.go.
 
-    __slots__ = ("_added", "_nodes", "_pods", "_volumes")
+    `changed` holds the (volume, node) pairs of which something changed, until whoever minds empties
+    it.
+    """
+
+    __slots__ = ("_added", "_nodes", "_pods", "_volumes", "changed")
 
     def __init__(self) -> None:
         self._nodes: dict[str, dict[str, VolumeToAttach]] = {}
         self._volumes: dict[str, dict[str, VolumeToAttach]] = {}
         self._pods: dict[str, dict[str, VolumeToAttach]] = {}
         self._added = 0
+        self.changed: dict[tuple[str, str], None] = {}
 
-    def add_pod(self, pod: Pod, name: str, spec: VolumeSpec, node: str) -> None:
+    def add_pod(self, pod: Pod, name: str, spec: VolumeSpec, node: str, now: int) -> None:
         """Want the volume on *node* for *pod*."""
         volumes = self._nodes.setdefault(node, {})
         volume = volumes.get(name)
@@ -136,6 +147,9 @@ class DesiredStateOfWorld:
             self._added += 1
             volume = volumes[name] = VolumeToAttach(name, node, spec, self._added)
             self._volumes.setdefault(name, {})[node] = volume
+        if pod.uid not in volume.pods:
+            volume.since[pod.uid] = now
+            self.changed[name, node] = None
         volume.pods[pod.uid] = pod
         self._pods.setdefault(pod.uid, {})[name] = volume
 
@@ -143,7 +157,8 @@ class DesiredStateOfWorld:
         """Stop wanting anything for the pod; the names of the volumes that it wanted."""
         found = sorted(self._pods.pop(uid, {}).values(), key=_place_of)
         for volume in found:
-            del volume.pods[uid]
+            del volume.pods[uid], volume.since[uid]
+            self.changed[volume.name, node] = None
             if not volume.pods:
                 _discard(self._nodes, node, volume.name)
                 _discard(self._volumes, volume.name, node)
@@ -152,6 +167,14 @@ class DesiredStateOfWorld:
     def volume_exists(self, name: str, node: str) -> bool:
         """Whether a pod of *node* needs the volume."""
         return name in self._nodes.get(node, ())
+
+    def find(self, name: str, node: str) -> VolumeToAttach | None:
+        """The volume as pods of *node* need it, or None."""
+        return self._nodes.get(node, {}).get(name)
+
+    def volumes_of_node(self, node: str) -> list[VolumeToAttach]:
+        """What pods of *node* need."""
+        return [*self._nodes.get(node, {}).values()]
 
     def volumes_to_attach(self, name: str) -> list[VolumeToAttach]:
         """The nodes that should have the volume, each with its pods."""
@@ -177,16 +200,18 @@ def _discard(table: dict[str, dict[str, Any]], outer: str, inner: str) -> None:
 class ActualStateOfWorld:
     """Which volumes are attached to which nodes, and what the nodes' status should say of it.
 
+    `changed` holds the (volume, node) pairs that were marked, until whoever minds empties it.
     Upstream: cache/actual_state_of_world.go.
     """
 
-    __slots__ = ("_nodes", "_reports", "_volumes", "needs_update")
+    __slots__ = ("_nodes", "_reports", "_volumes", "changed", "needs_update")
 
     def __init__(self) -> None:
         self._volumes: dict[str, dict[str, NodeAttachment]] = {}
         self._nodes: dict[str, dict[str, NodeAttachment]] = {}
         self._reports: dict[str, dict[str, str]] = {}
         self.needs_update: dict[str, None] = {}
+        self.changed: dict[tuple[str, str], None] = {}
 
     def mark_volume_as_attached(
         self, name: str, node: str, spec: VolumeSpec, device_path: str = ""
@@ -209,6 +234,7 @@ class ActualStateOfWorld:
         found = self.find(name, node)
         if found is not None:
             found.forget_detach_request()
+            self.changed[name, node] = None
         _discard(self._volumes, name, node)
         _discard(self._nodes, node, name)
         self.remove_volume_from_report_as_attached(name, node)
@@ -258,6 +284,7 @@ class ActualStateOfWorld:
             found = NodeAttachment(name, node, spec)
             self._volumes.setdefault(name, {})[node] = found
             self._nodes.setdefault(node, {})[name] = found
+        self.changed[name, node] = None
         return found
 
 
@@ -282,6 +309,11 @@ class AttachOperation:
     volume: VolumeToAttach
     name: str = "volume_attach"
 
+    @property
+    def node(self) -> str:
+        """Where it attaches to."""
+        return self.volume.node
+
     def begin(self) -> None:
         """See pending.Operation."""
         self.controller.run_attach(self)
@@ -296,6 +328,11 @@ class DetachOperation:
     attachment: NodeAttachment
     verify: bool
     name: str = "volume_detach"
+
+    @property
+    def node(self) -> str:
+        """Where it detaches from."""
+        return self.attachment.node
 
     def begin(self) -> None:
         """See pending.Operation."""
@@ -339,6 +376,10 @@ class AttachDetachController:
         self._settled: dict[str, None] = {}
         self._dirty: dict[str, None] = {}
         self._timer: Timer | None = None
+        self._show_timer: Timer | None = None
+        # By node and volume; of the (volume, node) pairs of `_unshown` the view may say otherwise.
+        self._shown: dict[str, dict[str, Attributes]] = {}
+        self._unshown: dict[tuple[str, str], None] = {}
         self._stopped = False
         self._populate_actual_state(recovers_attachments)
         store.watch("Node", self.observe_node, watch_latency)
@@ -346,6 +387,7 @@ class AttachDetachController:
         store.watch("PersistentVolumeClaim", self.observe_claim, watch_latency)
         store.watch("Pod", self.observe_pod, watch_latency)
         store.watch("VolumeAttachment", self.observe_attachment, watch_latency)
+        self._show_soon()
 
     # What it hears
 
@@ -360,6 +402,7 @@ class AttachDetachController:
             self._settled.pop(pod.uid, None)
             for name in self.desired.delete_pod(pod.uid, pod.node_name):
                 self._wake(name)
+            self._show_soon()
             return
         for name in pod.claim_names:
             self._users.setdefault(f"{pod.namespace}/{name}", {})[pod.uid] = pod
@@ -383,6 +426,8 @@ class AttachDetachController:
     def observe_node(self, event: WatchEvent) -> None:
         """The node's status says which volumes it has mounted. A deleted node says its last."""
         node = cast("Node", event.new)
+        if event.type != "MODIFIED":
+            self._show_node_anew(node.name)
         attached = self.actual.attached_to_node(node.name)
         if not attached:
             return
@@ -391,7 +436,10 @@ class AttachDetachController:
             mounted = attachment.name in in_use
             if attachment.mounted_by_node and not mounted:
                 self._wake(attachment.name)
+            if attachment.mounted_by_node is not mounted:
+                self.actual.changed[attachment.name, node.name] = None
             attachment.mounted_by_node = mounted
+        self._show_soon()
 
     def observe_attachment(self, event: WatchEvent) -> None:
         """A VolumeAttachment was written: an operation may have come to its end."""
@@ -444,9 +492,10 @@ class AttachDetachController:
             name = unique_volume_name(plugin, spec)
             if not self.desired.volume_exists(name, node_name):
                 self._wake(name)
-            self.desired.add_pod(pod, name, spec, node_name)
+            self.desired.add_pod(pod, name, spec, node_name, self._loop.now)
         if not missing:
             self._settled[uid] = None
+        self._show_soon()
 
     def _spec_of(self, pod: Pod, pod_volume: Manifest) -> VolumeSpec | None:
         """Upstream: util.CreateVolumeSpec; what is not bound yet is added when it is."""
@@ -494,6 +543,7 @@ class AttachDetachController:
             for volume in self.desired.volumes_to_attach(name):
                 self._attach_if_free(volume)
         self._update_node_statuses()
+        self._show_soon()
 
     def _detach_if_unused(self, attachment: NodeAttachment) -> None:
         key = _key(attachment.name, attachment.node, attachment.spec)
@@ -502,6 +552,7 @@ class AttachDetachController:
         now = self._loop.now
         if attachment.detach_requested_at is None:
             attachment.detach_requested_at = now
+            self.actual.changed[attachment.name, attachment.node] = None
             if attachment.mounted_by_node:
                 deadline = now + self._max_wait + 1
                 attachment.deadline = self._wake_at(deadline, attachment.name)
@@ -535,12 +586,15 @@ class AttachDetachController:
         found = self.actual.find(volume.name, volume.node)
         if found is not None and found.is_attached:
             # Needed again before it was detached.
+            if found.detach_requested_at is not None:
+                self.actual.changed[found.name, found.node] = None
             found.forget_detach_request()
             return
         others = [n for n in self.actual.nodes_for_attached_volume(volume.name) if n != volume.node]
         if forbidden and others:
             if not volume.multi_attach_error_reported:
                 volume.multi_attach_error_reported = True
+                self.desired.changed[volume.name, volume.node] = None
                 self._report_multi_attach_error(volume, others)
             return
         if not self._holds(key, "volume_attach"):
@@ -655,6 +709,7 @@ class AttachDetachController:
             name = volume.spec.name
             self._emit(pod, NORMAL, ATTACHED, "AttachVolume.Attach succeeded", name, "")
         self._pending.complete(operation, None)
+        self._show_outcome("VolumeAttached", operation, f"{volume.spec.name} to {volume.node}")
         self._wake(volume.name)
 
     def _attach_failed(self, attachment: str, operation: AttachOperation, error: str) -> None:
@@ -668,6 +723,7 @@ class AttachDetachController:
         found.mounted_by_node = self._is_in_use(found)
         entry = self._pending.complete(operation, error)
         assert entry is not None
+        self._show_outcome("VolumeOperationFailed", operation, error)
         self._wake_at(entry.backoff.at + entry.backoff.delay + 1, volume.name)
 
     # Detaching
@@ -713,13 +769,7 @@ class AttachDetachController:
         found = operation.attachment
         self.actual.mark_volume_as_detached(found.name, found.node)
         self._pending.complete(operation, None)
-        self._recorder.record(
-            "VolumeDetached",
-            f"node/{found.node}",
-            COMPONENT,
-            f"{found.spec.name} from {found.node}",
-            {"volume": found.name},
-        )
+        self._show_outcome("VolumeDetached", operation, f"{found.spec.name} from {found.node}")
         self._wake(found.name)
 
     def _detach_failed(
@@ -732,6 +782,7 @@ class AttachDetachController:
         self._arm()
         entry = self._pending.complete(operation, error)
         assert entry is not None
+        self._show_outcome("VolumeOperationFailed", operation, error)
         self._wake_at(entry.backoff.at + entry.backoff.delay + 1, found.name)
 
     def _attachment_of(self, attachment: NodeAttachment) -> str:
@@ -786,11 +837,144 @@ class AttachDetachController:
                 specs[unique_volume_name(plugin, spec)] = spec
         return specs
 
+    # The view
+
+    def continue_view(self, before: "AttachDetachController") -> None:
+        """What is shown is what *before*, which this one takes the place of, has told."""
+        self._shown = before._shown
+        for node, volumes in self._shown.items():
+            self._unshown |= {(name, node): None for name in volumes}
+
+    def held_view(self, node: str) -> Attributes:
+        """What the view must show of the attachments of *node*, by volume."""
+        names = {volume.name: None for volume in self.desired.volumes_of_node(node)}
+        names |= {found.name: None for found in self.actual.attached_to_node(node)}
+        return {name: self._describe(name, node) for name in names}
+
+    def _show_node_anew(self, node: str) -> None:
+        """A node that goes takes what is shown of it with it; one that comes shows nothing yet."""
+        self._shown.pop(node, None)
+        for volume in self.desired.volumes_of_node(node):
+            self._unshown[volume.name, node] = None
+        for found in self.actual.attached_to_node(node):
+            self._unshown[found.name, node] = None
+        self._show_soon()
+
+    def _show_soon(self) -> None:
+        """Show at this instant what is not the outcome of an operation."""
+        if self._show_timer is None and self._has_changes():
+            self._show_timer = self._loop.call_after(0, self._show_changes)
+
+    def _has_changes(self) -> bool:
+        changed = self.desired.changed, self.actual.changed, self._pending.changed
+        return bool(self._unshown) or any(changed)
+
+    def _show_changes(self) -> None:
+        self._show_timer = None
+        changes = self._changes()
+        for entity in changes:
+            part: Changes = {entity: changes[entity]}
+            self._recorder.record("VolumesReconciled", entity, COMPONENT, _CHANGED, None, part)
+
+    def _show_outcome(
+        self, fact: str, operation: AttachOperation | DetachOperation, message: str
+    ) -> None:
+        """Record how an operation ended, with all that has changed."""
+        data: dict[str, Any] = {"operation": operation.name, "volume": operation.key.volume_name}
+        entry = self._entry_of(operation.key.volume_name, operation.node)
+        if entry is not None:
+            data["error"] = entry.backoff.error
+            data["retry_at"] = shows(entry, RECONCILER_LOOP_PERIOD)["retry_at"]
+        about = f"node/{operation.node}"
+        changes = self._changes() or None
+        self._recorder.record(fact, about, COMPONENT, message, data, changes)
+
+    def _changes(self) -> Changes:
+        """The patches of the nodes of which not all is shown; from now on it is."""
+        changes: Changes = {}
+        for name, node in self._take_unshown():
+            # A node that is gone is not to come back into the view.
+            if self._store.find("Node", node) is None:
+                continue
+            shown, now = self._shown.get(node, {}).get(name), self._describe(name, node)
+            if shown == now:
+                continue
+            patch = changes.setdefault(f"node/{node}", {"attachments": {}})
+            assert patch is not None
+            if now is not None:
+                patch["attachments"][name] = now if shown is None else diff(shown, now)
+                self._shown.setdefault(node, {})[name] = now
+                continue
+            patch["attachments"][name] = None
+            _discard(self._shown, node, name)
+        for entity, patch in changes.items():
+            if patch is not None and entity.removeprefix("node/") not in self._shown:
+                patch["attachments"] = None
+        return changes
+
+    def _take_unshown(self) -> list[tuple[str, str]]:
+        for changed in (self.desired.changed, self.actual.changed):
+            self._unshown |= changed
+            changed.clear()
+        for key in self._pending.changed:
+            self._unshown |= {(key.volume_name, node): None for node in self._nodes_of(key)}
+        self._pending.changed.clear()
+        taken, self._unshown = self._unshown, {}
+        return [*taken]
+
+    def _nodes_of(self, key: OperationKey) -> list[str]:
+        """The nodes that an operation may be shown for, or is."""
+        if key.node_name:
+            return [key.node_name]
+        name = key.volume_name
+        return [
+            *(volume.node for volume in self.desired.volumes_to_attach(name)),
+            *self.actual.nodes_for_attached_volume(name),
+        ]
+
+    def _describe(self, name: str, node: str) -> Attributes | None:
+        """Desired and actual state of an attachment side by side; absent says no."""
+        wanted, found = self.desired.find(name, node), self.actual.find(name, node)
+        either = wanted or found
+        if either is None:
+            return None
+        shown: Attributes = {"name": either.spec.name}
+        if wanted is not None:
+            pods = wanted.pods.items()
+            shown["desired"] = {pod.key: wanted.since[uid] for uid, pod in pods}
+            if wanted.multi_attach_error_reported:
+                shown["multi_attach_error_reported"] = True
+        if found is not None:
+            shown |= _attachment_attributes(found)
+        entry = self._entry_of(name, node)
+        if entry is not None:
+            shown["operation"] = shows(entry, RECONCILER_LOOP_PERIOD)
+        return shown
+
+    def _entry_of(self, name: str, node: str) -> Entry | None:
+        """What runs or backs off for the volume on that node."""
+        for entry in self._pending.entries(name):
+            operation = entry.operation
+            if isinstance(operation, AttachOperation | DetachOperation) and operation.node == node:
+                return entry
+        return None
+
     def _emit(
         self, pod: Pod, type: str, reason: str, prefix: str, volume: str, suffix: str
     ) -> None:
         if self._events is not None:
             self._events.event(pod, type, reason, messages.simple(prefix, volume, suffix))
+
+
+def _attachment_attributes(found: NodeAttachment) -> Attributes:
+    shown: Attributes = {"attached" if found.is_attached else "uncertain": True}
+    if found.mounted_by_node:
+        shown["mounted_by_node"] = True
+    if found.detach_requested_at is not None:
+        shown["detach_requested"] = found.detach_requested_at
+        if found.deadline is not None:
+            shown["deadline"] = found.deadline.at
+    return shown
 
 
 def _key(volume: str, node: str, spec: VolumeSpec) -> OperationKey:

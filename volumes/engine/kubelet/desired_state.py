@@ -22,12 +22,16 @@ MAX_POD_ERRORS: Final = 10
 
 
 class PodToMount(NamedTuple):
-    """A pod that wants a volume. `outer_name` is the volume's name in the pod."""
+    """A pod that wants a volume. `outer_name` is the volume's name in the pod.
+
+    `mount_request_time` is when it was first wanted.
+    """
 
     pod_name: str
     pod: Pod
     spec: VolumeSpec
     outer_name: str
+    mount_request_time: int = 0
 
 
 @dataclass(slots=True)
@@ -82,7 +86,14 @@ class DesiredStateOfWorld:
         self.changed: dict[str, None] = {}
 
     def add_pod_to_volume(
-        self, pod_name: str, pod: Pod, spec: VolumeSpec, outer_name: str, gid: str = ""
+        self,
+        pod_name: str,
+        pod: Pod,
+        spec: VolumeSpec,
+        outer_name: str,
+        gid: str = "",
+        *,
+        now: int = 0,
     ) -> Added:
         """Want the volume *spec* for the pod. Wanting it again refreshes what is known of the pod."""
         plugin = self._plugins.find_by_spec(spec)
@@ -102,7 +113,9 @@ class DesiredStateOfWorld:
             volume = self._volumes[name] = DesiredVolume(
                 name, attachable, device_mountable, gid, _size_limit(pod, spec)
             )
-        volume.pods[pod_name] = PodToMount(pod_name, pod, spec, outer_name)
+        before = volume.pods.get(pod_name)
+        since = now if before is None else before.mount_request_time
+        volume.pods[pod_name] = PodToMount(pod_name, pod, spec, outer_name, since)
         self.changed[name] = None
         return Added(name)
 

@@ -176,7 +176,7 @@ class DesiredStateOfWorldPopulator:
             error = created.error
             if created.spec is not None:
                 added = self._desired.add_pod_to_volume(
-                    pod_name, pod, created.spec, name, created.gid
+                    pod_name, pod, created.spec, name, created.gid, now=self._clock.now
                 )
                 error = added.error
             if error is not None:
@@ -294,7 +294,7 @@ class DesiredStateOfWorldPopulator:
             for one in self._desired.volumes()
             for pod in one.pods.values()
         ]
-        for volume, is_attachable, (pod_name, wanting, spec, _) in wanted:
+        for volume, is_attachable, (pod_name, wanting, spec, *_) in wanted:
             uid = wanting.uid
             pod = self._pods.get_pod_by_uid(uid)
             if uid not in stay:

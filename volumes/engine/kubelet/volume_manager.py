@@ -19,6 +19,7 @@ from kscope.sim.view import Changes, diff
 from volumes.engine.kubelet.actual_state import (
     ActualStateOfWorld,
     AttachedVolume,
+    DeviceMountState,
     MarkVolumeOpts,
     VolumeMountState,
 )
@@ -30,7 +31,7 @@ from volumes.engine.kubelet.operations.executor import (
     VerifyControllerAttachedVolume,
     VolumeOperation,
 )
-from volumes.engine.kubelet.operations.pending import next_tick, retry_at
+from volumes.engine.kubelet.operations.pending import next_tick, retry_at, shows
 from volumes.engine.kubelet.plugins import SimulatedPlugins
 from volumes.engine.kubelet.populator import DesiredStateOfWorldPopulator
 from volumes.engine.kubelet.reconciler import Reconciler
@@ -51,6 +52,7 @@ POD_ATTACH_AND_MOUNT_TIMEOUT: Final = 2 * 60 * SECOND + 3 * SECOND
 # A node whose kubelet attaches by itself says so; by default the controller does it.
 CONTROLLER_MANAGED_ANNOTATION: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
 
+_CHANGED: Final = "what is wanted, what is there, or what is done about it, changed"
 _VERIFY: Final = VerifyControllerAttachedVolume.name
 _FACTS: Final = {
     "volume_attach": "VolumeAttached",
@@ -96,6 +98,7 @@ class NodeVolumeManager:
         self._news: dict[str, None] = {}
         self._timer: Timer | None = None
         self._status_timer: Timer | None = None
+        self._show_timer: Timer | None = None
         self._shown: dict[str, dict[str, Any]] = {}
         # Volumes whose part of the view may not be what is shown.
         self._unshown: dict[str, None] = {}
@@ -156,6 +159,7 @@ class NodeVolumeManager:
         self._know(pod)
         if mounted:
             self._take_over_mounts(pod)
+            self._show_soon()
         elif not pod.deletion_timestamp:
             self._wait_for(pod)
         self.wake()
@@ -194,14 +198,22 @@ class NodeVolumeManager:
         self._stopping.pop(pod.uid, None)
         self._told.pop(pod.uid, None)
         if self._pods.pop(pod.uid, None) is not None:
-            self._unshown.update(dict.fromkeys(self.actual.volumes_of_pod(pod.uid)))
+            self._show_by_name(pod.uid)
             self.wake()
 
     def _know(self, pod: Pod) -> None:
         if pod.uid not in self._pods:
-            # Its mounts are shown by its name instead of its uid.
-            self._unshown.update(dict.fromkeys(self.actual.volumes_of_pod(pod.uid)))
+            self._show_by_name(pod.uid)
         self._pods[pod.uid] = pod
+
+    def _show_by_name(self, uid: str) -> None:
+        """What is there for the pod is shown by its name while it is known, else by its uid."""
+        self._unshown.update(dict.fromkeys(self.actual.volumes_of_pod(uid)))
+        for name in self.executor.pending.volumes():
+            if any(entry.key.pod_name == uid for entry in self.executor.pending.entries(name)):
+                self._unshown[name] = None
+        if self._unshown:
+            self._show_soon()
 
     def node_changed(self, node: Node) -> None:
         """The node's status was written: what waits for its attachment can look again."""
@@ -226,6 +238,14 @@ class NodeVolumeManager:
         self._waiting.clear()
         self._stopping.clear()
         self._news.clear()
+        self._unshown.update(dict.fromkeys(self.executor.pending.volumes()))
+        self._show("VolumeOperationsAbandoned", message="the kubelet ended before they did")
+
+    def lose_mounts(self) -> None:
+        """The machine ends, and with it all that was mounted."""
+        self.stop()
+        self._start()
+        self._show("MountsLost", message="the machine is off")
 
     def restart(self) -> None:
         """The kubelet starts anew, knowing nothing but what it finds on disk."""
@@ -233,6 +253,7 @@ class NodeVolumeManager:
             self.stop()
         self._down = False
         self._start()
+        self._show_soon()
         self.wake()
 
     # PodManager
@@ -271,7 +292,7 @@ class NodeVolumeManager:
             self._sync_states(disk)
         self._reconciler.reconcile()
         self._tell_errors()
-        self._show("VolumesReconciled", message="what is wanted, or what is there, changed")
+        self._show("VolumesReconciled", message=_CHANGED)
         self._report()
         self._finish_stops()
         self._sleep()
@@ -303,6 +324,8 @@ class NodeVolumeManager:
         else:
             for entry in self.executor.pending.entries(volume):
                 entry.backoff = Backoff()
+        self._unshown[volume] = None
+        self._show_soon()
         self._news[volume] = None
         self._wake_for_retry(volume)
 
@@ -423,6 +446,10 @@ class NodeVolumeManager:
                 self._unshown.update(changed)
                 self._reported = None
                 changed.clear()
+        operations = self.executor.pending.changed
+        for key in operations:
+            self._unshown[key.volume_name] = None
+        operations.clear()
 
     def _write_status(self) -> None:
         self._status_timer = None
@@ -434,6 +461,7 @@ class NodeVolumeManager:
             self._status_timer = self._loop.call_after(NODE_STATUS_PERIOD, self._write_status)
             return
         self.desired.mark_volumes_reported_in_use(in_use)
+        self._show_soon()
         reported = dict.fromkeys(in_use)
         for name in self.executor.pending.volumes():
             if name in reported:
@@ -491,6 +519,15 @@ class NodeVolumeManager:
     def operation_started(self, operation: VolumeOperation) -> None:
         """See executor.Observer."""
         self._news.pop(operation.key.volume_name, None)
+
+    def operation_waits(self, operation: VolumeOperation) -> None:
+        """See executor.Observer."""
+        volume = operation.key.volume_name
+        if volume not in self.actual.changed:
+            return
+        mounted = self.actual.get_device_mount_state(volume) is DeviceMountState.GLOBALLY_MOUNTED
+        fact = "DeviceMounted" if mounted else "VolumesReconciled"
+        self._show(fact, message=volume if mounted else _CHANGED)
 
     def operation_finished(self, operation: VolumeOperation, error: str | None) -> None:
         """See executor.Observer."""
@@ -580,6 +617,15 @@ class NodeVolumeManager:
 
     # The view
 
+    def _show_soon(self) -> None:
+        """Show at this instant what is not the work of an operation or of the loops."""
+        if self._show_timer is None:
+            self._show_timer = self._loop.call_after(0, self._show_changes)
+
+    def _show_changes(self) -> None:
+        self._show_timer = None
+        self._show("VolumesReconciled", message=_CHANGED)
+
     def _show(
         self,
         fact: str,
@@ -594,45 +640,76 @@ class NodeVolumeManager:
         self._note_changes()
         patch: dict[str, Any] = {}
         for name in self._unshown:
-            shown, shows = self._shown.get(name), self._describe(name)
-            if shows is None:
+            shown, now = self._shown.get(name), self._describe(name)
+            if now is None:
                 if shown is not None:
                     patch[name] = None
                     del self._shown[name]
-            elif shows != shown:
-                patch[name] = shows if shown is None else diff(shown, shows)
-                self._shown[name] = shows
+            elif now != shown:
+                patch[name] = now if shown is None else diff(shown, now)
+                self._shown[name] = now
         self._unshown.clear()
         if not patch and data is None:
             return
         # A node that was deleted a moment ago is not to come back into the view.
         is_there = self._managers.store.find("Node", self.node) is not None
-        changes: Changes | None = {self._id: {"volumes": patch}} if patch and is_there else None
+        if data is None and not is_there:
+            return
+        shown = {"volumes": patch if self._shown else None}
+        changes: Changes | None = {self._id: shown} if patch and is_there else None
         self._managers.recorder.record(fact, about or self._id, COMPONENT, message, data, changes)
+
+    def held_view(self) -> dict[str, Any]:
+        """What is to be shown of each volume, worked out anew."""
+        names = {volume.name: None for volume in self.desired.volumes()}
+        names |= {volume.name: None for volume in self.actual.get_attached_volumes()}
+        return {name: self._describe(name) for name in names}
 
     def _describe(self, name: str) -> dict[str, Any] | None:
         """Desired and actual state of a volume side by side; absent says no."""
         wanted, volume = self.desired.volume(name), self.actual.volume(name)
         if wanted is not None:
-            shows: dict[str, Any] = {
+            shown: dict[str, Any] = {
                 "name": next(iter(wanted.pods.values())).spec.name,
-                "desired": {pod.pod.key: True for pod in wanted.pods.values()},
+                "desired": {p.pod.key: p.mount_request_time for p in wanted.pods.values()},
             }
+            if wanted.is_attachable:
+                shown["attachable"] = True
+            if wanted.is_device_mountable:
+                shown["device_mountable"] = True
             if wanted.reported_in_use:
-                shows["in_use"] = True
+                shown["in_use"] = True
         elif volume is not None:
-            shows = {"name": volume.spec.name}
+            shown = {"name": volume.spec.name}
         else:
             return None
         if volume is not None:
-            shows["attached"] = True
+            shown["attached"] = True
+            if volume.is_attachable:
+                shown["attachable"] = True
             if volume.device_may_be_mounted:
-                shows["device"] = volume.device_mount_state.value
+                shown["device"] = volume.device_mount_state.value
             if volume.pods:
-                shows["mounts"] = {
+                shown["mounts"] = {
                     self._pod_key(pod.pod_name): pod.state.value for pod in volume.pods.values()
                 }
-        return shows
+        operations = self._operations(name)
+        if operations:
+            shown["operations"] = operations
+        return shown
+
+    def _operations(self, name: str) -> dict[str, Any]:
+        """What runs or backs off on the volume, by pod; "*" is for all of them."""
+        if self._down:
+            return {}
+        found: dict[str, Any] = {}
+        for entry in self.executor.pending.entries(name):
+            pod = entry.key.pod_name
+            found[self._pod_key(pod) if pod else "*"] = (
+                # It looks until the node's status brings news, and is not followed look by look.
+                {"name": _VERIFY} if entry.name == _VERIFY else shows(entry, LOOP_SLEEP_PERIOD)
+            )
+        return found
 
     def _pod_key(self, uid: str) -> str:
         pod = self._pods.get(uid)
@@ -755,7 +832,7 @@ class VolumeManagers:
         """The machine is no more, and with it all that was mounted there."""
         manager = self.nodes.pop(node, None)
         if manager is not None:
-            manager.stop()
+            manager.lose_mounts()
 
     def kubelet_stopped(self, node: str) -> None:
         """The kubelet of *node* dies."""
@@ -766,6 +843,10 @@ class VolumeManagers:
         """The kubelet of *node* starts anew."""
         if node in self.nodes:
             self.nodes[node].restart()
+
+    def held_view(self, node: str) -> dict[str, Any]:
+        """What the view must show of the volumes of *node*, by volume."""
+        return self.nodes[node].held_view() if node in self.nodes else {}
 
     # Inside
 

@@ -66,6 +66,10 @@ class Observer(Protocol):
         """An operation took its first step."""
         ...
 
+    def operation_waits(self, operation: "VolumeOperation") -> None:
+        """An operation has done a part of its work, and waits for its driver now."""
+        ...
+
     def operation_finished(self, operation: "VolumeOperation", error: str | None) -> None:
         """An operation ended; after an error it backs off."""
         ...
@@ -102,6 +106,7 @@ class VolumeOperation:
     def _then(self, answer: Answer, step: Callable[[Answer], None]) -> None:
         """Go on with *step* when the driver has answered."""
         if answer.latency:
+            self._executor.observer.operation_waits(self)
             self._executor.loop.call_after(answer.latency, self._resume, step, answer)
         else:
             step(answer)

@@ -5,7 +5,7 @@ Upstream: pkg/volume/util/nestedpendingoperations and pkg/util/goroutinemap/expo
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 from kscope.sim.loop import EventLoop
 from volumes.engine.operations import MAX_BACKOFF, Backoff
@@ -63,26 +63,39 @@ class Entry:
     """The operation that runs on a key, or the last one that failed."""
 
     key: OperationKey
-    name: str
+    operation: Operation
+    started: int
     pending: bool = True
     backoff: Backoff = field(default_factory=Backoff)
+    # How often in a row operations of this name have failed.
+    failures: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+        return self.operation.name
 
 
 class NestedPendingOperations:
-    """Runs operations whose keys do not overlap; refuses others, and those that back off."""
+    """Runs operations whose keys do not overlap; refuses others, and those that back off.
 
-    __slots__ = ("_entries", "_loop")
+    `changed` holds the keys of which something changed, until whoever minds empties it.
+    """
+
+    __slots__ = ("_entries", "_loop", "changed")
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
         self._entries: dict[str, list[Entry]] = {}
+        self.changed: dict[OperationKey, None] = {}
 
     def run(self, operation: Operation) -> Start:
         """Start *operation* after the current callback, unless one runs or its backoff holds."""
         key = operation.key
         entry = self._find(key)
         if entry is None:
-            self._entries.setdefault(key.volume_name, []).append(Entry(key, operation.name))
+            entry = Entry(key, operation, self._loop.now)
+            self._entries.setdefault(key.volume_name, []).append(entry)
         elif entry.pending:
             return Start.RUNNING
         else:
@@ -90,7 +103,12 @@ class NestedPendingOperations:
                 if entry.name == operation.name:
                     return Start.BACKING_OFF
                 entry.backoff = Backoff()
-            entry.key, entry.name, entry.pending = key, operation.name, True
+            if entry.name != operation.name:
+                entry.failures = 0
+            self.changed[entry.key] = None
+            entry.key, entry.operation, entry.pending = key, operation, True
+            entry.started = self._loop.now
+        self.changed[key] = None
         self._loop.call_after(0, operation.begin)
         return Start.STARTED
 
@@ -98,12 +116,14 @@ class NestedPendingOperations:
         """Note the end of *operation*; the entry that backs off is returned after an error."""
         entries = self._entries[operation.key.volume_name]
         entry = next(e for e in entries if e.key == operation.key and e.pending)
+        self.changed[entry.key] = None
         if error is None:
             entries.remove(entry)
             if not entries:
                 del self._entries[operation.key.volume_name]
             return None
         entry.pending = False
+        entry.failures += 1
         entry.backoff.failed(error, self._loop.now)
         return entry
 
@@ -133,6 +153,7 @@ class NestedPendingOperations:
             while not entry.pending and (retry := retry_at(backoff, period)) < self._loop.now:
                 backoff.at = retry
                 backoff.delay = min(backoff.delay * 2, MAX_BACKOFF)
+                self.changed[entry.key] = None
 
     def _find(self, key: OperationKey) -> Entry | None:
         # Upstream: isOperationExists; what runs comes first, then the very same key.
@@ -154,6 +175,16 @@ class NestedPendingOperations:
             if not entry.pending
         ]
         return min(waits, default=None)
+
+
+def shows(entry: Entry, period: int) -> dict[str, Any]:
+    """The entry in the view: when it began or is tried again, how often it failed, and how."""
+    shown: dict[str, Any] = {"name": entry.name}
+    if entry.failures:
+        shown |= {"failures": entry.failures, "error": entry.backoff.error}
+    if entry.pending:
+        return {**shown, "started": entry.started}
+    return {**shown, "failed": entry.backoff.at, "retry_at": retry_at(entry.backoff, period)}
 
 
 def retry_at(backoff: Backoff, period: int) -> int:
