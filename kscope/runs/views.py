@@ -69,6 +69,20 @@ def volumes(request: HttpRequest, run_id: int) -> HttpResponse:
 
 @require_GET
 @ensure_csrf_cookie
+def nodes(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The nodes of a run, those first on which something is stuck."""
+    return _run_page(request, run_id, "nodes")
+
+
+@require_GET
+@ensure_csrf_cookie
+def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
+    """One node: what is stuck, its volumes as wanted and as they are, what is done about them."""
+    return _run_page(request, run_id, "node", node_name=name)
+
+
+@require_GET
+@ensure_csrf_cookie
 def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
     """All events of a run, filtered on the server."""
     return _run_page(request, run_id, "timeline")

@@ -1,7 +1,7 @@
 """What of an API object the pages draw: its attributes in the view state (docs/events.md)."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from kscope.sim.objects import (
     BETA_CLASS,
@@ -278,12 +278,23 @@ def _class_attributes(storage_class: StorageClass) -> Attributes:
     }
 
 
+def _csi_node_attributes(node: ApiObject) -> Attributes:
+    """How many volumes of each driver may be attached, where it sets a limit."""
+    drivers: list[Manifest] = node.spec.get("drivers") or []
+    counts: dict[str, int | None] = {
+        each["name"]: cast("Manifest", each.get("allocatable") or {}).get("count")
+        for each in drivers
+    }
+    return {"drivers": {name: count for name, count in counts.items() if count is not None}}
+
+
 _PROJECTIONS: dict[str, Callable[[Any], Attributes]] = {
     "Pod": pod_attributes,
     "Node": _node_attributes,
     "PersistentVolume": _volume_attributes,
     "PersistentVolumeClaim": _claim_attributes,
     "StorageClass": _class_attributes,
+    "CSINode": _csi_node_attributes,
 }
 
 # What may differ when no more than the progress of such an object is told; None for anything.

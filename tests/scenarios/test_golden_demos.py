@@ -71,3 +71,21 @@ def test_half_bound_shows_each_side_of_a_binding_without_the_other() -> None:
     assert "claim/shop/scratch" not in played.end
     assert played.end["volume/pv-scratch"]["phase"] == "Released"
     assert played.pods() == {"shop/orders-0": ("Running", "node-1")}
+
+
+def test_wrong_fs_type_is_tried_again_after_twice_as_long_each_time() -> None:
+    played = demo("wrong-fs-type")
+    failures = [event for event in played.events if event.kind == "VolumeOperationFailed"]
+    waits = [(event.data or {})["retry_at"] - event.at for event in failures]
+    # To the next tick of 100 ms after 500 ms, 1 s, 2 s and so on.
+    assert [wait // 10**8 for wait in waits] == [6, 11, 21, 41, 81, 161]
+    unique = "kubernetes.io/csi/disk.csi.example.com^disk-"
+    volumes = played.at(20)["node/node-1"]["volumes"]
+    assert volumes.keys() == {f"{unique}api", f"{unique}reports"}
+    assert volumes[f"{unique}reports"]["operations"]["*"]["failures"] == 6
+    assert volumes[f"{unique}api"]["mounts"] == {"default/api": "VolumeMounted"}
+    assert played.at(20)["node/node-1"]["attachments"].keys() == volumes.keys()
+    assert played.pods() == {
+        "default/api": ("Running", "node-1"),
+        "default/reports": ("Running", "node-1"),
+    }

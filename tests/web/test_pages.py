@@ -87,3 +87,10 @@ def test_a_pod_has_a_page_of_its_own_even_before_it_exists(client: Client) -> No
     assert 'id="pods"' in page(client, f"/runs/{run.pk}/pods/")
     assert 'id="volumes"' in page(client, f"/runs/{run.pk}/volumes/")
     assert client.get("/runs/987654/pods/shop/web-1/").status_code == 404
+
+
+def test_the_pages_of_nodes_know_their_run_and_each_other(client: Client, driven: Run) -> None:
+    text = page(client, f"/runs/{driven.pk}/nodes/n1/")
+    assert 'data-node="n1"' in text
+    assert f'data-nodes="/runs/{driven.pk}/nodes/"' in text
+    assert 'aria-current="page">Nodes' in page(client, f"/runs/{driven.pk}/nodes/")

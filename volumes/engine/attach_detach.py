@@ -55,7 +55,6 @@ from volumes.engine.kubelet.volume_manager import is_controller_managed
 from volumes.engine.ports import NORMAL, WARNING, EventSink
 
 COMPONENT: Final = "attach-detach"
-_CHANGED: Final = "what is to be attached, what is, or what is done about it, changed"
 ATTACHER: Final = "csi-attacher"
 
 # Upstream: DefaultTimerConfig.
@@ -871,10 +870,15 @@ class AttachDetachController:
 
     def _show_changes(self) -> None:
         self._show_timer = None
-        changes = self._changes()
-        for entity in changes:
-            part: Changes = {entity: changes[entity]}
-            self._recorder.record("VolumesReconciled", entity, COMPONENT, _CHANGED, None, part)
+        for entity, patch in self._changes().items():
+            assert patch is not None
+            shown = self._shown.get(entity.removeprefix("node/"), {})
+            message = messages.changed(
+                {name: shown.get(name) for name in patch["attachments"] or ()}
+            )
+            message = message or "nothing is attached, or is to be, any more"
+            part: Changes = {entity: patch}
+            self._recorder.record("VolumesReconciled", entity, COMPONENT, message, None, part)
 
     def _show_outcome(
         self, fact: str, operation: AttachOperation | DetachOperation, message: str

@@ -5,10 +5,14 @@ const PAGE = 1000;
 /** Of an object with a longer history the beginning is left out. */
 const MOST_PAGES = 5;
 
-/** The events of one object, read again whenever it has changed; `idOf()` tells which it is. */
+/**
+ * The events of one object, read again whenever it has changed; `idOf()` tells which it is. They are
+ * those about it, or what `query` asks for.
+ */
 export class ObjectEvents {
-  constructor(board, idOf) {
+  constructor(board, idOf, {query = null} = {}) {
     this.board = board;
+    this.query = query;
     this.id = computed(() => idOf() ?? null);
     /** All events about it, oldest first, also those after the place shown. */
     this.events = signal([]);
@@ -19,6 +23,7 @@ export class ObjectEvents {
 
   start() {
     let timer = null;
+    let awaited = null;
     effect(() => {
       const id = this.id.value;
       // An entity that has changed is another object.
@@ -26,14 +31,17 @@ export class ObjectEvents {
       if (this.of === id && this.object === object) return;
       if (this.of !== id) this.events.value = [];
       [this.of, this.object] = [id, object];
+      // What changes all the time is read again all the same.
+      if (awaited !== null && awaited === id) return;
       clearTimeout(timer);
-      if (id !== null) timer = setTimeout(() => this.#refresh(id), WAIT_MS);
+      awaited = id;
+      if (id !== null) timer = setTimeout(() => { awaited = null; this.#refresh(id); }, WAIT_MS);
     });
   }
 
   async #refresh(id) {
     try {
-      const found = await newer(this.board.api, id, this.events.peek());
+      const found = await newer(this.board.api, this.query ?? {object: id}, this.events.peek());
       if (this.of !== id) return;
       const latest = this.events.peek().at(-1)?.seq ?? 0;
       this.events.value = [...this.events.peek(), ...found.filter(({seq}) => seq > latest)];
@@ -43,13 +51,13 @@ export class ObjectEvents {
   }
 }
 
-/** The events about an object that come after those at hand, oldest first. */
-async function newer(api, id, atHand) {
+/** The events that a query finds after those at hand, oldest first. */
+async function newer(api, query, atHand) {
   const latest = atHand.at(-1)?.seq;
   const found = [];
   for (let page = 0, before = null; page < MOST_PAGES; page += 1) {
     const answer = await api.get("events/", {
-      object: id, after: latest, before, limit: PAGE, order: "desc",
+      ...query, after: latest, before, limit: PAGE, order: "desc",
     });
     found.push(...answer.events);
     if (answer.next === null) break;

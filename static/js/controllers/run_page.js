@@ -15,6 +15,7 @@ export function startRunPage(root, address) {
   board.machinesUrl = root.dataset.machines;
   board.podsUrl = root.dataset.pods;
   board.volumesUrl = root.dataset.volumes;
+  board.nodesUrl = root.dataset.nodes;
   board.timelineUrl = root.dataset.timeline;
   root.replaceChildren();
   connectHotkeys(board);

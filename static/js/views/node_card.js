@@ -4,6 +4,7 @@ import {html} from "../lib/html.js";
 import {parseId, ratio} from "../model/format.js";
 import {hint, meters, wants} from "../model/nodes.js";
 import {VERDICT_LOOK, emphasise, verdictOf} from "../model/verdict.js";
+import {NodeLink} from "./links.js";
 import {Icon} from "./mark.js";
 
 const TILES = 45;
@@ -25,7 +26,7 @@ export class NodeCard extends Component {
     const infeasible = verdict && !target && (verdict.kind === "unfit" || verdict.kind === "skipped");
     return html`
       <article class=${`node${infeasible ? " infeasible" : ""}${target ? " target" : ""}`} aria-label=${`Node ${name}`}>
-        <header><b class="cut" title=${name}>${model.nodes.label(name)}</b><span class="hint cut">${hintText(asked, node, model.at, target, here)}</span></header>
+        <header><b class="cut"><${NodeLink} board=${board} name=${name}>${model.nodes.label(name)}<//></b><span class="hint cut">${hintText(asked, node, model.at, target, here)}</span></header>
         <dl class="meters">${meters(node, asked.pod?.assumed ? null : wanted).map((row) => html`<${Meter} key=${row.resource} row=${row} />`)}</dl>
         <${Tiles} board=${board} model=${model} name=${name} version=${version} selected=${asked.id} />
         <${Verdict} verdict=${verdict} target=${target} closest=${asked.closest === name} />

@@ -1,11 +1,13 @@
 import {html} from "../lib/html.js";
 import {moment, parseId} from "../model/format.js";
+import {placeOf} from "../model/nodes.js";
 import {podStates} from "../model/pod.js";
 import {Blocker} from "./blocker.js";
 import {EventTable} from "./events.js";
 import {Facts} from "./inspector.js";
 import {Ladder} from "./ladder.js";
 import {Life} from "./life.js";
+import {NodeLink} from "./links.js";
 import {Mark} from "./mark.js";
 import {Matrix} from "./matrix.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
@@ -50,10 +52,17 @@ function Head({board, id, pod}) {
   return html`
     <div class="pagehead"><h1><span class="ns">${namespace}/</span>${name}</h1>
       <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
-        <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>
+        <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} board=${board} pod=${pod} text=${text} /></span>`)}</p>
       <div class="end"><a class="btn" href=${`${board.boardUrl}?pod=${namespace}/${name}${at}`}>On the board</a>
         <a class="btn" href=${`${board.machinesUrl}?pod=${namespace}/${name}${at}`}>State machines</a>
         ${pod && html`<a class="btn" href=${board.api.url(`objects/${id}/`, {seq, format: "yaml"})}>Manifest</a>`}</div></div>`;
+}
+
+/** What a pod is; the node that this names leads to its page. */
+function Stated({board, pod, text}) {
+  const place = pod && placeOf(pod);
+  if (!place || !text.endsWith(` ${place}`)) return text;
+  return html`${text.slice(0, -place.length)}<${NodeLink} board=${board} name=${place} />`;
 }
 
 /** What holds the pod and what would help; once it has a node, what it asked for. */

@@ -25,6 +25,7 @@ from volumes.engine.kubelet.actual_state import (
 )
 from volumes.engine.kubelet.desired_state import DesiredStateOfWorld
 from volumes.engine.kubelet.latencies import Latencies
+from volumes.engine.kubelet.operations import messages
 from volumes.engine.kubelet.operations.executor import (
     FAILED_MOUNT,
     OperationExecutor,
@@ -52,7 +53,6 @@ POD_ATTACH_AND_MOUNT_TIMEOUT: Final = 2 * 60 * SECOND + 3 * SECOND
 # A node whose kubelet attaches by itself says so; by default the controller does it.
 CONTROLLER_MANAGED_ANNOTATION: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
 
-_CHANGED: Final = "what is wanted, what is there, or what is done about it, changed"
 _VERIFY: Final = VerifyControllerAttachedVolume.name
 _FACTS: Final = {
     "volume_attach": "VolumeAttached",
@@ -292,7 +292,7 @@ class NodeVolumeManager:
             self._sync_states(disk)
         self._reconciler.reconcile()
         self._tell_errors()
-        self._show("VolumesReconciled", message=_CHANGED)
+        self._show("VolumesReconciled")
         self._report()
         self._finish_stops()
         self._sleep()
@@ -526,8 +526,7 @@ class NodeVolumeManager:
         if volume not in self.actual.changed:
             return
         mounted = self.actual.get_device_mount_state(volume) is DeviceMountState.GLOBALLY_MOUNTED
-        fact = "DeviceMounted" if mounted else "VolumesReconciled"
-        self._show(fact, message=volume if mounted else _CHANGED)
+        self._show("DeviceMounted" if mounted else "VolumesReconciled")
 
     def operation_finished(self, operation: VolumeOperation, error: str | None) -> None:
         """See executor.Observer."""
@@ -624,7 +623,7 @@ class NodeVolumeManager:
 
     def _show_changes(self) -> None:
         self._show_timer = None
-        self._show("VolumesReconciled", message=_CHANGED)
+        self._show("VolumesReconciled")
 
     def _show(
         self,
@@ -655,6 +654,7 @@ class NodeVolumeManager:
         is_there = self._managers.store.find("Node", self.node) is not None
         if data is None and not is_there:
             return
+        message = message or messages.changed({name: self._shown.get(name) for name in patch})
         shown = {"volumes": patch if self._shown else None}
         changes: Changes | None = {self._id: shown} if patch and is_there else None
         self._managers.recorder.record(fact, about or self._id, COMPONENT, message, data, changes)

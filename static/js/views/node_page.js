@@ -1,0 +1,143 @@
+import {html} from "../lib/html.js";
+import {amount, bytes, count, moment, parseId} from "../model/format.js";
+import {holdersOf, nodeAnswer, nodeFacts, nodeStates, podsOf, resourcesOf, shortage} from "../model/node.js";
+import {volumesOf} from "../model/node_volumes.js";
+import {ByWhom, EventLink} from "./events.js";
+import {NodeLink, PodLink} from "./links.js";
+import {Mark} from "./mark.js";
+import {Operations} from "./operations.js";
+import {Reading, RunPage, isWaiting} from "./run_page.js";
+import {StateOfWorld} from "./state_of_world.js";
+
+const PODS = 120;
+const EVENTS = 40;
+
+/** All there is to say about one node at the event shown, the answer first. */
+export function NodePage({board, name, record}) {
+  return html`<${RunPage} board=${board}><${Body} board=${board} name=${name} record=${record} /><//>`;
+}
+
+function Body({board, name, record}) {
+  if (isWaiting(board)) {
+    return html`<main class="page"><h1>${name}</h1><${Reading} /></main>`;
+  }
+  const {entities, nodes} = board.model;
+  const node = entities.get(`node/${name}`);
+  const pods = nodes.pods.get(name) ?? new Map();
+  return html`
+    <main class="page nodepage">
+      <${Head} board=${board} name=${name} node=${node} />
+      ${node
+        ? html`<${Known} board=${board} name=${name} node=${node} pods=${pods} record=${record} />`
+        : html`<p class="small soft">This node is not in the cluster at ${moment(board.model.at)} s.</p>`}
+      <${Events} board=${board} name=${name} record=${record} />
+    </main>`;
+}
+
+function Head({board, name, node}) {
+  const id = `node/${name}`;
+  const seq = board.past.value ? board.model.seq : null;
+  const command = (...verbs) => board.commands(verbs.map((verb) => ({verb, object: id})));
+  return html`
+    <div class="pagehead"><h1 class="cut">${name}</h1>
+      ${nodeStates(node).map(([mark, family, text]) => html`<span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}
+      ${node && html`<p class="small mute facts">${nodeFacts(node)}</p>`}
+      ${node && html`<div class="end">
+        ${seq === null && html`
+          <button class="btn" onClick=${() => command(node.unschedulable ? "uncordon" : "cordon")}>${node.unschedulable ? "Uncordon" : "Cordon"}</button>
+          <button class="btn" title="Cordon the node and evict its pods" onClick=${() => command("cordon", "evict_pods")}>Drain</button>`}
+        <a class="btn" href=${board.api.url(`objects/${id}/`, {seq, format: "yaml"})}>Manifest</a></div>`}</div>`;
+}
+
+function Known({board, name, node, pods, record}) {
+  const {entities, at} = board.model;
+  const rows = volumesOf(node);
+  const drivers = entities.get(`csinode/${name}`)?.drivers;
+  return html`
+    <${Answer} board=${board} name=${name} answer=${nodeAnswer(name, node, pods, at)} />
+    <${StateOfWorld} board=${board} name=${name} rows=${rows} />
+    <div class="sec grid2">
+      <div><${Operations} board=${board} id=${`node/${name}`} events=${record.done.value} />
+        <${Pods} board=${board} pods=${podsOf(name, node, pods)} /></div>
+      <${Resources} board=${board} node=${node} drivers=${drivers} pods=${pods} /></div>`;
+}
+
+/** One sentence, one number; and who is concerned. */
+function Answer({board, name, answer}) {
+  const {family, sentence, figure, pod, volume} = answer;
+  const holders = volume ? holdersOf(board.model.entities, volume, name) : [];
+  return html`
+    <div class=${`state-line f-${family}`}>
+      <p class="say">${sentence}</p>
+      ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
+      ${(pod || holders.length > 0) && html`<p class="links small soft">
+        ${pod && html`<${PodLink} board=${board} podKey=${parseId(pod).key} />`}
+        ${holders.map((holder) => html` <span key=${holder}>attached to <${NodeLink} board=${board} name=${holder} /></span>`)}</p>`}
+    </div>`;
+}
+
+function Resources({board, node, drivers, pods}) {
+  return html`
+    <section aria-label="Resources"><div class="sechead"><h2>Resources</h2><span class="note">as the scheduler counts them</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Resources, table"><table class="tbl res">
+        <thead><tr><th scope="col">Resource</th><th scope="col"><span class="vh">Share</span></th><th scope="col" class="right">Requested</th>
+          <th scope="col" class="right">Assumed</th><th scope="col" class="right">Allocatable</th><th scope="col" class="right">Free</th></tr></thead>
+        <tbody>${resourcesOf(node, drivers).map((row) => html`<${Resource} key=${row.title} row=${row} />`)}</tbody></table></div>
+      <${Promised} board=${board} node=${node} pods=${pods} />
+    </section>`;
+}
+
+function Resource({row}) {
+  const {resource, title, requested, assumed, allocatable, free} = row;
+  const part = (value) => `${(allocatable > 0 ? Math.min(100, (value / allocatable) * 100) : 0).toFixed(1)}%`;
+  return html`
+    <tr><th scope="row" class="cut" title=${title}>${title}</th>
+      <td><div class="meter" aria-hidden="true"><i style=${`width:${part(requested - assumed)}`}></i>
+        ${assumed > 0 && html`<i class="as" style=${`left:${part(requested - assumed)};width:${part(assumed)}`}></i>`}
+        ${free < 0 && html`<i class="over" style="left:100%;width:8%"></i>`}</div></td>
+      <td class="right">${short(resource, requested)}</td><td class=${`right${assumed > 0 ? "" : " mute"}`}>${short(resource, assumed)}</td>
+      <td class="right soft">${short(resource, allocatable)}</td><td class=${`right strong${free < 0 ? " f-stuck tinted" : ""}`}>${short(resource, free)}</td></tr>`;
+}
+
+/** An amount in a column whose row names the resource. */
+function short(resource, value) {
+  // All in the same unit, so that one row can be subtracted in the head.
+  if (resource === "cpu") return `${value}m`;
+  if (resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-")) return bytes(value);
+  return count(value);
+}
+
+/** What the pods that are nominated to the node still lack there. */
+function Promised({board, node, pods}) {
+  const lacking = [...pods].filter(([, pod]) => pod.nominated && !pod.node && !pod.assumed)
+    .map(([id, pod]) => ({id, lack: shortage(pod, node)})).filter(({lack}) => lack);
+  return lacking.slice(0, 5).map(({id, lack: {resource, asked, free}}) => html`
+    <p key=${id} class="small mute after"><${PodLink} board=${board} podKey=${parseId(id).key} /> is nominated, asks ${amount(resource, asked)} and finds
+      ${" "}${amount(resource, Math.max(0, free))} free: ${amount(resource, asked - Math.max(0, free))} short.</p>`);
+}
+
+function Pods({board, pods}) {
+  const waiting = pods.filter(({stands}) => stands === "waits").length;
+  const note = waiting === 0 ? "" : waiting === 1 ? ", one waits for a volume" : `, ${count(waiting)} wait for a volume`;
+  return html`
+    <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here, and none promised a place" : `${count(pods.length)}${note}`}</span></div>
+      <ul class="podrow">${pods.slice(0, PODS).map(({id, mark, family, words}) => html`
+        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} board=${board} podKey=${parseId(id).key} /><span class="cut">${words}</span></li>`)}</ul>
+      ${pods.length > PODS && html`<p class="small mute after">The first ${PODS} of ${count(pods.length)}, those that wait before others.</p>`}
+    </section>`;
+}
+
+function Events({board, name, record}) {
+  const {seq} = board.model;
+  const events = record.events.value.filter((event) => event.seq <= seq).reverse();
+  return html`
+    <section class="sec" aria-label="Events"><div class="sechead"><h2>Events</h2>
+        <span class="note">${events.length === 0 ? "none yet" : `${count(events.length)}, newest first`}</span>
+        <div class="end"><a class="btn" href=${`${board.timelineUrl}?object=node/${name}`}>All in the timeline</a></div></div>
+      ${events.length > 0 && html`<table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
+        <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
+        <tbody>${events.slice(0, EVENTS).map((event) => html`
+          <tr key=${event.seq}><td class="mono"><${EventLink} board=${board} seq=${event.seq}>${event.seq}<//></td>
+            <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
+            <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`)}</tbody></table>`}</section>`;
+}

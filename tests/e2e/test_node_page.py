@@ -1,0 +1,57 @@
+"""The page of one node: what is stuck on it, its volumes as wanted and as they are, and the list of nodes."""
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
+
+SCENARIO = Path(__file__).parents[2] / "scenarios" / "wrong-fs-type.yaml"
+
+
+def test_a_mount_that_fails_is_told_with_its_next_try(page: Page) -> None:
+    run = start(page, "wrong-fs", SCENARIO.read_bytes())
+    finish(page)
+    page.goto(f"/runs/{run}/nodes/node-1/?seq=100")
+    expect(
+        page.get_by_text("reports cannot start: MountDevice of disk-reports failed")
+    ).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("s to the next try")).to_be_visible()
+    world = page.get_by_role("region", name="State of world", exact=True)
+    reports = world.get_by_role("row").filter(has_text="disk-reports")
+    expect(reports).to_contain_text("4 failures")
+    expect(reports).to_contain_text("MountDevice again at 10.100 s")
+    expect(world.get_by_role("row").filter(has_text="disk-api")).to_contain_text("nothing")
+    operations = page.get_by_role("region", name="Operations timeline")
+    expect(operations.get_by_role("img", name="disk-reports: ")).to_be_visible()
+    expect(operations.get_by_title("Mount failed")).to_have_count(4)
+    slots = page.get_by_role("row").filter(has_text="Attach slots")
+    expect(slots).to_contain_text("5")
+    page.get_by_role("button", name="Jump to newest").click()
+    expect(page.get_by_text("Nothing is stuck here")).to_be_visible()
+    expect(world).to_contain_text("all of 2 agree")
+    page.get_by_role("region", name="Pods", exact=True).get_by_role("link").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("default/")
+    page.get_by_role("link", name="node-1").first.click()
+    expect(page).to_have_url(f"/runs/{run}/nodes/node-1/")
+
+
+def test_the_list_of_nodes_leads_to_a_node_that_can_be_cordoned(page: Page) -> None:
+    run = start(page, "nodes", one_pod_too_many("nodes"))
+    finish(page)
+    page.get_by_role("link", name="Nodes").click()
+    row = page.get_by_role("row").filter(has_text="small")
+    expect(row).to_contain_text("3 / 4", timeout=PATIENCE_MS)
+    row.get_by_role("link", name="small").click()
+    expect(page).to_have_url(f"/runs/{run}/nodes/small/")
+    page.get_by_role("button", name="Cordon").click(timeout=PATIENCE_MS)
+    expect(page.get_by_role("button", name="Uncordon")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("small is cordoned")).to_be_visible()
+    page.goto(f"/runs/{run}/nodes/nobody/")
+    expect(page.get_by_text("This node is not in the cluster")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_a_card_of_the_board_leads_to_its_node(page: Page) -> None:
+    run = start(page, "card", one_pod_too_many("card"))
+    page.get_by_role("article", name="Node small").get_by_role("link").click()
+    expect(page).to_have_url(f"/runs/{run}/nodes/small/")
