@@ -94,3 +94,16 @@ def test_a_run_with_faults_goes_on_from_any_checkpoint_as_it_would_have(seed: in
     cluster.advance(UNTIL)
     cluster.take()
     assert in_slices(seed, Random(seed)) == cluster.digest()
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.integers(0, 1_000_000))
+def test_whatever_goes_wrong_the_volumes_of_every_node_are_shown_as_they_are(seed: int) -> None:
+    cluster = created(seed)
+    while cluster.now < 2 * MINUTE:
+        cluster.advance(cluster.now + SECOND // 3)
+        cluster.take()
+        shown, held = cluster.view(), cluster.held_view()
+        for entity in (node.id for node in cluster.store.objects("Node")):
+            for name in ("volumes", "attachments"):
+                assert shown[entity].get(name) == held[entity].get(name), (seed, entity)

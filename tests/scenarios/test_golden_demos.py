@@ -50,6 +50,14 @@ def test_dangling_attach_is_cured_by_deleting_what_was_forgotten() -> None:
     assert played.pods() == {"default/db-0": ("Running", "node-2")}
 
 
+def test_dangling_attach_is_an_attachment_that_the_controller_does_not_hold() -> None:
+    shown = demo("dangling-attach").at(39)
+    assert "attachments" not in shown["node/node-1"]
+    (waiting,) = shown["node/node-2"]["attachments"].values()
+    assert waiting["desired"].keys() == {"default/db-0"}
+    assert "published to another node node-1" in waiting["operation"]["error"]
+
+
 def test_unheard_deletion_waits_for_the_flush() -> None:
     played = demo("unheard-deletion")
     assert played.at(7).keys() & {"pod/default/guard", "pod/default/late"} == {"pod/default/late"}

@@ -425,8 +425,10 @@ class AttachDetachController:
     def observe_node(self, event: WatchEvent) -> None:
         """The node's status says which volumes it has mounted. A deleted node says its last."""
         node = cast("Node", event.new)
-        if event.type != "MODIFIED":
-            self._show_node_anew(node.name)
+        if event.type == "DELETED":
+            self._shown.pop(node.name, None)
+        elif event.type == "ADDED":
+            self._show_node(node.name)
         attached = self.actual.attached_to_node(node.name)
         if not attached:
             return
@@ -843,6 +845,7 @@ class AttachDetachController:
         self._shown = before._shown
         for node, volumes in self._shown.items():
             self._unshown |= {(name, node): None for name in volumes}
+        self._show_soon()
 
     def held_view(self, node: str) -> Attributes:
         """What the view must show of the attachments of *node*, by volume."""
@@ -850,9 +853,8 @@ class AttachDetachController:
         names |= {found.name: None for found in self.actual.attached_to_node(node)}
         return {name: self._describe(name, node) for name in names}
 
-    def _show_node_anew(self, node: str) -> None:
-        """A node that goes takes what is shown of it with it; one that comes shows nothing yet."""
-        self._shown.pop(node, None)
+    def _show_node(self, node: str) -> None:
+        """Show what is held of a node that has just come, or is heard of for the first time."""
         for volume in self.desired.volumes_of_node(node):
             self._unshown[volume.name, node] = None
         for found in self.actual.attached_to_node(node):
@@ -899,6 +901,7 @@ class AttachDetachController:
         for name, node in self._take_unshown():
             # A node that is gone is not to come back into the view.
             if self._store.find("Node", node) is None:
+                self._shown.pop(node, None)
                 continue
             shown, now = self._shown.get(node, {}).get(name), self._describe(name, node)
             if shown == now:

@@ -114,7 +114,7 @@ function calm(rows) {
     return {family: "settled", pod: null, figure: null, sentence: `Nothing is stuck here; ${some} ${going.length === 1 ? "is" : "are"} on the way out.`};
   }
   const sentence = rows.length === 0
-    ? "Nothing is stuck here; no pod of this node wants a volume."
+    ? "Nothing is stuck here; no volume is wanted or attached."
     : "Nothing is stuck here; every volume that a pod wants is mounted for it.";
   return {family: "settled", pod: null, figure: null, sentence};
 }
