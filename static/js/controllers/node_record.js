@@ -1,21 +1,29 @@
+import {computed} from "@preact/signals";
+
 import {KINDS} from "../model/operation_lanes.js";
 import {ObjectEvents} from "./object_events.js";
 
 /**
- * What the server keeps of one node, followed while the run goes on: `events` about the node itself, and
- * `done`, what was done about its volumes, of which most is told of pods. Both oldest first, also
- * those after the place shown.
+ * What the server keeps of one node, followed while the run goes on: `done` is what was done about its
+ * volumes, some of it told of pods, and `events` are these and all about the node itself. Both oldest
+ * first, also those after the place shown.
  */
 export class NodeRecord {
   constructor(board, id) {
     this.told = new ObjectEvents(board, () => id);
     this.operations = new ObjectEvents(board, () => id, {query: {changes: id, kind: KINDS.join(",")}});
-    this.events = this.told.events;
     this.done = this.operations.events;
+    this.events = computed(() => merged(this.told.events.value, this.done.value));
   }
 
   follow() {
     this.told.start();
     this.operations.start();
   }
+}
+
+/** The events of both, each once, oldest first. */
+function merged(some, others) {
+  const known = new Set(some.map(({seq}) => seq));
+  return [...some, ...others.filter(({seq}) => !known.has(seq))].sort((a, b) => a.seq - b.seq);
 }

@@ -25,7 +25,9 @@ export function operationLanes(id, events, seq) {
     const patch = changes?.[id];
     if (patch === undefined) continue;
     const before = node;
-    node = patch === null ? {} : mergePatch(node, {volumes: patch.volumes ?? {}, attachments: patch.attachments ?? {}});
+    // null takes a part away, and one that is not named stays.
+    const {volumes = {}, attachments = {}} = patch ?? {volumes: null, attachments: null};
+    node = mergePatch(node, {volumes, attachments});
     for (const unique of changedVolumes(before, node)) follow(laneOf(lanes, unique, node), activities(node, unique), at);
   }
   const found = [...lanes.values()].filter(({slices}) => slices.length > 0);

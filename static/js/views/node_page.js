@@ -91,7 +91,7 @@ function Resource({row}) {
   const {resource, title, requested, assumed, allocatable, free} = row;
   const part = (value) => `${(allocatable > 0 ? Math.min(100, (value / allocatable) * 100) : 0).toFixed(1)}%`;
   return html`
-    <tr><th scope="row" class="cut" title=${title}>${title}</th>
+    <tr><th scope="row">${title}</th>
       <td><div class="meter" aria-hidden="true"><i style=${`width:${part(requested - assumed)}`}></i>
         ${assumed > 0 && html`<i class="as" style=${`left:${part(requested - assumed)};width:${part(assumed)}`}></i>`}
         ${free < 0 && html`<i class="over" style="left:100%;width:8%"></i>`}</div></td>

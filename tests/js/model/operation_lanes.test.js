@@ -62,6 +62,13 @@ test("a mount that stands is a line until it is undone, and a node that goes end
   assert.deepEqual(slices.map(short), [["steady", "mounted", 1, 5, null], ["steady", "mounted", 6, 7, null]]);
 });
 
+test("what a controller has forgotten does not go on", () => {
+  const events = told([0, null, {name: "d1", operation: {name: "volume_attach", started: 0}}]);
+  events.push({seq: 2, at: SECOND, changes: {[ID]: {attachments: null}}});
+  const [{slices}] = operationLanes(ID, events, 2);
+  assert.deepEqual(slices.map(short), [["t", "Attach", 0, 1, null]]);
+});
+
 test("the axis reaches beyond the next try, and not for ever back", () => {
   const lanes = operationLanes(ID, STORY, 6);
   const axis = operationsAxis(lanes, 4 * SECOND);
