@@ -39,7 +39,7 @@ def board(request: HttpRequest, run_id: int) -> HttpResponse:
 @require_GET
 @ensure_csrf_cookie
 def machines(request: HttpRequest, run_id: int) -> HttpResponse:
-    """The state machines of queue, cache, volumes and claims, and the ways of objects through them."""
+    """The state machines of queue, cache, volumes, claims and operations, and objects' ways through them."""
     return _run_page(request, run_id, "machines")
 
 

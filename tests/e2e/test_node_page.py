@@ -27,6 +27,14 @@ def test_a_mount_that_fails_is_told_with_its_next_try(page: Page) -> None:
     expect(operations.get_by_title("Mount failed")).to_have_count(4)
     slots = page.get_by_role("row").filter(has_text="Attach slots")
     expect(slots).to_contain_text("5")
+    page.goto(f"/runs/{run}/machines/?pod=default/reports&seq=100")
+    machine = page.get_by_role("region", name="Volume operation", exact=True)
+    expect(machine.get_by_role("combobox")).to_have_value(
+        "disk-reports on node-1", timeout=PATIENCE_MS
+    )
+    expect(machine.get_by_role("button", name="Backing off: 1.")).to_be_visible()
+    expect(machine).to_contain_text("failed ×4")
+    page.go_back()
     page.get_by_role("button", name="Jump to newest").click()
     expect(page.get_by_text("Nothing is stuck here")).to_be_visible()
     expect(world).to_contain_text("all of 2 agree")

@@ -1,23 +1,31 @@
 import {batch, signal} from "@preact/signals";
 
+import {entityOf} from "../model/machines.js";
+import {placeOf} from "../model/nodes.js";
+import {operationsOf} from "./node_record.js";
 import {ObjectEvents} from "./object_events.js";
 
 /**
- * The pod, the claim and the volume whose ways through the state machines are lit, and their events.
+ * The pod, the claim, the volume, and the volume on a node, whose ways through the state machines are lit, and their events.
  *
  * Somebody may pick each. Else the pod is the one that most needs an answer, the claim is one of
- * the pod's, or of any that something is left to do for, and the volume is the claim's.
+ * the pod's, or of any that something is left to do for, and the volume is the claim's, on the pod's
+ * node.
  */
 export class Followed {
   constructor(board, address) {
     this.board = board;
     this.address = address;
     this.picked = {claim: signal(address.claim), volume: signal(address.volume)};
+    this.attachment = signal(null);
     const pod = new ObjectEvents(board, () => board.selected());
     const claim = new ObjectEvents(board, () => this.picked.claim.value ?? this.#claimOf(pod.id.value));
     const volume = new ObjectEvents(board, () => this.picked.volume.value ?? this.#volumeOf(claim.id.value));
+    const attachment = new ObjectEvents(board, () => this.attachment.value ?? this.#attachmentOf(pod.id.value, volume.id.value), {
+      queryOf: (id) => operationsOf(entityOf(id)), entityOf,
+    });
     /** By kind. */
-    this.objects = {pod, claim, volume};
+    this.objects = {pod, claim, volume, attachment};
   }
 
   start() {
@@ -26,11 +34,16 @@ export class Followed {
 
   /** Follow this object, and what of the other kinds belongs to it. */
   pick(id) {
+    if (id.includes("#")) {
+      this.attachment.value = id;
+      return;
+    }
     const [kind] = id.split("/", 1);
     batch(() => {
       if (kind === "pod") this.board.pick(id);
       if (kind !== "volume") this.picked.claim.value = kind === "claim" ? id : null;
       this.picked.volume.value = kind === "volume" ? id : null;
+      this.attachment.value = null;
     });
     this.address.writePicked(this.picked.claim.value, this.picked.volume.value);
   }
@@ -47,5 +60,18 @@ export class Followed {
     const {entities, claims} = this.board.model;
     const name = claim && (entities.get(claim)?.volume ?? claims.holder(claim, entities.get(claim)));
     return name ? `volume/${name}` : null;
+  }
+
+  /** The volume on the pod's node, else one that the pod wants there. */
+  #attachmentOf(pod, volume) {
+    const {entities} = this.board.model;
+    const place = entities.get(pod) && placeOf(entities.get(pod));
+    const node = place && entities.get(`node/${place}`);
+    if (!node) return null;
+    const names = Object.keys({...node.attachments, ...node.volumes});
+    const [key, name] = [pod.slice("pod/".length), volume?.slice("volume/".length)];
+    const held = (unique) => node.volumes?.[unique] ?? node.attachments[unique];
+    const found = names.find((unique) => held(unique).name === name) ?? names.find((unique) => held(unique).desired?.[key] !== undefined);
+    return found ? `node/${place}#${found}` : null;
   }
 }

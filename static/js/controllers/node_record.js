@@ -3,6 +3,11 @@ import {computed} from "@preact/signals";
 import {KINDS} from "../model/operation_lanes.js";
 import {ObjectEvents} from "./object_events.js";
 
+/** What asks for all that was done about the volumes of a node. */
+export function operationsOf(id) {
+  return {changes: id, kind: KINDS.join(",")};
+}
+
 /**
  * What the server keeps of one node, followed while the run goes on: `done` is what was done about its
  * volumes, some of it told of pods, and `events` are these and all about the node itself. Both oldest
@@ -11,7 +16,7 @@ import {ObjectEvents} from "./object_events.js";
 export class NodeRecord {
   constructor(board, id) {
     this.told = new ObjectEvents(board, () => id);
-    this.operations = new ObjectEvents(board, () => id, {query: {changes: id, kind: KINDS.join(",")}});
+    this.operations = new ObjectEvents(board, () => id, {queryOf: operationsOf});
     this.done = this.operations.events;
     this.events = computed(() => merged(this.told.events.value, this.done.value));
   }

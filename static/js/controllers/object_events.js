@@ -7,12 +7,13 @@ const MOST_PAGES = 5;
 
 /**
  * The events of one object, read again whenever it has changed; `idOf()` tells which it is. They are
- * those about it, or what `query` asks for.
+ * those about it, or what `queryOf` its id asks for; `entityOf` gives the entity it is part of.
  */
 export class ObjectEvents {
-  constructor(board, idOf, {query = null} = {}) {
+  constructor(board, idOf, {queryOf = (id) => ({object: id}), entityOf = (id) => id} = {}) {
     this.board = board;
-    this.query = query;
+    this.queryOf = queryOf;
+    this.entityOf = entityOf;
     this.id = computed(() => idOf() ?? null);
     /** All events about it, oldest first, also those after the place shown. */
     this.events = signal([]);
@@ -27,7 +28,7 @@ export class ObjectEvents {
     effect(() => {
       const id = this.id.value;
       // An entity that has changed is another object.
-      const object = this.board.model.entities.get(id);
+      const object = this.board.model.entities.get(id && this.entityOf(id));
       if (this.of === id && this.object === object) return;
       if (this.of !== id) this.events.value = [];
       [this.of, this.object] = [id, object];
@@ -41,7 +42,7 @@ export class ObjectEvents {
 
   async #refresh(id) {
     try {
-      const found = await newer(this.board.api, this.query ?? {object: id}, this.events.peek());
+      const found = await newer(this.board.api, this.queryOf(id), this.events.peek());
       if (this.of !== id) return;
       const latest = this.events.peek().at(-1)?.seq ?? 0;
       this.events.value = [...this.events.peek(), ...found.filter(({seq}) => seq > latest)];

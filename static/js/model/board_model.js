@@ -91,7 +91,7 @@ export class BoardModel {
 
   #derive(id, before, after) {
     for (const tally of this.tallies.values()) {
-      if (id.startsWith(tally.prefix)) tally.update(before, after);
+      if (id.startsWith(tally.prefix)) tally.update(id, before, after);
     }
     if (id.startsWith("pod/")) {
       this.lanes.update(id, before, after);

@@ -142,7 +142,84 @@ const CLAIM = {
   },
 };
 
-export const MACHINES = [QUEUE, CACHE, VOLUME, CLAIM];
+const OPERATION = {
+  key: "operation",
+  title: "Volume operation",
+  follows: "attachment",
+  within: "node",
+  dots: [[75, 30]],
+  states: [
+    {key: "detached", title: "Detached", mark: "detach", family: "held", at: [12, 64], width: 126, outer: true},
+    {key: "attached", title: "Attached", mark: "attach", family: "ready", at: [186, 64], width: 126},
+    {key: "device", title: "On device", mark: "mount", family: "working", at: [360, 64], width: 126},
+    {key: "mounted", title: "Mounted", mark: "bound", family: "settled", at: [534, 64], width: 126},
+    {key: "backoff", title: "Backing off", mark: "backoff", family: "clock", at: [186, 218], width: 150},
+  ],
+  edges: [
+    {moves: [">detached"], path: "M75 35V62", text: [84, 48, "start", "wanted"]},
+    {moves: ["detached>attached"], path: "M138 76H184", text: [161, 56, "middle", "Attach"]},
+    {moves: ["attached>device"], path: "M312 76H358", text: [335, 56, "middle", "MountDevice"]},
+    {moves: ["device>mounted"], path: "M486 76H532", text: [509, 56, "middle", "SetUp"]},
+    {moves: ["mounted>device"], path: "M532 92H488", text: [509, 122, "middle", "TearDown"]},
+    {moves: ["device>attached"], path: "M358 92H314", text: [305, 122, "start", "UnmountDevice"]},
+    {moves: ["attached>detached"], path: "M184 92H140", text: [161, 122, "middle", "Detach"]},
+    {moves: ["attached>mounted"], path: "M260 64V30H597V62", text: [428, 24, "middle", "SetUp, where there is no device"]},
+    {moves: ["mounted>attached"], path: "M556 104V142H298V106", text: [470, 158, "middle", "TearDown"]},
+    {moves: ["attached>backoff"], path: "M226 104V216", text: [219, 184, "end", "failed"]},
+    {moves: ["backoff>attached"], path: "M264 218V106", text: [271, 184, "start", "retry"]},
+    {moves: ["detached>backoff"], path: "M40 104V252H184", text: [48, 246, "start", "Attach failed"]},
+    {moves: ["backoff>detached"], path: "M186 230H100V106", text: [108, 222, "start", "retry"]},
+    {moves: ["device>backoff"], path: "M440 104V240H338", text: [447, 184, "start", "failed"], bridged: true},
+    {moves: ["backoff>device"], path: "M336 226H390V106", text: [383, 184, "end", "retry"], bridged: true},
+    {moves: ["mounted>backoff"], path: "M620 104V254H338", text: [627, 184, "start", "failed"], bridged: true},
+    {moves: ["backoff>mounted"], path: "M336 247H580V106", text: [573, 184, "end", "retry"], bridged: true},
+  ],
+  leaves: {attached: "detached", device: "detached", mounted: "detached", backoff: "detached"},
+  stateOf(attachment) {
+    if (!attachment) return null;
+    const {kubelet, controller} = attachment;
+    const operations = [...Object.values(kubelet?.operations ?? {}), controller?.operation ?? {}];
+    if (operations.some(({retry_at: again}) => again !== undefined)) return "backoff";
+    if (Object.values(kubelet?.mounts ?? {}).includes("VolumeMounted")) return "mounted";
+    if (kubelet?.device) return "device";
+    return kubelet?.attached || controller?.attached ? "attached" : "detached";
+  },
+};
+
+export const MACHINES = [QUEUE, CACHE, VOLUME, CLAIM, OPERATION];
+
+/** The id of the entity that an object is, or is part of: "node/n1#kubernetes.io/csi/…" is part of a node. */
+export function entityOf(id) {
+  return id.split("#", 1)[0];
+}
+
+/** The objects of a machine that an entity is or has, as [id, object]. */
+export function objectsOf(machine, id, entity) {
+  if (!entity || !id.startsWith(`${machine.within ?? machine.follows}/`)) return [];
+  if (!machine.within) return [[id, entity]];
+  const names = Object.keys({...entity.volumes, ...entity.attachments});
+  return names.map((unique) => [`${id}#${unique}`, attachmentOf(entity, unique)]);
+}
+
+/** One object by its id, null when it is not there. */
+export function objectOf(machine, id, entity) {
+  if (!machine.within || !entity) return entity ?? null;
+  return attachmentOf(entity, id.slice(entityOf(id).length + 1));
+}
+
+/** A volume on a node as the kubelet and the attach/detach controller have it. */
+function attachmentOf(node, unique) {
+  const [kubelet, controller] = [node.volumes?.[unique], node.attachments?.[unique]];
+  return kubelet || controller ? {kubelet, controller} : null;
+}
+
+/** What people call an object: "shop/web-3"; "disk-1 on n1" for a volume on a node. */
+export function nameOf(id, object) {
+  const key = entityOf(id).slice(id.indexOf("/") + 1);
+  if (!id.includes("#")) return key;
+  const unique = id.slice(id.indexOf("#") + 1);
+  return `${object?.kubelet?.name ?? object?.controller?.name ?? unique.split("^").at(-1)} on ${key}`;
+}
 
 /** The machine of that key. */
 export function machineOf(key) {
@@ -167,13 +244,14 @@ export function isPossible({since, until}, profile) {
  */
 export function movesOf(machine, id, events, seq) {
   const moves = [];
-  let object = null;
+  let entity = null;
   let from = "";
   for (const event of events) {
     if (event.seq > seq) break;
-    const patch = event.changes?.[id];
+    const patch = event.changes?.[entityOf(id)];
     if (patch === undefined) continue;
-    object = patch === null ? null : mergePatch(object ?? {}, patch);
+    entity = patch === null ? null : mergePatch(entity ?? {}, patch);
+    const object = objectOf(machine, id, entity);
     const to = object ? machine.stateOf(object, event) ?? "" : machine.leaves?.[from] ?? "";
     if (to === from) continue;
     const {at, kind, message, component} = event;
@@ -212,7 +290,7 @@ export class Tally {
   constructor(machine) {
     this.machine = machine;
     /** How the ids begin of the objects that it counts. */
-    this.prefix = `${machine.follows}/`;
+    this.prefix = `${machine.within ?? machine.follows}/`;
     this.clear();
   }
 
@@ -220,9 +298,12 @@ export class Tally {
     this.counts = new Map();
   }
 
-  update(before, after) {
-    this.#add(before, -1);
-    this.#add(after, 1);
+  update(id, before, after) {
+    const {within} = this.machine;
+    // Most changes of a node are none of its volumes.
+    if (within && before?.volumes === after?.volumes && before?.attachments === after?.attachments) return;
+    for (const [, object] of objectsOf(this.machine, id, before)) this.#add(object, -1);
+    for (const [, object] of objectsOf(this.machine, id, after)) this.#add(object, 1);
   }
 
   #add(object, by) {

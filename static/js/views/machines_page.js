@@ -2,7 +2,7 @@ import {useState} from "preact/hooks";
 
 import {html} from "../lib/html.js";
 import {byName, count, moment, parseId} from "../model/format.js";
-import {MACHINES, movesOf, titleOf} from "../model/machines.js";
+import {MACHINES, entityOf, movesOf, nameOf, objectOf, objectsOf, titleOf} from "../model/machines.js";
 import {EventLink} from "./events.js";
 import {ArrowHeads, Diagram, LastMove} from "./machine.js";
 import {Name} from "./mark.js";
@@ -59,30 +59,38 @@ function Machine({board, followed, way, profile}) {
       <header><h2>${machine.title}</h2><span class="small mute num">${held(machine, tally.held)}</span>
         <${Follow} machine=${machine} id=${id} entities=${board.model.entities} pick=${(found) => followed.pick(found)} /></header>
       <${Diagram} machine=${machine} tally=${tally} profile=${profile} moves=${moves} onState=${next} />
-      <${LastMove} board=${board} machine=${machine} move=${moves.at(-1)} none=${noMove(id, board.model.entities)} />
+      <${LastMove} board=${board} machine=${machine} move=${moves.at(-1)} none=${noMove(machine, id, board.model.entities)} />
     </section>`;
 }
 
-function noMove(id, entities) {
+function noMove(machine, id, entities) {
   if (id === null) return "There is nothing to follow.";
-  return entities.has(id) ? "No move yet." : `${parseId(id).key} is not in the cluster at this moment.`;
+  const object = found(machine, id, entities);
+  return object ? "No move yet." : `${nameOf(id, object)} is not in the cluster at this moment.`;
 }
 
-function held(machine, found) {
-  return `${count(found)} ${machine.follows}${found === 1 ? "" : "s"}`;
+/** The object of that id, or null. */
+function found(machine, id, entities) {
+  return id && objectOf(machine, id, entities.get(entityOf(id)));
+}
+
+function held(machine, number) {
+  if (machine.within) return `${count(number)} attached`;
+  return `${count(number)} ${machine.follows}${number === 1 ? "" : "s"}`;
 }
 
 /** The name of what is followed, to be typed or picked from those that match. */
 function Follow({machine, id, entities, pick}) {
   const [open, setOpen] = useState(false);
   const list = `${machine.key}-names`;
+  const shown = id ? nameOf(id, found(machine, id, entities)) : "";
   const take = (event) => {
-    const found = `${machine.follows}/${event.target.value.trim()}`;
-    if (entities.has(found)) pick(found);
-    else event.target.value = id ? parseId(id).key : "";
+    const wanted = idOf(machine, event.target.value.trim(), entities);
+    if (wanted) pick(wanted);
+    else event.target.value = shown;
   };
   return html`
-    <label class="follow">follow <input class="pick" list=${list} value=${id ? parseId(id).key : ""} placeholder=${machine.follows}
+    <label class="follow">follow <input class="pick" list=${list} value=${shown} placeholder=${machine.follows}
       spellcheck="false" autocomplete="off" onChange=${take}
       onFocus=${(event) => { event.target.select(); setOpen(true); }} onBlur=${() => setOpen(false)} />
       <datalist id=${list}>${open && offered(machine, entities).map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>`;
@@ -90,20 +98,32 @@ function Follow({machine, id, entities, pick}) {
 
 function offered(machine, entities) {
   const names = [];
-  const prefix = `${machine.follows}/`;
-  for (const [id, object] of entities) {
-    if (!id.startsWith(prefix) || machine.stateOf(object) === null) continue;
-    names.push(id.slice(prefix.length));
+  for (const [id, object] of objectsIn(machine, entities)) {
+    if (machine.stateOf(object) === null) continue;
+    names.push(nameOf(id, object));
     if (names.length >= OFFERED) break;
   }
   return names.sort(byName);
 }
 
+/** All objects of a machine, as [id, object]. */
+function* objectsIn(machine, entities) {
+  for (const [id, entity] of entities) yield* objectsOf(machine, id, entity);
+}
+
+/** The id of the object that people call so, or null. */
+function idOf(machine, name, entities) {
+  if (!machine.within) return entities.has(`${machine.follows}/${name}`) ? `${machine.follows}/${name}` : null;
+  const node = `${machine.within}/${name.split(" on ").at(-1)}`;
+  const objects = objectsOf(machine, node, entities.get(node));
+  return objects.find(([id, object]) => nameOf(id, object) === name)?.[0] ?? null;
+}
+
 /** The object after this one in a state, in order of names; the first after the last. */
 function nextIn(machine, state, id, entities) {
   const ids = [];
-  for (const [each, object] of entities) {
-    if (each.startsWith(`${machine.follows}/`) && machine.stateOf(object) === state) ids.push(each);
+  for (const [each, object] of objectsIn(machine, entities)) {
+    if (machine.stateOf(object) === state) ids.push(each);
   }
   ids.sort(byName);
   return ids.find((each) => id === null || byName(each, id) > 0) ?? ids[0];
@@ -121,13 +141,14 @@ function Moves({board, ways}) {
         <thead><tr><th>Time</th><th>Machine</th><th>Object</th><th>From</th><th>To</th><th>By</th></tr></thead>
         <tbody>${moves.slice(0, LISTED).map((move) => html`
           <tr key=${`${move.machine.key}${move.seq}`}><td class="num"><${EventLink} board=${board} seq=${move.seq}>${moment(move.at)} s<//></td>
-            <td class="soft">${move.machine.title}</td><td><${Named} id=${move.id} /></td>
+            <td class="soft">${move.machine.title}</td><td><${Named} id=${move.id} object=${found(move.machine, move.id, board.model.entities)} /></td>
             <td>${titleOf(move.machine, move.from)}</td><td>${titleOf(move.machine, move.to)}</td>
             <td><b class="kind">${move.kind}</b> <span class="soft">${move.message}</span></td></tr>`)}</tbody></table></div>
     </section>`;
 }
 
-function Named({id}) {
+function Named({id, object}) {
+  if (id.includes("#")) return html`<span class="cut">${nameOf(id, object)}</span>`;
   const {namespace, name} = parseId(id);
   return html`<${Name} namespace=${namespace} name=${name} />`;
 }

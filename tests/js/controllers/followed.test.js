@@ -42,7 +42,7 @@ function page(query = {}) {
   return {board, followed: new Followed(board, address), written, asked, change};
 }
 
-const ids = (followed) => Object.values(followed.objects).map(({id}) => id.value);
+const ids = ({objects: {pod, claim, volume}}) => [pod, claim, volume].map(({id}) => id.value);
 const settled = () => new Promise((resolve) => { setTimeout(resolve, 180); });
 
 test("the claim is the pod's and the volume is the claim's", () => {
@@ -91,4 +91,17 @@ test("what is read for an object that is no longer followed is dropped", async (
   assert.deepEqual(followed.objects.pod.events.value, []);
   await settled();
   assert.deepEqual(followed.objects.pod.events.value.map(({seq}) => seq), [1]);
+});
+
+test("the volume on a node is that of the pod on its node, until another is picked", () => {
+  const {followed, change} = page();
+  const {attachment} = followed.objects;
+  assert.equal(attachment.id.value, null);
+  change("node/n1", {attachments: {"csi^1": {name: "pv-9"}, "csi^2": {name: "pv-0"}}});
+  change("pod/shop/web-0", {node: "n1"});
+  assert.equal(attachment.id.value, "node/n1#csi^2");
+  followed.pick("node/n1#csi^1");
+  assert.equal(attachment.id.value, "node/n1#csi^1");
+  followed.pick("pod/shop/web-0");
+  assert.equal(attachment.id.value, "node/n1#csi^2");
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {MACHINES, Tally, isPossible, lit, movesOf, titleOf} from "../../../static/js/model/machines.js";
+import {MACHINES, Tally, isPossible, lit, movesOf, nameOf, objectOf, objectsOf, titleOf} from "../../../static/js/model/machines.js";
 
 const [QUEUE, CACHE, VOLUME, CLAIM] = MACHINES;
 const POD = "pod/shop/web-1";
@@ -102,18 +102,58 @@ test("every edge joins states that are drawn, and stands for moves of its own", 
 
 test("a tally follows objects from state to state", () => {
   const tally = new Tally(QUEUE);
-  tally.update(undefined, {queue: "active"});
-  tally.update(undefined, {queue: "active"});
-  tally.update({queue: "active"}, {queue: "in_flight"});
+  tally.update("pod/shop/web", undefined, {queue: "active"});
+  tally.update("pod/shop/web", undefined, {queue: "active"});
+  tally.update("pod/shop/web", {queue: "active"}, {queue: "in_flight"});
   assert.deepEqual([tally.count("active"), tally.count("in_flight"), tally.count("backoff"), tally.held], [1, 1, 0, 2]);
-  tally.update({queue: "in_flight"}, {cache: "added"});
-  tally.update({queue: "active"}, undefined);
+  tally.update("pod/shop/web", {queue: "in_flight"}, {cache: "added"});
+  tally.update("pod/shop/web", {queue: "active"}, undefined);
   assert.equal(tally.held, 0);
 });
 
 test("who is not in the cache yet is counted, but not held", () => {
   const tally = new Tally(CACHE);
-  tally.update(undefined, {});
-  tally.update(undefined, {cache: "assumed"});
+  tally.update("pod/shop/web", undefined, {});
+  tally.update("pod/shop/web", undefined, {cache: "assumed"});
   assert.deepEqual([tally.count("initial"), tally.held], [1, 1]);
+});
+
+const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";
+const OPERATION = MACHINES.find(({key}) => key === "operation");
+
+test("a volume on a node goes from the wish through its backoffs to the mount and away", () => {
+  const told = (...patches) => patches.map(([volumes, attachments], i) => ({
+    seq: i + 1, at: i, kind: "Told", message: "", component: "kubelet",
+    changes: {"node/n1": {...(volumes && {volumes: {[DISK]: volumes}}), ...(attachments && {attachments: {[DISK]: attachments}})}},
+  }));
+  const events = told(
+    [null, {name: "d1", operation: {name: "volume_attach", started: 0}}],
+    [null, {attached: true, operation: null}],
+    [{name: "d1", attached: true, operations: {"*": {name: "volume_mount", started: 2}}}],
+    [{operations: {"*": {started: null, failures: 1, failed: 3, retry_at: 9}}}],
+    [{operations: {"*": {started: 9, failed: null, retry_at: null}}}],
+    [{device: "DeviceGloballyMounted"}],
+    [{operations: null, mounts: {"shop/web": "VolumeMounted"}}],
+  );
+  events.push({seq: 8, at: 8, kind: "NodeDeleted", message: "", component: "api", changes: {"node/n1": null}});
+  const moves = movesOf(OPERATION, `node/n1#${DISK}`, events, 8);
+  assert.deepEqual(moves.map(({from, to}) => `${from}>${to}`), [
+    ">detached", "detached>attached", "attached>backoff", "backoff>attached", "attached>device", "device>mounted", "mounted>detached",
+  ]);
+  const {taken} = lit(OPERATION, moves.slice(0, -1));
+  assert.equal(taken.size, 6);
+});
+
+test("the volumes of all nodes are counted by where they are, and have names", () => {
+  const tally = new Tally(OPERATION);
+  const before = {attachments: {[DISK]: {name: "d1"}}};
+  const after = {attachments: {[DISK]: {name: "d1", attached: true}}, volumes: {e: {name: "tmp", attached: true, mounts: {"shop/web": "VolumeMounted"}}}};
+  tally.update("node/n1", undefined, before);
+  assert.deepEqual([tally.count("detached"), tally.held], [1, 0]);
+  tally.update("node/n1", before, after);
+  assert.deepEqual([tally.count("detached"), tally.count("attached"), tally.count("mounted"), tally.held], [0, 1, 1, 2]);
+  const [[id, object]] = objectsOf(OPERATION, "node/n1", before);
+  assert.equal(nameOf(id, object), "d1 on n1");
+  assert.equal(objectOf(OPERATION, id, {}), null);
+  assert.equal(nameOf("pod/shop/web", {}), "shop/web");
 });
