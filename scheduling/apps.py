@@ -21,8 +21,10 @@ class SchedulingConfig(AppConfig):
         wiring.parse_command = services.command_parse
         wiring.check_setup = check_setup
         wiring.enqueue = tasks.enqueue
+        wiring.touch_objects = services.cluster_touch_objects
         wiring.log_objects = services.cluster_log_objects
         wiring.project(models.Node.PREFIX, models.Node)
         wiring.project(models.Pod.PREFIX, models.Pod)
         if services.attempts_write not in wiring.writers:
             wiring.writers.append(services.attempts_write)
+            wiring.copiers.append(services.attempts_copy)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
+from django.db.models import QuerySet
 from psycopg import Cursor
 
 from kscope.runs.models import Run, RunEvent
@@ -37,9 +38,21 @@ def cluster_prepare(cluster: Cluster, run_id: int) -> None:
         return
     calls = cluster.extender_calls
     calls.transport = HttpTransport.from_environment()
-    recorded = RunEvent.objects.filter(run_id=run_id, kind="ExtenderCalled", seq__gt=cluster.seq)
-    for data in recorded.order_by("seq").values_list("data", flat=True):
-        calls.remember(data)
+    calls.answers.clear()
+    told = RunEvent.objects.filter(kind="ExtenderCalled", seq__gt=cluster.seq)
+    for recorded in (told.filter(run_id=run_id), _told_to_parent(told, run_id)):
+        for data in recorded.order_by("seq").values_list("data", flat=True):
+            calls.remember(data)
+
+
+def _told_to_parent(told: QuerySet[RunEvent], run_id: int) -> QuerySet[RunEvent]:
+    """What a fork is going to hear again, as long as it is on its way along its parent's history."""
+    forks = Run.objects.filter(pk=run_id, goal_at__isnull=False, goal_seq__isnull=False)
+    fork = forks.values_list("parent_id", "goal_at").first()
+    if fork is None:
+        return told.none()
+    parent_id, at = fork
+    return told.filter(run_id=parent_id, at__lte=at)
 
 
 def cluster_restore(blob: bytes) -> Cluster:
@@ -49,11 +62,19 @@ def cluster_restore(blob: bytes) -> Cluster:
 
 def cluster_log_objects(cluster: Cluster) -> ObjectLog:
     """Note down every version of every object that the cluster writes from now on."""
-    store = cluster.store
-    objects = {obj.id: obj.raw for kind in store.kinds() for obj in store.objects(kind)}
-    log = ObjectLog(objects, lambda: cluster.seq)
-    store.touched = log
+    log = ObjectLog(_manifests(cluster), lambda: cluster.seq)
+    cluster.store.touched = log
     return log
+
+
+def cluster_touch_objects(cluster: Cluster) -> None:
+    """Have the next slice tell of every object there is."""
+    cluster.store.touched = {**_manifests(cluster), **cluster.store.touched}
+
+
+def _manifests(cluster: Cluster) -> dict[str, Any]:
+    store = cluster.store
+    return {obj.id: obj.raw for kind in store.kinds() for obj in store.objects(kind)}
 
 
 def command_parse(body: dict[str, Any]) -> Command:
@@ -89,3 +110,14 @@ def attempts_write(
                     evidence,
                 )
             )
+
+
+def attempts_copy(cursor: "Cursor[Any]", run_id: int, fork_id: int, seq: int) -> None:
+    """Give a fork the attempts that its parent had told of up to event *seq*."""
+    cursor.execute(
+        "INSERT INTO scheduling_schedulingattempt"
+        " (run_id, pod, number, seq, at, cycle, result, node, evidence)"
+        " SELECT %s, pod, number, seq, at, cycle, result, node, evidence"
+        " FROM scheduling_schedulingattempt WHERE run_id = %s AND seq <= %s ORDER BY id",
+        [fork_id, run_id, seq],
+    )

@@ -76,6 +76,12 @@ RUN = inline_serializer(
         "question": serializers.CharField(),
         "error": serializers.CharField(),
         "digest": serializers.CharField(help_text="over the whole history"),
+        "parent": serializers.IntegerField(allow_null=True, help_text="the run it is a fork of"),
+        "forked_seq": serializers.IntegerField(allow_null=True, help_text="the parent's event"),
+        "forked_at": serializers.IntegerField(allow_null=True, help_text="virtual nanoseconds"),
+        "goal_at": serializers.IntegerField(
+            allow_null=True, help_text="where a fork is being brought to; null once it is there"
+        ),
         "created": serializers.CharField(),
     },
 )
@@ -143,6 +149,32 @@ class RunTransport(APIView):
         wish.is_valid(raise_exception=True)
         run = services.run_transport(run=found_run(run_id), **wish.validated_data)
         return Response(selectors.run_dict(run))
+
+
+class NewFork(serializers.Serializer):
+    """Where a fork begins, and what is otherwise in it than in its parent."""
+
+    seq = serializers.IntegerField(
+        required=False, allow_null=True, default=None, help_text="after this event; default: newest"
+    )
+    name = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
+    profile = serializers.CharField(required=False, allow_blank=True, default="")
+    seed = serializers.IntegerField(required=False, allow_null=True, default=None)
+    tie_break = serializers.CharField(required=False, allow_blank=True, default="")
+    play = serializers.BooleanField(required=False, default=False)
+
+
+class RunFork(APIView):
+    """Copies of a run that go another way from an instant on."""
+
+    @extend_schema(request=NewFork, responses={201: RUN})
+    def post(self, request: Request, run_id: int) -> Response:
+        """Make one; answers once it is where it begins, or after five seconds (see `goal_at`)."""
+        wanted = NewFork(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        fork = services.run_fork(run=found_run(run_id), **wanted.validated_data)
+        fork = services.run_wait_for_goal(run=fork)
+        return Response(selectors.run_dict(fork), status=201)
 
 
 class RunState(APIView):

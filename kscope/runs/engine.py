@@ -73,6 +73,8 @@ class Engine(Protocol):
 
 # Writes the attempts of a slice of a run.
 SliceWriter = Callable[[Cursor[Any], int, Sequence[Any]], None]
+# Copies what was written so from one run to another, up to an event.
+HistoryCopier = Callable[[Cursor[Any], int, int, int], None]
 
 
 @dataclass(slots=True)
@@ -88,11 +90,14 @@ class Wiring:
     prepare: Callable[[Any, int], None] | None = None
     parse_command: Callable[[dict[str, Any]], Any] = field(default=lambda body: body)
     enqueue: Callable[[int], None] | None = None
+    # Has the engine's next slice tell of every object, as if all had just been touched.
+    touch_objects: Callable[[Any], None] | None = None
     # Puts a log in the place of the engine's record of touched objects: see past.py.
     log_objects: Callable[[Any], Any] | None = None
     # What the engine would not accept in a scenario's setup of its schedulers.
     check_setup: SetupCheck | None = None
     writers: list[SliceWriter] = field(default_factory=list)
+    copiers: list[HistoryCopier] = field(default_factory=list)
     projections: dict[str, type[Any]] = field(default_factory=dict)
 
     def project(self, prefix: str, model: type[Any]) -> None:

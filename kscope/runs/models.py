@@ -83,6 +83,9 @@ class Run(models.Model):
 
     `lease_epoch` rises whenever a worker takes the run; a slice commits only under the epoch its
     worker was given, so a worker that lost the run cannot write to it.
+
+    A fork knows the event of its parent that it was made at, and, until a worker has brought it
+    there, its goal: a moment, and where its history is the parent's the event or the very step.
     """
 
     class Status(models.TextChoices):
@@ -120,6 +123,15 @@ class Run(models.Model):
     next_at = models.BigIntegerField(null=True)
     until = models.BigIntegerField(null=True, help_text="virtual time at which it is finished")
     is_started = models.BooleanField(default=False, help_text="the engine was built once")
+
+    parent = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="forks"
+    )
+    forked_seq = models.BigIntegerField(null=True, help_text="the parent's event it was made at")
+    forked_at = models.BigIntegerField(null=True, help_text="virtual nanoseconds")
+    goal_at = models.BigIntegerField(null=True, help_text="virtual nanoseconds; null once there")
+    goal_seq = models.BigIntegerField(null=True, help_text="null where the history is another one")
+    goal_steps = models.BigIntegerField(null=True, help_text="null for just after goal_seq")
 
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_epoch = models.BigIntegerField(default=0)
@@ -217,7 +229,8 @@ class Command(models.Model):
     """Something a user did to a live run.
 
     `ordinal` is its place among the commands carried out, `(position, at)` the step and the virtual
-    time at which the engine took it: enough to do the same again.
+    time at which the engine took it: enough to do the same again. Pending commands that have these
+    already are a parent's, to be done again on the way of a fork to its goal.
     """
 
     class Status(models.TextChoices):

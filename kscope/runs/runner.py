@@ -20,6 +20,7 @@ from kscope.runs import slices
 from kscope.runs.checkpoints import checkpoint_freeze
 from kscope.runs.committer import Committer
 from kscope.runs.engine import Engine, wiring
+from kscope.runs.forks import Journey, journey_of
 from kscope.runs.garbage import Collector, uncollected
 from kscope.runs.models import Checkpoint, Command, Run
 from kscope.runs.nudges import WakeListener, publish_head
@@ -127,6 +128,7 @@ class Driver:
         self._pace = Pace(self.engine.now, self.controls.speed)
         self._committer = Committer(run_id, epoch)
         self._is_started = run.is_started
+        self._journey: Journey | None = journey_of(run)
 
     def _engine(self, run: Run) -> Engine:
         live = _live.pop(run.pk, None)
@@ -136,9 +138,18 @@ class Driver:
             and (live.engine.seq, live.engine.now) == (run.head_seq, run.head_at)
         ):
             return live.engine
-        if not run.is_started:
+        if run.is_started:
+            return engine_at_head(run, alive=self._alive)
+        if run.head_seq == 0:
             return engine_created(run)
-        return engine_at_head(run, alive=self._alive)
+        return self._engine_of_copy(run)
+
+    def _engine_of_copy(self, run: Run) -> Engine:
+        """The engine of a fork whose first events are copies; rows of objects it has none yet."""
+        engine = engine_at_head(run, alive=self._alive)
+        assert wiring.touch_objects, "no engine is registered"
+        wiring.touch_objects(engine)
+        return engine
 
     def _alive(self) -> None:
         """Called during what takes long. Raises LostLease, Stopping."""
@@ -223,6 +234,9 @@ class Driver:
 
     def _slice(self) -> bool:
         """Commands, then a step or a stretch of time, then one commit; False when idle."""
+        if self._journey:
+            self._travel(self._journey)
+            return True
         done = self._carry_out()
         steps = 0
         if self.controls.steps_wanted > 0:
@@ -246,26 +260,39 @@ class Driver:
         return until is not None and self.engine.now >= until
 
     def _carry_out(self) -> list[slices.Done]:
-        pending = list(
-            Command.objects.filter(run_id=self.run_id, status=Command.Status.PENDING).order_by("id")
+        pending = Command.objects.filter(run_id=self.run_id, status=Command.Status.PENDING)
+        return [self._apply(command) for command in pending.order_by("id")]
+
+    def _apply(self, command: Command) -> slices.Done:
+        position, at = self.engine.steps, self.engine.now
+        outcome = self.engine.apply(wiring.parse_command(command.body))
+        self.commands += 1
+        return slices.Done(
+            command.pk,
+            outcome.applied,
+            outcome.reason,
+            outcome.seq,
+            self.commands,
+            position,
+            at,
         )
+
+    def _travel(self, journey: Journey) -> None:
+        """One slice on the way to where a fork begins, whatever its user wants meanwhile."""
         done: list[slices.Done] = []
-        for command in pending:
-            position, at = self.engine.steps, self.engine.now
-            outcome = self.engine.apply(wiring.parse_command(command.body))
-            self.commands += 1
-            done.append(
-                slices.Done(
-                    command.pk,
-                    outcome.applied,
-                    outcome.reason,
-                    outcome.seq,
-                    self.commands,
-                    position,
-                    at,
-                )
-            )
-        return done
+        deadline = time.monotonic() + SLICE_SECONDS
+        while not journey.is_over(self.engine) and time.monotonic() < deadline:
+            journey.go_on(self.engine)
+            done += [self._apply(command) for command in journey.take_commands(self.engine)]
+        over = journey.is_over(self.engine)
+        self._commit(done, at_goal=over)
+        if over:
+            self._committer.wait()
+            self._journey = None
+            self._pace = Pace(self.engine.now, self.controls.speed)
+            if wiring.prepare:
+                wiring.prepare(self.engine, self.run_id)
+            publish_head(self.run_id, self.engine.seq)
 
     def _step(self) -> int:
         """To the next event, or the end of the next scheduling cycle; to the end without one."""
@@ -310,7 +337,12 @@ class Driver:
     # Writing
 
     def _commit(
-        self, done: list[slices.Done] | None = None, steps: int = 0, *, at_end: bool = False
+        self,
+        done: list[slices.Done] | None = None,
+        steps: int = 0,
+        *,
+        at_end: bool = False,
+        at_goal: bool = False,
     ) -> None:
         engine = self.engine
         piece = engine.take()
@@ -329,6 +361,7 @@ class Driver:
             steps_taken=steps,
             wake=any(each.applied for each in done or ()) and engine.next_at is not None,
             at_end=at_end,
+            at_goal=at_goal,
             checkpoint=self._checkpoint_if_due(),
         )
         if done or steps or at_end or self.controls.status != Run.Status.PLAYING:

@@ -50,6 +50,10 @@ def run_dict(run: Run) -> dict[str, Any]:
         "question": run.scenario.question,
         "error": run.error,
         "digest": run.head_digest,
+        "parent": run.parent_id,
+        "forked_seq": run.forked_seq,
+        "forked_at": run.forked_at,
+        "goal_at": run.goal_at,
         "created": run.created.isoformat(),
     }
 

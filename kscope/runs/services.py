@@ -6,11 +6,12 @@ from collections import Counter
 from typing import Any
 
 import orjson
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Command, Run, Scenario
+from kscope.runs.forks import commands_plan, history_copy
+from kscope.runs.models import Command, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.sim import scenario as sim_scenario
 from kscope.sim.errors import SimError
@@ -70,19 +71,9 @@ def run_create(
     """A new run of *scenario*, from its beginning. Raises ApplicationError for a bad choice."""
     document = scenario.document
     profile = profile or document.get("profile") or "v1.34"
-    if profile not in PROFILES:
-        raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(PROFILES)}")
-    refusal = _setup_refusal(document, profile)
-    if refusal:
-        raise ApplicationError(refusal)
-    if tie_break not in TIE_BREAKS:
-        raise ApplicationError(
-            f"tie_break is {tie_break!r}; it must be one of {', '.join(TIE_BREAKS)}"
-        )
     if seed is None:
         seed = int(document.get("seed") or 0)
-    if not -_SAFE_SEED < seed < _SAFE_SEED:
-        raise ApplicationError(f"seed is {seed}; it must lie within ±2^53")
+    _check_choice(document, profile, seed, tie_break)
     run = Run.objects.create(
         scenario=scenario,
         name=document.get("name") or scenario.name,
@@ -96,12 +87,102 @@ def run_create(
     return run
 
 
+def _check_choice(document: dict[str, Any], profile: str, seed: int, tie_break: str) -> None:
+    if profile not in PROFILES:
+        raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(PROFILES)}")
+    refusal = _setup_refusal(document, profile)
+    if refusal:
+        raise ApplicationError(refusal)
+    if tie_break not in TIE_BREAKS:
+        raise ApplicationError(
+            f"tie_break is {tie_break!r}; it must be one of {', '.join(TIE_BREAKS)}"
+        )
+    if not -_SAFE_SEED < seed < _SAFE_SEED:
+        raise ApplicationError(f"seed is {seed}; it must lie within ±2^53")
+
+
 def _setup_refusal(document: dict[str, Any], profile: str) -> str:
     """Why the scenario's schedulers cannot be set up under *profile*, or ""."""
     if wiring.check_setup is None:
         return ""
     report = wiring.check_setup({**document, "profile": profile}, document.get("configuration"))
     return "; ".join(f"{one.part}.{one.path}: {one.message}" for one in report.faults)
+
+
+def run_fork(
+    *,
+    run: Run,
+    seq: int | None = None,
+    name: str = "",
+    profile: str = "",
+    seed: int | None = None,
+    tie_break: str = "",
+    play: bool = False,
+) -> Run:
+    """A new run that begins where *run* stood after event *seq* (default: where it stands now).
+
+    What is not chosen is as in *run*. With its profile, seed and tie break the fork has the same
+    events up to there, else the same scenario and commands up to the same virtual time; a worker
+    brings it there. Events of one step come together: a fork at one of them has all of them.
+
+    Raises ApplicationError for a bad choice, or when the run has no such event (any more).
+    """
+    parent = Run.objects.select_related("scenario").get(pk=run.pk)
+    chosen = {
+        "profile": profile or parent.profile,
+        "seed": parent.seed if seed is None else seed,
+        "tie_break": tie_break or parent.tie_break,
+    }
+    _check_choice(parent.scenario.document, **chosen)
+    seq = parent.head_seq if seq is None else seq
+    at = _moment_of(parent, seq)
+    is_same = all(getattr(parent, field) == value for field, value in chosen.items())
+    try:
+        with transaction.atomic():
+            fork = Run.objects.create(
+                scenario_id=parent.scenario_id,
+                name=name or parent.name,
+                status=Run.Status.PLAYING if play else Run.Status.PAUSED,
+                speed=parent.speed,
+                until=parent.until,
+                parent=parent,
+                forked_seq=seq,
+                forked_at=at,
+                goal_at=at,
+                goal_seq=seq if is_same else None,
+                goal_steps=parent.head_steps if is_same and seq == parent.head_seq else None,
+                **chosen,
+            )
+            if is_same:
+                history_copy(parent, fork, seq=seq)
+            commands_plan(parent, fork, seq=seq, at=at)
+    except IntegrityError as gone:  # the parent is looked for when everything is written
+        raise ApplicationError(f"Run {parent.pk} is gone.", status=404) from gone
+    run_wake(fork.pk)
+    return fork
+
+
+def _moment_of(run: Run, seq: int) -> int:
+    """When event *seq* happened; of the newest event, how far the run has come since."""
+    if not 0 <= seq <= run.head_seq:
+        raise ApplicationError(
+            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
+        )
+    if seq == run.head_seq:
+        return run.head_at
+    found = RunEvent.objects.filter(run_id=run.pk, seq=seq).values_list("at", flat=True)
+    return found.first() or 0
+
+
+def run_wait_for_goal(*, run: Run, seconds: float = ANSWER_SECONDS) -> Run:
+    """The fork once it is where it begins, or as it is when the time is up."""
+    deadline = time.monotonic() + seconds
+    while run.goal_at is not None and run.status != Run.Status.FAILED:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.03)
+        run = Run.objects.described().get(pk=run.pk)
+    return run
 
 
 def run_delete(*, run: Run) -> None:

@@ -106,11 +106,13 @@ def slice_commit(
     steps_taken: int = 0,
     wake: bool = False,
     at_end: bool = False,
+    at_goal: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> Controls:
     """Write events, rows, outcomes and the head together, if the lease is still ours.
 
-    *wake* turns a finished run into a playing one, *at_end* a playing one into a finished one.
+    *wake* turns a finished run into a playing one, *at_end* a playing one into a finished one;
+    *at_goal* says that a fork stands where it was to be brought to.
     Without commands the commit does not wait for the disk: if the database server itself dies, it
     loses the newest slices as a whole, and they are computed again identically. An outcome that a
     user has seen must not be lost, so a slice with commands waits.
@@ -130,6 +132,8 @@ def slice_commit(
         _mark_commands(cursor, done)
         if checkpoint:
             checkpoint_insert(checkpoint)
+        if at_goal:
+            cursor.execute("UPDATE runs_run SET goal_at = NULL WHERE id = %s", [run_id])
         return _move_head(cursor, run_id, head, steps_taken, wake=wake, at_end=at_end)
 
 
@@ -252,7 +256,8 @@ def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]
     cursor.execute(
         "SELECT r.id FROM runs_run r WHERE r.status <> 'failed'"
         " AND (r.lease_until IS NULL OR r.lease_until < clock_timestamp())"
-        " AND (r.status = 'playing' OR r.steps_wanted > 0 OR NOT r.is_started OR EXISTS"
+        " AND (r.status = 'playing' OR r.steps_wanted > 0 OR NOT r.is_started"
+        "  OR r.goal_at IS NOT NULL OR EXISTS"
         f"  (SELECT FROM runs_command c WHERE c.run_id = r.id AND c.status = 'pending')) {only}"
         " ORDER BY r.id",
         [run_ids] if run_ids is not None else [],

@@ -346,14 +346,15 @@ class Hub:
 
     async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
         found = await link.execute(
-            "SELECT status, speed, head_seq, head_at, next_at, error FROM runs_run WHERE id = %s",
+            "SELECT status, speed, head_seq, head_at, next_at, goal_at, error FROM runs_run"
+            " WHERE id = %s",
             [self.run_id],
         )
         row = await found.fetchone()
         if row is None:
             raise Run.DoesNotExist
-        fresh = zip(("status", "speed", "head", "head_at", "next_at", "error"), row, strict=True)
-        return {**self.run, **dict(fresh)}
+        names = ("status", "speed", "head", "head_at", "next_at", "goal_at", "error")
+        return {**self.run, **dict(zip(names, row, strict=True))}
 
     def _tell(self) -> None:
         self._snapshot = None

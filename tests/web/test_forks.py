@@ -1,0 +1,220 @@
+"""Forks: the same history up to an instant, and another way from there."""
+
+import json
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kscope.runs import runner, services
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
+from kscope.sim.generate import synthetic
+from scheduling.models import Node, Pod, SchedulingAttempt
+from tests.web.conftest import driving
+from tests.web.test_runner import drive_and_kill
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FIELDS = ("seq", "at", "kind", "object", "component", "cause", "message", "data", "changes")
+
+
+def events(run: Run, upto: int | None = None) -> list[tuple[Any, ...]]:
+    found = RunEvent.objects.filter(run=run).order_by("seq").values_list(*FIELDS)
+    return list(found if upto is None else found.filter(seq__lte=upto))
+
+
+def drive(run: Run) -> Run:
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def forked(run: Run, **choice: Any) -> Run:
+    return drive(services.run_fork(run=run, **choice))
+
+
+def play(run: Run) -> Run:
+    services.run_transport(run=run, action="play", speed="max")
+    return drive(run)
+
+
+def command(run: Run, **body: Any) -> Command:
+    found = services.command_submit(run=run, body=body)
+    drive(run)
+    found.refresh_from_db()
+    return found
+
+
+def objects(run: Run) -> dict[str, Any]:
+    rows = [*Pod.objects.filter(run=run), *Node.objects.filter(run=run)]
+    return {row.entity: row.manifest for row in rows}
+
+
+def test_a_fork_of_the_head_is_the_run_as_it_stands(driven: Run) -> None:
+    fork = forked(driven)
+    assert events(fork) == events(driven)
+    assert fork.head_digest == driven.head_digest
+    assert (fork.head_at, fork.head_steps) == (driven.head_at, driven.head_steps)
+    assert objects(fork) == objects(driven)
+    assert (fork.status, fork.goal_at) == (Run.Status.PAUSED, None)
+
+
+def test_a_fork_remembers_where_it_came_from(driven: Run) -> None:
+    seq = driven.head_seq // 2
+    fork = forked(driven, seq=seq, name="what if")
+    assert (fork.parent, fork.forked_seq, fork.name) == (driven, seq, "what if")
+    assert fork.forked_at == RunEvent.objects.get(run=driven, seq=seq).at
+
+
+def test_at_every_event_a_fork_has_the_parents_events_and_rests_there(driven: Run) -> None:
+    for seq in range(0, driven.head_seq + 1, 5):
+        fork = forked(driven, seq=seq)
+        assert fork.head_seq >= seq
+        assert events(fork) == events(driven, fork.head_seq)
+        # Beyond the event it has at most what the same step recorded.
+        assert {row[1] for row in events(fork)[seq:]} <= {fork.forked_at}
+        assert fork.status == Run.Status.PAUSED
+
+
+def test_a_fork_that_is_played_on_goes_where_its_parent_went(driven: Run) -> None:
+    fork = play(forked(driven, seq=driven.head_seq // 2))
+    assert fork.head_digest == driven.head_digest
+    assert objects(fork) == objects(driven)
+
+
+def test_attempts_come_along_and_go_on(driven: Run) -> None:
+    fork = play(forked(driven, seq=driven.head_seq // 2))
+    names = ("pod", "number", "seq", "at", "result", "node", "evidence")
+    told = [
+        list(SchedulingAttempt.objects.filter(run=run).order_by("id").values_list(*names))
+        for run in (driven, fork)
+    ]
+    assert [[bytes(row[-1]) for row in rows] for rows in told][0]
+    assert [row[:-1] for row in told[0]] == [row[:-1] for row in told[1]]
+
+
+def test_after_a_command_a_fork_goes_another_way(driven: Run) -> None:
+    before_late = RunEvent.objects.filter(run=driven, at__lt=2_000_000_000).order_by("-seq")[0].seq
+    fork = forked(driven, seq=before_late)
+    assert command(fork, verb="cordon", object="node/n2").status == Command.Status.APPLIED
+    assert command(fork, verb="cordon", object="node/n1").status == Command.Status.APPLIED
+    fork = play(fork)
+    assert events(fork, before_late) == events(driven, before_late)
+    assert Pod.objects.get(run=driven, key="default/late").node_name
+    assert Pod.objects.get(run=fork, key="default/late").node_name == ""
+
+
+def test_commands_of_the_parent_are_carried_out_where_the_parent_did(
+    start: Callable[..., Run],
+) -> None:
+    run = drive(start())
+    for _ in range(8):
+        services.run_transport(run=run, action="step", unit="event")
+    drive(run)
+    command(run, verb="cordon", object="node/n1")
+    command(run, verb="delete", object="node/nobody")
+    run = play(run)
+    middle = Command.objects.filter(run=run)[0].outcome_seq or 0
+    for seq in (middle - 1, middle, middle + 3, run.head_seq):
+        fork = forked(run, seq=seq)
+        assert events(fork) == events(run, fork.head_seq)
+        names = ("verb", "status", "reason", "ordinal", "position", "at", "outcome_seq")
+        done = list(
+            Command.objects.filter(run=run, outcome_seq__lte=fork.head_seq).values_list(*names)
+        )
+        assert list(Command.objects.filter(run=fork).values_list(*names)) == done
+
+
+def test_a_fork_of_a_fork_has_the_history_of_both(driven: Run) -> None:
+    third, half = driven.head_seq // 3, driven.head_seq // 2
+    fork = forked(driven, seq=third)
+    command(fork, verb="cordon", object="node/n2")
+    fork = play(fork)
+    second = forked(fork, seq=half)
+    assert events(second) == events(fork, second.head_seq)
+    assert second.parent == fork
+    assert play(second).head_digest == fork.head_digest
+
+
+def test_another_profile_plays_the_same_commands_up_to_the_same_time(driven: Run) -> None:
+    command(driven, verb="cordon", object="node/n1")
+    fork = forked(driven, profile="v1.16", seed=7)
+    assert (fork.profile, fork.seed, fork.head_at) == ("v1.16", 7, driven.head_at)
+    assert RunEvent.objects.get(run=fork, seq=1).changes["run"]["profile"] == "v1.16"
+    done = Command.objects.get(run=fork)
+    assert (done.status, done.at) == (Command.Status.APPLIED, Command.objects.get(run=driven).at)
+    assert Node.objects.get(run=fork, key="n1").unschedulable
+
+
+def test_what_a_user_wants_meanwhile_comes_after_the_way(driven: Run) -> None:
+    fork = services.run_fork(run=driven, seq=driven.head_seq // 2)
+    wish = services.command_submit(run=fork, body={"verb": "cordon", "object": "node/n1"})
+    fork = drive(fork)
+    wish.refresh_from_db()
+    assert wish.outcome_seq is not None
+    assert wish.outcome_seq > (fork.forked_seq or 0)
+    assert events(fork, fork.forked_seq) == events(driven, fork.forked_seq)
+
+
+def test_an_event_that_there_is_not_is_refused_in_words(driven: Run) -> None:
+    with pytest.raises(ApplicationError, match=f"the run has events 1 to {driven.head_seq}"):
+        services.run_fork(run=driven, seq=driven.head_seq + 1)
+    with pytest.raises(ApplicationError, match="seq is -1"):
+        services.run_fork(run=driven, seq=-1)
+    with pytest.raises(ApplicationError, match="v1.34"):
+        services.run_fork(run=driven, profile="v9")
+    assert Run.objects.count() == 1
+
+
+def test_a_run_with_forks_can_be_deleted(driven: Run) -> None:
+    fork = forked(driven)
+    services.run_delete(run=driven)
+    fork.refresh_from_db()
+    assert (fork.parent_id, fork.forked_seq) == (None, fork.head_seq)
+
+
+def test_an_unreadable_checkpoint_costs_time_only(driven: Run) -> None:
+    Checkpoint.objects.filter(run=driven).update(engine=b"")
+    fork = forked(driven, seq=driven.head_seq // 2)
+    assert events(fork) == events(driven, fork.head_seq)
+    assert "pod/default/web" in objects(fork)
+
+
+def test_a_fork_over_http_answers_when_it_is_there(client: Client, driven: Run) -> None:
+    fork = services.run_fork(run=driven)
+    assert fork.goal_at == driven.head_at
+    with driving(Run(pk=fork.pk + 1)):
+        body = {"seq": 20, "name": "other", "seed": 3}
+        path = f"/api/runs/{driven.pk}/fork/"
+        answer = client.post(path, json.dumps(body), content_type="application/json")
+    told = answer.json()
+    assert answer.status_code == 201
+    assert (told["parent"], told["forked_seq"], told["name"]) == (driven.pk, 20, "other")
+    assert (told["seed"], told["goal_at"]) == (3, None)
+    answer = client.post(path, '{"seq": 99999}', content_type="application/json")
+    assert (answer.status_code, answer.json()["head"]) == (404, driven.head_seq)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_on_the_way_of_a_fork_costs_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scenario = Scenario.objects.create(
+        name="crowd", digest="crowd", document=synthetic(nodes=40, pods=500, seed=3).to_dict()
+    )
+    run = services.run_create(scenario=scenario, play=True, speed="max")
+    monkeypatch.setattr(runner, "CHECKPOINT_EVENTS", 10**9)
+    drive(run)
+    seq = run.head_seq - 100
+    fork = services.run_fork(run=run, seq=seq)
+    chance, hits = Random(5), 0
+    while hits < 8 and Run.objects.get(pk=fork.pk).goal_at is not None:
+        hits += drive_and_kill(fork, chance)
+    fork = drive(fork)
+    assert fork.goal_at is None
+    assert events(fork) == events(run, fork.head_seq)
+    assert seq <= fork.head_seq < seq + 20
+    assert hits >= 3
