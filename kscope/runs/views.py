@@ -90,7 +90,13 @@ def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
 
 def _run_page(request: HttpRequest, run_id: int, page: str, **more: str) -> HttpResponse:
     run = get_object_or_404(Run.objects.described(), pk=run_id)
-    context = {"run": run, "run_data": run_dict(run), "page": page, **more}
+    context = {
+        "run": run,
+        "run_data": run_dict(run),
+        "page": page,
+        "profiles": services.PROFILES,
+        **more,
+    }
     return render(request, f"runs/{page}.html", context)
 
 

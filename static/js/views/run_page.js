@@ -1,4 +1,6 @@
 import {html} from "../lib/html.js";
+import {moment} from "../model/format.js";
+import {Mark} from "./mark.js";
 import {Notice} from "./notice.js";
 import {PastBanner, Transport} from "./transport.js";
 
@@ -7,8 +9,18 @@ export function RunPage({board, children}) {
   return html`
     <${Transport} board=${board} />
     <${PastBanner} board=${board} />
+    <${ForkBanner} board=${board} />
     <${Notice} board=${board} />
     ${children}`;
+}
+
+/** Said while a fork is being brought to the instant it begins at; what is asked of it comes after that. */
+function ForkBanner({board}) {
+  const {goal_at: goal} = board.run.value;
+  if (goal === null || goal === undefined || board.run.value.status === "failed") return null;
+  return html`
+    <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>On its way</b>
+      <span>to ${moment(goal)} s, where this fork begins. What you ask of it comes after that.</span></div>`;
 }
 
 /** Whether there is no state to show yet, of now or of the past. */
