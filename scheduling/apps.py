@@ -12,7 +12,7 @@ class SchedulingConfig(AppConfig):
     def ready(self) -> None:
         """Register engine, task and tables."""
         from kscope.runs.engine import wiring
-        from scheduling import models, services, tasks
+        from scheduling import models, selectors, services, tasks
         from scheduling.engine.configuration import check_setup
 
         wiring.create = services.cluster_create
@@ -21,6 +21,7 @@ class SchedulingConfig(AppConfig):
         wiring.parse_command = services.command_parse
         wiring.check_setup = check_setup
         wiring.enqueue = tasks.enqueue
+        wiring.attempt_kept = selectors.attempt_kept
         wiring.touch_objects = services.cluster_touch_objects
         wiring.log_objects = services.cluster_log_objects
         wiring.project(models.Node.PREFIX, models.Node)

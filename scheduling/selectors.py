@@ -1,7 +1,10 @@
 """Reading scheduling attempts, and asking a run's engine about its pods."""
 
 import threading
+import zlib
 from typing import Any, cast
+
+import orjson
 
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
@@ -13,6 +16,18 @@ from scheduling.models import SchedulingAttempt
 
 # Each holds a whole engine and its forks: one at a time is what memory is planned for.
 _diagnosing = threading.Lock()
+
+
+def attempt_kept(run_id: int, pod: str, seq: int) -> dict[str, Any] | None:
+    """The evidence of the newest attempt of "pod/namespace/name" up to event *seq*, if it was kept."""
+    attempts = SchedulingAttempt.objects.filter(
+        run_id=run_id, pod=pod.removeprefix("pod/"), seq__lte=seq
+    )
+    attempt = attempts.order_by("-seq").first()
+    if attempt is None or attempt.evidence is None:
+        return None
+    found: dict[str, Any] = orjson.loads(zlib.decompress(attempt.evidence))
+    return found
 
 
 def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView, exception_handler
 
-from kscope.runs import selectors, services
+from kscope.runs import aside, selectors, services
+from kscope.runs.comparing import runs_compared
 from kscope.runs.errors import ApplicationError
 from kscope.runs.export import CONTENT_TYPES, event_json, event_lines, event_query
 from kscope.runs.models import Command, Run, Scenario
@@ -202,6 +203,30 @@ class RunState(APIView):
                 "events": selectors.run_newest_events(run, seq=seq),
             }
         )
+
+
+class RunCompare(APIView):
+    """Two runs beside each other."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("with", int, required=True, description="the other run"),
+            OpenApiParameter("at", int, description="virtual ns; default: what both have reached"),
+            OpenApiParameter("seq", int, description="or after this event of this run"),
+            OpenApiParameter("with_seq", int, description="and after this one of the other"),
+            OpenApiParameter("after", int, description="events after this one of this run"),
+            OpenApiParameter("with_after", int, description="and after this one of the other"),
+        ],
+        responses=OpenApiResponse(OpenApiTypes.OBJECT, "docs/compare.md"),
+    )
+    def get(self, request: Request, run_id: int) -> Response:
+        """Where they part, which pods are elsewhere, and both in numbers."""
+        other = whole_number(request, "with")
+        if other is None:
+            raise ApplicationError("with is missing: the run to compare with")
+        names = ("at", "seq", "with_seq", "after", "with_after")
+        places = {name: whole_number(request, name) for name in names}
+        return Response(aside.call(runs_compared, run_id=run_id, with_id=other, **places))
 
 
 _EVENT_PARAMETERS = [

@@ -10,6 +10,7 @@ urlpatterns = [
     path("runs/<int:run_id>/transport/", api.RunTransport.as_view(), name="api-transport"),
     path("runs/<int:run_id>/fork/", api.RunFork.as_view(), name="api-fork"),
     path("runs/<int:run_id>/state/", api.RunState.as_view(), name="api-state"),
+    path("runs/<int:run_id>/compare/", api.RunCompare.as_view(), name="api-compare"),
     path("runs/<int:run_id>/events/", api.RunEvents.as_view(), name="api-events"),
     path("runs/<int:run_id>/histogram/", api.RunHistogram.as_view(), name="api-histogram"),
     path("runs/<int:run_id>/objects/<path:entity>/", api.RunObject.as_view(), name="api-object"),

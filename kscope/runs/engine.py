@@ -94,6 +94,8 @@ class Wiring:
     touch_objects: Callable[[Any], None] | None = None
     # Puts a log in the place of the engine's record of touched objects: see past.py.
     log_objects: Callable[[Any], Any] | None = None
+    # The evidence of the newest attempt of a pod up to an event, if it was kept: see docs/evidence.md.
+    attempt_kept: Callable[[int, str, int], dict[str, Any] | None] | None = None
     # What the engine would not accept in a scenario's setup of its schedulers.
     check_setup: SetupCheck | None = None
     writers: list[SliceWriter] = field(default_factory=list)

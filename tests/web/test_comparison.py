@@ -1,0 +1,124 @@
+"""The rules of a comparison, without a database."""
+
+from typing import Any
+
+from kscope.runs import comparison
+from kscope.runs.comparison import Decision, Difference, Spot
+
+NAMES = ("#1", "#2")
+
+
+def event(kind: str, at: int, name: str = "pod/shop/web", **more: Any) -> dict[str, Any]:
+    told = {"seq": at, "at": at, "kind": kind, "object": name, "component": "scheduler"}
+    return {**told, "cause": None, "message": "", "data": None, "changes": None, **more}
+
+
+def test_pods_on_another_node_or_in_one_run_only_are_elsewhere() -> None:
+    a = {
+        "pod/x/same": {"node": "n1"},
+        "pod/x/moved": {"node": "n1"},
+        "pod/x/gone": {},
+        "node/n1": {},
+    }
+    b = {"pod/x/same": {"node": "n1"}, "pod/x/moved": {"node": "n2"}, "pod/x/new": {}}
+    assert comparison.pods_elsewhere(a, b) == ["pod/x/gone", "pod/x/moved", "pod/x/new"]
+
+
+def test_a_waiting_pod_says_what_it_lacks() -> None:
+    refused = Decision("FailedScheduling", 9, 90, "0/3 nodes are available")
+    waits = comparison.spot({"queue": "backoff", "blocker": {"short": "cpu 1 short"}}, refused)
+    assert waits == Spot("waits", "", 9, 90, "cpu 1 short")
+    assert comparison.spot({"queue": "gated"}, None).words == "gated"
+
+
+def test_what_was_so_before_they_parted_does_not_date_a_difference() -> None:
+    deleted = Difference("pod/x/a", Spot("placed", "n1", 4, 40), Spot("absent", "", 9, 90))
+    moved = Difference("pod/x/b", Spot("placed", "n1", 7, 70), Spot("placed", "n2", 8, 80))
+    never = Difference("pod/x/c", Spot("waits"), Spot("absent"))
+    assert deleted.since(60) == 90
+    assert comparison.in_order([never, deleted, moved], 60) == [moved, deleted, never]
+
+
+def test_pods_that_have_ended_are_neither_bound_nor_pending() -> None:
+    state = {
+        "pod/x/a": {"phase": "Running", "node": "n1"},
+        "pod/x/b": {"phase": "Pending"},
+        "pod/x/c": {"phase": "Succeeded", "node": "n2"},
+        "node/n1": {"allocatable": {"cpu": 4000, "pods": 10}, "requested": {"cpu": 1500}},
+        "node/n2": {"allocatable": {"pods": 10, "cpu": 4000}},
+    }
+    found = comparison.totals(state)
+    assert (found.pods, found.bound, found.pending, found.nodes, found.used) == (3, 1, 1, 2, 1)
+    assert list(found.resources.items()) == [("cpu", (1500, 8000)), ("pods", (0, 20))]
+
+
+def test_a_measure_that_one_run_lacks_has_no_difference() -> None:
+    empty = comparison.totals({})
+    rows = comparison.measures(
+        empty, empty, [("worst", "ns", None, 5), ("attempts", "count", 3, 5)]
+    )
+    found = {row["key"]: row["difference"] for row in rows}
+    assert (found["worst"], found["attempts"]) == (None, 2)
+
+
+def test_the_reason_is_the_refusal_where_there_is_one() -> None:
+    a = {"nodes": ["n1", "n2"], "verdicts": {}}
+    b = {"nodes": ["n1", "n2"], "verdicts": {"n1": {"plugin": "P", "text": "cpu 250m short"}}}
+    assert comparison.reason("n1", "n2", a, b, NAMES) == "#2 could not use n1: cpu 250m short"
+    gone = {"nodes": ["n2"], "verdicts": {}}
+    assert comparison.reason("n1", "n2", a, gone, NAMES) == "#2 had no node n1"
+
+
+def test_else_the_reason_is_the_points() -> None:
+    a = {"nodes": ["n1", "n2"], "scores": {"n1": {"total": 90}, "n2": {"total": 80}}}
+    b = {"nodes": ["n1", "n2"], "scores": {"n1": {"total": 70}, "n2": {"total": 80}}}
+    told = comparison.reason("n1", "n2", a, b, NAMES)
+    assert told == "#1 gave n1 90 and n2 80 points, #2 gave n1 70 and n2 80 points"
+    tie = {"nodes": ["n1", "n2"], "scores": {"n1": {"total": 80}, "n2": {"total": 80}}}
+    assert comparison.reason("n1", "n2", tie, tie, NAMES).endswith("the tie was drawn otherwise")
+    assert comparison.reason("n1", "n2", None, tie, NAMES) == ""
+
+
+def test_one_sentence_says_how_far_they_are_the_same() -> None:
+    parted = {"at": 70, "a": event("PodBound", 70), "b": event("NodeCordoned", 70, "node/n1")}
+    heads = {"a": [20, 2 * 10**9], "b": [20, 2 * 10**9]}
+    told = comparison.parting(parted, 12, NAMES, heads)
+    assert told.endswith("Then #1: PodBound shop/web; #2: NodeCordoned node/n1.")
+    assert comparison.parting(None, 20, NAMES, heads) == "Identical: all 20 events are the same."
+    told = comparison.parting(None, 12, NAMES, {"a": [20, 2 * 10**9], "b": [12, 10**9]})
+    assert told == (
+        "Identical as far as #2 has come: 12 events, up to 1.000 s. #1 has gone on to 2.000 s."
+    )
+
+
+def test_the_first_pod_elsewhere_is_told_in_a_sentence() -> None:
+    first = Difference(
+        "pod/x/a", Spot("placed", "n1", 7, 10**9), Spot("waits", words="cpu 1 short")
+    )
+    assert comparison.placing(first, "", NAMES) == (
+        "x/a: #1 puts it on n1 at 1.000 s, #2 leaves it waiting (cpu 1 short)."
+    )
+    assert comparison.placing(None, "", NAMES) == "Every pod is on the same node in both."
+
+
+def test_events_of_one_moment_stand_beside_each_other() -> None:
+    a = [event("PodQueued", 5), event("PodBound", 7, message="to n1"), event("PodRunning", 9)]
+    b = [event("PodQueued", 5), event("PodBound", 7, message="to n2"), event("PodRunning", 8)]
+    rows = comparison.aligned(a, b)
+    assert [
+        (row["at"], row["a"] is not None, row["b"] is not None, row["same"]) for row in rows
+    ] == [
+        (5, True, True, True),
+        (7, True, True, False),
+        (8, False, True, False),
+        (9, True, False, False),
+    ]
+
+
+def test_seq_and_cause_are_not_content() -> None:
+    assert comparison.content(event("PodBound", 7, cause=3)) == comparison.content(
+        {**event("PodBound", 7, cause=8), "seq": 99}
+    )
+    assert comparison.content(event("PodBound", 7)) != comparison.content(
+        event("PodBound", 7, changes={"pod/shop/web": {"node": "n1"}})
+    )
