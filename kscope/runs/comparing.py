@@ -22,7 +22,7 @@ from kscope.runs.selectors import (
 
 BUCKETS = 120
 SHOWN = 200  # pods elsewhere
-BESIDE = 120  # events of each run beside each other
+BESIDE = 60  # events of each run beside each other
 EVICTIONS = ("PodEvicted", "TaintManagerEviction", "NodeControllerEviction")
 
 

@@ -29,13 +29,17 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a pod is in one run: `state` is placed, waits or absent."""
+    """Where a pod is in one run: `state` is placed, waits or absent; what waits has a `queue`.
+
+    `seq` and `at` are those of the event that decided so, `words` what is missing.
+    """
 
     state: str
     node: str = ""
     seq: int | None = None
     at: int | None = None
     words: str = ""
+    queue: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ def spot(pod: Attributes | None, decision: Decision | None) -> Spot:
         bound = decision if decision and decision.kind == "PodBound" else None
         return Spot("placed", pod["node"], bound and bound.seq, bound and bound.at)
     blocker: Attributes = pod.get("blocker") or {}
-    return Spot("waits", "", seq, at, str(blocker.get("short") or pod.get("queue") or ""))
+    queue = pod.get("queue") or ("assumed" if pod.get("assumed") else "")
+    return Spot("waits", "", seq, at, blocker.get("short") or "", queue)
 
 
 def in_order(differences: Iterable[Difference], parted: int) -> list[Difference]:
@@ -219,14 +224,8 @@ def parting(divergence: Told | None, shared: int, names: tuple[str, str], heads:
     """
     if divergence is not None:
         before = f"Identical for {shared:,} events, up to {seconds(divergence['at'])}."
-        clocks = {divergence["a"]["at"], divergence["b"]["at"]}
-        both = (
-            _event_words(divergence[side], name, timed=len(clocks) > 1)
-            for side, name in zip("ab", names, strict=True)
-        )
-        return (
-            f"{before if shared > 1 else 'Different from the beginning.'} Then {'; '.join(both)}."
-        )
+        begun = before if shared > 1 else "Different from the beginning."
+        return f"{begun} Then {'; '.join(_first_events(divergence['a'], divergence['b'], names))}."
     (seq_a, at_a), (seq_b, at_b) = heads["a"], heads["b"]
     if seq_a == seq_b:
         return f"Identical: all {shared:,} events are the same."
@@ -240,10 +239,20 @@ def parting(divergence: Told | None, shared: int, names: tuple[str, str], heads:
     )
 
 
-def _event_words(event: Told, name: str, *, timed: bool) -> str:
+def _first_events(a: Told, b: Told, names: tuple[str, str]) -> list[str]:
+    """The events that differ, with their times where these do, and then the earlier one first."""
+    told = [
+        (event["at"], _event_words(event, name)) for event, name in zip((a, b), names, strict=True)
+    ]
+    if a["at"] == b["at"]:
+        return [words for _, words in told]
+    return [f"{words} at {seconds(at)}" for at, words in sorted(told)]
+
+
+def _event_words(event: Told, name: str) -> str:
+    by = ", by a command" if event["component"] == "command" else ""
     message = f" ({_short(event['message'])})" if event["message"] else ""
-    when = f" at {seconds(event['at'])}" if timed else ""
-    return f"{name}: {event['kind']} {_plain(event['object'])}{message}{when}"
+    return f"{name}: {event['kind']} {_plain(event['object'])}{message}{by}"
 
 
 def _short(text: str, most: int = 90) -> str:
@@ -270,7 +279,8 @@ def _spot_words(spot: Spot, name: str) -> str:
         gone = f" any more, deleted at {seconds(spot.at)}" if spot.at is not None else ""
         return f"{name} has no such pod{gone}"
     if spot.state == "waits":
-        return f"{name} leaves it waiting{f' ({spot.words})' if spot.words else ''}"
+        held = spot.words or spot.queue.replace("_", " ")
+        return f"{name} leaves it waiting{f' ({held})' if held else ''}"
     when = f" at {seconds(spot.at)}" if spot.at is not None else ""
     return f"{name} puts it on {spot.node}{when}"
 

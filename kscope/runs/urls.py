@@ -14,6 +14,7 @@ urlpatterns = [
     path("runs/<int:run_id>/nodes/", views.nodes, name="nodes"),
     path("runs/<int:run_id>/nodes/<str:name>/", views.node, name="node"),
     path("runs/<int:run_id>/timeline/", views.timeline, name="timeline"),
+    path("runs/<int:run_id>/compare/", views.compare, name="compare"),
     path("scenarios/upload/", views.scenario_upload, name="scenario-upload"),
     path("scenarios/<int:scenario_id>/start/", views.scenario_start, name="scenario-start"),
 ]

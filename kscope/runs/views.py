@@ -1,5 +1,7 @@
 """The pages of runs and scenarios. What they show live is drawn by static/js."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -7,6 +9,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kscope.runs import services
+from kscope.runs.comparing import runs_to_compare
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.selectors import run_dict
@@ -88,7 +91,15 @@ def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
     return _run_page(request, run_id, "timeline")
 
 
-def _run_page(request: HttpRequest, run_id: int, page: str, **more: str) -> HttpResponse:
+@require_GET
+@ensure_csrf_cookie
+def compare(request: HttpRequest, run_id: int) -> HttpResponse:
+    """A run beside another one, or the runs it can be laid beside."""
+    run = get_object_or_404(Run.objects.described(), pk=run_id)
+    return _run_page(request, run_id, "compare", others=runs_to_compare(run))
+
+
+def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> HttpResponse:
     run = get_object_or_404(Run.objects.described(), pk=run_id)
     context = {
         "run": run,

@@ -27,8 +27,8 @@ def test_pods_on_another_node_or_in_one_run_only_are_elsewhere() -> None:
 def test_a_waiting_pod_says_what_it_lacks() -> None:
     refused = Decision("FailedScheduling", 9, 90, "0/3 nodes are available")
     waits = comparison.spot({"queue": "backoff", "blocker": {"short": "cpu 1 short"}}, refused)
-    assert waits == Spot("waits", "", 9, 90, "cpu 1 short")
-    assert comparison.spot({"queue": "gated"}, None).words == "gated"
+    assert waits == Spot("waits", "", 9, 90, "cpu 1 short", "backoff")
+    assert comparison.spot({"queue": "gated"}, None) == Spot("waits", queue="gated")
 
 
 def test_what_was_so_before_they_parted_does_not_date_a_difference() -> None:
@@ -84,6 +84,15 @@ def test_one_sentence_says_how_far_they_are_the_same() -> None:
     heads = {"a": [20, 2 * 10**9], "b": [20, 2 * 10**9]}
     told = comparison.parting(parted, 12, NAMES, heads)
     assert told.endswith("Then #1: PodBound shop/web; #2: NodeCordoned node/n1.")
+    later = {
+        **parted,
+        "a": event("PodBound", 3 * 10**9),
+        "b": event("X", 10**9, component="command"),
+    }
+    told = comparison.parting(later, 12, NAMES, heads)
+    assert told.endswith(
+        "Then #2: X shop/web, by a command at 1.000 s; #1: PodBound shop/web at 3.000 s."
+    )
     assert comparison.parting(None, 20, NAMES, heads) == "Identical: all 20 events are the same."
     told = comparison.parting(None, 12, NAMES, {"a": [20, 2 * 10**9], "b": [12, 10**9]})
     assert told == (

@@ -1,0 +1,187 @@
+import {html} from "../lib/html.js";
+import {
+  MEASURES, alikeText, barsOn, differenceText, figure, foldedRows, grouped, runLine, shareDifference, shareText,
+  shortfall, spotLook,
+} from "../model/comparison.js";
+import {count, moment, parseId, tick as tickText} from "../model/format.js";
+import {partOf, ticks} from "../model/timeline.js";
+import {Mark, Name} from "./mark.js";
+import {Reading, RunPage, isWaiting} from "./run_page.js";
+
+/** A run beside another one. `others` are the runs there are, `profiles` those one may play it under. */
+export function ComparePage({board, comparison, others, profiles}) {
+  return html`<${RunPage} board=${board}>
+    <${Body} board=${board} comparison=${comparison} others=${others} profiles=${profiles} /><//>`;
+}
+
+function Body({board, comparison, others, profiles}) {
+  const told = comparison.told.value;
+  const problem = comparison.problem.value;
+  return html`
+    <main class="page compare">
+      <${Head} board=${board} comparison=${comparison} others=${others} profiles=${profiles} />
+      ${comparison.other === null && html`<${Choice} others=${others} />`}
+      ${problem && html`<p class="small tinted f-stuck" role="alert">${problem}</p>`}
+      ${comparison.other !== null && !told && !problem && html`<${Reading} />`}
+      ${told && !isWaiting(board) && html`<${Told} board=${board} comparison=${comparison} told=${told} />`}
+    </main>`;
+}
+
+function Head({board, comparison, others, profiles}) {
+  const run = board.run.value;
+  return html`
+    <div class="pagehead"><h1>Compare <span class="ns">#${run.id} with</span></h1>
+      <select class="against" aria-label="The run to compare with" value=${String(comparison.other ?? "")}
+        onChange=${(event) => { location.assign(`?with=${event.target.value}`); }}>
+        <option value="" disabled>choose a run</option>
+        ${grouped(others).map(([title, runs]) => html`<optgroup key=${title} label=${title}>${runs.map((each) => html`
+          <option key=${each.id} value=${String(each.id)}>${runLine(each)}</option>`)}</optgroup>`)}</select>
+      <div class="end"><span class="small mute">The same under</span>${profiles.filter((profile) => profile !== run.profile).map((profile) => html`
+        <button key=${profile} class="btn" aria-label=${`Play the same under profile ${profile} and compare`}
+          onClick=${() => comparison.withProfile(profile)}>${profile}</button>`)}</div></div>`;
+}
+
+/** Nothing is compared yet: the runs that may be. */
+function Choice({others}) {
+  return html`
+    <p class="soft lead">Choose a run to lay beside this one, or have the same scenario and commands played under another profile, up to the same moment.</p>
+    ${grouped(others).map(([title, runs]) => html`
+      <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${title[0].toUpperCase()}${title.slice(1)}</h2></div>
+        <ul class="choice">${runs.map((run) => html`<li key=${run.id}><a href=${`?with=${run.id}`}>${runLine(run)}</a>
+          <span class="mute">${count(run.head)} events, ${moment(run.head_at)} s</span></li>`)}</ul></section>`)}
+    ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or play the same under another profile.</p>`}`;
+}
+
+function Told({board, comparison, told}) {
+  const late = shortfall(told);
+  return html`
+    <section class=${`blocker parting f-${told.divergence ? "held" : "settled"}`} aria-label="Where they part">
+      <p class="say">${told.parting}</p>
+      <p>${told.placing}</p>
+      ${late && html`<p class="small soft">${late}</p>`}
+      <${Jumps} board=${board} told=${told} /></section>
+    <${Histories} told=${told} />
+    <div class="sec twotables"><${Numbers} told=${told} /><${Use} told=${told} /></div>
+    <${Elsewhere} told=${told} />
+    <${Beside} comparison=${comparison} told=${told} />`;
+}
+
+function Jumps({board, told}) {
+  const {divergence, a, b} = told;
+  if (a.id === b.id) return null;
+  return html`
+    <p class="does">${divergence && html`<button class="btn primary" onClick=${() => board.seek({seq: divergence.seq})}>Jump to where they part</button>`}
+      ${divergence && html`<a class="btn" href=${`/runs/${b.id}/?seq=${divergence.seq}`}>Look there in #${b.id}</a>`}
+      <a class="btn" href=${`/runs/${b.id}/compare/?with=${a.id}`}>Swap</a></p>`;
+}
+
+/** Both histories on one axis of time; the line is where they part. */
+function Histories({told}) {
+  const {axis, divergence} = told;
+  const parted = divergence && percent(partOf(divergence.at, axis.to));
+  return html`
+    <section class="sec histories" aria-label="Histories">
+      <div class="sechead"><h2>Histories</h2><span class="note">events over time, both on one axis${divergence ? `; they part at ${moment(divergence.at)} s` : ""}</span></div>
+      ${["a", "b"].map((side) => html`<${History} key=${side} run=${told[side]} axis=${axis} counts=${axis[side]} parted=${parted} />`)}
+      <div class="axis">${ticks(axis.to).map(({at, part}, i) => html`<span key=${at} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${percent(part)}`}>${tickText(at, axis.to)}</span>`)}</div>
+    </section>`;
+}
+
+function History({run, axis, counts, parted}) {
+  return html`
+    <div class="history"><span class="cut"><a href=${`/runs/${run.id}/`}>#${run.id}</a> <span class="mute">${run.profile}, seed ${run.seed}</span></span>
+      <div class="lane"><svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
+        ${barsOn({to: axis.to, counts}).map(({x, width, height, start}) => html`<rect key=${start} class=${start <= run.at ? "past" : "ahead"}
+          x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 480).toFixed(1)} y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`)}</svg>
+        <span class="reach" style=${`width:${percent(partOf(run.head_at, axis.to))}`}></span>
+        ${parted && html`<span class="parted" style=${`left:${parted}`}></span>`}
+        <span class="at" style=${`left:${percent(partOf(run.at, axis.to))}`}></span></div>
+      <span class="num">${count(run.head)} events, ${moment(run.head_at)} s</span></div>`;
+}
+
+function percent(part) {
+  return `${(part * 100).toFixed(2)}%`;
+}
+
+function Numbers({told}) {
+  const {a, b, measures} = told;
+  return html`
+    <section aria-label="Numbers"><div class="sechead"><h2>Numbers</h2><span class="note">${momentOf(told)}</span></div>
+      <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
+        <tbody>${measures.map((row) => html`<tr key=${row.key}><th scope="row">${MEASURES[row.key] ?? row.key}</th>
+          <td class="right">${figure(row.a, row.unit)}</td><td class="right">${figure(row.b, row.unit)}</td>
+          <td class=${`right${row.difference === 0 ? " mute" : ""}`}>${differenceText(row)}</td></tr>`)}</tbody></table></section>`;
+}
+
+function momentOf({a, b}) {
+  return a.at === b.at ? `at ${moment(a.at)} s` : `#${a.id} at ${moment(a.at)} s, #${b.id} at ${moment(b.at)} s`;
+}
+
+function Use({told}) {
+  const {a, b, utilisation} = told;
+  return html`
+    <section aria-label="Utilisation"><div class="sechead"><h2>Utilisation</h2><span class="note">requested of allocatable, all nodes</span></div>
+      <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
+        <tbody>${utilisation.map((row) => html`<tr key=${row.resource}><th scope="row">${row.resource}</th>
+          <td class="right">${shareText(row.resource, row.a)}</td><td class="right">${shareText(row.resource, row.b)}</td>
+          <td class="right">${shareDifference(row)}</td></tr>`)}</tbody></table>
+      ${utilisation.length === 0 && html`<p class="empty">Neither has a node.</p>`}</section>`;
+}
+
+function Elsewhere({told}) {
+  const {a, b, placements} = told;
+  const {rows} = placements;
+  return html`
+    <section class="sec" aria-label="Pods elsewhere"><div class="sechead"><h2>Pods elsewhere</h2>
+        <span class="note">${placements.count === 0 ? "none" : `${count(placements.count)}, those that came to differ first, first`}</span></div>
+      ${rows.length > 0 && html`<div class="scroll-x" tabindex="0" role="region" aria-label="Table of pods elsewhere"><table class="tbl elsewhere">
+        <thead><tr><th scope="col">Pod</th><th scope="col">Since</th><th scope="col">In #${a.id}</th><th scope="col">In #${b.id}</th></tr></thead>
+        <tbody>${rows.map((row) => html`<tr key=${row.pod}><th scope="row"><${Named} id=${row.pod} /></th>
+          <td class="num">${row.at === null ? "" : `${moment(row.at)} s`}</td>
+          <td><${Place} run=${a} pod=${row.pod} spot=${row.a} /></td><td><${Place} run=${b} pod=${row.pod} spot=${row.b} /></td></tr>`)}</tbody></table></div>`}
+      ${placements.count > rows.length && html`<p class="small mute after">The first ${count(rows.length)} of ${count(placements.count)}.</p>`}
+    </section>`;
+}
+
+function Named({id}) {
+  const {namespace, name} = parseId(id);
+  return html`<${Name} namespace=${namespace} name=${name} />`;
+}
+
+/** Where a pod is, with the attempt that made it so behind the moment. */
+function Place({run, pod, spot}) {
+  const [mark, family, words] = spotLook(spot);
+  const {key} = parseId(pod);
+  return html`<span class="spot"><${Mark} name=${mark} family=${family} /><span>${words}</span>
+    ${spot.seq !== null && html`<a class="small mute nowrap" href=${`/runs/${run.id}/pods/${key}/?seq=${spot.seq}`}
+      aria-label=${`${key} in #${run.id} at ${moment(spot.at)} s`}>${moment(spot.at)} s</a>`}</span>`;
+}
+
+function Beside({comparison, told}) {
+  const {a, b, divergence} = told;
+  const rows = comparison.rows.value;
+  if (rows.length === 0) return null;
+  return html`
+    <section class="sec" aria-label="Events beside each other"><div class="sechead"><h2>Events</h2>
+        <span class="note">${divergence ? "from where they part, by moment" : "that only one of them has had yet"}</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of events beside each other"><table class="tbl beside"><colgroup><col style="width:84px" /><col /><col /></colgroup>
+        <thead><tr><th scope="col">Time, s</th><th scope="col">#${a.id}</th><th scope="col">#${b.id}</th></tr></thead>
+        <tbody>${foldedRows(rows).map((each) => (each.alike
+          ? html`<tr class="alike" key=${`=${each.alike[0].a.seq}`}><td colspan="3">${alikeText(each.alike)}</td></tr>`
+          : html`<${Pair} key=${`${each.row.a?.seq}|${each.row.b?.seq}`} row=${each.row} a=${a} b=${b} />`))}</tbody></table></div>
+      <div class="listfoot">${comparison.next.value && html`<button class="btn" onClick=${() => comparison.more()}>Show more</button>`}</div>
+    </section>`;
+}
+
+function Pair({row, a, b}) {
+  return html`<tr class=${row.same ? "same" : ""}><td class="num mute">${moment(row.at)}</td>
+    <td><${Cell} run=${a} event=${row.a} /></td><td><${Cell} run=${b} event=${row.b} /></td></tr>`;
+}
+
+/** An event of one run; what the run does not have stays empty, and says so. */
+function Cell({run, event}) {
+  if (!event) return html`<span class="vh">nothing in #${run.id}</span>`;
+  const {name} = parseId(event.object ?? "");
+  return html`<span class="eventcell"><a class="mono mute" href=${`/runs/${run.id}/?seq=${event.seq}`}>${event.seq}</a>
+    <span><b class="kind">${event.kind}</b> <span title=${event.object}>${name}</span> <span class="soft">${event.message}</span></span></span>`;
+}

@@ -1,0 +1,85 @@
+"""Going another way from an instant on, and laying both ways beside each other."""
+
+import re
+import time
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
+
+
+def api(page: Page, path: str, body: dict[str, Any] | None = None) -> Any:
+    """What the API answers, to a POST where there is a body."""
+    address = f"/api/runs/{path}"
+    answer = page.request.get(address) if body is None else page.request.post(address, data=body)
+    return answer.json()
+
+
+def first(page: Page, run: int, kind: str) -> int:
+    """The seq of the first event of a kind."""
+    return api(page, f"{run}/events/?kind={kind}&limit=1")["events"][0]["seq"]
+
+
+def cordoned_fork(page: Page, run: int) -> int:
+    """A fork before the first attempt, in which no pod gets a node; played to its end."""
+    fork = api(page, f"{run}/fork/", {"seq": first(page, run, "AttemptStarted") - 1})["id"]
+    assert api(page, f"{fork}/commands/", {"verb": "cordon", "object": "node/small"})["seq"]
+    api(page, f"{fork}/transport/", {"action": "play", "speed": "max"})
+    while api(page, f"{fork}/")["status"] == "playing":
+        time.sleep(0.1)
+    return fork
+
+
+def test_a_fork_is_made_where_one_is_looking(page: Page) -> None:
+    run = start(page, "forked", one_pod_too_many("forked"))
+    finish(page)
+    seq = first(page, run, "PodBound")
+    page.goto(f"/runs/{run}/pods/shop/big-0/?seq={seq}")
+    expect(page.get_by_text("Looking at the past")).to_be_visible(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Fork here").click()
+    form = page.get_by_role("dialog", name="Fork here")
+    expect(form).to_contain_text(f"after event {seq}")
+    form.get_by_label("Name").fill("another way")
+    form.get_by_role("button", name="Make the fork").click()
+    expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
+    expect(page).to_have_url(re.compile(r"/runs/\d+/pods/shop/big-0/$"))
+    parent = page.get_by_role("link", name=f"fork of #{run} at")
+    expect(parent).to_have_attribute("href", f"/runs/{run}/?seq={seq}")
+    expect(page.get_by_label("Sequence number")).to_have_value(str(seq), timeout=PATIENCE_MS)
+    page.goto("/")
+    row = page.get_by_role("row").filter(has_text="another way")
+    expect(row.get_by_role("link", name=f"fork of #{run} at")).to_be_visible()
+
+
+def test_two_ways_lie_beside_each_other_from_where_they_part(page: Page) -> None:
+    run = start(page, "compared", one_pod_too_many("compared"))
+    finish(page)
+    fork = cordoned_fork(page, run)
+    page.goto(f"/runs/{run}/")
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_role("link", name=re.compile(f"^#{fork} ")).click()
+    answer = page.get_by_role("region", name="Where they part")
+    expect(answer).to_contain_text("NodeCordoned node/small, by a command", timeout=PATIENCE_MS)
+    expect(answer).to_contain_text(f"because #{fork} could not use small")
+    numbers = page.get_by_role("region", name="Numbers")
+    expect(numbers.get_by_role("row").filter(has_text="Bound").first).to_contain_text("−1")
+    elsewhere = page.get_by_role("region", name="Pods elsewhere", exact=True)
+    expect(elsewhere.get_by_role("row")).to_have_count(2)
+    events = page.get_by_role("region", name="Events beside each other", exact=True)
+    expect(events.get_by_role("row").filter(has_text="NodeCordoned")).to_be_visible()
+    answer.get_by_role("button", name="Jump to where they part").click()
+    expect(page.get_by_text("Looking at the past")).to_be_visible(timeout=PATIENCE_MS)
+    expect(elsewhere).to_contain_text("none", timeout=PATIENCE_MS)
+
+
+def test_the_same_is_played_under_another_profile_at_a_press(page: Page) -> None:
+    run = start(page, "profiles", one_pod_too_many("profiles"))
+    finish(page)
+    page.goto(f"/runs/{run}/compare/")
+    page.get_by_role("button", name="Play the same under profile v1.16 and compare").click()
+    expect(page).to_have_url(re.compile(rf"/runs/{run}/compare/\?with=\d+$"), timeout=PATIENCE_MS)
+    histories = page.get_by_role("region", name="Histories")
+    expect(histories).to_contain_text("v1.16", timeout=PATIENCE_MS)
+    numbers = page.get_by_role("region", name="Numbers")
+    expect(numbers.get_by_role("row").filter(has_text="Bound").first).to_contain_text("2")
