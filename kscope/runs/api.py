@@ -138,6 +138,12 @@ class TransportWish(serializers.Serializer):
     action = serializers.ChoiceField(["play", "pause", "step", "speed"])
     unit = serializers.ChoiceField(["event", "cycle"], required=False, default="event")
     speed = serializers.ChoiceField(Run.Speed.choices, required=False, default="")
+    until_pod = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="entity id; play until this pod is bound or refused",
+    )
 
 
 class RunTransport(APIView):

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 from psycopg import Cursor
 
 from kscope.sim.loader import SetupCheck
-from kscope.sim.recorder import EventRow
+from kscope.sim.recorder import Event, EventRow
 from kscope.sim.view import State
 
 Manifest = dict[str, Any]
@@ -55,6 +55,8 @@ class Engine(Protocol):
     def steps(self) -> int: ...
     @property
     def next_at(self) -> int | None: ...
+    @property
+    def untaken(self) -> Sequence[Event]: ...
 
     def advance(
         self,

@@ -122,6 +122,9 @@ class Run(models.Model):
     head_digest = models.CharField(max_length=64, blank=True)
     next_at = models.BigIntegerField(null=True)
     until = models.BigIntegerField(null=True, help_text="virtual time at which it is finished")
+    until_pod = models.TextField(
+        blank=True, help_text="entity id; it plays until this pod is bound or refused"
+    )
     is_started = models.BooleanField(default=False, help_text="the engine was built once")
 
     parent = models.ForeignKey(

@@ -19,6 +19,7 @@ from django.db import InterfaceError, OperationalError, connection
 from kscope.runs import slices
 from kscope.runs.checkpoints import checkpoint_freeze
 from kscope.runs.committer import Committer
+from kscope.runs.decided import pod_is_decided
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.forks import Journey, journey_of
 from kscope.runs.garbage import Collector, uncollected
@@ -115,7 +116,7 @@ class Driver:
         run = Run.objects.select_related("scenario").get(pk=run_id)
         self.commands = run.head_commands
         self.controls = slices.Controls(
-            run.status, run.speed, run.step_unit, run.steps_wanted, run.until
+            run.status, run.speed, run.step_unit, run.steps_wanted, run.until, run.until_pod
         )
         saved = Checkpoint.objects.filter(run_id=run_id).order_by("-seq").values_list("seq")
         self._checkpoint_seq: int = (saved.first() or (0,))[0]
@@ -211,6 +212,8 @@ class Driver:
 
     def _rest(self, listener: WakeListener) -> None:
         """Between two slices of a paced run: until the next thing is due, or a tenth of a second."""
+        if self.controls.until_pod:
+            return
         if self.controls.status == Run.Status.PLAYING and self.controls.speed in SPEEDS:
             wait = self._pace.seconds_until(self.engine.next_at)
             self._sleep(listener, min(max(wait, 0.005), 0.1))
@@ -222,7 +225,7 @@ class Driver:
             cursor.execute(
                 "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
                 " WHERE id = %s AND lease_epoch = %s"
-                " RETURNING status, speed, step_unit, steps_wanted, until",
+                " RETURNING status, speed, step_unit, steps_wanted, until, until_pod",
                 [slices.LEASE, self.run_id, self.epoch],
             )
             row = cursor.fetchone()
@@ -238,18 +241,20 @@ class Driver:
             self._travel(self._journey)
             return True
         done = self._carry_out()
-        steps = 0
+        steps, decided = 0, False
         if self.controls.steps_wanted > 0:
             steps = self._step()
+        elif self.controls.status == Run.Status.PLAYING and self.controls.until_pod:
+            decided = self._stretch_to_decision(self.controls.until_pod)
         elif self.controls.status == Run.Status.PLAYING:
             self._stretch()
         elif not done:
             return False
         at_end = self.engine.next_at is None or self._is_past_end()
         quiet = time.monotonic() - self._committed < QUIET_COMMIT_SECONDS
-        if not (done or steps or at_end or self._has_news() or not quiet):
+        if not (done or steps or at_end or decided or self._has_news() or not quiet):
             return True
-        self._commit(done, steps, at_end=at_end)
+        self._commit(done, steps, at_end=at_end, at_decision=decided)
         return True
 
     def _has_news(self) -> bool:
@@ -334,6 +339,24 @@ class Driver:
             else:
                 engine.advance(target, max_steps=CHUNK)
 
+    def _stretch_to_decision(self, pod: str) -> bool:
+        """Up to where the pod is bound or refused, as fast as possible; whether that was reached."""
+        engine = self.engine
+        deadline = time.monotonic() + SLICE_SECONDS
+        while time.monotonic() < deadline:
+            due = engine.next_at
+            if due is None:
+                return False
+            if due > self._end():
+                engine.advance(self._end())
+                return False
+            known = len(engine.untaken)
+            engine.advance(due, max_steps=1)
+            if pod_is_decided(engine.untaken[known:], pod):
+                self._pace = Pace(engine.now, self.controls.speed)
+                return True
+        return False
+
     # Writing
 
     def _commit(
@@ -343,6 +366,7 @@ class Driver:
         *,
         at_end: bool = False,
         at_goal: bool = False,
+        at_decision: bool = False,
     ) -> None:
         engine = self.engine
         piece = engine.take()
@@ -362,9 +386,10 @@ class Driver:
             wake=any(each.applied for each in done or ()) and engine.next_at is not None,
             at_end=at_end,
             at_goal=at_goal,
+            at_decision=at_decision,
             checkpoint=self._checkpoint_if_due(),
         )
-        if done or steps or at_end or self.controls.status != Run.Status.PLAYING:
+        if done or steps or at_end or at_decision or self.controls.status != Run.Status.PLAYING:
             known = self._committer.wait()
         self.controls = known or self.controls
         self._committed_seq = engine.seq

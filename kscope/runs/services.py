@@ -192,8 +192,14 @@ def run_delete(*, run: Run) -> None:
         Run.objects.select_for_update().get(pk=run.pk).delete()
 
 
-def run_transport(*, run: Run, action: str, unit: str = "event", speed: str = "") -> Run:
-    """Play, pause, or take one step. Raises ApplicationError for what cannot be."""
+def run_transport(
+    *, run: Run, action: str, unit: str = "event", speed: str = "", until_pod: str = ""
+) -> Run:
+    """Play, pause, or take one step. Raises ApplicationError for what cannot be.
+
+    With *until_pod*, the entity id of a pod, it plays as fast as possible until that pod is bound
+    or refused.
+    """
     if speed and speed not in Run.Speed.values:
         raise ApplicationError(
             f"speed is {speed!r}; it must be one of {', '.join(Run.Speed.values)}"
@@ -204,6 +210,8 @@ def run_transport(*, run: Run, action: str, unit: str = "event", speed: str = ""
         run = Run.objects.described().select_for_update(of=("self",)).get(pk=run.pk)
         if speed:
             run.speed = speed
+        if action != "speed":
+            run.until_pod = until_pod if action == "play" else ""
         if action == "play":
             # A finished run that is played again looks whether there is more to do.
             run.status = Run.Status.PLAYING
@@ -219,7 +227,7 @@ def run_transport(*, run: Run, action: str, unit: str = "event", speed: str = ""
             run.steps_wanted += 1
         elif action != "speed":
             raise ApplicationError(f"action is {action!r}; it must be play, pause, step or speed")
-        run.save(update_fields=["status", "speed", "step_unit", "steps_wanted"])
+        run.save(update_fields=["status", "speed", "step_unit", "steps_wanted", "until_pod"])
     run_wake(run.pk)
     publish_head(run.pk, run.head_seq)
     return run

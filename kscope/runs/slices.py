@@ -55,6 +55,7 @@ class Controls:
     step_unit: str
     steps_wanted: int
     until: int | None
+    until_pod: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +108,14 @@ def slice_commit(
     wake: bool = False,
     at_end: bool = False,
     at_goal: bool = False,
+    at_decision: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> Controls:
     """Write events, rows, outcomes and the head together, if the lease is still ours.
 
     *wake* turns a finished run into a playing one, *at_end* a playing one into a finished one;
-    *at_goal* says that a fork stands where it was to be brought to.
+    *at_goal* says that a fork stands where it was to be brought to, *at_decision* that the pod which
+    was waited for has been decided on.
     Without commands the commit does not wait for the disk: if the database server itself dies, it
     loses the newest slices as a whole, and they are computed again identically. An outcome that a
     user has seen must not be lost, so a slice with commands waits.
@@ -134,6 +137,12 @@ def slice_commit(
             checkpoint_insert(checkpoint)
         if at_goal:
             cursor.execute("UPDATE runs_run SET goal_at = NULL WHERE id = %s", [run_id])
+        if at_decision or at_end:
+            cursor.execute(
+                "UPDATE runs_run SET until_pod = '', status ="
+                " CASE WHEN %s AND status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
+                [at_decision, run_id],
+            )
         return _move_head(cursor, run_id, head, steps_taken, wake=wake, at_end=at_end)
 
 
@@ -232,7 +241,7 @@ def _move_head(
         " status = CASE WHEN %s AND status = 'finished' THEN 'playing'"
         "  WHEN %s AND status = 'playing' THEN 'finished' ELSE status END,"
         " lease_until = clock_timestamp() + %s::interval WHERE id = %s"
-        " RETURNING status, speed, step_unit, steps_wanted, until",
+        " RETURNING status, speed, step_unit, steps_wanted, until, until_pod",
         [
             head.seq,
             head.at,

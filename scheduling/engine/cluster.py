@@ -287,6 +287,11 @@ class Cluster:
         attempts = [attempt for one in self._replicas for attempt in one.take_attempts()]
         return Slice(events, rows, touched, attempts)
 
+    @property
+    def untaken(self) -> list[Event]:
+        """The events recorded since the last take. Not to be changed by the caller."""
+        return self.recorder.pending
+
     def digest(self) -> str:
         """Hex digest over the events taken so far."""
         return self.recorder.digest

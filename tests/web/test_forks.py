@@ -9,9 +9,11 @@ import pytest
 from django.test import Client
 
 from kscope.runs import runner, services
+from kscope.runs.decided import pod_is_decided
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
 from kscope.sim.generate import synthetic
+from kscope.sim.recorder import Event
 from scheduling.models import Node, Pod, SchedulingAttempt
 from tests.web.conftest import driving
 from tests.web.test_runner import drive_and_kill
@@ -157,6 +159,43 @@ def test_what_a_user_wants_meanwhile_comes_after_the_way(driven: Run) -> None:
     assert wish.outcome_seq is not None
     assert wish.outcome_seq > (fork.forked_seq or 0)
     assert events(fork, fork.forked_seq) == events(driven, fork.forked_seq)
+
+
+def test_a_run_plays_until_a_pod_is_bound(driven: Run) -> None:
+    fork = forked(driven, seq=1)
+    services.run_transport(run=fork, action="play", until_pod="pod/default/late")
+    fork = drive(fork)
+    bound = RunEvent.objects.get(run=driven, kind="PodBound", object="pod/default/late")
+    assert (fork.status, fork.until_pod, fork.head_at) == (Run.Status.PAUSED, "", bound.at)
+    assert events(fork, bound.seq) == events(driven, bound.seq)
+    assert fork.head_seq - bound.seq < 5
+
+
+def test_a_run_plays_until_a_pod_is_refused_again(driven: Run) -> None:
+    refused = RunEvent.objects.filter(run=driven, kind="FailedScheduling").order_by("seq")[0]
+    fork = forked(driven, seq=1)
+    services.run_transport(run=fork, action="play", until_pod=refused.object)
+    fork = drive(fork)
+    assert (fork.status, fork.head_at) == (Run.Status.PAUSED, refused.at)
+
+
+def test_whoever_waits_for_a_pod_in_vain_gets_to_the_end(driven: Run) -> None:
+    fork = forked(driven, seq=1)
+    services.run_transport(run=fork, action="play", until_pod="pod/default/nobody")
+    fork = drive(fork)
+    assert (fork.status, fork.until_pod) == (Run.Status.FINISHED, "")
+    assert fork.head_digest == driven.head_digest
+
+
+def test_a_pod_that_others_make_room_for_is_not_decided_on() -> None:
+    def told(kind: str, **data: Any) -> Event:
+        return Event(1, 0, kind, "pod/x/a", "scheduler", None, "", data or None, None)
+
+    refused, nominated = told("FailedScheduling", type="Warning"), told("PodNominated")
+    assert pod_is_decided([refused], "pod/x/a")
+    assert not pod_is_decided([refused, nominated], "pod/x/a")
+    assert not pod_is_decided([told("FailedScheduling", type="Normal")], "pod/x/a")
+    assert not pod_is_decided([told("PodBound")], "pod/x/b")
 
 
 def test_an_event_that_there_is_not_is_refused_in_words(driven: Run) -> None:
