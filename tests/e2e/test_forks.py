@@ -83,3 +83,20 @@ def test_the_same_is_played_under_another_profile_at_a_press(page: Page) -> None
     expect(histories).to_contain_text("v1.16", timeout=PATIENCE_MS)
     numbers = page.get_by_role("region", name="Numbers")
     expect(numbers.get_by_role("row").filter(has_text="Bound").first).to_contain_text("2")
+
+
+def test_a_change_is_tried_in_a_fork_until_the_pod_is_bound(page: Page) -> None:
+    run = start(page, "tried", one_pod_too_many("tried"))
+    finish(page)
+    page.goto(f"/runs/{run}/pods/shop/big-2/")
+    page.get_by_role("button", name="Try changes").click(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Try in a fork: ").first.click(timeout=PATIENCE_MS)
+    expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
+    expect(page.get_by_role("link", name=f"fork of #{run} at")).to_be_visible()
+    expect(page.locator(".pagehead")).to_contain_text("bound to", timeout=PATIENCE_MS)
+    fork = int(re.findall(r"/runs/(\d+)/", page.url)[0])
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    assert (
+        api(page, f"{fork}/events/?order=desc&limit=1")["events"][0]["object"] == "pod/shop/big-2"
+    )
+    assert api(page, f"{run}/")["head"] == api(page, f"{fork}/")["forked_seq"]

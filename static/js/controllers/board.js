@@ -1,5 +1,6 @@
 import {batch, signal} from "@preact/signals";
 
+import {RunApi} from "../lib/api.js";
 import {BoardModel} from "../model/board_model.js";
 import {isPending} from "../model/diagnosis.js";
 import {GapError} from "../model/run_state.js";
@@ -15,6 +16,7 @@ const SETTLE_MS = 600;
 const SPEED = {"1": 1, "10": 10, "100": 100, max: Infinity};
 const REPLAYED_PER_FRAME = 400;
 const MOST_SEARCHED = 2000;
+const LONGEST_NAME = 200;
 
 /**
  * One open board: what is shown, what the person asked for, and the run behind it.
@@ -210,6 +212,24 @@ export class Board {
     for (const body of bodies) {
       if (!(await this.command(body))) return;
     }
+  }
+
+  /**
+   * Make a fork after event *seq* (null: the newest), hand it these commands, have it play until the
+   * pod of this id is bound or refused again, and go to the pod's page there.
+   */
+  async tryInFork(id, bodies, {seq, order}) {
+    await this.#guard(async () => {
+      const name = `${this.run.value.name}: ${order}`.slice(0, LONGEST_NAME);
+      const fork = await this.api.post("fork/", {seq, name});
+      const api = new RunApi(fork.id);
+      for (const body of bodies) {
+        const {status, reason} = await api.post("commands/", body);
+        if (status === "rejected") throw new Error(`In fork #${fork.id} it was refused: ${reason}`);
+      }
+      await api.post("transport/", {action: "play", until_pod: id});
+      location.assign(`/runs/${fork.id}/pods/${id.slice("pod/".length)}/`);
+    });
   }
 
   // Following the run ------------------------------------------------------------------------------

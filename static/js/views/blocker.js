@@ -1,6 +1,7 @@
 import {html} from "../lib/html.js";
 import {answerFor} from "../model/diagnosis.js";
 import {figureOf} from "../model/verdict.js";
+import {TryInFork} from "./try_in_fork.js";
 
 /** The answer: one sentence, one number, the smallest fixes. */
 export function Blocker({board, id, pod}) {
@@ -23,7 +24,7 @@ export function Fixes({board, id, fixes}) {
   if (fixes.length === 0) return null;
   return html`<div class="fixes">${fixes.map((fix, i) => html`
     <div class="fix" key=${fix.text}><span><${Amounts} text=${fix.text} /></span>
-      <${FixButton} board=${board} id=${id} fix=${fix} first=${i === 0} /></div>`)}</div>`;
+      <${FixButtons} board=${board} id=${id} fix=${fix} first=${i === 0} /></div>`)}</div>`;
 }
 
 /** The colour of a blocker: promised where victims are leaving, held at a gate. */
@@ -32,11 +33,18 @@ export function blockerFamily(pod) {
   return pod.queue === "gated" ? "held" : "stuck";
 }
 
-/** A fix that is a change of an object can be sent to the engine, at the newest event only. */
-function FixButton({board, id, fix, first}) {
-  if (!fix.patch || board.past.value) return null;
-  return html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
-    onClick=${() => board.applyFix(fix.object ?? id, fix.patch)}>Apply</button>`;
+/**
+ * A fix that is a change of an object can be sent to the engine, at the newest event; one for a pod
+ * to a fork, which is followed until the pod is decided on.
+ */
+function FixButtons({board, id, fix, first}) {
+  if (!fix.patch) return null;
+  const object = fix.object ?? id;
+  const {seq, past} = board.place;
+  return html`<span class="does">${!past && html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
+      onClick=${() => board.applyFix(object, fix.patch)}>Apply</button>`}
+    ${id.startsWith("pod/") && html`<${TryInFork} board=${board} id=${id}
+      commands=${[{verb: "patch", object, patch: fix.patch}]} order=${fix.text} seq=${past ? seq : null} />`}</span>`;
 }
 
 const AMOUNT = /((?<![\w.-])\d+(?:\.\d+)?(?:m| ?[KMGT]i)?\b(?![.-]\w))/;

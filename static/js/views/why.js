@@ -3,6 +3,7 @@ import {
   CAUSE_LOOK, answerFor, commandWords, fixCommands, fixParts, isCurrent, isPending, proof, triedWords,
 } from "../model/diagnosis.js";
 import {Mark} from "./mark.js";
+import {TryInFork} from "./try_in_fork.js";
 
 /** What would fix it: changes that were tried in forks of this cluster, on demand. */
 export function WhatWouldFix({board, id, pod}) {
@@ -12,7 +13,7 @@ export function WhatWouldFix({board, id, pod}) {
   return html`
     <section class="why" aria-label="What would fix it">
       <h3>What would fix it${asked && html`<span>${triedWords(asked)}</span>`}</h3>
-      ${asked && html`<${Answer} board=${board} told=${asked} />`}
+      ${asked && html`<${Answer} board=${board} id=${id} told=${asked} />`}
       ${answer?.status === "loading" && html`<p class="small soft" role="status">Trying changes in forks…</p>`}
       ${answer?.status === "failed" && html`<p class="small" role="status">${answer.message}</p>`}
       <${Ask} board=${board} answer=${answer} />
@@ -32,12 +33,12 @@ function Ask({board, answer}) {
         ${again ? "Try again" : "Try changes"} <kbd>w</kbd></button></p>`;
 }
 
-function Answer({board, told}) {
+function Answer({board, id, told}) {
   return html`
     <ul class="causes small">${told.causes.map((cause, place) => html`<${Cause} key=${place} cause=${cause} />`)}</ul>
     ${told.outlook && html`<p class="small soft">${told.outlook.sentence}</p>`}
     ${told.fixes.length > 0 && html`<div class="fixes">${told.fixes.map((fix, place) => html`
-      <${Fix} key=${fix.kind} board=${board} fix=${fix} first=${place === 0} />`)}</div>`}
+      <${Fix} key=${fix.kind} board=${board} id=${id} seq=${told.seq} fix=${fix} first=${place === 0} />`)}</div>`}
     ${told.conclusion && html`<p class="small">${told.conclusion}</p>`}`;
 }
 
@@ -49,7 +50,7 @@ function Cause({cause}) {
       ${" "}<span class="mute">${cause.plugin}</span></span></li>`;
 }
 
-function Fix({board, fix, first}) {
+function Fix({board, id, seq, fix, first}) {
   const {order, outcome} = fixParts(fix);
   const shown = proof(fix);
   const commands = fixCommands(fix);
@@ -57,6 +58,7 @@ function Fix({board, fix, first}) {
     <div class="fix"><span><b class="strong">${order}</b>
         <span class="micro soft outcome">${outcome}${fix.note && ` ${fix.note}`}</span>
         <span class="micro state"><${Mark} name=${shown.mark} family=${shown.family} />${shown.words}</span></span>
-      ${!board.past.value && html`<button class=${`btn${first ? " primary" : ""}`} title=${commands.map(commandWords).join(", then ")}
-        aria-label=${`Apply: ${order}`} onClick=${() => board.commands(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`}</div>`;
+      <span class="does">${!board.past.value && html`<button class=${`btn${first ? " primary" : ""}`} title=${commands.map(commandWords).join(", then ")}
+          aria-label=${`Apply: ${order}`} onClick=${() => board.commands(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`}
+        <${TryInFork} board=${board} id=${id} commands=${commands} order=${order} seq=${seq} /></span></div>`;
 }
