@@ -60,7 +60,17 @@ class ScenarioAdmin(ReadOnlyAdmin):
 class RunAdmin(ReadOnlyAdmin):
     """Runs, with a link to their board."""
 
-    list_display = ("name", "board", "profile", "seed", "status", "head_seq", "virtual_time")
+    list_display = (
+        "name",
+        "board",
+        "profile",
+        "seed",
+        "status",
+        "head_seq",
+        "virtual_time",
+        "parent",
+    )
+    list_select_related = ("parent",)
     list_filter = ("status", "profile")
     search_fields = ("name", "scenario__name")
 

@@ -104,21 +104,15 @@ def both_reached(a: Run, b: Run) -> int:
 
 # Where they part
 
-_UID = "'[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '', 'g'"
-
-# Event by event along both primary keys, up to the first pair that is not the same. Uids are drawn
-# from the seed; that they differ says nothing.
-_FIRST_DIFFERENCE = f"""
-SELECT a.seq FROM runs_runevent AS a JOIN runs_runevent AS b
-    ON b.run_id = %(b)s AND b.seq = a.seq AND b.seq > %(after)s
-WHERE a.run_id = %(a)s AND a.seq > %(after)s AND a.seq <= %(upto)s AND NOT (
-    a.at = b.at AND a.kind = b.kind AND a.object = b.object AND a.component = b.component
-    AND (a.message = b.message
-        OR regexp_replace(a.message, {_UID}) = regexp_replace(b.message, {_UID}))
-    AND a.data IS NOT DISTINCT FROM b.data
-    AND (a.changes IS NOT DISTINCT FROM b.changes OR a.kind = 'RunCreated'))
-ORDER BY a.seq LIMIT 1
-"""
+# Uids are drawn from the seed; that they differ says nothing. Nor does the choice of profile and
+# seed, of which RunCreated tells.
+_CONTENT = """md5(ROW(at, kind, object, component, data,
+    CASE WHEN kind <> 'RunCreated' THEN changes END, regexp_replace(message,
+    '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '', 'g'))::text)"""
+_RANGE = "FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s"
+_DIGEST = f"SELECT md5(string_agg({_CONTENT}, '' ORDER BY seq)) {_RANGE}"
+_DIGESTS = f"SELECT {_CONTENT} {_RANGE} ORDER BY seq"
+_FIRST_BLOCK, _LARGEST_BLOCK = 1_000, 16_000
 
 _COMMON_CHECKPOINT = (
     "SELECT max(a.seq) FROM runs_checkpoint AS a JOIN runs_checkpoint AS b"
@@ -134,19 +128,37 @@ def divergence(a: Run, b: Run) -> dict[str, Any] | None:
     """
     if a.pk == b.pk:
         return None
-    upto = min(a.head_seq, b.head_seq)
     with connection.cursor() as cursor:
         cursor.execute(_COMMON_CHECKPOINT, [a.pk, b.pk])
         [after] = cursor.fetchone()
-        cursor.execute(_FIRST_DIFFERENCE, {"a": a.pk, "b": b.pk, "after": after or 0, "upto": upto})
-        found = cursor.fetchone()
-    if found is None:
+    seq = _first_difference(a, b, after or 0, min(a.head_seq, b.head_seq))
+    if seq is None:
         return None
     told = {
-        side: event_dict(RunEvent.objects.get(run_id=run.pk, seq=found[0]))
+        side: event_dict(RunEvent.objects.get(run_id=run.pk, seq=seq))
         for side, run in (("a", a), ("b", b))
     }
-    return {"seq": found[0], "at": min(event["at"] for event in told.values()), **told}
+    return {"seq": seq, "at": min(event["at"] for event in told.values()), **told}
+
+
+def _first_difference(a: Run, b: Run, after: int, upto: int) -> int | None:
+    """Block by block, each by one digest per run; event by event only where these differ."""
+    size = _FIRST_BLOCK
+    while after < upto:
+        end = min(after + size, upto)
+        if _digests(_DIGEST, a, after, end) != _digests(_DIGEST, b, after, end):
+            pairs = zip(
+                _digests(_DIGESTS, a, after, end), _digests(_DIGESTS, b, after, end), strict=True
+            )
+            return after + 1 + next(i for i, (one, other) in enumerate(pairs) if one != other)
+        after, size = end, min(2 * size, _LARGEST_BLOCK)
+    return None
+
+
+def _digests(query: str, run: Run, after: int, upto: int) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, [run.pk, after, upto])
+        return [row[0] for row in cursor.fetchall()]
 
 
 # What is elsewhere
@@ -214,6 +226,16 @@ def _history_measures(a: Run, b: Run, seq_a: int, seq_b: int) -> list[tuple[str,
     return [(key, units.get(key, "count"), left[key], right[key]) for key in left]
 
 
+# A pod's name may come again: each binding counts from the creation just before it.
+_TIMES_TO_BIND = """
+SELECT count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY took), max(took)
+FROM (SELECT kind, at - lag(at) OVER (PARTITION BY object ORDER BY seq) AS took
+    FROM runs_runevent
+    WHERE run_id = %s AND seq <= %s AND kind IN ('PodCreated', 'PodBound')) AS each
+WHERE kind = 'PodBound'
+"""
+
+
 def _history(run: Run, seq: int) -> dict[str, int | None]:
     """What events up to *seq* add up to. A pod's time to bind counts from its creation."""
     with connection.cursor() as cursor:
@@ -224,15 +246,7 @@ def _history(run: Run, seq: int) -> dict[str, int | None]:
             [list(EVICTIONS), run.pk, seq, ["AttemptStarted", *EVICTIONS]],
         )
         attempts, evicted = cursor.fetchone()
-        cursor.execute(
-            "SELECT count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY bound.at - created.at),"
-            " max(bound.at - created.at) FROM runs_runevent AS bound CROSS JOIN LATERAL"
-            " (SELECT event.at FROM runs_runevent AS event WHERE event.run_id = bound.run_id"
-            "  AND event.object = bound.object AND event.seq < bound.seq"
-            "  AND event.kind = 'PodCreated' ORDER BY event.seq DESC LIMIT 1) AS created"
-            " WHERE bound.run_id = %s AND bound.kind = 'PodBound' AND bound.seq <= %s",
-            [run.pk, seq],
-        )
+        cursor.execute(_TIMES_TO_BIND, [run.pk, seq])
         bindings, median, worst = cursor.fetchone()
     return {
         "bindings": bindings,

@@ -4,6 +4,7 @@ Pure: `comparing.py` reads what these need from the database. Times are virtual 
 runs are *a* and *b*; people know them by their names ("#7", "#9").
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,6 +14,7 @@ from kscope.sim.view import Attributes, State
 
 Told = Mapping[str, Any]  # an event, as REST tells it
 ENDED = ("Succeeded", "Failed")
+_UID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 # In this order; others follow by name.
 RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 
@@ -323,7 +325,10 @@ def _rows_of_moment(at: int, events: list[tuple[str, Told]]) -> list[Attributes]
 
 
 def content(event: Told) -> tuple[Any, ...]:
-    """What of an event is compared: not its seq, nor its cause's; of RunCreated not the choices."""
+    """What of an event is compared: not its seq, nor its cause's; of RunCreated not the choices.
+
+    Uids are drawn from the seed, and a message that names one says the same as with another.
+    """
     changes = None if event["kind"] == "RunCreated" else event.get("changes")
-    names = ("at", "kind", "object", "component", "message", "data")
-    return (*(event.get(name) for name in names), changes)
+    names = ("at", "kind", "object", "component", "data")
+    return (*(event.get(name) for name in names), _UID.sub("", event["message"]), changes)

@@ -131,3 +131,11 @@ def test_seq_and_cause_are_not_content() -> None:
     assert comparison.content(event("PodBound", 7)) != comparison.content(
         event("PodBound", 7, changes={"pod/shop/web": {"node": "n1"}})
     )
+
+
+def test_which_uid_a_message_names_is_not_content() -> None:
+    told = "Preempted by pod {}-27a5-4ceb-ad55-c08417f768a6 on node n1"
+    one, other = (
+        event("Preempted", 7, message=told.format(uid)) for uid in ("4223a45f", "00000000")
+    )
+    assert comparison.content(one) == comparison.content(other)

@@ -94,3 +94,37 @@ def test_the_pages_of_nodes_know_their_run_and_each_other(client: Client, driven
     assert 'data-node="n1"' in text
     assert f'data-nodes="/runs/{driven.pk}/nodes/"' in text
     assert 'aria-current="page">Nodes' in page(client, f"/runs/{driven.pk}/nodes/")
+
+
+def forked(client: Client, scenario: Scenario) -> tuple[Run, Run]:
+    parent = Run.objects.create(scenario=scenario, name="first", head_seq=9, head_at=3 * 10**9)
+    fork = Run.objects.create(
+        scenario=scenario, name="second", parent=parent, forked_seq=7, forked_at=2 * 10**9
+    )
+    return parent, fork
+
+
+def test_forks_name_their_parent_and_lead_to_the_instant(client: Client) -> None:
+    parent, fork = forked(client, Scenario.objects.create(name="s", digest="s", document={}))
+    link = f'href="/runs/{parent.pk}/?seq=7"'
+    assert link in page(client, "/")
+    head = page(client, f"/runs/{fork.pk}/")
+    assert link in head
+    assert f"fork of #{parent.pk} at 2.000 s" in head
+    assert "fork of" not in page(client, f"/runs/{parent.pk}/")
+    parent.delete()
+    assert "fork at 2.000 s of a run that was deleted" in page(client, f"/runs/{fork.pk}/timeline/")
+
+
+def test_the_nearest_relatives_are_offered_for_comparison(client: Client) -> None:
+    parent, fork = forked(client, Scenario.objects.create(name="s", digest="s", document={}))
+    sibling = Run.objects.create(scenario=fork.scenario, name="third", parent=parent, forked_at=1)
+    stranger = Scenario.objects.create(name="t", digest="t", document={})
+    other = Run.objects.create(scenario=stranger, name="other")
+    others = client.get(f"/runs/{fork.pk}/compare/").context["others"]
+    assert [(each["id"], each["relation"]) for each in others] == [
+        (parent.pk, "parent"),
+        (sibling.pk, "sibling"),
+        (other.pk, "other"),
+    ]
+    assert client.get("/runs/99999/compare/").status_code == 404
