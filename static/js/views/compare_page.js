@@ -178,9 +178,9 @@ function Pair({row, a, b}) {
     <td><${Cell} run=${a} event=${row.a} /></td><td><${Cell} run=${b} event=${row.b} /></td></tr>`;
 }
 
-/** An event of one run; what the run does not have stays empty, and says so. */
+/** An event of one run; what the run does not have is said to be nothing. */
 function Cell({run, event}) {
-  if (!event) return html`<span class="vh">nothing in #${run.id}</span>`;
+  if (!event) return html`<span class="mute" title=${`nothing in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">nothing in #${run.id}</span></span>`;
   const {name} = parseId(event.object ?? "");
   return html`<span class="eventcell"><a class="mono mute" href=${`/runs/${run.id}/?seq=${event.seq}`}>${event.seq}</a>
     <span><b class="kind">${event.kind}</b> <span title=${event.object}>${name}</span> <span class="soft">${event.message}</span></span></span>`;
