@@ -2,7 +2,7 @@ import {html} from "../lib/html.js";
 import {amount, bytes, count, moment, parseId} from "../model/format.js";
 import {holdersOf, nodeAnswer, nodeFacts, nodeStates, podsOf, resourcesOf, shortage} from "../model/node.js";
 import {volumesOf} from "../model/node_volumes.js";
-import {ByWhom, EventLink} from "./events.js";
+import {EventTable} from "./events.js";
 import {NodeLink, PodLink} from "./links.js";
 import {Mark} from "./mark.js";
 import {Operations} from "./operations.js";
@@ -10,7 +10,6 @@ import {Reading, RunPage, isWaiting} from "./run_page.js";
 import {StateOfWorld} from "./state_of_world.js";
 
 const PODS = 120;
-const EVENTS = 40;
 
 /** All there is to say about one node at the event shown, the answer first. */
 export function NodePage({board, name, record}) {
@@ -30,8 +29,12 @@ function Body({board, name, record}) {
       ${node
         ? html`<${Known} board=${board} name=${name} node=${node} pods=${pods} record=${record} />`
         : html`<p class="small soft">This node is not in the cluster at ${moment(board.model.at)} s.</p>`}
-      <${Events} board=${board} name=${name} record=${record} />
+      <${EventTable} board=${board} id=${`node/${name}`} events=${newest(board, record)} />
     </main>`;
+}
+
+function newest(board, record) {
+  return record.events.value.filter(({seq}) => seq <= board.model.seq).reverse();
 }
 
 function Head({board, name, node}) {
@@ -125,19 +128,4 @@ function Pods({board, pods}) {
         <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} board=${board} podKey=${parseId(id).key} /><span class="cut">${words}</span></li>`)}</ul>
       ${pods.length > PODS && html`<p class="small mute after">The first ${PODS} of ${count(pods.length)}, those that wait before others.</p>`}
     </section>`;
-}
-
-function Events({board, name, record}) {
-  const {seq} = board.model;
-  const events = record.events.value.filter((event) => event.seq <= seq).reverse();
-  return html`
-    <section class="sec" aria-label="Events"><div class="sechead"><h2>Events</h2>
-        <span class="note">${events.length === 0 ? "none yet" : `${count(events.length)}, newest first`}</span>
-        <div class="end"><a class="btn" href=${`${board.timelineUrl}?object=node/${name}`}>All in the timeline</a></div></div>
-      ${events.length > 0 && html`<table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
-        <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
-        <tbody>${events.slice(0, EVENTS).map((event) => html`
-          <tr key=${event.seq}><td class="mono"><${EventLink} board=${board} seq=${event.seq}>${event.seq}<//></td>
-            <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
-            <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`)}</tbody></table>`}</section>`;
 }

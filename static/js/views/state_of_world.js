@@ -31,7 +31,7 @@ export function StateOfWorld({board, name, rows}) {
 
 function differWords(all, differ) {
   if (all === 0) return "no volumes";
-  return differ === 0 ? `all of ${count(all)} agree` : `${count(differ)} of ${count(all)} ${differ === 1 ? "volume differs" : "volumes differ"}`;
+  return differ === 0 ? `all of ${count(all)} agree` : `${count(differ)} of ${count(all)} ${all === 1 ? "volume" : "volumes"} ${differ === 1 ? "differs" : "differ"}`;
 }
 
 const SPOKEN = {"=": "equal", "+": "desired, not actual", "−": "actual, not desired"};
