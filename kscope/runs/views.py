@@ -1,5 +1,6 @@
 """The pages of runs and scenarios. What they show live is drawn by static/js."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -17,9 +18,15 @@ from kscope.runs.uploads import upload_take
 
 SHOWN_RUNS = 10  # more would hide what can be started
 
+Page = Callable[..., HttpResponse]
 
-@require_GET
-@ensure_csrf_cookie
+
+def live_page(view: Page) -> Page:
+    """Of a page that is read, and whose scripts may send commands."""
+    return require_GET(ensure_csrf_cookie(view))
+
+
+@live_page
 def home(request: HttpRequest) -> HttpResponse:
     """Runs, the gallery of scenarios, and the upload form."""
     runs = Run.objects.described()
@@ -32,29 +39,25 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/home.html", context)
 
 
-@require_GET
-@ensure_csrf_cookie
+@live_page
 def board(request: HttpRequest, run_id: int) -> HttpResponse:
     """The live board of a run."""
     return _run_page(request, run_id, "board")
 
 
-@require_GET
-@ensure_csrf_cookie
+@live_page
 def machines(request: HttpRequest, run_id: int) -> HttpResponse:
     """The state machines of queue, cache, volumes, claims and operations, and objects' ways through them."""
     return _run_page(request, run_id, "machines")
 
 
-@require_GET
-@ensure_csrf_cookie
+@live_page
 def pods(request: HttpRequest, run_id: int) -> HttpResponse:
     """The pods of a run, those that wait first."""
     return _run_page(request, run_id, "pods")
 
 
-@require_GET
-@ensure_csrf_cookie
+@live_page
 def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
     """One pod: what holds it, its life, and every attempt with its evidence.
 
@@ -63,36 +66,31 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpRes
     return _run_page(request, run_id, "pod", pod_namespace=namespace, pod_name=name)
 
 
-@require_GET
-@ensure_csrf_cookie
+@live_page
 def volumes(request: HttpRequest, run_id: int) -> HttpResponse:
     """Pods, claims, volumes, classes and nodes as chains, and how one claim gets its volume."""
     return _run_page(request, run_id, "volumes")
 
 
-@require_GET
-@ensure_csrf_cookie
+@live_page
 def nodes(request: HttpRequest, run_id: int) -> HttpResponse:
     """The nodes of a run, those first on which something is stuck."""
     return _run_page(request, run_id, "nodes")
 
 
-@require_GET
-@ensure_csrf_cookie
+@live_page
 def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
     """One node: what is stuck, its volumes as wanted and as they are, what is done about them."""
     return _run_page(request, run_id, "node", node_name=name)
 
 
-@require_GET
-@ensure_csrf_cookie
+@live_page
 def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
     """All events of a run, filtered on the server."""
     return _run_page(request, run_id, "timeline")
 
 
-@require_GET
-@ensure_csrf_cookie
+@live_page
 def compare(request: HttpRequest, run_id: int) -> HttpResponse:
     """A run beside another one, or the runs it can be laid beside."""
     run = get_object_or_404(Run.objects.described(), pk=run_id)

@@ -3,6 +3,7 @@ import {amount, duration, moment, parseId} from "../model/format.js";
 import {podStates} from "../model/pod.js";
 import {figureOf} from "../model/verdict.js";
 import {Blocker, blockerFamily} from "./blocker.js";
+import {podHref} from "./links.js";
 import {Mark} from "./mark.js";
 import {WhyHere, WhyNot} from "./placement.js";
 import {Volumes} from "./volumes.js";
@@ -20,7 +21,7 @@ export function Inspector({board}) {
   return html`
     <aside class="inspector" id="inspector" aria-label="Selected pod">
       <header>
-        <h2><a class="cut own" title=${`All about ${namespace}/${name}`} href=${`${board.podsUrl}${namespace}/${name}/${board.past.value ? `?seq=${seq}` : ""}`}><span class="mute">${namespace}/</span>${name}</a>
+        <h2><a class="cut own" title=${`All about ${namespace}/${name}`} href=${podHref(board, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
           ${pod && html`<a class="btn plain manifest" href=${board.api.url(`objects/${id}/`, {seq: board.past.value ? seq : null, format: "yaml"})}>Manifest</a>`}</h2>
         <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
           <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>

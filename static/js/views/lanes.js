@@ -2,6 +2,7 @@ import {html} from "../lib/html.js";
 import {CLAIM_LOOK, bindingMode, claimSteps} from "../model/claims.js";
 import {count, duration, parseId} from "../model/format.js";
 import {DRAWN, backoffLeft} from "../model/lanes.js";
+import {volumesHref} from "./links.js";
 import {Mark, Name} from "./mark.js";
 
 const RING = 2 * Math.PI * 5;
@@ -82,7 +83,7 @@ function ClaimLane({board}) {
   if (claims.size === 0) return null;
   return html`
     <section class="lane claims" aria-label=${`Claims, ${claims.size}`}>
-      <header><${Mark} name="pending" family="clock" /><h3><a href=${`${board.volumesUrl}${board.past.value ? `?seq=${board.model.seq}` : ""}`}>Claims</a></h3><span class="n">${count(claims.size)}</span>
+      <header><${Mark} name="pending" family="clock" /><h3><a href=${volumesHref(board)}>Claims</a></h3><span class="n">${count(claims.size)}</span>
         <span class="key">provision · bind · use</span></header>
       <ol>${claims.first(entities, DRAWN).map((id) => html`<li key=${id}><${ClaimItem} board=${board} id=${id} /></li>`)}</ol>
       ${claims.size > DRAWN && html`<p class="more micro mute">and ${count(claims.size - DRAWN)} more</p>`}
@@ -98,9 +99,8 @@ function ClaimItem({board, id}) {
   const steps = claimSteps(claim, holder, bindingMode(claim, entities), users);
   const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
   const {namespace, name} = parseId(id);
-  const at = board.past.value ? `&seq=${board.model.seq}` : "";
   return html`
-    <a class="item claim" href=${`${board.volumesUrl}?claim=${namespace}/${name}${at}`}
+    <a class="item claim" href=${volumesHref(board, `${namespace}/${name}`)}
       aria-label=${`Claim ${namespace}/${name}, ${look.text}. ${now.name}: ${now.what}`}>
       <${Mark} name=${look.mark} family=${look.family} />
       <${Name} namespace=${namespace} name=${name} />

@@ -7,7 +7,7 @@ import {EventTable} from "./events.js";
 import {Facts} from "./inspector.js";
 import {Ladder} from "./ladder.js";
 import {Life} from "./life.js";
-import {NodeLink} from "./links.js";
+import {NodeLink, withPod} from "./links.js";
 import {Mark} from "./mark.js";
 import {Matrix} from "./matrix.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
@@ -48,13 +48,12 @@ function Body({board, id, record}) {
 function Head({board, id, pod}) {
   const {namespace, name} = parseId(id);
   const seq = board.past.value ? board.model.seq : null;
-  const at = seq === null ? "" : `&seq=${seq}`;
   return html`
     <div class="pagehead"><h1><span class="ns">${namespace}/</span>${name}</h1>
       <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
         <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} board=${board} pod=${pod} text=${text} /></span>`)}</p>
-      <div class="end"><a class="btn" href=${`${board.boardUrl}?pod=${namespace}/${name}${at}`}>On the board</a>
-        <a class="btn" href=${`${board.machinesUrl}?pod=${namespace}/${name}${at}`}>State machines</a>
+      <div class="end"><a class="btn" href=${withPod(board, board.boardUrl, `${namespace}/${name}`)}>On the board</a>
+        <a class="btn" href=${withPod(board, board.machinesUrl, `${namespace}/${name}`)}>State machines</a>
         ${pod && html`<a class="btn" href=${board.api.url(`objects/${id}/`, {seq, format: "yaml"})}>Manifest</a>`}</div></div>`;
 }
 

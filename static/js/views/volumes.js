@@ -1,6 +1,7 @@
 import {html} from "../lib/html.js";
 import {CLAIM_LOOK, bindingMode, claimSteps} from "../model/claims.js";
 import {accessModes, bytes, parseId} from "../model/format.js";
+import {volumesHref} from "./links.js";
 import {Mark} from "./mark.js";
 
 /** The claims of a pod, each with what it asks for and how far its binding has come. */
@@ -14,8 +15,7 @@ export function Volumes({board, id, pod}) {
       ${names.map((name) => {
         const claimId = `claim/${namespace}/${name}`;
         // The version is there so that a change of the volume alone draws the claim again.
-        const at = board.past.value ? `&seq=${board.model.seq}` : "";
-        return html`<${Claim} key=${name} href=${`${board.volumesUrl}?claim=${namespace}/${name}${at}`} id=${claimId} name=${name} claim=${entities.get(claimId)}
+        return html`<${Claim} key=${name} href=${volumesHref(board, `${namespace}/${name}`)} id=${claimId} name=${name} claim=${entities.get(claimId)}
           claims=${claims} entities=${entities} version=${claims.version} />`;
       })}
     </section>`;

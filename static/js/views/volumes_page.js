@@ -7,6 +7,7 @@ import {bytes, count, parseId} from "../model/format.js";
 import {volumeLook} from "../model/machines.js";
 import {podStates} from "../model/pod.js";
 import {Selected} from "./chosen_volume.js";
+import {podHref} from "./links.js";
 import {Mark, Name} from "./mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
@@ -112,9 +113,8 @@ function User({board, users}) {
   const {namespace, name} = parseId(id);
   const [mark, family, words] = podStates(pod)[0] ?? ["expired", "held", pod.phase ?? "not queued"];
   const told = [`${namespace}/${name}`, words, users.length > 1 && `and ${count(users.length - 1)} more`].filter(Boolean).join(", ");
-  const at = board.past.value ? `?seq=${board.model.seq}` : "";
   return html`
-    <a class="cellbox" href=${`${board.podsUrl}${namespace}/${name}/${at}`} aria-label=${told} title=${told}><${Mark} name=${mark} family=${family} />
+    <a class="cellbox" href=${podHref(board, `${namespace}/${name}`)} aria-label=${told} title=${told}><${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} />
       ${users.length > 1 && html`<span class="val">and ${count(users.length - 1)} more</span>`}</a>`;
 }
