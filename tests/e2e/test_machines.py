@@ -47,3 +47,18 @@ def test_a_pod_that_is_not_there_is_not_followed(page: Page) -> None:
     field.fill("shop/big-1")
     field.press("Enter")
     expect(page).to_have_url(f"/runs/{run}/machines/?pod=shop/big-1")
+
+
+def test_what_is_being_typed_outlives_a_change_of_the_cluster(page: Page) -> None:
+    run = start(page, "machines-typing", one_pod_too_many("machines-typing"))
+    finish(page)
+    page.goto(f"/runs/{run}/machines/?pod=shop/big-2")
+    field = page.get_by_role("region", name="Scheduling queue", exact=True).get_by_role("combobox")
+    expect(field).to_have_value("shop/big-2", timeout=PATIENCE_MS)
+    newest = page.get_by_label("Sequence number").input_value()
+    field.fill("shop/big-1")
+    cordon = {"verb": "cordon", "object": "node/small"}
+    assert page.request.post(f"/api/runs/{run}/commands/", data=cordon).ok
+    expect(page.get_by_label("Sequence number")).not_to_have_value(newest, timeout=PATIENCE_MS)
+    field.press("Enter")
+    expect(page).to_have_url(f"/runs/{run}/machines/?pod=shop/big-1")

@@ -82,17 +82,20 @@ function held(machine, number) {
 /** The name of what is followed, to be typed or picked from those that match. */
 function Follow({machine, id, entities, pick}) {
   const [open, setOpen] = useState(false);
+  // What is being typed outlives the frames that are drawn meanwhile.
+  const [typed, setTyped] = useState(null);
   const list = `${machine.key}-names`;
   const shown = id ? nameOf(id, found(machine, id, entities)) : "";
   const take = (event) => {
     const wanted = idOf(machine, event.target.value.trim(), entities);
     if (wanted) pick(wanted);
-    else event.target.value = shown;
+    setTyped(null);
   };
   return html`
-    <label class="follow">follow <input class="pick" list=${list} value=${shown} placeholder=${machine.follows}
+    <label class="follow">follow <input class="pick" list=${list} value=${typed ?? shown} placeholder=${machine.follows}
       spellcheck="false" autocomplete="off" onChange=${take}
-      onFocus=${(event) => { event.target.select(); setOpen(true); }} onBlur=${() => setOpen(false)} />
+      onInput=${(event) => setTyped(event.target.value)}
+      onFocus=${(event) => { event.target.select(); setOpen(true); }} onBlur=${() => { setOpen(false); setTyped(null); }} />
       <datalist id=${list}>${open && offered(machine, entities).map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>`;
 }
 
