@@ -1,8 +1,5 @@
 """The REST API of scheduling attempts."""
 
-import zlib
-
-import orjson
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
@@ -19,7 +16,7 @@ from rest_framework.views import APIView
 from kscope.runs import aside
 from kscope.runs.api import found_run, whole_number
 from scheduling.models import SchedulingAttempt
-from scheduling.selectors import attempt_evidence_by_id, pod_diagnosis_by_id
+from scheduling.selectors import attempt_evidence_by_id, evidence_kept, pod_diagnosis_by_id
 
 SHOWN = 200
 
@@ -66,8 +63,9 @@ class AttemptDetail(APIView):
     def get(self, request: Request, run_id: int, attempt_id: int) -> Response:
         """Every node's verdict and score; made again from a checkpoint on large clusters."""
         attempt = get_object_or_404(SchedulingAttempt, run_id=run_id, pk=attempt_id)
-        if attempt.evidence is not None:
-            return Response(orjson.loads(zlib.decompress(attempt.evidence)))
+        kept = evidence_kept(attempt)
+        if kept is not None:
+            return Response(kept)
         return Response(aside.call(attempt_evidence_by_id, attempt_id=attempt.pk))
 
 

@@ -9,6 +9,7 @@ import orjson
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.replay import Diverged, engine_at_head, engine_at_seq, engine_created
+from kscope.runs.selectors import check_seq
 from kscope.sim.errors import SimError
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.diagnosis import diagnose
@@ -24,10 +25,12 @@ def attempt_kept(run_id: int, pod: str, seq: int) -> dict[str, Any] | None:
         run_id=run_id, pod=pod.removeprefix("pod/"), seq__lte=seq
     )
     attempt = attempts.order_by("-seq").first()
-    if attempt is None or attempt.evidence is None:
-        return None
-    found: dict[str, Any] = orjson.loads(zlib.decompress(attempt.evidence))
-    return found
+    return None if attempt is None else evidence_kept(attempt)
+
+
+def evidence_kept(attempt: SchedulingAttempt) -> dict[str, Any] | None:
+    """The evidence stored with the attempt; None on a cluster where it is made on demand."""
+    return None if attempt.evidence is None else orjson.loads(zlib.decompress(attempt.evidence))
 
 
 def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
@@ -70,10 +73,8 @@ def pod_diagnosis(run: Run, pod: str, *, seq: int | None) -> dict[str, Any]:
     long as a seek, then a second or two where the cluster is large. Raises ApplicationError when
     the run has no such event or pod.
     """
-    if seq is not None and not 1 <= seq <= run.head_seq:
-        raise ApplicationError(
-            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
-        )
+    if seq is not None:
+        check_seq(run, seq, first=1)
     with _diagnosing:
         cluster = _cluster_at(run, seq)
         cluster.take()

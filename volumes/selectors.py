@@ -4,7 +4,8 @@ from typing import Any, TypeVar
 
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.past import ObjectLog, check_seq, log_replayed
+from kscope.runs.past import ObjectLog, log_replayed
+from kscope.runs.selectors import check_seq
 from kscope.sim.objects import (
     ApiObject,
     Node,

@@ -17,6 +17,7 @@ from kscope.runs.engine import Manifest, wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import OtherObject, Run, RunEvent
 from kscope.runs.replay import engine_at_seq
+from kscope.runs.selectors import check_seq
 
 STRETCHES = 3  # kept; each holds the objects of its cluster
 AHEAD = 1_000  # events noted down beyond the one asked for
@@ -81,14 +82,6 @@ def object_at(run: Run, entity: str, *, seq: int) -> Manifest | None:
         return None
     found: Manifest | None = aside.call(object_replayed, run_id=run.pk, entity=entity, seq=seq)
     return found
-
-
-def check_seq(run: Run, seq: int) -> None:
-    """Raises ApplicationError when the run has no event *seq*; 0 is before the first."""
-    if not 0 <= seq <= run.head_seq:
-        raise ApplicationError(
-            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
-        )
 
 
 def object_replayed(run_id: int, entity: str, seq: int) -> Manifest | None:

@@ -72,15 +72,20 @@ class Instant:
     state: State
 
 
+def check_seq(run: Run, seq: int, *, first: int = 0) -> None:
+    """Raises ApplicationError when the run has no event *seq*; 0, before the first, is one unless told."""
+    if not first <= seq <= run.head_seq:
+        raise ApplicationError(
+            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
+        )
+
+
 def run_state_at(run: Run, *, seq: int) -> Instant:
     """The state after event *seq*: the nearest checkpoint before it, and the fold from there.
 
     Raises ApplicationError when the run has no such event.
     """
-    if not 0 <= seq <= run.head_seq:
-        raise ApplicationError(
-            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
-        )
+    check_seq(run, seq)
     # The engine of a checkpoint is many times its view, and nobody asks for it here.
     checkpoint = checkpoint_before(run.pk, seq=seq, view_only=True)
     state: State = checkpoint_view(checkpoint) if checkpoint else {}

@@ -13,6 +13,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.forks import commands_plan, history_copy
 from kscope.runs.models import Command, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
+from kscope.runs.selectors import check_seq
 from kscope.sim import scenario as sim_scenario
 from kscope.sim.errors import SimError
 from kscope.sim.loader import LoadResult
@@ -164,10 +165,7 @@ def run_fork(
 
 def _moment_of(run: Run, seq: int) -> int:
     """When event *seq* happened; of the newest event, how far the run has come since."""
-    if not 0 <= seq <= run.head_seq:
-        raise ApplicationError(
-            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
-        )
+    check_seq(run, seq)
     if seq == run.head_seq:
         return run.head_at
     found = RunEvent.objects.filter(run_id=run.pk, seq=seq).values_list("at", flat=True)
