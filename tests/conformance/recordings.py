@@ -16,10 +16,11 @@ from kscope.sim.loader import load_files
 from kscope.sim.scenario import Scenario, Step
 from kscope.sim.units import MILLISECOND, SECOND
 from kscope.sim.view import diff
-from tests.conformance.vectors import VECTORS, Json
+from tests.conformance.vectors import Json
+from tests.vectors import vector_set
 from tests.workloads.recorded import KINDS, History, histories
 
-FOLDER = VECTORS / "control-plane-1.20"
+FOLDER = vector_set("control-plane-1.20")
 # The recordings' controllers started this long before the first step: the phase of their periods.
 ORIGIN = 4_120 * MILLISECOND
 # The initial objects were created this long before it, one after the other.

@@ -1,14 +1,12 @@
 """What the scheduler's conformance tests share: the vector files, a clock, objects of vectors."""
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 from kscope.sim.objects import Pod
 from kscope.sim.units import SECOND
-from tests.conformance.vectors import CHECKOUT, Json, load
+from tests.conformance.vectors import Json, load
 
 _UNITS = {"µs": 1_000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND}
 
@@ -20,14 +18,9 @@ class ManualClock:
     now: int = 0
 
 
-@cache
 def v1_16(name: str) -> Any:
-    """A file of scheduler-1.16: $KSCOPE_VECTORS if it is there, else the copy in this repository."""
-    found = load("scheduler-1.16", name)
-    if found is None:
-        path = CHECKOUT / "tests" / "vectors" / "scheduler-1.16" / name
-        found = json.loads(path.read_text())
-    return found
+    """A file of scheduler-1.16."""
+    return load("scheduler-1.16", name)
 
 
 def nanoseconds(seconds: float) -> int:

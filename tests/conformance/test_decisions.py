@@ -1,13 +1,11 @@
 """The decisions of real kube-schedulers (1.34.1 and 1.16.6), reproduced file by file.
 
-The references are in tests/vectors, or in the folder that $KSCOPE_VECTORS names. Each file is decided
-twice: with every verdict worked out anew, as `manage.py simulate` does, and by the columns that a
-running cluster keeps per pod template. Each cluster is then also played for a minute, whole: with
-its kubelets, controllers and evictions.
+Each file is decided twice: with every verdict worked out anew, as `manage.py simulate` does, and by
+the columns that a running cluster keeps per pod template. Each cluster is then also played for a
+minute, whole: with its kubelets, controllers and evictions.
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +19,16 @@ from scheduling.engine.cluster import Cluster
 from scheduling.engine.decisions import decide
 from scheduling.engine.diagnosis import diagnose
 from scheduling.engine.profiles import PROFILES
+from tests.conformance.vectors import parametrised
+from tests.vectors import vector_set
 
-VECTORS = Path(os.environ.get("KSCOPE_VECTORS") or Path(__file__).parents[1] / "vectors")
 FIELDS = ("result", "node", "volumes", "preemption", "message")
 
 
 def _scenarios(profile: str) -> list[Any]:
-    found = sorted((VECTORS / f"decisions-{profile}").glob("*.yaml"))
-    if not found:
-        why = f"no reference decisions in {VECTORS}; set KSCOPE_VECTORS"
-        return [pytest.param(None, marks=pytest.mark.skip(reason=why), id="absent")]
-    return [pytest.param(path, id=path.stem) for path in found]
+    name = f"decisions-{profile}"
+    found = sorted(vector_set(name).glob("*.yaml"))
+    return parametrised(((path.stem, path) for path in found) if found else None, absent=name)
 
 
 def _comparable(attempt: dict[str, Any], field: str) -> Any:

@@ -15,12 +15,13 @@ from kscope.sim.objects import ApiObject, from_manifest
 from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import MILLISECOND, SECOND
-from tests.conformance.vectors import VECTORS, Json, parametrised
+from tests.conformance.vectors import Json, parametrised
+from tests.vectors import vector_set
 from volumes.engine.attach_detach import COMPONENT, AttachDetachController
 from volumes.engine.kubelet.latencies import FixedLatencies
 from volumes.engine.kubelet.plugins import SimulatedPlugins
 
-FOLDER = VECTORS / "control-plane-1.20"
+FOLDER = vector_set("control-plane-1.20")
 ORIGIN = 100 * SECOND
 CONTROLLER = "controller-manager/attachdetach-controller"
 REPLAYED = (
@@ -37,7 +38,7 @@ Fact = tuple[str, str]
 
 def scenarios() -> list[Any]:
     if not FOLDER.exists():
-        return parametrised(None)
+        return parametrised(None, absent="control-plane-1.20")
     return parametrised((p.name, p.name) for p in sorted(FOLDER.iterdir()) if p.is_dir())
 
 

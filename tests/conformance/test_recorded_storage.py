@@ -15,12 +15,13 @@ from kscope.sim.objects import ApiObject, from_manifest
 from kscope.sim.store import WatchEvent
 from kscope.sim.units import SECOND
 from kscope.sim.view import diff
-from tests.conformance.vectors import VECTORS, Json, parametrised
+from tests.conformance.vectors import Json, parametrised
+from tests.vectors import vector_set
 from tests.volumes_engine.storage import Storage
 from volumes.engine.external_provisioner import DriverFaults
 from volumes.engine.writer import V1_20
 
-FOLDER = VECTORS / "control-plane-1.20"
+FOLDER = vector_set("control-plane-1.20")
 # Time 0 of the recordings, and the phase of the controller's resync in all of them.
 ORIGIN = 100 * SECOND
 RESYNC = ORIGIN - 4_120_000_000
@@ -36,7 +37,7 @@ OURS = {
 
 def scenarios() -> list[Any]:
     if not FOLDER.exists():
-        return parametrised(None)
+        return parametrised(None, absent="control-plane-1.20")
     return parametrised((p.name, p.name) for p in sorted(FOLDER.iterdir()) if p.is_dir())
 
 

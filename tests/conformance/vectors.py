@@ -1,22 +1,18 @@
 """Reads the reference vectors: what the real Kubernetes components did on given inputs.
 
-They lie in $KSCOPE_VECTORS, by default ../shared/vectors beside the checkout. Where they are absent
-the conformance tests are skipped and say so.
+tests/vectors says where they are found. Where they are absent the conformance tests are skipped and
+say so.
 """
 
 import json
-import os
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 from kscope.sim.objects import ApiObject, from_manifest
-
-CHECKOUT = Path(__file__).resolve().parents[2]
-VECTORS = Path(os.environ.get("KSCOPE_VECTORS") or CHECKOUT.parent / "shared" / "vectors")
+from tests.vectors import vector_set, why_absent
 
 Json = dict[str, Any]
 Obj = TypeVar("Obj", bound=ApiObject)
@@ -25,7 +21,7 @@ Obj = TypeVar("Obj", bound=ApiObject)
 @cache
 def load(folder: str, name: str) -> Any:
     """The parsed vector file, or None where it is absent."""
-    path = VECTORS / folder / name
+    path = vector_set(folder) / name
     return json.loads(path.read_text()) if path.exists() else None
 
 
@@ -34,11 +30,16 @@ def upstream(name: str) -> Any:
     return load("kubernetes-1.20", name)
 
 
-def parametrised(cases: Iterable[tuple[str, Any]] | None) -> list[Any]:
-    """pytest parameters of (name, case) pairs, ids made unique; one skipped one when None."""
+def parametrised(
+    cases: Iterable[tuple[str, Any]] | None, *, absent: str = "kubernetes-1.20"
+) -> list[Any]:
+    """pytest parameters of (name, case) pairs, ids made unique.
+
+    None stands for vectors that are *absent*: then there is one parameter, which is skipped.
+    """
     if cases is None:
-        reason = f"no reference vectors at {VECTORS}; set KSCOPE_VECTORS"
-        return [pytest.param(None, marks=pytest.mark.skip(reason=reason), id="no-vectors")]
+        skip = pytest.mark.skip(reason=why_absent(absent))
+        return [pytest.param(None, marks=skip, id="no-vectors")]
     seen: dict[str, int] = {}
     params: list[Any] = []
     for name, case in cases:

@@ -19,10 +19,14 @@ from scheduling.engine.cluster import Cluster
 from scheduling.engine.decisions import decide
 from scheduling.engine.profiles import PROFILES
 from tests.properties.mutations import mutated
+from tests.vectors import vector_set
 
-HERE = Path(__file__).parents[1]
-REFERENCES = sorted((HERE / "vectors").glob("decisions-*/*.yaml"))
-DEMOS = sorted((HERE.parent / "scenarios").glob("*.yaml"))
+REFERENCES = [
+    path
+    for name in ("decisions-v1.16", "decisions-v1.34")
+    for path in sorted(vector_set(name).glob("*.yaml"))
+]
+DEMOS = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 SEEDS = st.integers(0, 100_000)
 
 

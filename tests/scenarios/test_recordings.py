@@ -9,15 +9,16 @@ import pytest
 
 from kscope.sim.loader import load_paths
 from kscope.sim.scenario import Scenario
-from tests.conformance.vectors import VECTORS, parametrised
+from tests.conformance.vectors import parametrised
 from tests.scenarios.played import Played
+from tests.vectors import vector_set
 
-FOLDER = VECTORS / "control-plane-1.20"
+FOLDER = vector_set("control-plane-1.20")
 
 
 def recordings(name: str) -> list[Any]:
     if not FOLDER.exists():
-        return parametrised(None)
+        return parametrised(None, absent="control-plane-1.20")
     return parametrised((path.parent.name, path) for path in sorted(FOLDER.glob(f"*/{name}")))
 
 

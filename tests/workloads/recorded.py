@@ -16,12 +16,12 @@ from kscope.sim.store import WatchEvent
 from kscope.sim.units import MILLISECOND
 from kscope.sim.validation import Report
 from scheduling.engine.cluster import Cluster
-from tests.conformance.vectors import VECTORS
+from tests.vectors import vector_set
 
 Json = dict[str, Any]
 History = dict[str, list[tuple[Any, str]]]
 
-FOLDER = VECTORS / "control-plane-1.20"
+FOLDER = vector_set("control-plane-1.20")
 KINDS = (
     "Deployment",
     "ReplicaSet",

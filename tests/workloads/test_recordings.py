@@ -22,7 +22,9 @@ SCENARIOS = (
 
 def present() -> list[Any]:
     found = [name for name in SCENARIOS if (FOLDER / name).exists()]
-    return parametrised([(name, name) for name in found] if found else None)
+    return parametrised(
+        [(name, name) for name in found] if found else None, absent="control-plane-1.20"
+    )
 
 
 @pytest.mark.parametrize("name", present())
