@@ -364,6 +364,11 @@ class NewCommand(serializers.Serializer):
     object = serializers.CharField(required=False, help_text="entity id, such as node/n1")
     manifest = serializers.JSONField(required=False)
     patch = serializers.JSONField(required=False, help_text="RFC 7386 merge patch")
+    labels = serializers.DictField(
+        child=serializers.CharField(allow_blank=True),
+        required=False,
+        help_text="of the pod to evict, when object names its namespace alone: pod/default",
+    )
     grace_seconds = serializers.IntegerField(required=False, min_value=0)
     propagation = serializers.ChoiceField(
         ["Background", "Foreground", "Orphan"], required=False, help_text="of a deletion"

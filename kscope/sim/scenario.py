@@ -42,7 +42,7 @@ _NODE_VERBS = STEP_VERBS[5:11]
 # What a step says of the object that it is about.
 _STEP_FIELDS = (
     *("object", "kind", "apiVersion", "namespace", "name"),
-    *("patch", "grace_seconds", "propagation", "propagationPolicy"),
+    *("patch", "labels", "grace_seconds", "propagation", "propagationPolicy"),
 )
 # What may become of the dependents of what is deleted.
 _PROPAGATIONS = ("Background", "Foreground", "Orphan")
@@ -73,6 +73,7 @@ class Step:
     object: str = ""
     manifest: Manifest | None = None
     patch: Manifest | None = None
+    labels: Mapping[str, str] | None = None
     grace_seconds: int | None = None
     propagation: str = ""
 
@@ -319,6 +320,9 @@ def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]
         return _step({**told, op: step.get("objects")}, path, report)
     if op in ("patch", "delete", "cordon", "uncordon", "evict"):
         return _step({**told, op: step}, path, report)
+    if op == "evict-first":
+        first = {"object": "pod/default", "labels": {"app": step.get("app")}}
+        return _step({**told, "evict": first}, path, report)
     if op == "kubelet":
         return [
             one
@@ -364,6 +368,8 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
         if patch is None:
             report.add((*where, "patch"), None, "is missing")
         found["patch"] = _mapping(patch, (*where, "patch"), report)
+    if verb == "evict" and parts.get("labels") is not None:
+        found["labels"] = _labels(parts["labels"], (*where, "labels"), report)
     grace = parts.get("grace_seconds")
     if grace is not None:
         if isinstance(grace, bool) or not isinstance(grace, int) or grace < 0:
@@ -378,6 +384,15 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
             report.add((*where, "propagation"), propagation, message)
         found["propagation"] = propagation
     return [found]
+
+
+def _labels(raw: Any, path: Path, report: Report) -> dict[str, str]:
+    """The labels that choose an object; reported, and left out, when they are no texts."""
+    labels = _mapping(raw, path, report)
+    for name, value in labels.items():
+        if not isinstance(value, str):
+            report.add((*path, name), value, f"expected a text, found {shown(value)}")
+    return {name: value for name, value in labels.items() if isinstance(value, str)}
 
 
 def _only(found: Manifest, known: tuple[str, ...], path: Path, report: Report) -> None:

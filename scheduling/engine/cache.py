@@ -60,6 +60,8 @@ class CacheRules:
     live_image_counts: bool = False
     # v1.20 keeps lists of nodes in the snapshot; v1.16 asks the tree for the next node.
     snapshot_lists: bool = True
+    # Since v1.20 a change of a node that was never added puts it into the tree.
+    update_adds_to_tree: bool = True
     # Errors of v1.34 name the pod beside its uid.
     errors_name_pod: bool = False
 
@@ -70,6 +72,7 @@ _RULES_1_16 = CacheRules(
     beta_zones_only=True,
     ghost_keeps_allocatable=False,
     snapshot_lists=False,
+    update_adds_to_tree=False,
 )
 
 CACHE_RULES: Mapping[str, CacheRules] = {
@@ -380,11 +383,13 @@ class SchedulerCache:
     def update_node(self, node: Node, old: Node | None = None) -> NodeInfo:
         """The watch shows a changed node; *old*, by default what is known, says where it was.
 
-        A node that nobody has added finds its place in the tree only when its zone has changed.
+        Before v1.20 a node that was never added enters the tree only when its zone has changed.
         """
         known = self._nodes.get(node.name)
         if known is None:
             known = self._new_node_info(node.name)
+            if self.rules.update_adds_to_tree:
+                self.tree.add(node.name, self._zone(node))
         else:
             self._forget_images(known.node)
         self._nodes.move_to_end(node.name)

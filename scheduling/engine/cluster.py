@@ -271,6 +271,7 @@ class Cluster:
             object=step.object,
             manifest=step.manifest,
             patch=step.patch,
+            labels=step.labels,
             grace_seconds=step.grace_seconds,
             propagation=step.propagation,
         )

@@ -1,6 +1,6 @@
 """Commands: everything a user does to a live run, carried out by the engine at one exact position."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -38,6 +38,7 @@ _PARTS: dict[str, type] = {
     "object": str,
     "manifest": dict,
     "patch": dict,
+    "labels": dict,
     "grace_seconds": int,
     "propagation": str,
 }
@@ -51,8 +52,9 @@ class Command:
     `create`, `apply` and `replace` take a manifest, `patch` an RFC 7386 merge patch; `replace`
     deletes the object at once and creates it anew, as `kubectl replace --force` does. `delete` and
     `evict` of a pod and `delete_pods` and `evict_pods` of a node take a grace period. An eviction is
-    refused where a disruption budget forbids it; `evict_pods` leaves the pods of DaemonSets alone,
-    as a drain does. `delete` also takes what becomes of dependents, `propagation`: Background (the
+    refused where a disruption budget forbids it. With `labels` and a namespace ("pod/default"),
+    `evict` takes the first pod by name that has them; `evict_pods` leaves the pods of DaemonSets
+    alone, as a drain does. `delete` also takes what becomes of dependents, `propagation`: Background (the
     default), Foreground or Orphan. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need
     the node alone, `stop_scheduler` and `start_scheduler` a replica ("scheduler/name-0"). `fault`
     takes a fault as its `patch` (kscope.sim.faults).
@@ -62,6 +64,7 @@ class Command:
     object: str = ""
     manifest: Manifest | None = None
     patch: Manifest | None = None
+    labels: Mapping[str, str] | None = None
     grace_seconds: int | None = None
     propagation: str = ""
 
@@ -259,11 +262,29 @@ class CommandExecutor:
         self._faults.inject(command.patch or {}, by)
 
     def _evict(self, command: Command, by: str) -> None:
-        pod = self._find(command.object)
+        if command.labels is None:
+            pod = self._find(command.object)
+        else:
+            pod = self._first_pod(command.object, command.labels)
         if not isinstance(pod, Pod):
             raise Invalid(f"{command.object} is no pod")
         evict(self._store, pod, self._loop.now)
         self._delete_one(pod, command.grace_seconds, by)
+
+    def _first_pod(self, place: str, labels: Mapping[str, str]) -> Pod:
+        """The first pod by name that has *labels*, in the namespace of *place*, "pod/NAMESPACE"."""
+        _, namespace = split_entity_id(place)
+        found = [
+            pod
+            for pod in self._store.objects("Pod")
+            if isinstance(pod, Pod)
+            and pod.namespace == namespace
+            and labels.items() <= pod.labels.items()
+        ]
+        if not found:
+            shown_labels = ",".join(f"{name}={value}" for name, value in labels.items())
+            raise NotFound(f"no pod in namespace {namespace} has the labels {shown_labels}")
+        return min(found, key=lambda pod: pod.name)
 
     def _delete_pods(self, command: Command, by: str) -> None:
         for pod in self._pods_on(self._node(command)):

@@ -1,5 +1,6 @@
 """What the scheduler's conformance tests share: the vector files, a clock, objects of vectors."""
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -29,12 +30,11 @@ def nanoseconds(seconds: float) -> int:
 
 
 def duration(text: str) -> int:
-    """Nanoseconds of a Go duration of one unit, such as "1ms"."""
-    for unit, size in _UNITS.items():
-        number = text.removesuffix(unit)
-        if number != text and number.isdigit():
-            return int(number) * size
-    raise ValueError(text)
+    """Nanoseconds of a Go duration of whole numbers, such as "1ms" or "1m1s"."""
+    parts = re.findall(r"(\d+)(µs|ms|s|m)", text)
+    if "".join(number + unit for number, unit in parts) != text or not parts:
+        raise ValueError(text)
+    return sum(int(number) * _UNITS[unit] for number, unit in parts)
 
 
 def since_start(text: str | None) -> int:

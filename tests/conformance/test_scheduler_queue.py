@@ -253,6 +253,8 @@ class V120Driver:
                 queue.assigned_pod_added(pod(args["pod"]))
             case "queue.flushBackoffQCompleted":
                 queue.flush_backoff_completed()
+            case "queue.flushUnschedulableQLeftover":
+                queue.flush_unschedulable_leftover()
             case "queue.getBackoffTime":
                 return [queue.backoff_until(self.infos[_key(args["podInfo"]["Pod"])])]
             case "queue.PendingPods":
@@ -327,6 +329,8 @@ def _comparable(call: str, results: list[Any]) -> list[Any]:
 _TABLE_TESTS = ("TestPodTimestamp", "TestPendingPodsMetric", "TestIncomingPodsMetrics")
 # Two threads, of which one waits in Pop: what is left of them is below.
 _BLOCKING = ("TestPriorityQueue_Pop", "TestSchedulingQueue_Close")
+# Three queues, one after the other, in one list of steps.
+_SEVERAL_QUEUES = "TestPerPodSchedulingMetrics"
 _MAP_TEST = "TestUnschedulablePodsMap"
 _FLOW_TEST = "TestBackOffFlow"
 
@@ -338,7 +342,8 @@ def _cases(*, table: bool) -> Any:
     kept: list[tuple[str, Any]] = []
     for name, case in named(tests):
         test = name.split("/")[0]
-        if test not in (*_BLOCKING, _MAP_TEST, _FLOW_TEST) and (test in _TABLE_TESTS) == table:
+        apart = (*_BLOCKING, _SEVERAL_QUEUES, _MAP_TEST, _FLOW_TEST)
+        if test not in apart and (test in _TABLE_TESTS) == table:
             kept.append((name, case))
     return kept
 
@@ -388,6 +393,30 @@ def test_v1_20_backoff_flows_as_upstream() -> None:
         driver.run(step)
 
 
+def _queues_of_several() -> Any:
+    """The steps of each queue: a queue ends where its pod is about to be added to the next one."""
+    tests = upstream("scheduler_queue_test.json")
+    if tests is None:
+        return None
+    test = next(test for test in tests["tests"] if test["upstreamTest"] == _SEVERAL_QUEUES)
+    queues: list[list[Json]] = []
+    for step in test["steps"]:
+        if step.get("call") == "queue.Add":
+            queues.append([])
+        queues[-1].append(step)
+    return [(f"queue {number}", steps) for number, steps in enumerate(queues, start=1)]
+
+
+@pytest.mark.parametrize("steps", parametrised(_queues_of_several()))
+def test_v1_20_attempts_survive_requeueing(steps: list[Json]) -> None:
+    driver = V120Driver()
+    for step in steps:
+        if step.get("call") == "queue.flushUnschedulableQLeftover":
+            # The recording does not show that the test sets its clock here.
+            driver.clock.now += QUEUE_RULES["v1.20"].leftover_age + 1
+        driver.run(step)
+
+
 @pytest.mark.parametrize("case", parametrised(_cases(table=True)))
 def test_v1_20_queue_passes_the_upstream_table(case: Json) -> None:
     driver = V120Driver()
@@ -433,7 +462,11 @@ def _operate(driver: V120Driver, operation: str, operand: Any) -> None:
         if info is not None
     ]
     match operation:
-        case "addPodActiveQ":
+        case "add":
+            for info in infos:
+                queue.add(info.pod)
+        # The heap's update adds what it does not have.
+        case "addPodActiveQ" | "updatePodActiveQ":
             for info in infos:
                 queue._active.put(info)
         case "addPodUnschedulableQ":

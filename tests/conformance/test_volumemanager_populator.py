@@ -118,6 +118,8 @@ class PopulatorTest:
         if call == "podManager.AddPod":
             pod = pod_of(args["pod"])
             self.pods.pods[pod.uid] = pod
+        elif call == "podManager.DeletePod":
+            del self.pods.pods[pod_of(args["pod"]).uid]
         elif call == "populator.findAndAddNewPods":
             populator.find_and_add_new_pods()
         elif call == "populator.findAndRemoveDeletedPods":

@@ -436,7 +436,7 @@ def check_volume_satisfies_claim(
     """
     wanted, offer = wanted_of(claim), offer_of(volume)
     if protect and offer.deleting:
-        return "the volume is marked for deletion"
+        return f'the volume is marked for deletion "{volume.name}"'
     if volume.capacity_bytes < claim.request_bytes:
         return "requested PV is too small"
     if offer.storage_class != wanted.storage_class:
