@@ -20,8 +20,10 @@ DEFAULT_LATENCIES: Mapping[str, int] = {
     "bind_race": 0,
     "schedule": 2 * MILLISECOND,
     "bind": 5 * MILLISECOND,
-    # From hearing of a node until the node controller has written its taints and labels.
+    # From hearing of a node until the node controller has written its taints, and from then until
+    # it has written its labels.
     "node_taint": 8 * MILLISECOND,
+    "node_labels": 0,
     "api_write": 2 * MILLISECOND,
     # Storage.
     "provision": 1 * SECOND,

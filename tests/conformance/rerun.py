@@ -36,12 +36,14 @@ from volumes.engine.pv_controller import PersistentVolumeController
 TICKERS = ORIGIN - 4_600 * MILLISECOND
 # Of two threads either is first: the scheduler's caches or the attempt of the pod that a change
 # woke; the worker of claims or that of volumes; that attempt, which takes milliseconds, or what the
-# PV controller writes for the claim, or the node controller for the node, that it was woken by.
+# PV controller writes for the claim, or the node controller for the node, that it was woken by; the
+# node controller's two writes and the attempts in between.
 RACES = {
     "assume_cache": Latency("uniform", 0, 1),
     "bind_race": Latency("uniform", 0, 1),
     "claim_sync": Latency("uniform", 0, 12 * MILLISECOND),
     "node_taint": Latency("uniform", 1 * MILLISECOND, 20 * MILLISECOND),
+    "node_labels": Latency("uniform", 0, 6 * MILLISECOND),
 }
 # More than any of the recordings takes by far.
 _MANY_STEPS = 60_000

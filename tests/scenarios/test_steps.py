@@ -76,6 +76,24 @@ def test_a_budget_lets_as_many_go_as_it_can_spare() -> None:
     assert refusals(played) == [REFUSED, REFUSED]
 
 
+def test_an_eviction_by_labels_takes_the_first_pod_by_name() -> None:
+    cluster = Cluster.create(Scenario(name="x", objects=(node("n1"), pod("b"), pod("a"))))
+    cluster.advance(5 * SECOND)
+    labels = cluster.store.get("Pod", "default/a").labels
+    evict = Command(verb="evict", object="pod/default", labels=labels)
+    assert cluster.apply(evict).applied
+    assert cluster.store.get("Pod", "default/a").deletion_timestamp
+    assert not cluster.store.get("Pod", "default/b").deletion_timestamp
+
+
+def test_an_eviction_by_labels_that_no_pod_has_is_refused() -> None:
+    cluster = Cluster.create(Scenario(name="x", objects=(node("n1"), pod("a"))))
+    evict = Command(verb="evict", object="pod/default", labels={"app": "db"})
+    assert cluster.apply(evict).reason == (
+        "NotFound: no pod in namespace default has the labels app=db"
+    )
+
+
 def test_an_eviction_is_noted_in_the_budget_before_the_pod_goes() -> None:
     cluster = Cluster.create(
         Scenario(name="x", objects=(node("n1"), pod("a"), pod("b"), budget(minAvailable=1)))

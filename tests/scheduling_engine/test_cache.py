@@ -252,6 +252,15 @@ def test_an_update_takes_the_older_version_from_where_it_is_said_to_be() -> None
         cache.update_pod(elsewhere, here)
 
 
+def test_since_1_20_an_update_adds_an_unknown_node_to_the_tree() -> None:
+    cache, _, _ = make_cache(MODERN)
+    node = make_node("n1")
+    cache.update_node(node, node)
+    assert cache.tree.num_nodes == 1
+    cache.remove_node(node)
+    assert cache.tree.num_nodes == 0
+
+
 def test_an_update_of_a_node_that_nobody_added_leaves_the_tree_as_it_is() -> None:
     cache, _, _ = make_cache(CLASSIC)
     node = make_node("n1")

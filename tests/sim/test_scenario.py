@@ -265,6 +265,7 @@ def test_a_recording_is_read_in_the_verbs_of_a_scenario() -> None:
             {"t": 3, "op": "delete-pods-on-node", "node": "n1"},
             {"t": 4, "op": "force-delete-on-node", "node": "n1"},
             {"t": 5, "op": "kubelet", "revive": ["n1"]},
+            {"t": 5, "op": "evict-first", "app": "web"},
             {
                 "t": 6,
                 "op": "patch",
@@ -290,6 +291,7 @@ def test_a_recording_is_read_in_the_verbs_of_a_scenario() -> None:
         (3, "delete_pods", "node/n1", None),
         (4, "delete_pods", "node/n1", 0),
         (5, "start_kubelet", "node/n1", None),
+        (5, "evict", "pod/default", None),
         (6, "patch", "node/n1", None),
         (7, "delete", "node/n1", None),
     ]

@@ -45,6 +45,7 @@ class Storage:
         rules: ControllerRules = V1_34,
         watch: int = MILLISECOND,
         provision: int = SECOND,
+        recycle: int | None = None,
         faults: DriverFaults | None = None,
         plugins: PluginRegistry | None = None,
         seed: int = 1,
@@ -56,7 +57,7 @@ class Storage:
         latencies: dict[str, Latency] = {
             "provision": Latency("fixed", provision),
             "delete_volume": Latency("fixed", provision),
-            "recycle": Latency("fixed", provision),
+            "recycle": Latency("fixed", provision if recycle is None else recycle),
         }
         self.latencies = Latencies(latencies, Streams(seed))
         self.listers = InformerListers(self.store, watch)

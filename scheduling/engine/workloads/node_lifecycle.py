@@ -125,8 +125,12 @@ class NodeLifecycleController:
         if node is None:
             return
         self._swap(node, *_no_schedule_swap(node))
-        if self._rules.taints_new_nodes:
-            self._label(name)
+        if self._rules.taints_new_nodes and _old_labels(node):
+            delay = self._around.latencies.draw("node_labels")
+            if delay:
+                self._loop.call_after(delay, self._label, name)
+            else:
+                self._label(name)
 
     def _label(self, name: str) -> None:
         """Keep the old names of the os and arch labels. Upstream: reconcileNodeLabels()."""
