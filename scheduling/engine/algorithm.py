@@ -74,6 +74,8 @@ class ScheduleResult:
     statuses: list[Status] = field(default_factory=list[Status])
     preemption: Preemption | None = None
     explanation: Explanation | None = None
+    # Only the node that the pod is nominated to was looked at.
+    took_nominated_node: bool = False
 
 
 class SchedulingAlgorithm:
@@ -325,7 +327,12 @@ class SchedulingAlgorithm:
             tied_rows=rows,
             search=search,
             scores=scores,
+            took_nominated_node=True,
         )
+
+    def search_everywhere(self, pod: PodInfo) -> Search:
+        """What every filter says of *pod* on every node, whatever a decision looked at."""
+        return self.framework.find_feasible(pod, self.table.active, self.nominated, None)
 
     def _promised_row(self, pod: PodInfo) -> int:
         """The row that is tried before all others; -1 where there is none."""

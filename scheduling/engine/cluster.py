@@ -33,7 +33,8 @@ from scheduling.engine.replicas import SchedulerReplicas, Surroundings
 from scheduling.engine.scheduler import Scheduler
 from scheduling.engine.source import fingerprint, package_digest, plugin_fingerprints
 from scheduling.engine.workloads.actors import WorkloadActors
-from scheduling.engine.workloads.rules import WORKLOAD_RULES
+from scheduling.engine.workloads.budget_count import with_counted_budgets
+from scheduling.engine.workloads.rules import WORKLOAD_RULES, WorkloadRules
 from volumes.engine.actors import VolumeActors
 from volumes.engine.phases import settled
 
@@ -83,7 +84,7 @@ class Cluster:
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
         # Whoever may talk to extenders is put in from outside; see ExtenderCalls.
         self.extender_calls = ExtenderCalls(self.recorder)
-        self._load(scenario)
+        self._load(scenario, workload_rules)
         # What is there at the beginning has long been introduced; only later nodes are new.
         self.admission.taints_new_nodes = workload_rules.taints_new_nodes
         self.admission.watches_namespaces = True
@@ -251,9 +252,9 @@ class Cluster:
         target = command.object or "run"
         self.recorder.record("CommandRejected", target, "command", reason, data)
 
-    def _load(self, scenario: Scenario) -> None:
+    def _load(self, scenario: Scenario, rules: WorkloadRules) -> None:
         """The initial objects, then the steps. Classes come first: admission looks them up."""
-        objects = [from_manifest(raw) for raw in scenario.objects]
+        objects = with_counted_budgets((from_manifest(raw) for raw in scenario.objects), rules)
         for obj in sorted(objects, key=_admitted_first):
             self.loop.cause = 0
             try:

@@ -38,6 +38,8 @@ from scheduling.engine.plugins.volume_zone import BETA_ZONE
 from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.preemption import Preemption
 from scheduling.engine.profiles import Profile
+from scheduling.engine.workloads.budget_count import with_counted_budgets
+from scheduling.engine.workloads.rules import WORKLOAD_RULES
 from volumes.engine.phases import claim_ref_of
 
 Attempt = dict[str, Any]
@@ -85,7 +87,9 @@ class Decisions:
                 break
             self._evict(preemption)
             self._clear_lower(pod, preemption.chosen.row)
-            self.algorithm.nominated.add(preemption.chosen.node, pod)
+            chosen = preemption.chosen.node
+            pod = pod.updated(pod.pod.patched({"status": {"nominatedNodeName": chosen}}))
+            self.algorithm.nominated.add(chosen, pod)
         self.placed[pod.key] = ""
 
     def _without_old_hope(self, pod: PodInfo) -> PodInfo:
@@ -229,6 +233,8 @@ class Decisions:
         search = result.search
         if search is None:
             return {}
+        if result.took_nominated_node:
+            search = self.algorithm.search_everywhere(result.pod)
         framework, table = self.algorithm.framework, self.algorithm.table
         filters: dict[str, Any] = {}
         for row, plugin, code in search.verdicts.each():
@@ -333,6 +339,8 @@ def decide(
     decisions = Decisions(algorithm, evidence, by_columns, by_name if len(by_name) > 1 else {})
     pending: list[PodInfo] = []
     everything = admitted(objects)
+    if profile.has_budgets_counted:
+        everything = with_counted_budgets(everything, WORKLOAD_RULES[profile.version])
     for obj in everything:
         if isinstance(obj, Node):
             handle.table.add_node(obj)
@@ -384,9 +392,9 @@ def _created(obj: ApiObject, place: int) -> ApiObject:
     missing: dict[str, str] = {}
     if not obj.creation_timestamp:
         missing["creationTimestamp"] = timestamp(place * SECOND)
-    if isinstance(obj, Pod) and not obj.uid:
-        # By their uids pods that are nominated are told apart.
-        missing["uid"] = obj.key
+    if isinstance(obj, (Pod, PersistentVolumeClaim)) and not obj.uid:
+        # Nominated pods and provisioned volumes are told apart by these. A namespace has no dot.
+        missing["uid"] = obj.key.replace("/", ".")
     return obj.with_metadata(**missing) if missing else obj
 
 

@@ -147,6 +147,11 @@ class Profile:
         return self.version == V1_11
 
     @property
+    def has_budgets_counted(self) -> bool:
+        """Whether the reference decisions count the pods of a budget that has no status."""
+        return self.version != V1_11
+
+    @property
     def tries_nominated_first(self) -> bool:
         """Whether the node that a pod is nominated to is tried before all others (since v1.22)."""
         return self.is_current
@@ -385,6 +390,7 @@ FRAMEWORK_1_20 = replace(
             "translates": False,
         },
         names.NODE_VOLUME_LIMITS: {"is_modern": False},
+        names.VOLUME_RESTRICTIONS: {"looks_at_claims": False},
     },
     preemption=PreemptionRules(
         limits_candidates=False,

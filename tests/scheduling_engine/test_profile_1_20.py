@@ -43,3 +43,16 @@ def test_the_fraction_of_a_spreading_score_is_cut_off(profile: str, raw: int) ->
     # Two pods on the node, two in its zone, weighed with ln 4 and ln 3; the skews add 2 and 4: 10.97.
     (first, *_), _ = scores_of_spreading(profile, *crowded(2, **{ZONE: "z"}))
     assert first == raw
+
+
+@pytest.mark.parametrize(
+    ("profile", "plugin"), [("v1.20", "VolumeBinding"), ("v1.34", "VolumeRestrictions")]
+)
+def test_a_missing_claim_is_found_by_the_first_plugin_that_looks(profile: str, plugin: str) -> None:
+    pod = make_pod("a")
+    claim = {"name": "v", "persistentVolumeClaim": {"claimName": "none"}}
+    pod["spec"] = {**pod["spec"], "volumes": [claim]}
+    cluster = Cluster.create(Scenario(name="x", objects=[make_node("n1"), pod]), profile=profile)
+    cluster.advance(SECOND)
+    cluster.take()
+    assert cluster.view()["pod/default/a"]["blocker"]["plugin"] == plugin

@@ -140,6 +140,24 @@ def machine() -> Machine:
     return Machine()
 
 
+def test_an_attachment_of_another_name_to_the_same_node_does_no_harm(machine: Machine) -> None:
+    machine.create(
+        {
+            "kind": "VolumeAttachment",
+            "metadata": {"name": "made-by-hand"},
+            "spec": {
+                "attacher": "csi.example.com",
+                "nodeName": "node-1",
+                "source": {"persistentVolumeName": "pv-1"},
+            },
+            "status": {"attached": True},
+        }
+    )
+    machine.add_pod("a", "node-1")
+    machine.run(10)
+    assert machine.phase("a") == "Running"
+
+
 def test_the_name_of_an_attachment_is_a_digest_of_handle_driver_and_node() -> None:
     assert attachment_name("vol-1", "csi.example.com", "node-1") == (
         "csi-b74c7fc125891ffa0d0f2e0d645733e3fae7fba3066e76500a771ea08be9da28"

@@ -52,6 +52,19 @@ def test_a_delayed_claim_is_provisioned_where_the_scheduler_chose() -> None:
     ]
 
 
+def test_a_claim_with_a_selector_is_not_provisioned() -> None:
+    storage = Storage()
+    selector = {"matchLabels": {"disk": "ssd"}}
+    storage.create(make_class("csi", DRIVER, "Immediate"))
+    storage.create(make_claim("c", storageClassName="csi", selector=selector))
+    storage.run(2)
+    assert storage.store.objects("PersistentVolume") == []
+    said = [message for _, _, reason, message in storage.events.seen if reason.endswith("Failed")]
+    assert said[0] == (
+        'failed to provision volume with StorageClass "csi": claim Selector is not supported'
+    )
+
+
 def test_a_full_node_sends_the_claim_back_to_the_scheduler() -> None:
     storage = Storage(faults=DriverFaults(full_nodes=("node-1",)))
     two_zones(storage, "WaitForFirstConsumer")

@@ -291,3 +291,10 @@ def test_pods_carry_the_template_of_their_set() -> None:
     (pod,) = world.pods()
     assert pod.priority == 5
     assert pod.metadata["generateName"] == "web-"
+
+
+def test_a_budget_of_the_first_objects_is_counted_before_anything_happens() -> None:
+    guard = make("PodDisruptionBudget", version="policy/v1", minAvailable=1)
+    del guard["spec"]["template"]
+    world = World(*NODES, make_pod("a", "n1"), make_pod("b", "n2"), guard)
+    assert world.get("PodDisruptionBudget").status["disruptionsAllowed"] == 1

@@ -165,6 +165,25 @@ def test_a_claim_of_a_stateful_set_is_known_before_the_pod_that_uses_it() -> Non
     ]
 
 
+@pytest.mark.parametrize(("profile", "claims"), [("v1.34", ["data-web-0"]), ("v1.20", [])])
+def test_a_pending_pod_gets_a_deleted_claim_again_since_1_34(
+    profile: str, claims: list[str]
+) -> None:
+    """Upstream: kubernetes#113270, stateful_set_control.go processReplica()."""
+    wanted = {"metadata": {"name": "data"}, "spec": {"storageClassName": "none"}}
+    world = World(
+        *NODES, make("StatefulSet", replicas=1, volumeClaimTemplates=[wanted]), profile=profile
+    )
+    world.run(5)
+    world.do("delete", "claim/default/data-web-0")
+    world.run(5)
+    # The deletion of a claim alone wakes no StatefulSet.
+    world.patch("pod/default/web-0", metadata={"labels": {"woken": "yes"}})
+    world.run(5)
+    found = world.store.objects("PersistentVolumeClaim")
+    assert [each.name for each in found if not each.deletion_timestamp] == claims
+
+
 # DaemonSets
 
 

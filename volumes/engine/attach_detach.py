@@ -1088,7 +1088,8 @@ class CsiAttacher:
             return None
         for key in self._by_volume.get(volume.name, ()):
             other = self._store.find("VolumeAttachment", key)
-            if other is None or key == attachment.key:
+            # Attachments may have any name; a second one to the same node does no harm.
+            if other is None or other.spec["nodeName"] == attachment.spec["nodeName"]:
                 continue
             if other.spec["source"] == attachment.spec["source"] and other.status.get("attached"):
                 handle, node = spec.source["csi"]["volumeHandle"], other.spec["nodeName"]

@@ -273,6 +273,9 @@ class ExternalProvisioners:
         storage_class = self._listers.storage_class(claim_class(claim))
         if storage_class is None:
             raise SimError(f'storageclass.storage.k8s.io "{claim_class(claim)}" not found')
+        if claim.spec.get("selector") is not None:
+            # Upstream: kubernetes-csi/external-provisioner, prepareProvision().
+            raise SimError("claim Selector is not supported")
         node: Node | None = None
         if claim.selected_node:
             node = self._listers.node(claim.selected_node)

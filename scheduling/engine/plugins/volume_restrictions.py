@@ -44,6 +44,8 @@ class VolumeRestrictions(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._listers = handle.listers
+        # ReadWriteOncePod came with v1.22; before, the plugin did not look at claims.
+        self._looks_at_claims = bool(arguments.get("looks_at_claims", True))
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Find the ReadWriteOncePod claims and count those in use.
@@ -52,7 +54,7 @@ class VolumeRestrictions(Plugin):
         """
         pod = state.pod.pod
         exclusive: list[str] = []
-        for name in dict.fromkeys(pod.named_claims):
+        for name in dict.fromkeys(pod.named_claims if self._looks_at_claims else ()):
             claim = self._listers.claim(f"{pod.namespace}/{name}")
             if claim is None:
                 reason = f'persistentvolumeclaim "{name}" not found'

@@ -18,6 +18,7 @@ class WorkloadRules:
     pods say so in condition DisruptionTarget, budgets in DisruptionAllowed. `scaled_from`:
     ScalingReplicaSet tells the old size too. `log_scale_down`: pods of about the same age are told
     apart by uid. `pod_index`: pods of a StatefulSet carry their ordinal as a label.
+    `pending_pods_get_claims`: a StatefulSet makes the claims that its pending pods lack.
     `job_waits_first`: the first retry of a failed job's pod backs off too. `budget_resync`: how often
     the disruption controller looks at its budgets without a reason, in ns; 0 for never.
     `monitor_grace`: how long a node may be silent before its state is unknown, in ns;
@@ -30,6 +31,7 @@ class WorkloadRules:
     scaled_from: bool = False
     log_scale_down: bool = False
     pod_index: bool = False
+    pending_pods_get_claims: bool = False
     job_waits_first: bool = False
     budget_resync: int = 30 * SECOND
     monitor_grace: int = 40 * SECOND
@@ -45,6 +47,7 @@ WORKLOAD_RULES: Final[Mapping[str, WorkloadRules]] = {
         scaled_from=True,
         log_scale_down=True,
         pod_index=True,
+        pending_pods_get_claims=True,
         job_waits_first=True,
         budget_resync=0,
         monitor_grace=50 * SECOND,

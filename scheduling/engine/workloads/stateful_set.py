@@ -156,6 +156,8 @@ class StatefulSetController(Controller):
             status.replicas += 1
             status.count(revision.name, +1)
             return False
+        if pod.phase == "Pending" and self._rules.pending_pods_get_claims:
+            self._ensure_claims(owner, ordinal, pod)
         if pod.deletion_timestamp:
             return False
         if not is_running_and_ready(pod):
