@@ -14,8 +14,10 @@ class SchedulingConfig(AppConfig):
         from kscope.runs.engine import wiring
         from scheduling import models, selectors, services, tasks
         from scheduling.engine.configuration import check_setup
+        from scheduling.engine.source import fingerprint
 
         wiring.create = services.cluster_create
+        wiring.engine_digest = fingerprint
         wiring.restore = services.cluster_restore
         wiring.prepare = services.cluster_prepare
         wiring.parse_command = services.command_parse

@@ -44,7 +44,10 @@ def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
         run_id=run.pk, object=f"pod/{attempt.pod}", kind="AttemptStarted", seq__lt=attempt.seq
     )
     started = began.order_by("-seq").values_list("seq", flat=True).first() or attempt.seq
-    cluster = cast("Cluster", engine_at_seq(run, seq=started - 1))
+    try:
+        cluster = cast("Cluster", engine_at_seq(run, seq=started - 1))
+    except (Diverged, SimError) as problem:
+        raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
     for scheduler in cluster.schedulers:
         scheduler.keep_evidence = True
     while cluster.seq < attempt.seq and (due := cluster.next_at) is not None:

@@ -76,6 +76,10 @@ RUN = inline_serializer(
         "scenario_id": serializers.IntegerField(),
         "question": serializers.CharField(),
         "error": serializers.CharField(),
+        "differs_from": serializers.IntegerField(
+            allow_null=True,
+            help_text="another version recorded it, and this one differs from this event on",
+        ),
         "digest": serializers.CharField(help_text="over the whole history"),
         "parent": serializers.IntegerField(allow_null=True, help_text="the run it is a fork of"),
         "forked_seq": serializers.IntegerField(allow_null=True, help_text="the parent's event"),
@@ -169,6 +173,11 @@ class NewFork(serializers.Serializer):
     seed = serializers.IntegerField(required=False, allow_null=True, default=None)
     tie_break = serializers.CharField(required=False, allow_blank=True, default="")
     play = serializers.BooleanField(required=False, default=False)
+    afresh = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="compute it again from the beginning instead of copying its history",
+    )
 
 
 class RunFork(APIView):

@@ -5,8 +5,9 @@ import zlib
 from typing import Any
 
 import orjson
+from django.db.models import QuerySet
 
-from kscope.runs.engine import Engine
+from kscope.runs.engine import Engine, wiring
 from kscope.runs.garbage import uncollected
 from kscope.runs.models import Checkpoint
 from kscope.sim.view import State
@@ -44,6 +45,7 @@ def checkpoint_freeze(*, run_id: int, engine: Engine, commands: int) -> Checkpoi
         engine=frozen,
         view=view,
         view_digest=hashlib.sha256(view).hexdigest(),
+        engine_digest=wiring.engine_digest(),
     )
 
 
@@ -67,9 +69,22 @@ def checkpoint_before(run_id: int, *, seq: int, view_only: bool = False) -> Chec
     return (found.defer("engine") if view_only else found).first()
 
 
+def checkpoints_usable(run_id: int, *, seq: int) -> QuerySet[Checkpoint]:
+    """The checkpoints at or before *seq* that this version of the engine wrote, newest first."""
+    found = Checkpoint.objects.filter(
+        run_id=run_id, seq__lte=seq, engine_digest=wiring.engine_digest()
+    )
+    return found.order_by("-seq")
+
+
 def checkpoint_insert(checkpoint: Checkpoint) -> None:
-    """Compress and keep it; one that is already there for this seq stays."""
+    """Compress and keep it, in the place of one for this seq, which another engine may have written."""
     checkpoint.engine = zlib.compress(checkpoint.engine, 1)
     checkpoint.view = zlib.compress(checkpoint.view, 1)
     fields: list[Any] = [checkpoint]
-    Checkpoint.objects.bulk_create(fields, ignore_conflicts=True)
+    Checkpoint.objects.bulk_create(
+        fields,
+        update_conflicts=True,
+        unique_fields=["run", "seq"],
+        update_fields=["at", "steps", "commands", "engine", "engine_digest"],
+    )

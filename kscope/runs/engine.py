@@ -87,6 +87,8 @@ class Wiring:
     """
 
     create: Callable[[Any], Engine] | None = None
+    # Of the engine's source: what was written under another digest may have been decided otherwise.
+    engine_digest: Callable[[], str] = str
     restore: Callable[[bytes], Engine] | None = None
     # Gives a restored engine of that run what its checkpoint leaves out.
     prepare: Callable[[Any, int], None] | None = None

@@ -121,6 +121,7 @@ def history_copy(parent: Run, fork: Run, *, seq: int) -> None:
         for copier in wiring.copiers:
             copier(cursor, parent.pk, fork.pk, checkpoint.seq)
     commands_copy(parent, fork, through=checkpoint.commands)
+    fork.engine_digest = parent.engine_digest
     _head_set(fork, checkpoint)
 
 
@@ -130,8 +131,9 @@ _COPIES = (
     " SELECT %(fork)s, seq, at, kind, object, component, cause, message, data, changes"
     " FROM runs_runevent WHERE run_id = %(parent)s AND seq <= %(seq)s ORDER BY seq",
     "INSERT INTO runs_checkpoint"
-    " (run_id, seq, at, steps, commands, digest, engine, view, view_digest, created)"
-    " SELECT %(fork)s, seq, at, steps, commands, digest, engine, view, view_digest, created"
+    " (run_id, seq, at, steps, commands, digest, engine, view, view_digest, engine_digest, created)"
+    " SELECT %(fork)s, seq, at, steps, commands, digest, engine, view, view_digest, engine_digest,"
+    " created"
     " FROM runs_checkpoint WHERE run_id = %(parent)s AND seq <= %(seq)s ORDER BY seq",
 )
 
@@ -182,4 +184,27 @@ def _head_set(fork: Run, checkpoint: Checkpoint) -> None:
     fork.head_seq, fork.head_at = checkpoint.seq, checkpoint.at
     fork.head_steps, fork.head_commands = checkpoint.steps, checkpoint.commands
     fork.head_digest = checkpoint.digest
-    fork.save(update_fields=["head_seq", "head_at", "head_steps", "head_commands", "head_digest"])
+    columns = ["head_seq", "head_at", "head_steps", "head_commands", "head_digest"]
+    fork.save(update_fields=[*columns, "engine_digest"])
+
+
+def follows_another_engine(fork: Run) -> bool:
+    """Whether *fork* is to have the history of its parent, which another engine recorded."""
+    parents = Run.objects.filter(pk=fork.parent_id).exclude(engine_digest=wiring.engine_digest())
+    return fork.goal_at is not None and fork.goal_seq is not None and parents.exists()
+
+
+def parting_seq(fork: Run) -> int | None:
+    """The first event of *fork* that is not its parent's, of those up to where it was made."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PARTING, [fork.pk, fork.parent_id, fork.goal_seq])
+        return cursor.fetchone()[0]
+
+
+_COLUMNS = ("at", "kind", "object", "component", "cause", "message", "data", "changes")
+_PARTING = (
+    "SELECT min(mine.seq) FROM runs_runevent AS mine JOIN runs_runevent AS theirs"
+    " ON theirs.seq = mine.seq WHERE mine.run_id = %s AND theirs.run_id = %s AND mine.seq <= %s"
+    f" AND ({', '.join(f'mine.{name}' for name in _COLUMNS)}) IS DISTINCT FROM"
+    f" ({', '.join(f'theirs.{name}' for name in _COLUMNS)})"
+)

@@ -7,6 +7,8 @@ import orjson
 from django.db import models
 from django.db.models.functions import Cast, Coalesce
 
+from kscope.runs.engine import wiring
+
 
 class StoredJSON(json.JSONDecoder):
     """Reads jsonb, which gives back a large float as an integer, with more than 64 bits as a float."""
@@ -86,6 +88,10 @@ class Run(models.Model):
 
     A fork knows the event of its parent that it was made at, and, until a worker has brought it
     there, its goal: a moment, and where its history is the parent's the event or the very step.
+
+    `engine_digest` says which engine wrote the newest slice. Where another engine, that of
+    `differs_for`, was tried on the history and decided differently from event `differs_from` on,
+    the run can be read but not continued with it.
     """
 
     class Status(models.TextChoices):
@@ -126,6 +132,14 @@ class Run(models.Model):
         blank=True, help_text="entity id; it plays until this pod is bound or refused"
     )
     is_started = models.BooleanField(default=False, help_text="the engine was built once")
+    kept = models.BooleanField(default=False, help_text="never deleted or thinned out by age")
+    engine_digest = models.CharField(
+        max_length=64, blank=True, help_text="source of the engine that wrote the newest slice"
+    )
+    differs_from = models.BigIntegerField(
+        null=True, blank=True, help_text="first event that another engine decides differently"
+    )
+    differs_for = models.CharField(max_length=64, blank=True, help_text="source of that engine")
 
     parent = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="forks"
@@ -148,6 +162,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} #{self.pk}"
+
+    @property
+    def cannot_continue_after(self) -> int | None:
+        """The first event that this version decides differently; None while the run can go on."""
+        return self.differs_from if self.differs_for == wiring.engine_digest() else None
 
 
 class RunEvent(models.Model):
@@ -218,6 +237,9 @@ class Checkpoint(models.Model):
     engine = models.BinaryField(help_text="zlib over the engine's own pickle")
     view = models.BinaryField(help_text="zlib over the JSON of the view state")
     view_digest = models.CharField(max_length=64)
+    engine_digest = models.CharField(
+        max_length=64, blank=True, help_text="source of the engine that wrote it"
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

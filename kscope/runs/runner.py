@@ -17,15 +17,15 @@ import redis
 from django.db import InterfaceError, OperationalError, connection
 
 from kscope.runs import slices
-from kscope.runs.checkpoints import checkpoint_freeze
+from kscope.runs.checkpoints import checkpoint_freeze, checkpoints_usable
 from kscope.runs.committer import Committer
 from kscope.runs.decided import pod_is_decided
 from kscope.runs.engine import Engine, wiring
-from kscope.runs.forks import Journey, journey_of
+from kscope.runs.forks import Journey, follows_another_engine, journey_of, parting_seq
 from kscope.runs.garbage import Collector, uncollected
 from kscope.runs.models import Checkpoint, Command, Run
 from kscope.runs.nudges import WakeListener, publish_head
-from kscope.runs.replay import engine_at_head, engine_created
+from kscope.runs.replay import Diverged, RecordedOtherwise, engine_at_head, engine_created
 from kscope.runs.stopping import Stopping, is_stopping
 
 SLICE_SECONDS = 0.1  # of computing between two commits
@@ -88,6 +88,10 @@ def run_drive(run_id: int) -> None:
         log.warning("run %s is left to the sweeper: %s", run_id, problem)
         _live.pop(run_id, None)
         connection.close()
+    except RecordedOtherwise as found:
+        log.warning("%s", found)
+        _live.pop(run_id, None)
+        _stop_continuing(run_id, epoch, found)
     except Exception as broken:
         log.exception("run %s failed", run_id)
         _live.pop(run_id, None)
@@ -97,6 +101,22 @@ def run_drive(run_id: int) -> None:
 
 
 _collector = Collector()
+
+
+def _stop_continuing(run_id: int, epoch: int, found: RecordedOtherwise) -> None:
+    """The run stays as it was recorded; a fork that was to begin there cannot be made."""
+    fork = Run.objects.filter(pk=run_id, goal_at__isnull=False).first()
+    if fork is not None:
+        error = (
+            f"Run {fork.parent_id} was recorded by another version of kscope, which decided "
+            f"differently from event {found.seq:,} on. It cannot be forked there; repeat it instead."
+        )
+        slices.run_fail(run_id=run_id, epoch=epoch, error=error)
+    else:
+        slices.run_stop_continuing(
+            run_id=run_id, epoch=epoch, differs_from=found.seq, reason=str(found)
+        )
+    publish_head(run_id, 0)
 
 
 def _remember(run_id: int, live: Live) -> None:
@@ -118,8 +138,8 @@ class Driver:
         self.controls = slices.Controls(
             run.status, run.speed, run.step_unit, run.steps_wanted, run.until, run.until_pod
         )
-        saved = Checkpoint.objects.filter(run_id=run_id).order_by("-seq").values_list("seq")
-        self._checkpoint_seq: int = (saved.first() or (0,))[0]
+        saved = checkpoints_usable(run_id, seq=run.head_seq).values_list("seq", flat=True)
+        self._checkpoint_seq: int = saved.first() or 0
         self._checkpoint_allowed = 0.0
         self._committed_seq = run.head_seq
         self._committed = time.monotonic()
@@ -130,6 +150,7 @@ class Driver:
         self._committer = Committer(run_id, epoch)
         self._is_started = run.is_started
         self._journey: Journey | None = journey_of(run)
+        self._follows_another_engine = follows_another_engine(run)
 
     def _engine(self, run: Run) -> Engine:
         live = _live.pop(run.pk, None)
@@ -287,9 +308,12 @@ class Driver:
         done: list[slices.Done] = []
         deadline = time.monotonic() + SLICE_SECONDS
         while not journey.is_over(self.engine) and time.monotonic() < deadline:
-            journey.go_on(self.engine)
+            self._go_on(journey)
             done += [self._apply(command) for command in journey.take_commands(self.engine)]
         over = journey.is_over(self.engine)
+        if over and self._follows_another_engine:
+            self._check_parent(done)
+            done = []
         self._commit(done, at_goal=over)
         if over:
             self._committer.wait()
@@ -298,6 +322,24 @@ class Driver:
             if wiring.prepare:
                 wiring.prepare(self.engine, self.run_id)
             publish_head(self.run_id, self.engine.seq)
+
+    def _go_on(self, journey: Journey) -> None:
+        try:
+            journey.go_on(self.engine)
+        except Diverged as problem:
+            if not self._follows_another_engine:
+                raise
+            fork = Run.objects.get(pk=self.run_id)
+            raise RecordedOtherwise(fork, self.engine.seq + 1) from problem
+
+    def _check_parent(self, done: list[slices.Done]) -> None:
+        """Raises RecordedOtherwise when the way to the goal was not the one that the parent took."""
+        self._commit(done)
+        self._committer.wait()
+        fork = Run.objects.get(pk=self.run_id)
+        parted = parting_seq(fork)
+        if parted is not None:
+            raise RecordedOtherwise(fork, parted)
 
     def _step(self) -> int:
         """To the next event, or the end of the next scheduling cycle; to the end without one."""

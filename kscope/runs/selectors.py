@@ -49,6 +49,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "scenario_id": run.scenario_id,
         "question": run.scenario.question,
         "error": run.error,
+        "differs_from": run.cannot_continue_after,
         "digest": run.head_digest,
         "parent": run.parent_id,
         "forked_seq": run.forked_seq,

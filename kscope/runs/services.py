@@ -119,12 +119,14 @@ def run_fork(
     seed: int | None = None,
     tie_break: str = "",
     play: bool = False,
+    afresh: bool = False,
 ) -> Run:
     """A new run that begins where *run* stood after event *seq* (default: where it stands now).
 
     What is not chosen is as in *run*. With its profile, seed and tie break the fork has the same
     events up to there, else the same scenario and commands up to the same virtual time; a worker
     brings it there. Events of one step come together: a fork at one of them has all of them.
+    *afresh* computes everything again even so: another version of kscope may decide differently.
 
     Raises ApplicationError for a bad choice, or when the run has no such event (any more).
     """
@@ -137,7 +139,9 @@ def run_fork(
     _check_choice(parent.scenario.document, **chosen)
     seq = parent.head_seq if seq is None else seq
     at = _moment_of(parent, seq)
-    is_same = all(getattr(parent, field) == value for field, value in chosen.items())
+    is_same = not afresh and all(getattr(parent, field) == value for field, value in chosen.items())
+    if is_same:
+        _check_can_continue(parent)
     try:
         with transaction.atomic():
             fork = Run.objects.create(
@@ -172,6 +176,19 @@ def _moment_of(run: Run, seq: int) -> int:
     return found.first() or 0
 
 
+def _check_can_continue(run: Run) -> None:
+    """Raises ApplicationError when another engine recorded the run and this one differs."""
+    seq = run.cannot_continue_after
+    if seq is not None:
+        raise ApplicationError(
+            "This run was recorded by another version of kscope. From event "
+            f"{seq:,} on, this version decides differently: the run can be read, but not continued. "
+            "Repeat it to see what this version does.",
+            {"differs_from": seq},
+            status=409,
+        )
+
+
 def run_wait_for_goal(*, run: Run, seconds: float = ANSWER_SECONDS) -> Run:
     """The fork once it is where it begins, or as it is when the time is up."""
     deadline = time.monotonic() + seconds
@@ -204,6 +221,8 @@ def run_transport(
         )
     if run.status == Run.Status.FAILED:
         raise ApplicationError(f"The run has failed: {run.error}", status=409)
+    if action in ("play", "step"):
+        _check_can_continue(run)
     with transaction.atomic():
         run = Run.objects.described().select_for_update(of=("self",)).get(pk=run.pk)
         if speed:
@@ -248,6 +267,7 @@ def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
         wiring.parse_command(body)
     except SimError as problem:
         raise ApplicationError(str(problem)) from problem
+    _check_can_continue(run)
     target = body.get("object") or _named(body.get("manifest") or {})
     command = Command.objects.create(run=run, body=body, verb=body["verb"], object=target)
     run_wake(run.pk)

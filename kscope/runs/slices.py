@@ -236,7 +236,8 @@ def _move_head(
 ) -> Controls:
     cursor.execute(
         "UPDATE runs_run SET head_seq = %s, head_at = %s, head_steps = %s, head_commands = %s,"
-        " head_digest = %s, next_at = %s, is_started = true,"
+        " head_digest = %s, next_at = %s, is_started = true, engine_digest = %s,"
+        " differs_from = NULL, differs_for = '',"
         " steps_wanted = greatest(steps_wanted - %s, 0),"
         " status = CASE WHEN %s AND status = 'finished' THEN 'playing'"
         "  WHEN %s AND status = 'playing' THEN 'finished' ELSE status END,"
@@ -249,6 +250,7 @@ def _move_head(
             head.commands,
             head.digest,
             head.next_at,
+            wiring.engine_digest(),
             steps_taken,
             wake,
             at_end,
@@ -265,11 +267,12 @@ def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]
     cursor.execute(
         "SELECT r.id FROM runs_run r WHERE r.status <> 'failed'"
         " AND (r.lease_until IS NULL OR r.lease_until < clock_timestamp())"
+        " AND (r.differs_from IS NULL OR r.differs_for <> %s)"
         " AND (r.status = 'playing' OR r.steps_wanted > 0 OR NOT r.is_started"
         "  OR r.goal_at IS NOT NULL OR EXISTS"
         f"  (SELECT FROM runs_command c WHERE c.run_id = r.id AND c.status = 'pending')) {only}"
         " ORDER BY r.id",
-        [run_ids] if run_ids is not None else [],
+        [wiring.engine_digest(), *([run_ids] if run_ids is not None else [])],
     )
     return [row[0] for row in cursor.fetchall()]
 
@@ -279,3 +282,23 @@ def run_fail(*, run_id: int, epoch: int, error: str) -> None:
     Run.objects.filter(pk=run_id, lease_epoch=epoch).update(
         status=Run.Status.FAILED, error=error, lease_until=None, steps_wanted=0
     )
+
+
+def run_stop_continuing(*, run_id: int, epoch: int, differs_from: int, reason: str) -> None:
+    """Write down, if the run is still ours, that this version cannot continue it, and refuse what waits.
+
+    What it recorded stays as it is, to be read.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        _fence(cursor, run_id, epoch)
+        cursor.execute(
+            "UPDATE runs_run SET differs_from = %s, differs_for = %s, lease_until = NULL,"
+            " steps_wanted = 0, until_pod = '',"
+            " status = CASE WHEN status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
+            [differs_from, wiring.engine_digest(), run_id],
+        )
+        cursor.execute(
+            "UPDATE runs_command SET status = 'rejected', reason = %s"
+            " WHERE run_id = %s AND status = 'pending'",
+            [reason, run_id],
+        )

@@ -22,6 +22,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connection
 
+from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.nudges import head_channel
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
@@ -346,14 +347,23 @@ class Hub:
 
     async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
         found = await link.execute(
-            "SELECT status, speed, head_seq, head_at, next_at, goal_at, error FROM runs_run"
-            " WHERE id = %s",
-            [self.run_id],
+            "SELECT status, speed, head_seq, head_at, next_at, goal_at, error,"
+            " CASE WHEN differs_for = %s THEN differs_from END FROM runs_run WHERE id = %s",
+            [wiring.engine_digest(), self.run_id],
         )
         row = await found.fetchone()
         if row is None:
             raise Run.DoesNotExist
-        names = ("status", "speed", "head", "head_at", "next_at", "goal_at", "error")
+        names = (
+            "status",
+            "speed",
+            "head",
+            "head_at",
+            "next_at",
+            "goal_at",
+            "error",
+            "differs_from",
+        )
         return {**self.run, **dict(zip(names, row, strict=True))}
 
     def _tell(self) -> None:

@@ -1,0 +1,283 @@
+"""Runs that an older version recorded: they open and go on, or say that they cannot.
+
+The database in tests/data was written by the version that its name tells, see record.py.
+"""
+
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from psycopg import sql
+
+from kscope.runs import aside, past, replay, runner, services
+from kscope.runs.engine import wiring
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Checkpoint, Command, Run, RunEvent
+from kscope.runs.past import object_replayed
+from kscope.runs.replay import engine_at_head
+from kscope.runs.same_database import database_use
+from kscope.runs.selectors import run_dict, run_state_at
+from kscope.runs.slices import run_needs_driver
+
+RECORDED = Path(__file__).resolve().parents[1] / "data" / "runs-of-cfaca9f.sql.xz"
+MINUTE = 60 * 10**9
+RUNS = range(1, 8)
+FINISHED, MIDWAY, FORK, PLAYING = 1, 2, 3, 7
+
+
+class Databases:
+    """Makes and drops databases on the server of the tests, and has Django use them."""
+
+    def __init__(self) -> None:
+        parameters = connection.get_connection_params()
+        names = ("host", "port", "user", "password")
+        self._link = {name: parameters[name] for name in names if name in parameters}
+        self.usual = connection.settings_dict["NAME"]
+
+    def make(self, name: str, template: str = "template0") -> None:
+        self.drop(name)
+        self._do("CREATE DATABASE {} TEMPLATE {}", name, template)
+
+    def drop(self, name: str) -> None:
+        self._do("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+
+    def fill(self, name: str, statements: str) -> None:
+        with psycopg.connect(**self._link, dbname=name) as fresh:
+            fresh.execute(statements.encode())
+
+    def _do(self, statement: str, *names: str) -> None:
+        words = (sql.Identifier(name) for name in names)
+        with psycopg.connect(**self._link, dbname="postgres", autocommit=True) as server:
+            server.execute(sql.SQL(statement).format(*words))
+
+
+@pytest.fixture(scope="module")
+def migrated(django_db_blocker: Any) -> Iterator[str]:
+    """The recorded database with its old schema, then migrated; tests work on copies."""
+    with django_db_blocker.unblock():
+        databases = Databases()
+        name = f"{databases.usual}_older"
+        databases.make(name)
+        text = lzma.decompress(RECORDED.read_bytes()).decode()
+        # What begins with a backslash is for psql.
+        kept = (line for line in text.splitlines() if not line.startswith("\\"))
+        databases.fill(name, "\n".join(kept))
+        database_use(name)
+        before = rows_of_tables()
+        call_command("migrate", interactive=False, verbosity=0)
+        after = rows_of_tables()
+        database_use(databases.usual)
+        assert {table: after.get(table) for table in before} == before
+        yield name
+        databases.drop(name)
+
+
+@pytest.fixture(scope="module")
+def shared(migrated: str, django_db_blocker: Any) -> Iterator[str]:
+    """One copy for all tests that do not change what others look at."""
+    yield from _copy(migrated, f"{migrated}_shared", django_db_blocker)
+
+
+@pytest.fixture
+def older(shared: str, django_db_blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The migrated database; a test may play a run on, but not change what is on record."""
+    yield from _used(shared, django_db_blocker, monkeypatch)
+
+
+@pytest.fixture
+def tampered(
+    migrated: str, django_db_blocker: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """A copy of the migrated database, for a test that changes what is on record."""
+    for name in _copy(migrated, f"{migrated}_tampered", django_db_blocker):
+        yield from _used(name, django_db_blocker, monkeypatch)
+
+
+def _copy(template: str, name: str, blocker: Any) -> Iterator[str]:
+    with blocker.unblock():
+        databases = Databases()
+        databases.make(name, template)
+    yield name
+    with blocker.unblock():
+        databases.drop(name)
+
+
+def _used(name: str, blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(wiring, "enqueue", None)
+    monkeypatch.setattr(runner, "LINGER_SECONDS", 0.0)
+    monkeypatch.setattr(aside, "call", lambda function, **arguments: function(**arguments))
+    with blocker.unblock():
+        usual = connection.settings_dict["NAME"]
+        database_use(name)
+        try:
+            yield
+        finally:
+            database_use(usual)
+            runner._live.clear()
+            replay._known.clear()
+            past._stretches.clear()
+
+
+def rows_of_tables() -> dict[str, int]:
+    """How many rows every table of runs, pods, nodes and volumes has."""
+    found = {}
+    with connection.cursor() as cursor:
+        for name in connection.introspection.table_names(cursor):
+            if name.startswith(("runs_", "scheduling_", "volumes_")):
+                cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(name)))
+                found[name] = cursor.fetchone()[0]
+    return found
+
+
+def history(run: Run) -> list[tuple[Any, ...]]:
+    events = RunEvent.objects.filter(run=run).order_by("seq")
+    return list(events.values_list("seq", "at", "kind", "message", "data", "changes"))
+
+
+def play_on(pk: int) -> Run:
+    """Let the run play for twenty more minutes."""
+    run = Run.objects.get(pk=pk)
+    Run.objects.filter(pk=pk).update(until=run.head_at + 20 * MINUTE, speed="max")
+    services.run_transport(run=run, action="play")
+    runner.run_drive(pk)
+    run.refresh_from_db()
+    return run
+
+
+def decide_otherwise(pk: int, seq: int) -> Run:
+    """As if the engine of today did not do what is on record as event *seq*."""
+    RunEvent.objects.filter(run_id=pk, seq=seq).update(message="done differently today")
+    return Run.objects.get(pk=pk)
+
+
+def test_migrations_keep_every_row_of_a_populated_database(older: None) -> None:
+    assert set(RUNS) <= set(Run.objects.values_list("pk", flat=True))
+    assert RunEvent.objects.count() == sum(Run.objects.values_list("head_seq", flat=True))
+
+
+@pytest.mark.parametrize("pk", RUNS)
+def test_an_older_run_is_shown_at_its_events(older: None, pk: int) -> None:
+    run = Run.objects.get(pk=pk)
+    for seq in (1, run.head_seq // 2, run.head_seq):
+        assert run_state_at(run, seq=seq).state
+
+
+@pytest.mark.parametrize("pk", RUNS)
+def test_an_older_run_goes_on_or_says_why_not(older: None, pk: int) -> None:
+    before = history(Run.objects.get(pk=pk))
+    run = play_on(pk)
+    assert history(run)[: len(before)] == before
+    assert run.status != Run.Status.FAILED
+    assert not Command.objects.filter(run=run, status="pending").exists()
+    if run.cannot_continue_after is None:
+        assert run.status == Run.Status.FINISHED
+        assert run.head_seq > len(before) or run.next_at is None
+    else:
+        assert history(run) == before
+        with pytest.raises(ApplicationError, match="recorded by another version of kscope"):
+            services.run_transport(run=run, action="play")
+
+
+def test_a_run_that_went_on_has_a_checkpoint_of_this_version(tampered: None) -> None:
+    run = services.run_fork(run=Run.objects.get(pk=FINISHED), afresh=True)
+    runner.run_drive(run.pk)
+    Run.objects.filter(pk=run.pk).update(engine_digest="", status="paused")
+    Checkpoint.objects.filter(run=run).update(engine=b"of another version", engine_digest="")
+    runner._live.clear()
+    play_on(run.pk)
+    assert Checkpoint.objects.filter(run=run, engine_digest=wiring.engine_digest()).exists()
+
+
+def test_a_history_decided_otherwise_is_read_but_not_continued(tampered: None) -> None:
+    before = history(decide_otherwise(MIDWAY, 20))
+    run = play_on(MIDWAY)
+    assert (run.status, run.error, run.differs_from) == (Run.Status.PAUSED, "", 20)
+    assert run_dict(run)["differs_from"] == 20
+    assert history(run) == before
+    assert run_state_at(run, seq=30).state
+    with pytest.raises(ApplicationError, match="From event 20 on, this version decides differ"):
+        services.command_submit(run=run, body={"verb": "cordon", "object": "node/n1"})
+
+
+def test_a_waiting_command_is_refused_where_a_run_cannot_go_on(tampered: None) -> None:
+    run = decide_otherwise(PLAYING, 5)
+    runner.run_drive(PLAYING)
+    command = Command.objects.filter(run=run).latest("id")
+    assert command.status == Command.Status.REJECTED
+    assert command.reason.startswith("Run 7 was recorded by another version of kscope.")
+
+
+def test_a_run_that_cannot_go_on_is_given_to_no_worker(tampered: None) -> None:
+    decide_otherwise(MIDWAY, 20)
+    run = play_on(MIDWAY)
+    Run.objects.filter(pk=run.pk).update(status="playing")
+    with connection.cursor() as cursor:
+        assert MIDWAY not in run_needs_driver(cursor)
+        # Another version may continue it again.
+        Run.objects.filter(pk=run.pk).update(differs_for="of another version")
+        assert MIDWAY in run_needs_driver(cursor)
+
+
+def test_a_run_that_cannot_go_on_is_repeated_with_its_commands(tampered: None) -> None:
+    decide_otherwise(MIDWAY, 20)
+    run = play_on(MIDWAY)
+    with pytest.raises(ApplicationError, match="Repeat it"):
+        services.run_fork(run=run, seq=10)
+    repeated = services.run_fork(run=run, afresh=True)
+    runner.run_drive(repeated.pk)
+    repeated.refresh_from_db()
+    assert (repeated.head_at, repeated.goal_at) == (run.head_at, None)
+    verbs = [
+        list(Command.objects.filter(run=each).order_by("id").values_list("verb", "status"))
+        for each in (run, repeated)
+    ]
+    assert verbs[0] == verbs[1]
+
+
+def test_a_fork_among_events_decided_otherwise_fails_with_the_reason(tampered: None) -> None:
+    run = decide_otherwise(MIDWAY, 20)
+    Checkpoint.objects.filter(run=run).delete()
+    fork = services.run_fork(run=run, seq=30)
+    runner.run_drive(fork.pk)
+    fork.refresh_from_db()
+    assert fork.status == Run.Status.FAILED
+    assert fork.error == (
+        "Run 2 was recorded by another version of kscope, which decided differently from event 20 "
+        "on. It cannot be forked there; repeat it instead."
+    )
+
+
+def test_a_fork_before_events_decided_otherwise_is_made(tampered: None) -> None:
+    run = decide_otherwise(MIDWAY, 30)
+    fork = services.run_fork(run=run, seq=20)
+    runner.run_drive(fork.pk)
+    fork.refresh_from_db()
+    assert (fork.goal_at, fork.error) == (None, "")
+    assert fork.head_seq >= 20
+
+
+def test_the_past_is_told_up_to_what_is_decided_otherwise(
+    tampered: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past, "AHEAD", 0)
+    decide_otherwise(MIDWAY, 30)
+    assert object_replayed(MIDWAY, "node/n1", 15)
+    with pytest.raises(ApplicationError, match="From event 30 on"):
+        object_replayed(MIDWAY, "node/n1", 35)
+
+
+def test_a_checkpoint_that_cannot_be_read_costs_only_time(older: None) -> None:
+    digest = wiring.engine_digest()
+    run = services.run_fork(run=Run.objects.get(pk=MIDWAY), afresh=True)
+    runner.run_drive(run.pk)
+    runner._live.clear()
+    broken = zlib.compress(b"\x80\x05cno.such.module\nNothing\n.")
+    Checkpoint.objects.filter(run=run).update(engine=broken, engine_digest=digest)
+    run.refresh_from_db()
+    assert engine_at_head(run).digest() == run.head_digest
