@@ -232,6 +232,14 @@ export class Board {
     });
   }
 
+  /** Make a new run of the same scenario and commands, computed by the version that serves this page. */
+  async repeat() {
+    await this.#guard(async () => {
+      const again = await this.api.post("fork/", {afresh: true});
+      location.assign(`/runs/${again.id}/`);
+    });
+  }
+
   // Following the run ------------------------------------------------------------------------------
 
   #receive(message) {

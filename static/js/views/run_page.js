@@ -1,5 +1,5 @@
 import {html} from "../lib/html.js";
-import {moment} from "../model/format.js";
+import {count, moment} from "../model/format.js";
 import {Mark} from "./mark.js";
 import {Notice} from "./notice.js";
 import {PastBanner, Transport} from "./transport.js";
@@ -10,6 +10,7 @@ export function RunPage({board, children}) {
     <${Transport} board=${board} />
     <${PastBanner} board=${board} />
     <${ForkBanner} board=${board} />
+    <${OtherVersionBanner} board=${board} />
     <${Notice} board=${board} />
     ${children}`;
 }
@@ -21,6 +22,16 @@ function ForkBanner({board}) {
   return html`
     <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>On its way</b>
       <span>to ${moment(goal)} s, where this fork begins. What you ask of it comes after that.</span></div>`;
+}
+
+/** Said of a run that another version of kscope recorded and that this one would decide differently. */
+function OtherVersionBanner({board}) {
+  const {differs_from: seq} = board.run.value;
+  if (seq === null || seq === undefined) return null;
+  return html`
+    <div class="past-banner" role="status"><${Mark} name="gated" family="held" /><b>Read only</b>
+      <span>Recorded by another version of kscope; from event ${count(seq)} on, this one decides differently.</span>
+      <button class="btn" onClick=${() => board.repeat()}>Repeat it with this version</button></div>`;
 }
 
 /** Whether there is no state to show yet, of now or of the past. */
