@@ -11,8 +11,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 http = get_asgi_application()
 
 # The routes reach models, which exist only once Django is set up.
+from kscope.operations import presence  # noqa: E402
 from kscope.runs.body_limit import body_limit  # noqa: E402
 from kscope.runs.routing import websocket_urlpatterns  # noqa: E402
+
+presence.begin("web")
 
 application = ProtocolTypeRouter(
     {

@@ -6,11 +6,17 @@ from typing import Any
 from celery import Celery
 from celery.signals import (
     beat_embedded_init,
+    setup_logging,
+    task_postrun,
+    task_prerun,
     worker_process_init,
+    worker_process_shutdown,
     worker_ready,
+    worker_shutdown,
     worker_shutting_down,
 )
 from django.conf import settings
+from structlog.contextvars import bind_contextvars, unbind_contextvars
 
 from kscope.runs.stopping import stop_ask
 from kscope.up.children import die_with_parent
@@ -27,6 +33,50 @@ app.autodiscover_tasks()
 def tie_to_worker(**_kwargs: Any) -> None:
     """Pool processes and the beat die with their worker: a fork does not inherit its tie to us."""
     die_with_parent()
+
+
+@setup_logging.connect
+def keep_our_logging(**_kwargs: Any) -> None:
+    """The settings say how logs are written; Celery would put its own in the place of that."""
+
+
+@worker_process_init.connect
+def report_pool_process(**_kwargs: Any) -> None:
+    """Each process of the pool drives runs, and says so."""
+    _presence().begin("worker")
+
+
+@worker_ready.connect
+def report_sweeper(sender: Any = None, **_kwargs: Any) -> None:
+    """A worker without a pool of processes does its tasks itself: the sweeper."""
+    if sender is not None and sender.pool_cls.__module__.endswith(".solo"):
+        _presence().begin("sweeper")
+
+
+@worker_process_shutdown.connect
+@worker_shutdown.connect
+def say_good_bye(**_kwargs: Any) -> None:
+    """Whoever looks sees at once that this process is gone."""
+    _presence().end()
+
+
+@task_prerun.connect
+def bind_task(task: Any = None, **_kwargs: Any) -> None:
+    """Every line of the log says which task wrote it."""
+    bind_contextvars(task=task.name.rpartition(".")[2])
+
+
+@task_postrun.connect
+def unbind_task(**_kwargs: Any) -> None:
+    """The task is over."""
+    unbind_contextvars("task")
+
+
+def _presence() -> Any:
+    """Looks at models, which exist only once Django is set up."""
+    from kscope.operations import presence
+
+    return presence
 
 
 @worker_ready.connect

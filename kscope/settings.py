@@ -11,6 +11,11 @@
 | KSCOPE_ORIGINS | none | comma-separated origins, with scheme, trusted behind a proxy |
 | KSCOPE_SECURE | 0 | 1 behind HTTPS: secure cookies |
 | KSCOPE_LOG | INFO | level of kscope's own log |
+| KSCOPE_LOG_FORMAT | lines | json: one JSON object a line |
+| KSCOPE_METRICS_TOKEN | none | lets a client read /metrics with `Authorization: Bearer …` |
+| KSCOPE_DELETE_RUNS_DAYS | 0 | delete runs after so many days; 0 for never |
+| KSCOPE_THIN_RUNS_DAYS | 0 | keep only spaced checkpoints of runs after so many days; 0: all |
+| KSCOPE_DROP_EVIDENCE_DAYS | 0 | drop attempts' evidence after so many days; 0 for never |
 | KSCOPE_UPLOAD_MAX | 67108864 | bytes of one upload, all files together |
 """
 
@@ -18,7 +23,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kscope import env
+from kscope import env, logs
 from kscope.up.address import known_servers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -46,9 +51,11 @@ INSTALLED_APPS = [
     "kscope.runs",
     "scheduling",
     "volumes",
+    "kscope.operations",
 ]
 
 MIDDLEWARE = [
+    "kscope.operations.requests.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -116,16 +123,34 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 CELERY_TIMEZONE = "UTC"
 # Runs may keep every process of a worker busy, so that what looks after them has a worker of its own.
-CELERY_TASK_ROUTES = {"scheduling.tasks.sweep_runs": {"queue": "sweeps"}}
+CELERY_SWEEP_QUEUE = "sweeps"
+CELERY_TASK_ROUTES = {
+    "scheduling.tasks.sweep_runs": {"queue": CELERY_SWEEP_QUEUE},
+    "kscope.operations.tasks.apply_retention": {"queue": CELERY_SWEEP_QUEUE},
+}
 # Whatever was lost, a worker, a nudge or the broker's memory: playing runs go on within seconds.
 CELERY_BEAT_SCHEDULE = {
     "sweep-runs": {
         "task": "scheduling.tasks.sweep_runs",
         "schedule": 3.0,
         "options": {"expires": 3},
-    }
+    },
+    # Does nothing unless one of the settings below asks for it.
+    "apply-retention": {
+        "task": "kscope.operations.tasks.apply_retention",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+
+# -- Operations -----------------------------------------------------------------------------------
+
+METRICS_TOKEN = env.env_str(os.environ, "KSCOPE_METRICS_TOKEN")
+# Nothing is ever deleted unless somebody asks for it here.
+DELETE_RUNS_DAYS = env.env_int(os.environ, "KSCOPE_DELETE_RUNS_DAYS", 0)
+THIN_RUNS_DAYS = env.env_int(os.environ, "KSCOPE_THIN_RUNS_DAYS", 0)
+DROP_EVIDENCE_DAYS = env.env_int(os.environ, "KSCOPE_DROP_EVIDENCE_DAYS", 0)
 
 # -- Web ------------------------------------------------------------------------------------------
 
@@ -184,18 +209,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
 }
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {
-        name: {
-            "level": env.env_choice(
-                os.environ, "KSCOPE_LOG", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR")
-            )
-        }
-        for name in ("kscope", "scheduling", "volumes")
-    },
-}
+LOGGING = logs.logging_settings(
+    env.env_choice(os.environ, "KSCOPE_LOG_FORMAT", "lines", logs.FORMS),
+    env.env_choice(os.environ, "KSCOPE_LOG", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR")),
+)

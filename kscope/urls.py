@@ -1,7 +1,6 @@
-"""Addresses: pages, `/api/`, `/admin/`, `/healthz`."""
+"""Addresses: pages, `/api/`, `/admin/`, and those of operations."""
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
@@ -9,19 +8,13 @@ from drf_spectacular.views import SpectacularAPIView
 
 from kscope.api_docs import api_docs
 
-
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Answers as soon as the web process serves; asks no other server."""
-    return HttpResponse("ok", content_type="text/plain")
-
-
 urlpatterns = [
     # Pages without a head of their own, such as a manifest, make browsers ask for this one.
     path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
-    path("healthz", healthz, name="healthz"),
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("api/docs/", api_docs, name="api-docs"),
+    path("", include("kscope.operations.urls")),
     path("api/", include("kscope.runs.api_urls")),
     path("api/", include("volumes.api_urls")),
     path("api/", include("scheduling.api_urls")),

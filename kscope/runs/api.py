@@ -87,6 +87,7 @@ RUN = inline_serializer(
         "goal_at": serializers.IntegerField(
             allow_null=True, help_text="where a fork is being brought to; null once it is there"
         ),
+        "kept": serializers.BooleanField(help_text="never deleted or thinned out by age"),
         "created": serializers.CharField(),
     },
 )
@@ -134,6 +135,24 @@ class RunDetail(APIView):
         """Delete the run with all it recorded."""
         services.run_delete(run=found_run(run_id))
         return Response(status=204)
+
+
+class KeepWish(serializers.Serializer):
+    """Whether retention is to spare the run."""
+
+    kept = serializers.BooleanField()
+
+
+class RunKept(APIView):
+    """Whether the retention policy of this installation spares the run."""
+
+    @extend_schema(request=KeepWish, responses=RUN)
+    def put(self, request: Request, run_id: int) -> Response:
+        """Keep the run whatever its age, or no longer."""
+        wish = KeepWish(data=request.data)
+        wish.is_valid(raise_exception=True)
+        run = services.run_keep(run=found_run(run_id), **wish.validated_data)
+        return Response(selectors.run_dict(run))
 
 
 class TransportWish(serializers.Serializer):

@@ -22,6 +22,7 @@ from typing import IO, Any
 import orjson
 
 from kscope.runs.errors import ApplicationError
+from kscope.runs.measures import counted_questions
 
 IDLE_SECONDS = 120.0
 PATIENCE_SECONDS = 60.0
@@ -30,6 +31,7 @@ _child: "subprocess.Popen[bytes] | None" = None
 _turn = threading.Lock()
 
 
+@counted_questions
 def call(function: Callable[..., Any], **arguments: Any) -> Any:
     """What *function*, one of a module, returns for *arguments*; both must be JSON.
 

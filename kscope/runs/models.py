@@ -152,6 +152,7 @@ class Run(models.Model):
 
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_epoch = models.BigIntegerField(default=0)
+    lease_since = models.DateTimeField(null=True, help_text="when the newest owner took the run")
     lease_until = models.DateTimeField(null=True)
     created = models.DateTimeField(auto_now_add=True)
 

@@ -5,12 +5,14 @@ compared with the record, event by event, before anything is built on it.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
 from django.db import DatabaseError, InterfaceError, connection
 
+from kscope.runs import measures
 from kscope.runs.checkpoints import checkpoints_usable, engine_bytes
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.garbage import uncollected
@@ -56,14 +58,16 @@ def engine_at_head(run: Run, *, alive: Callable[[], None] = _nothing) -> Engine:
     found, is_stale = _restored_before(run, seq=run.head_seq)
     if found:
         try:
-            return _replayed(*found, run, alive)
+            with _measured("checkpoint"):
+                return _replayed(*found, run, alive)
         except _NOT_THE_ENGINE:
             raise
         except Exception as problem:  # noqa: BLE001 whatever an engine raises
             log.warning("run %s: %s; replaying from the start", run.pk, problem)
     if is_stale or _is_of_another_engine(run):
         return _compared(run, run.head_seq, alive)
-    return _replayed(engine_created(run), 0, run, alive)
+    with _measured("start"):
+        return _replayed(engine_created(run), 0, run, alive)
 
 
 def engine_created(run: Run) -> Engine:
@@ -90,7 +94,8 @@ def engine_at_seq(
     engine, done = found or (engine_created(run), 0)
     if begin:
         begin(engine)
-    return _at_event(engine, done, run, seq, _nothing)
+    with _measured("checkpoint" if found else "start"):
+        return _at_event(engine, done, run, seq, _nothing)
 
 
 def go_to(engine: Engine, *, steps: int, at: int, alive: Callable[[], None] = _nothing) -> None:
@@ -106,6 +111,13 @@ def go_to(engine: Engine, *, steps: int, at: int, alive: Callable[[], None] = _n
     if (engine.steps, engine.now) != (steps, at):
         here = (engine.steps, engine.now)
         raise Diverged(f"the engine stands at (step, time) {here}, recorded was {(steps, at)}")
+
+
+@contextmanager
+def _measured(start: str) -> Iterator[None]:
+    measures.REPLAYS.labels(start).inc()
+    with measures.REPLAY_SECONDS.time():
+        yield
 
 
 def _is_of_another_engine(run: Run) -> bool:
@@ -197,6 +209,7 @@ def _check_history(run: Run, seq: int) -> None:
         _known[key] = seq
 
 
+@_measured("compared")
 def _compared(run: Run, seq: int, alive: Callable[[], None]) -> Engine:
     """The engine after event *seq*, from the beginning of the run, every event as on the record.
 

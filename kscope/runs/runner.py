@@ -10,13 +10,15 @@ import os
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import redis
 from django.db import InterfaceError, OperationalError, connection
 
-from kscope.runs import slices
+from kscope.logs import bind, bound
+from kscope.runs import measures, slices
 from kscope.runs.checkpoints import checkpoint_freeze, checkpoints_usable
 from kscope.runs.committer import Committer
 from kscope.runs.decided import pod_is_decided
@@ -65,6 +67,14 @@ def run_drive(run_id: int) -> None:
     epoch = slices.lease_take(run_id, f"{socket.gethostname()}:{os.getpid()}")
     if epoch is None:
         return
+    with bound(run=run_id, epoch=epoch, seq=None):
+        end = _drive_owned(run_id, epoch)
+    measures.OWNERSHIPS.labels(end).inc()
+    _collector.look()
+
+
+def _drive_owned(run_id: int, epoch: int) -> str:
+    """Drive the run until it is to be given back; says in a word why it was."""
     try:
         driver = Driver(run_id, epoch)
         try:
@@ -75,29 +85,34 @@ def run_drive(run_id: int) -> None:
         _remember(run_id, Live(driver.engine, epoch, driver.commands))
         if driver.made_way and wiring.enqueue:
             wiring.enqueue(run_id)
+        return "turn" if driver.made_way else "idle"
     except slices.LostLease as lost:
         log.warning("%s", lost)
         _live.pop(run_id, None)
+        return "lost"
     except Stopping:
         slices.lease_release(run_id, epoch)
         if wiring.enqueue:
             wiring.enqueue(run_id)
+        return "stopping"
     except (OperationalError, InterfaceError) as problem:
         # The database is away, or chose us in a deadlock: the run itself is well. The lease ends
         # by itself, and the sweeper gives the run to a worker again.
         log.warning("run %s is left to the sweeper: %s", run_id, problem)
         _live.pop(run_id, None)
         connection.close()
+        return "database"
     except RecordedOtherwise as found:
         log.warning("%s", found)
         _live.pop(run_id, None)
         _stop_continuing(run_id, epoch, found)
+        return "other_version"
     except Exception as broken:
         log.exception("run %s failed", run_id)
         _live.pop(run_id, None)
         slices.run_fail(run_id=run_id, epoch=epoch, error=f"{type(broken).__name__}: {broken}")
         publish_head(run_id, 0)
-    _collector.look()
+        return "failed"
 
 
 _collector = Collector()
@@ -113,9 +128,10 @@ def _stop_continuing(run_id: int, epoch: int, found: RecordedOtherwise) -> None:
         )
         slices.run_fail(run_id=run_id, epoch=epoch, error=error)
     else:
-        slices.run_stop_continuing(
-            run_id=run_id, epoch=epoch, differs_from=found.seq, reason=str(found)
-        )
+        with suppress(slices.LostLease):
+            slices.run_stop_continuing(
+                run_id=run_id, epoch=epoch, differs_from=found.seq, reason=str(found)
+            )
     publish_head(run_id, 0)
 
 
@@ -142,7 +158,7 @@ class Driver:
         self._checkpoint_seq: int = saved.first() or 0
         self._checkpoint_allowed = 0.0
         self._committed_seq = run.head_seq
-        self._committed = time.monotonic()
+        self._committed = self._began = time.monotonic()
         began = time.monotonic()
         self.engine = self._engine(run)
         self._turn = min(TURN_SECONDS, max(SHORTEST_TURN, 10 * (time.monotonic() - began)))
@@ -258,6 +274,7 @@ class Driver:
 
     def _slice(self) -> bool:
         """Commands, then a step or a stretch of time, then one commit; False when idle."""
+        self._began = time.monotonic()
         if self._journey:
             self._travel(self._journey)
             return True
@@ -411,6 +428,8 @@ class Driver:
         at_decision: bool = False,
     ) -> None:
         engine = self.engine
+        bind(seq=engine.seq)
+        measures.SLICE_SECONDS.observe(time.monotonic() - self._began)
         piece = engine.take()
         head = slices.Head(
             seq=engine.seq,

@@ -55,6 +55,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "forked_seq": run.forked_seq,
         "forked_at": run.forked_at,
         "goal_at": run.goal_at,
+        "kept": run.kept,
         "created": run.created.isoformat(),
     }
 

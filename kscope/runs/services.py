@@ -200,6 +200,13 @@ def run_wait_for_goal(*, run: Run, seconds: float = ANSWER_SECONDS) -> Run:
     return run
 
 
+def run_keep(*, run: Run, kept: bool) -> Run:
+    """Have retention spare the run, whatever its age, or no longer."""
+    Run.objects.filter(pk=run.pk).update(kept=kept)
+    run.kept = kept
+    return run
+
+
 def run_delete(*, run: Run) -> None:
     """Delete the run with all it recorded; its worker, if any, finds that it has lost it."""
     with transaction.atomic():

@@ -8,6 +8,7 @@ import orjson
 from django.db import connection, transaction
 from psycopg import Cursor, sql
 
+from kscope.runs import measures
 from kscope.runs.checkpoints import checkpoint_insert
 from kscope.runs.engine import EngineSlice, Manifest, wiring
 from kscope.runs.models import Checkpoint, OtherObject, Run, RunEvent
@@ -123,7 +124,11 @@ def slice_commit(
     Raises LostLease.
     """
     packed = piece if isinstance(piece, Packed) else slice_packed(piece)
-    with transaction.atomic(), connection.cursor() as cursor:
+    with (
+        measures.COMMIT_SECONDS.time(),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
         if not done:
             cursor.execute("SET LOCAL synchronous_commit = off")
         _fence(cursor, run_id, epoch)
@@ -143,7 +148,18 @@ def slice_commit(
                 " CASE WHEN %s AND status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
                 [at_decision, run_id],
             )
-        return _move_head(cursor, run_id, head, steps_taken, wake=wake, at_end=at_end)
+        controls = _move_head(cursor, run_id, head, steps_taken, wake=wake, at_end=at_end)
+    _count(packed, done, checkpoint)
+    return controls
+
+
+def _count(packed: Packed, done: Sequence[Done], checkpoint: Checkpoint | None) -> None:
+    measures.SLICES.inc()
+    measures.EVENTS.inc(len(packed.rows))
+    for each in done:
+        measures.COMMANDS.labels("applied" if each.applied else "rejected").inc()
+    if checkpoint:
+        measures.CHECKPOINTS.inc()
 
 
 def lease_take(run_id: int, owner: str) -> int | None:
@@ -151,7 +167,7 @@ def lease_take(run_id: int, owner: str) -> int | None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE runs_run SET lease_epoch = lease_epoch + 1, lease_owner = %s,"
-            " lease_until = clock_timestamp() + %s::interval"
+            " lease_since = clock_timestamp(), lease_until = clock_timestamp() + %s::interval"
             " WHERE id = %s AND (lease_until IS NULL OR lease_until < clock_timestamp())"
             " RETURNING lease_epoch",
             [owner, LONG_LEASE, run_id],

@@ -405,6 +405,10 @@ class Hubs:
         hub.watchers += 1
         return hub
 
+    def watched(self) -> list[Hub]:
+        """The hubs there are; may be asked from another thread."""
+        return list(self._hubs.values())
+
     async def leave(self, hub: Hub) -> None:
         """One watcher less; the last one ends it."""
         hub.watchers -= 1

@@ -19,7 +19,9 @@ from typing import IO, Any
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
+from kscope.logs import bound
 from kscope.runs import slices
+from kscope.runs.engine import wiring
 from kscope.runs.nudges import publish_head
 from kscope.runs.same_database import database_name, database_use
 
@@ -39,8 +41,10 @@ main()
 
 def slice_write(slice_: dict[str, Any]) -> slices.Controls:
     """Commit a slice, the arguments of `slices.slice_commit`, and tell the pages. Raises as that."""
-    controls = slices.slice_commit(**slice_)
-    publish_head(slice_["run_id"], slice_["head"].seq)
+    head = slice_["head"]
+    with bound(run=slice_["run_id"], epoch=slice_["epoch"], seq=head.seq):
+        controls = slices.slice_commit(**slice_)
+        publish_head(slice_["run_id"], head.seq)
     return controls
 
 
@@ -135,6 +139,7 @@ def main() -> None:
     os.dup2(2, 1)
     answers.write(_READY)
     answers.flush()
+    wiring.process_began("writer")
     requests = sys.stdin.buffer
     while select.select([requests], [], [], IDLE_SECONDS)[0]:
         message = _get(requests)

@@ -17,6 +17,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='run',
+            name='lease_since',
+            field=models.DateTimeField(help_text='when the newest owner took the run', null=True),
+        ),
+        migrations.AddField(
+            model_name='run',
             name='engine_digest',
             field=models.CharField(blank=True, help_text='source of the engine that wrote the newest slice', max_length=64, default=''),
             preserve_default=False,

@@ -1,0 +1,23 @@
+"""Who may look at how kscope is operated: the one rule for pages, REST and metrics."""
+
+from secrets import compare_digest
+
+from django.conf import settings
+from django.http import HttpRequest
+
+
+def may_operate(request: HttpRequest) -> bool:
+    """Admins; everybody where no login is required, as on one's own machine."""
+    if not getattr(settings, "LOGIN_REQUIRED", True):
+        return True
+    user = getattr(request, "user", None)
+    return bool(user is not None and user.is_active and user.is_staff)
+
+
+def may_read_metrics(request: HttpRequest) -> bool:
+    """Also whoever sends the token of KSCOPE_METRICS_TOKEN: a collector has no account."""
+    if settings.METRICS_TOKEN:
+        given = request.headers.get("Authorization", "")
+        if compare_digest(given.encode(), f"Bearer {settings.METRICS_TOKEN}".encode()):
+            return True
+    return may_operate(request)

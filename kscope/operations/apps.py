@@ -1,0 +1,17 @@
+"""The Django app of what operators see."""
+
+from django.apps import AppConfig
+
+
+class OperationsConfig(AppConfig):
+    """Commands, templates and the task that applies the retention policy."""
+
+    name = "kscope.operations"
+    verbose_name = "Operations"
+
+    def ready(self) -> None:
+        """Have child processes report what they count."""
+        from kscope.operations import presence
+        from kscope.runs.engine import wiring
+
+        wiring.process_began = presence.begin

@@ -1,0 +1,131 @@
+"""Saving the database to a file, and restoring it: pg_dump and pg_restore in one snapshot.
+
+The tools come with the embedded PostgreSQL, so they are there for given servers as well.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.db import connection, transaction
+
+from kscope.runs.models import Run, RunEvent
+from kscope.sim.recorder import GENESIS, EventRow, chain, encode
+from kscope.up.children import StartError
+from kscope.up.postgres import find_binaries
+
+_BATCH = 2_000
+# Who was logged in says nothing once the database is another one.
+_LEFT_OUT = ("django_session",)
+_VARIABLES = {
+    "host": "PGHOST",
+    "port": "PGPORT",
+    "user": "PGUSER",
+    "password": "PGPASSWORD",
+    "dbname": "PGDATABASE",
+    "sslmode": "PGSSLMODE",
+    "sslrootcert": "PGSSLROOTCERT",
+}
+
+
+class BackupError(Exception):
+    """Saving or restoring failed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A run whose events were read and put through the digest again."""
+
+    run: Run
+    is_whole: bool
+
+
+def backup_write(file: Path) -> int:
+    """Save the whole database to *file*; returns its size. Raises BackupError.
+
+    One snapshot: runs that play meanwhile are in it as of one moment.
+    """
+    draft = file.with_name(f"{file.name}.partial")
+    draft.touch(mode=0o600)
+    excluded = [f"--exclude-table-data={table}" for table in _LEFT_OUT]
+    _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", *excluded, "--file", draft)
+    draft.replace(file)
+    return file.stat().st_size
+
+
+def backup_restore(file: Path, *, replace: bool = False) -> None:
+    """Fill the database from *file* and bring it to this version's schema. Raises BackupError.
+
+    What was in it goes. It must not hold any run, unless *replace*.
+    """
+    if not file.is_file():
+        raise BackupError(f"{file} is not a file")
+    _run("pg_restore", "--list", file, connected=False)
+    held = 0 if replace else _runs_held()
+    if held:
+        raise BackupError(
+            f"The database holds {held:,} runs, which would be lost. Restore into an empty one, or "
+            "say --replace."
+        )
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("DROP SCHEMA public CASCADE")
+        cursor.execute("CREATE SCHEMA public")
+    _run(
+        "pg_restore",
+        *("--single-transaction", "--no-owner", "--no-privileges", "--exit-on-error"),
+        *("--dbname", connection.get_connection_params()["dbname"], file),
+    )
+    call_command("migrate", interactive=False, verbosity=0)
+    # Those who held the runs were other processes, perhaps on another machine.
+    Run.objects.update(lease_until=None)
+
+
+def histories_checked() -> Iterator[Checked]:
+    """Every run, and whether its events have the digest that was recorded with them."""
+    for run in Run.objects.defer("scenario").order_by("pk"):
+        yield Checked(run, history_digest(run) == (run.head_digest or GENESIS.hex()))
+
+
+def history_digest(run: Run) -> str:
+    """The digest over the events of *run* as they are stored (ADR 0005)."""
+    digest = GENESIS
+    names = ("seq", "at", "kind", "object", "component", "cause", "message", "data", "changes")
+    events = RunEvent.objects.filter(run=run, seq__lte=run.head_seq).order_by("seq")
+    for row in events.values_list(*names).iterator(chunk_size=_BATCH):
+        data, changes = (encode(value) for value in row[7:])
+        digest = chain(digest, EventRow(*row[:7], data, changes))
+    return digest.hex()
+
+
+def _runs_held() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('runs_run') IS NOT NULL")
+        if not cursor.fetchone()[0]:
+            return 0
+        cursor.execute("SELECT count(*) FROM runs_run")
+        return int(cursor.fetchone()[0])
+
+
+def _run(tool: str, *words: Any, connected: bool = True) -> str:
+    """Run a tool of PostgreSQL; the password goes through the environment, where `ps` shows it not."""
+    try:
+        binary = find_binaries(None) / tool
+    except StartError as problem:
+        raise BackupError(str(problem)) from problem
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+    if connected:
+        parameters = connection.get_connection_params()
+        for name, variable in _VARIABLES.items():
+            if parameters.get(name):
+                environment[variable] = str(parameters[name])
+    done = subprocess.run(
+        [binary, *words], capture_output=True, text=True, env=environment, check=False
+    )
+    if done.returncode:
+        said = done.stderr.strip() or f"exit code {done.returncode}"
+        raise BackupError(f"{tool} failed: {said}")
+    return done.stdout

@@ -1,0 +1,102 @@
+"""Is kscope well? `/healthz` says that the web process serves, `/readyz` that it can do its work."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
+from functools import cache
+from time import monotonic
+from typing import Any
+
+import psycopg
+import redis
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from kscope.operations import presence
+
+# All parts are looked at side by side, so this is also what the whole takes at most.
+PATIENCE_SECONDS = 3.0
+_pool = ThreadPoolExecutor(6, thread_name_prefix="health")
+
+
+class NotReady(Exception):
+    """A part that is needed is not there; the message says what is wrong with it."""
+
+
+def readiness(parts: list[str] | None = None) -> dict[str, Any]:
+    """`{"ready": …, "parts": {name: {"ok", "detail", "seconds"}}}`, of all parts or those named.
+
+    Takes at most PATIENCE_SECONDS, whatever the servers do.
+    """
+    wanted = {name: CHECKS[name] for name in (parts or CHECKS)}
+    deadline = monotonic() + PATIENCE_SECONDS
+    asked = {name: _pool.submit(_looked_at, check) for name, check in wanted.items()}
+    found = {name: _answer(future, deadline) for name, future in asked.items()}
+    return {"ready": all(part["ok"] for part in found.values()), "parts": found}
+
+
+def _answer(future: "Future[dict[str, Any]]", deadline: float) -> dict[str, Any]:
+    try:
+        return future.result(max(0.0, deadline - monotonic()))
+    except TooLate:
+        future.cancel()
+        detail = f"no answer within {PATIENCE_SECONDS:g} s"
+        return {"ok": False, "detail": detail, "seconds": PATIENCE_SECONDS}
+
+
+def _looked_at(check: Callable[[], str]) -> dict[str, Any]:
+    began = monotonic()
+    try:
+        ok, detail = True, check()
+    except (NotReady, psycopg.Error, redis.RedisError, OSError) as problem:
+        ok, detail = False, str(problem).strip().splitlines()[0] if str(problem) else repr(problem)
+    return {"ok": ok, "detail": detail, "seconds": round(monotonic() - began, 4)}
+
+
+def _check_database() -> str:
+    """PostgreSQL answers, and has every migration that this version knows."""
+    parameters = connection.get_connection_params()
+    for name in ("cursor_factory", "context", "prepare_threshold", "server_side_binding", "pool"):
+        parameters.pop(name, None)
+    patience = {"connect_timeout": 2, "options": "-c statement_timeout=2000"}
+    with psycopg.connect(**{**parameters, **patience}, autocommit=True) as link:
+        rows = link.execute("SELECT to_regclass('django_migrations') IS NOT NULL").fetchone()
+        if not rows or not rows[0]:
+            raise NotReady("reachable, but not migrated: run `manage.py prepare`")
+        applied = set(link.execute("SELECT app, name FROM django_migrations").fetchall())
+    missing = sorted(known_migrations() - applied)
+    if missing:
+        app, name = missing[0]
+        raise NotReady(
+            f"reachable, but {len(missing)} migrations are missing, such as {app}.{name}: "
+            "run `manage.py prepare`"
+        )
+    return "reachable and migrated"
+
+
+@cache
+def known_migrations() -> frozenset[tuple[str, str]]:
+    """The migrations of this version: (app, name)."""
+    loader = MigrationLoader(None, ignore_no_migrations=True)
+    return frozenset(loader.disk_migrations)
+
+
+def _check_valkey() -> str:
+    """Valkey answers."""
+    presence.client().ping()
+    return "reachable"
+
+
+def _check_worker() -> str:
+    """A process that drives runs spoke lately."""
+    workers = [one for one in presence.processes() if one.role == "worker"]
+    if not workers:
+        raise NotReady(f"no worker was heard of for {presence.SECONDS_KNOWN} s")
+    return f"{len(workers)} alive"
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "database": _check_database,
+    "valkey": _check_valkey,
+    "worker": _check_worker,
+}

@@ -1,0 +1,61 @@
+"""Around every request: its id, its line in the log, its place in the counts."""
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+
+from kscope.logs import bound, current_request
+from kscope.runs import measures
+
+HEADER = "X-Request-ID"
+METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+# What a proxy in front of us may have chosen; anything else would let a client write into our log.
+_GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+log = logging.getLogger(__name__)
+
+
+class RequestMiddleware:
+    """Binds the request id to every line of the log, sends it back, counts the request."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """See Django's middleware."""
+        began = time.monotonic()
+        token = current_request.set(request)
+        try:
+            with bound(request_id=request_id(request)):
+                response = self._get_response(request)
+                response[HEADER] = request_id(request)
+                _count(request, response, time.monotonic() - began)
+        finally:
+            current_request.reset(token)
+        return response
+
+
+def request_id(request: Any) -> str:
+    """The id that came with the request, else one that it is given now."""
+    if not hasattr(request, "request_id"):
+        given = request.headers.get(HEADER, "")
+        request.request_id = given if _GIVEN.fullmatch(given) else uuid.uuid4().hex
+    found: str = request.request_id
+    return found
+
+
+def _count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> None:
+    match = request.resolver_match
+    # A view without a name has none to be counted under; its module says enough.
+    view = (match.view_name if match else None) or "none"
+    method = request.method if request.method in METHODS else "other"
+    measures.REQUESTS.labels(view, method, str(response.status_code)).inc()
+    measures.REQUEST_SECONDS.labels(view).observe(seconds)
+    level = logging.DEBUG if request.method in ("GET", "HEAD", "OPTIONS") else logging.INFO
+    log.log(
+        level, "%s %s: %s in %.3f s", request.method, request.path, response.status_code, seconds
+    )

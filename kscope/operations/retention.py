@@ -1,0 +1,226 @@
+"""What may go after some time, where somebody has asked for it: by default nothing ever does.
+
+Three things, each with an age in days since a worker last had the run:
+
+- runs are deleted as a whole, with all that they recorded;
+- checkpoints of runs are thinned out: the first, the last and one every SPACING events stay, so
+  that seeking stays quick;
+- the stored evidence of scheduling attempts is dropped: it is computed again when somebody asks,
+  so it stays where this version of the engine could not do that.
+
+A run that a worker holds, that plays or has something waiting, or that is marked as kept is never
+touched. Nor is the parent of a fork that is still on its way.
+"""
+
+import logging
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from kscope.runs import services
+from kscope.runs.engine import wiring
+from kscope.runs.models import Run
+from kscope.runs.slices import run_needs_driver
+
+SPACING = 50_000  # events between two checkpoints that stay
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """After how many days what goes; 0 for never."""
+
+    delete_runs_days: int = 0
+    thin_runs_days: int = 0
+    drop_evidence_days: int = 0
+
+    def describe(self) -> dict[str, int]:
+        """As JSON."""
+        return asdict(self)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing ever goes."""
+        return not any(asdict(self).values())
+
+
+def policy_of_settings() -> Policy:
+    """What the environment of this installation asks for."""
+    return Policy(settings.DELETE_RUNS_DAYS, settings.THIN_RUNS_DAYS, settings.DROP_EVIDENCE_DAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that goes: of which run, how much of it, and the bytes that it takes."""
+
+    run: int
+    name: str
+    count: int
+    size: int
+
+
+@dataclass(slots=True)
+class Plan:
+    """What goes."""
+
+    deleted: list[Item] = field(default_factory=list)
+    """Runs; their events are counted."""
+    thinned: list[Item] = field(default_factory=list)
+    """Checkpoints of a run."""
+    emptied: list[Item] = field(default_factory=list)
+    """Attempts of a run that lose their stored evidence."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, as far as they can be told before."""
+        return sum(item.size for item in (*self.deleted, *self.thinned, *self.emptied))
+
+
+def retention_plan(policy: Policy) -> Plan:
+    """What goes under *policy* at this moment; nothing is changed."""
+    plan = Plan()
+    gone: set[int] = set()
+    if policy.delete_runs_days:
+        plan.deleted = [_whole(run) for run in _old_runs(policy.delete_runs_days)]
+        gone = {item.run for item in plan.deleted}
+    if policy.thin_runs_days:
+        items = [_thinned(run) for run in _old_runs(policy.thin_runs_days) if run.pk not in gone]
+        plan.thinned = [item for item in items if item.count]
+    if policy.drop_evidence_days:
+        items = [
+            _emptied(run) for run in _old_runs(policy.drop_evidence_days) if run.pk not in gone
+        ]
+        plan.emptied = [item for item in items if item.count]
+    return plan
+
+
+def retention_apply(policy: Policy) -> Plan:
+    """Let go what goes under *policy*; what a worker has taken meanwhile stays. Returns what went."""
+    plan = retention_plan(policy)
+    done = Plan()
+    for item in plan.deleted:
+        with transaction.atomic():
+            run = _locked(item.run, policy.delete_runs_days)
+            if run is not None:
+                services.run_delete(run=run)
+                done.deleted.append(item)
+    for item in plan.thinned:
+        with transaction.atomic():
+            run = _locked(item.run, policy.thin_runs_days)
+            if run is not None:
+                run.checkpoints.filter(pk__in=_spare_checkpoints(run)).delete()
+                done.thinned.append(item)
+    for item in plan.emptied:
+        with transaction.atomic():
+            run = _locked(item.run, policy.drop_evidence_days)
+            if run is not None:
+                _execute(_EMPTY, run.pk)
+                done.emptied.append(item)
+    for what in ("deleted", "thinned", "emptied"):
+        for item in getattr(done, what):
+            log.info("%s run %s %s: %s, %s bytes", what, item.run, item.name, item.count, item.size)
+    return done
+
+
+_OLD = """
+SELECT r.id FROM runs_run r
+WHERE NOT r.kept AND r.status <> 'playing' AND r.is_started AND r.goal_at IS NULL
+    AND (r.lease_until IS NULL OR r.lease_until < clock_timestamp())
+    AND greatest(r.created, r.lease_since) < clock_timestamp() - make_interval(days => %s)
+    AND NOT EXISTS (SELECT FROM runs_run f WHERE f.parent_id = r.id AND f.goal_at IS NOT NULL)
+    AND (%s::bigint IS NULL OR r.id = %s)
+ORDER BY r.id
+"""
+
+
+def _old_ids(days: int, only: int | None = None) -> list[int]:
+    """Runs that are old enough and that nobody has or waits for."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OLD, [days, only, only])
+        found = [row[0] for row in cursor.fetchall()]
+        waiting = set(run_needs_driver(cursor, found)) if found else set()
+    return [run_id for run_id in found if run_id not in waiting]
+
+
+def _old_runs(days: int) -> list[Run]:
+    return list(Run.objects.filter(pk__in=_old_ids(days)).order_by("pk"))
+
+
+def _locked(run_id: int, days: int) -> Run | None:
+    """The run, which no worker can take now, if it may still be touched."""
+    run = Run.objects.select_for_update(skip_locked=True).filter(pk=run_id).first()
+    return run if run is not None and _old_ids(days, run_id) else None
+
+
+# The size of rows as they are stored. Of events a hundred are looked at: reading all takes minutes.
+_EVENT_SIZE = """
+SELECT coalesce(avg(pg_column_size(e.*)), 0)::float8
+FROM (SELECT * FROM runs_runevent WHERE run_id = %s ORDER BY seq LIMIT 100) e
+"""
+_CHECKPOINT_SIZE = """
+SELECT coalesce(sum(octet_length(engine) + octet_length(view)), 0)::bigint FROM runs_checkpoint
+WHERE run_id = %s
+"""
+_EVIDENCE = """
+SELECT count(*), coalesce(sum(octet_length(evidence)), 0)::bigint FROM scheduling_schedulingattempt
+WHERE run_id = %s AND evidence IS NOT NULL
+"""
+_EMPTY = "UPDATE scheduling_schedulingattempt SET evidence = NULL WHERE run_id = %s"
+
+
+def _whole(run: Run) -> Item:
+    (events,) = _execute(_EVENT_SIZE, run.pk)
+    (checkpoints,) = _execute(_CHECKPOINT_SIZE, run.pk)
+    _, evidence = _execute(_EVIDENCE, run.pk)
+    size = int(events * run.head_seq) + checkpoints + evidence
+    return Item(run.pk, run.name, run.head_seq, size)
+
+
+def _thinned(run: Run) -> Item:
+    spare = _spare_checkpoints(run)
+    with connection.cursor() as cursor:
+        cursor.execute(f"{_CHECKPOINT_SIZE} AND id = ANY(%s)", [run.pk, spare])
+        (size,) = cursor.fetchone()
+    return Item(run.pk, run.name, len(spare), size)
+
+
+def _spare_checkpoints(run: Run) -> list[int]:
+    """The keys of those without which no gap is longer than SPACING events."""
+    rows = list(run.checkpoints.order_by("seq").values_list("pk", "seq"))
+    spare: list[int] = []
+    kept = rows[0][1] if rows else 0
+    for (key, seq), (_, following) in zip(rows[1:], rows[2:], strict=False):
+        if following - kept <= SPACING:
+            spare.append(key)
+        else:
+            kept = seq
+    return spare
+
+
+def _emptied(run: Run) -> Item:
+    if run.engine_digest != wiring.engine_digest():
+        return Item(run.pk, run.name, 0, 0)
+    count, size = _execute(_EVIDENCE, run.pk)
+    return Item(run.pk, run.name, count, size)
+
+
+def _execute(statement: str, run_id: int) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [run_id])
+        return cursor.fetchone() if cursor.description else None
+
+
+_LOOSE = """
+SELECT relname, n_dead_tup, n_live_tup FROM pg_stat_user_tables
+WHERE relname LIKE ANY (ARRAY['runs\\_%%', 'scheduling\\_%%', 'volumes\\_%%'])
+    AND n_dead_tup > 1000 AND n_dead_tup > 0.2 * n_live_tup ORDER BY n_dead_tup DESC
+"""
+
+
+def tables_to_vacuum() -> list[tuple[str, int, int]]:
+    """Tables with much room that deleted rows left: (table, dead rows, live rows)."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOOSE, [])
+        return [(str(table), int(dead), int(live)) for table, dead, live in cursor.fetchall()]

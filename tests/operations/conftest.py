@@ -1,0 +1,30 @@
+"""The runs of tests/web, for tests of how kscope is operated."""
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from kscope.operations import presence
+from tests.web.conftest import (
+    driven,
+    no_workers,
+    no_writer_left,
+    nothing_aside,
+    scenario,
+    start,
+)
+
+__all__ = ["driven", "no_workers", "no_writer_left", "nothing_aside", "scenario", "start"]
+
+
+@pytest.fixture
+def nobody_reports() -> Iterator["redis.Redis"]:
+    """Valkey without any process or count in it."""
+    client = presence.client()
+    for key in client.scan_iter(match="kscope:*"):
+        client.delete(key)
+    yield client
+    presence.end()
+    for key in client.scan_iter(match="kscope:*"):
+        client.delete(key)
