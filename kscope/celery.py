@@ -48,7 +48,7 @@ def report_pool_process(**_kwargs: Any) -> None:
 
 @worker_ready.connect
 def report_sweeper(sender: Any = None, **_kwargs: Any) -> None:
-    """A worker without a pool of processes does its tasks itself: the sweeper."""
+    """A worker that does its tasks itself, which Celery calls a pool as well, is the sweeper."""
     if sender is not None and sender.pool_cls.__module__.endswith(".solo"):
         _presence().begin("sweeper")
 

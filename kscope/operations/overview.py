@@ -1,11 +1,13 @@
 """What an operator wants to see on one page: workers, leases, queues, what waits, what is large."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import redis
 from django.db import connection
 
 from kscope.operations import presence, retention
+from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.slices import run_needs_driver
 
@@ -79,7 +81,7 @@ def _from_valkey(leases: list[dict[str, Any]]) -> dict[str, Any]:
             {
                 "role": process.role,
                 "owner": process.owner,
-                "since": process.since.isoformat(timespec="seconds"),
+                "since": _moment(process.since),
                 "memory_bytes": process.memory_bytes,
                 "sockets": process.sockets,
                 "drives": driven.get(process.owner, []),
@@ -99,8 +101,6 @@ def _runs_by_status() -> dict[str, int]:
 
 def _failures() -> list[dict[str, Any]]:
     """Runs that failed or cannot be continued, the newest first, each with the reason."""
-    from kscope.runs.engine import wiring
-
     names = ("run", "name", "status", "error", "differs_from", "at")
     found = _rows(_FAILURES, *names, first=(wiring.engine_digest(),), limit=SHOWN)
     for row in found:
@@ -112,8 +112,13 @@ def _failures() -> list[dict[str, Any]]:
                 if differs is not None
                 else ""
             )
-        row["at"] = at.isoformat(timespec="seconds") if at else None
+        row["at"] = _moment(at) if at else None
     return [row for row in found if row["error"]]
+
+
+def _moment(at: datetime) -> str:
+    """2026-11-22T19:03:18Z"""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _rows(

@@ -69,6 +69,7 @@ def run_drive(run_id: int) -> None:
         return
     with bound(run=run_id, epoch=epoch, seq=None):
         end = _drive_owned(run_id, epoch)
+        log.info("given back: %s", end)
     measures.OWNERSHIPS.labels(end).inc()
     _collector.look()
 

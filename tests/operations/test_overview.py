@@ -1,0 +1,100 @@
+"""The page of workers, leases and queues, and its JSON."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+from django.contrib.auth.models import User
+from django.test import Client
+
+from kscope.operations import presence
+from kscope.operations.overview import overview
+from kscope.runs import runner, services, slices
+from kscope.runs.engine import wiring
+from kscope.runs.models import Command, Run
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("nobody_reports"),
+]
+Start = Callable[..., Run]
+
+
+def test_a_lease_is_shown_with_its_owner_and_epoch(start: Start) -> None:
+    run = start(play=True)
+    reporter = presence.Reporter("worker")
+    reporter.report()
+    owner = presence.processes()[0].owner
+    assert slices.lease_take(run.pk, owner) == 1
+    found = overview()
+    (lease,) = found["leases"]
+    assert (lease["run"], lease["owner"], lease["epoch"]) == (run.pk, owner, 1)
+    assert 0 <= lease["held_s"] < lease["left_s"] <= 30
+    assert found["processes"][0]["drives"] == [run.pk]
+
+
+def test_a_command_that_waits_is_shown_with_its_age(start: Start) -> None:
+    run = start()
+    command = services.command_submit(run=run, body={"verb": "cordon", "object": "node/n1"})
+    Command.objects.update(created="2026-01-01T00:00:00Z")
+    (shown,) = overview()["commands"]
+    assert (shown["id"], shown["verb"], shown["object"]) == (command.pk, "cordon", "node/n1")
+    assert shown["age_s"] > 24 * 3600
+
+
+def test_runs_that_cannot_go_on_are_shown_with_the_reason(start: Start) -> None:
+    failed, older = start(), start()
+    Run.objects.filter(pk=failed.pk).update(status="failed", error="ZeroDivisionError: no")
+    digest = wiring.engine_digest()
+    Run.objects.filter(pk=older.pk).update(differs_from=1204, differs_for=digest)
+    reasons = {row["run"]: row["error"] for row in overview()["failures"]}
+    assert reasons == {
+        failed.pk: "ZeroDivisionError: no",
+        older.pk: "recorded by another version of kscope; this one decides differently from event "
+        "1,204 on",
+    }
+
+
+def test_the_largest_runs_tell_the_size_of_their_checkpoints(driven: Run) -> None:
+    (row,) = overview()["largest"]
+    checkpoint = driven.checkpoints.get()
+    assert (row["run"], row["events"], row["checkpoints"]) == (driven.pk, driven.head_seq, 1)
+    assert row["checkpoint_bytes"] == len(checkpoint.engine) + len(checkpoint.view)
+
+
+def test_queues_tell_how_many_tasks_wait(nobody_reports: "redis.Redis") -> None:
+    nobody_reports.delete("kscope", "sweeps")
+    nobody_reports.rpush("kscope", "one", "two")
+    assert overview()["queues"] == {"kscope": 2, "sweeps": 0}
+    nobody_reports.delete("kscope")
+
+
+def test_the_page_stands_while_valkey_is_away(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = redis.Redis(unix_socket_path="/nowhere/valkey.sock")
+    monkeypatch.setattr(presence, "client", lambda: nowhere)
+    page = admin_client.get("/operations/")
+    assert page.status_code == 200
+    assert "Valkey does not answer" in page.content.decode()
+
+
+def test_the_page_shows_runs_and_links_to_them(admin_client: Client, start: Start) -> None:
+    run = start(play=True, speed="max")
+    runner.run_drive(run.pk)
+    page = admin_client.get("/operations/").content.decode()
+    assert f'href="/runs/{run.pk}/"' in page
+    assert "nothing is ever deleted" in page
+    assert admin_client.get("/api/operations/").json()["runs"]["finished"] == 1
+
+
+def test_only_admins_see_how_kscope_is_operated(client: Client, settings: Any) -> None:
+    settings.LOGIN_REQUIRED = True
+    assert client.get("/operations/").status_code == 302
+    assert client.get("/api/operations/").status_code == 403
+    client.force_login(User.objects.create_user("viewer"))
+    assert client.get("/operations/").status_code == 403
+    assert client.get("/api/operations/").status_code == 403
+    settings.LOGIN_REQUIRED = False
+    assert client.get("/operations/").status_code == 200

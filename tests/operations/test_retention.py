@@ -1,0 +1,154 @@
+"""What goes after some time, and what never does."""
+
+import io
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from kscope.operations import retention
+from kscope.operations.retention import Policy, retention_apply, retention_plan
+from kscope.operations.tasks import apply_retention
+from kscope.runs import services, slices
+from kscope.runs.models import Checkpoint, Run, RunEvent
+from kscope.runs.selectors import run_state_at
+from scheduling.models import SchedulingAttempt
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Start = Callable[..., Run]
+DELETE = Policy(delete_runs_days=30)
+
+
+def aged(run: Run, days: int = 31) -> Run:
+    """*run* as if a worker had it last so many days ago."""
+    then = datetime.now(UTC) - timedelta(days=days)
+    Run.objects.filter(pk=run.pk).update(created=then, lease_since=then, lease_until=None)
+    run.refresh_from_db()
+    return run
+
+
+def test_by_default_nothing_ever_goes(driven: Run) -> None:
+    aged(driven, days=10_000)
+    apply_retention()
+    assert Run.objects.filter(pk=driven.pk).exists()
+
+
+def test_an_old_run_goes_with_all_it_recorded(driven: Run, settings: Any) -> None:
+    settings.DELETE_RUNS_DAYS = 30
+    aged(driven)
+    apply_retention()
+    for table in (Run, RunEvent, Checkpoint, SchedulingAttempt):
+        assert not table.objects.exists()
+
+
+def test_a_plan_changes_nothing_and_tells_the_size(driven: Run) -> None:
+    aged(driven)
+    (item,) = retention_plan(DELETE).deleted
+    assert (item.run, item.count) == (driven.pk, driven.head_seq)
+    assert item.size > 1_000
+    assert Run.objects.filter(pk=driven.pk).exists()
+
+
+@pytest.mark.parametrize(
+    "spared",
+    [
+        {"kept": True},
+        {"status": "playing"},
+        {"steps_wanted": 1},
+        {"lease_until": datetime.now(UTC) + timedelta(days=1)},
+        {"lease_since": datetime.now(UTC)},
+    ],
+)
+def test_runs_in_use_or_kept_are_never_touched(driven: Run, spared: dict[str, Any]) -> None:
+    aged(driven)
+    Run.objects.filter(pk=driven.pk).update(**spared)
+    policy = Policy(30, 30, 30)
+    plan = retention_apply(policy)
+    assert (plan.deleted, plan.thinned, plan.emptied) == ([], [], [])
+    assert Run.objects.filter(pk=driven.pk).exists()
+
+
+def test_a_run_with_a_command_that_waits_stays(driven: Run) -> None:
+    services.command_submit(run=driven, body={"verb": "cordon", "object": "node/n1"})
+    aged(driven)
+    assert not retention_apply(DELETE).deleted
+
+
+def test_a_run_that_a_worker_takes_meanwhile_stays(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aged(driven)
+    planned = retention.retention_plan
+
+    def taken_meanwhile(policy: Policy) -> retention.Plan:
+        plan = planned(policy)
+        slices.lease_take(driven.pk, "a worker")
+        return plan
+
+    monkeypatch.setattr(retention, "retention_plan", taken_meanwhile)
+    assert not retention_apply(DELETE).deleted
+    assert Run.objects.filter(pk=driven.pk).exists()
+
+
+def test_thinning_keeps_first_last_and_spaced_checkpoints(driven: Run) -> None:
+    sample = Checkpoint.objects.filter(run=driven).first()
+    assert sample is not None
+    for seq in range(10_000, 200_001, 10_000):
+        sample.pk, sample.seq = None, seq
+        sample.save()
+    aged(driven)
+    first = Checkpoint.objects.filter(run=driven).order_by("seq").first()
+    assert first is not None
+    retention_apply(Policy(thin_runs_days=30))
+    left = list(Checkpoint.objects.filter(run=driven).order_by("seq").values_list("seq", flat=True))
+    assert left == [first.seq, 50_000, 100_000, 150_000, 200_000]
+
+
+def test_a_thinned_run_is_still_shown_at_every_event(driven: Run) -> None:
+    before = [run_state_at(driven, seq=seq).state for seq in range(driven.head_seq + 1)]
+    aged(driven)
+    retention_apply(Policy(thin_runs_days=30))
+    assert [run_state_at(driven, seq=seq).state for seq in range(driven.head_seq + 1)] == before
+
+
+def test_dropped_evidence_is_computed_again_when_asked(driven: Run, client: Client) -> None:
+    attempt = SchedulingAttempt.objects.filter(run=driven, pod="default/giant").first()
+    assert attempt is not None
+    address = f"/api/runs/{driven.pk}/attempts/{attempt.pk}/"
+    before = client.get(address).json()
+    aged(driven)
+    plan = retention_apply(Policy(drop_evidence_days=30))
+    attempt.refresh_from_db()
+    assert attempt.evidence is None
+    assert plan.emptied[0].count == SchedulingAttempt.objects.filter(run=driven).count()
+    assert client.get(address).json() == before
+
+
+def test_evidence_of_another_version_is_never_dropped(driven: Run) -> None:
+    aged(driven)
+    Run.objects.filter(pk=driven.pk).update(engine_digest="of another version")
+    assert not retention_apply(Policy(drop_evidence_days=30)).emptied
+
+
+def test_compact_says_what_would_go_and_keeps_it(driven: Run) -> None:
+    aged(driven)
+    said = io.StringIO()
+    call_command("compact", "--dry-run", "--delete-runs-days", "30", stdout=said)
+    assert "Runs that would be deleted: 1" in said.getvalue()
+    assert f"#{driven.pk} Small" in said.getvalue() or f"#{driven.pk} small" in said.getvalue()
+    assert Run.objects.filter(pk=driven.pk).exists()
+    call_command("compact", "--delete-runs-days", "30", "--vacuum", stdout=said)
+    assert not Run.objects.exists()
+
+
+def test_a_run_is_kept_over_rest(driven: Run, client: Client) -> None:
+    address = f"/api/runs/{driven.pk}/kept/"
+    answer = client.put(address, {"kept": True}, content_type="application/json")
+    assert answer.json()["kept"] is True
+    aged(driven)
+    assert not retention_apply(DELETE).deleted
+    client.put(address, {"kept": False}, content_type="application/json")
+    assert len(retention_apply(DELETE).deleted) == 1
