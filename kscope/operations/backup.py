@@ -10,15 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from kscope.runs.models import Run, RunEvent
+from kscope.runs.models import Run
 from kscope.sim.recorder import GENESIS, EventRow, chain, encode
 from kscope.up.children import StartError
 from kscope.up.postgres import find_binaries
 
 _BATCH = 2_000
+_EVENTS = (
+    "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
+    " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+)
 # Who was logged in says nothing once the database is another one.
 _LEFT_OUT = ("django_session",)
 _VARIABLES = {
@@ -92,13 +97,18 @@ def histories_checked() -> Iterator[Checked]:
 
 def history_digest(run: Run) -> str:
     """The digest over the events of *run* as they are stored (ADR 0005)."""
-    digest = GENESIS
-    names = ("seq", "at", "kind", "object", "component", "cause", "message", "data", "changes")
-    events = RunEvent.objects.filter(run=run, seq__lte=run.head_seq).order_by("seq")
-    for row in events.values_list(*names).iterator(chunk_size=_BATCH):
-        data, changes = (encode(value) for value in row[7:])
-        digest = chain(digest, EventRow(*row[:7], data, changes))
-    return digest.hex()
+    digest, last = GENESIS, 0
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute(_EVENTS, [run.pk, last, run.head_seq, _BATCH])
+            rows = cursor.fetchall()
+            if not rows:
+                return digest.hex()
+            for row in rows:
+                # jsonb orders keys in its own way.
+                data, changes = (text and encode(orjson.loads(text)) for text in row[7:])
+                digest = chain(digest, EventRow(*row[:7], data, changes))
+            last = rows[-1][0]
 
 
 def _runs_held() -> int:

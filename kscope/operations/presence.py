@@ -6,6 +6,7 @@ Counts are added up in one hash: what a process counted stays when it ends, and 
 while Valkey lives. A killed process loses what it counted in its last `EVERY_SECONDS`.
 """
 
+import atexit
 import logging
 import os
 import socket
@@ -118,6 +119,7 @@ def begin(role: str) -> None:
     if _reporter is None or _reporter.pid != os.getpid():
         _reporter = Reporter(role)
         _reporter.start()
+        atexit.register(end)
     _reporter.role = role
 
 

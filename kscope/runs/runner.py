@@ -175,6 +175,7 @@ class Driver:
             live is not None
             and live.epoch == self.epoch - 1
             and (live.engine.seq, live.engine.now) == (run.head_seq, run.head_at)
+            and live.engine.digest() == run.head_digest  # a restored database has other runs
         ):
             return live.engine
         if run.is_started:

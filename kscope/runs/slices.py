@@ -310,7 +310,9 @@ def run_stop_continuing(*, run_id: int, epoch: int, differs_from: int, reason: s
         cursor.execute(
             "UPDATE runs_run SET differs_from = %s, differs_for = %s, lease_until = NULL,"
             " steps_wanted = 0, until_pod = '',"
-            " status = CASE WHEN status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
+            " status = CASE WHEN status <> 'playing' THEN status"
+            "  WHEN next_at IS NULL OR head_at >= until THEN 'finished' ELSE 'paused' END"
+            " WHERE id = %s",
             [differs_from, wiring.engine_digest(), run_id],
         )
         cursor.execute(

@@ -1,6 +1,8 @@
 """/metrics: what processes counted, added up, and what the tables say now."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,8 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("nobody_reports"),
 ]
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "operations.md"
 
 
 def samples() -> dict[str, float]:
@@ -102,3 +106,10 @@ def test_only_admins_and_the_token_read_the_metrics(client: Client, settings: An
     assert client.get("/metrics").status_code == 401
     client.force_login(User.objects.create_superuser("root"))
     assert client.get("/metrics").status_code == 200
+
+
+def test_the_document_names_every_metric_and_no_other() -> None:
+    written = set(re.findall(r"`(?:rate\()?(kscope_[a-z_]+)", DOCUMENT.read_text()))
+    families = text_string_to_metric_families(metrics_text().decode())
+    served = {f"{one.name}_total" if one.type == "counter" else one.name for one in families}
+    assert written == served

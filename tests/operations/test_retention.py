@@ -9,6 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from kscope.celery import app as celery
 from kscope.operations import retention
 from kscope.operations.retention import Policy, retention_apply, retention_plan
 from kscope.operations.tasks import apply_retention
@@ -34,6 +35,13 @@ def test_by_default_nothing_ever_goes(driven: Run) -> None:
     aged(driven, days=10_000)
     apply_retention()
     assert Run.objects.filter(pk=driven.pk).exists()
+
+
+def test_every_periodic_task_is_known_and_left_to_the_sweeper(settings: Any) -> None:
+    celery.loader.import_default_modules()
+    for entry in settings.CELERY_BEAT_SCHEDULE.values():
+        assert entry["task"] in celery.tasks
+        assert settings.CELERY_TASK_ROUTES[entry["task"]] == {"queue": "sweeps"}
 
 
 def test_an_old_run_goes_with_all_it_recorded(driven: Run, settings: Any) -> None:

@@ -138,3 +138,9 @@ test("two changes are sent one after the other, up to the first that is refused"
   assert.deepEqual(api.posted, [first]);
   assert.equal(board.notice.value, "no such node");
 });
+
+test("a run of another version is repeated from its beginning", async () => {
+  globalThis.location = {assign: () => {}};
+  await board.repeat();
+  assert.deepEqual(api.posted, [{afresh: true}]);
+});
