@@ -41,10 +41,10 @@ main()
 
 def slice_write(slice_: dict[str, Any]) -> slices.Controls:
     """Commit a slice, the arguments of `slices.slice_commit`, and tell the pages. Raises as that."""
-    head = slice_["head"]
-    with bound(run=slice_["run_id"], epoch=slice_["epoch"], seq=head.seq):
+    seq = getattr(slice_.get("head"), "seq", None)
+    with bound(run=slice_.get("run_id"), epoch=slice_.get("epoch"), seq=seq):
         controls = slices.slice_commit(**slice_)
-        publish_head(slice_["run_id"], head.seq)
+        publish_head(slice_["run_id"], slice_["head"].seq)
     return controls
 
 
