@@ -1,6 +1,7 @@
 """The Celery application. Workers are started with `celery -A kscope.celery worker`."""
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 from celery import Celery
@@ -41,16 +42,14 @@ def keep_our_logging(**_kwargs: Any) -> None:
 
 
 @worker_process_init.connect
-def report_pool_process(**_kwargs: Any) -> None:
-    """Each process of the pool drives runs, and says so."""
-    _presence().begin("worker")
+def report_process(**_kwargs: Any) -> None:
+    """Each process that does tasks says that it lives: of a pool, or a worker that has none."""
+    _presence().begin(role_of(app.amqp.queues.consume_from))
 
 
-@worker_ready.connect
-def report_sweeper(sender: Any = None, **_kwargs: Any) -> None:
-    """A worker that does its tasks itself, which Celery calls a pool as well, is the sweeper."""
-    if sender is not None and sender.pool_cls.__module__.endswith(".solo"):
-        _presence().begin("sweeper")
+def role_of(queues: Collection[str]) -> str:
+    """What a worker of these queues is: the sweeper drives no runs."""
+    return "worker" if settings.CELERY_TASK_DEFAULT_QUEUE in queues else "sweeper"
 
 
 @worker_process_shutdown.connect

@@ -1,5 +1,6 @@
 """Is kscope well? `/healthz` says that the web process serves, `/readyz` that it can do its work."""
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
@@ -16,6 +17,7 @@ from kscope.operations import presence
 
 # All parts are looked at side by side, so this is also what the whole takes at most.
 PATIENCE_SECONDS = 3.0
+log = logging.getLogger(__name__)
 _pool = ThreadPoolExecutor(6, thread_name_prefix="health")
 
 
@@ -48,8 +50,12 @@ def _looked_at(check: Callable[[], str]) -> dict[str, Any]:
     began = monotonic()
     try:
         ok, detail = True, check()
-    except (NotReady, psycopg.Error, redis.RedisError, OSError) as problem:
-        ok, detail = False, str(problem).strip().splitlines()[0] if str(problem) else repr(problem)
+    except NotReady as problem:
+        ok, detail = False, str(problem)
+    except (psycopg.Error, redis.RedisError, OSError) as problem:
+        # Anybody may ask; where our servers are is for the log.
+        log.warning("not ready: %s", problem)
+        ok, detail = False, "cannot be reached"
     return {"ok": ok, "detail": detail, "seconds": round(monotonic() - began, 4)}
 
 

@@ -114,13 +114,12 @@ _reporter: Reporter | None = None
 
 
 def begin(role: str) -> None:
-    """Have this process report, with the role it was given last; a fork is a process of its own."""
+    """Have this process report, unless it does; a fork is a process of its own."""
     global _reporter
     if _reporter is None or _reporter.pid != os.getpid():
         _reporter = Reporter(role)
         _reporter.start()
         atexit.register(end)
-    _reporter.role = role
 
 
 def end() -> None:

@@ -19,6 +19,7 @@ from kscope.runs.garbage import uncollected
 from kscope.runs.models import Checkpoint, Command, Run
 from kscope.runs.slices import LostLease
 from kscope.runs.stopping import Stopping
+from kscope.sim.errors import SimError
 
 CHUNK = 2_000  # callbacks between two signs of life
 # Not the engine's doing, so nothing that a replay from the start would mend.
@@ -127,7 +128,7 @@ def _is_of_another_engine(run: Run) -> bool:
 def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Engine, int] | None, bool]:
     """The engine of the newest checkpoint at or before *seq*, and the commands it has carried out.
 
-    Also whether there was one that cannot be read: with another version of a plugin, perhaps.
+    Also whether there was one that other code wrote: with another version of a plugin, perhaps.
     """
     checkpoint = checkpoints_usable(run.pk, seq=seq).first()
     if checkpoint is None:
@@ -138,7 +139,7 @@ def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Engine, int] | None, 
         raise
     except Exception as problem:  # noqa: BLE001 whatever a pickle of another version raises
         log.warning("%s cannot be used: %s; replaying from the start", checkpoint, problem)
-        return None, True
+        return None, isinstance(problem, SimError)
 
 
 def _restored(checkpoint: Checkpoint) -> tuple[Engine, int]:

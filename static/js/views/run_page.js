@@ -29,7 +29,7 @@ function OtherVersionBanner({board}) {
   const {differs_from: seq} = board.run.value;
   if (seq === null || seq === undefined) return null;
   return html`
-    <div class="past-banner" role="status"><${Mark} name="gated" family="held" /><b>Read only</b>
+    <div class="past-banner long" role="status"><${Mark} name="gated" family="held" /><b>Read only</b>
       <span>Recorded by another version of kscope; from event ${count(seq)} on, this one decides differently.</span>
       <button class="btn" onClick=${() => board.repeat()}>Repeat it with this version</button></div>`;
 }
