@@ -20,6 +20,8 @@ import orjson
 import psutil
 import redis
 from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from kscope.runs.measures import REGISTRY
 from kscope.runs.streaming import hubs
@@ -158,11 +160,12 @@ def queue_lengths() -> dict[str, int]:
 
 @cache
 def client() -> Any:
-    """A client that waits no longer than PATIENCE_SECONDS for an answer."""
+    """A client that waits no longer than PATIENCE_SECONDS for an answer, and asks once."""
     return redis.Redis.from_url(
         settings.REDIS_URL,
         socket_timeout=PATIENCE_SECONDS,
         socket_connect_timeout=PATIENCE_SECONDS,
+        retry=Retry(NoBackoff(), 0),
     )
 
 

@@ -1,6 +1,7 @@
 """The runs of tests/web, for tests of how kscope is operated."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
@@ -16,6 +17,15 @@ from tests.web.conftest import (
 )
 
 __all__ = ["driven", "no_workers", "no_writer_left", "nothing_aside", "scenario", "start"]
+
+
+@pytest.fixture
+def valkey_is_away(settings: Any) -> Iterator[None]:
+    """The address of Valkey leads nowhere."""
+    settings.REDIS_URL = "unix:///nowhere/valkey.sock"
+    presence.client.cache_clear()
+    yield
+    presence.client.cache_clear()
 
 
 @pytest.fixture

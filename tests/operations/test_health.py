@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-import redis
 from django.db import connection
 from django.test import Client
 
@@ -76,11 +75,7 @@ def test_readyz_says_that_postgresql_cannot_be_reached(
     assert (status, parts["database"]["detail"]) == (503, "cannot be reached")
 
 
-def test_readyz_says_that_valkey_cannot_be_reached(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nowhere = redis.Redis(unix_socket_path="/nowhere/valkey.sock")
-    monkeypatch.setattr(presence, "client", lambda: nowhere)
+def test_readyz_says_that_valkey_cannot_be_reached(client: Client, valkey_is_away: None) -> None:
     status, parts = ready(client)
     assert status == 503
     assert parts["valkey"]["detail"] == parts["worker"]["detail"] == "cannot be reached"

@@ -56,20 +56,19 @@ def test_counts_of_two_processes_are_added_up_and_stay(nobody_reports: object) -
     assert samples()["kscope_events_total"] == 10
 
 
-def test_a_report_that_failed_is_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_that_failed_is_made_up_for(settings: Any) -> None:
     reporter = presence.Reporter("worker")
     measures.EVENTS.inc(3)
-    with monkeypatch.context() as broken:
-        broken.setattr(presence, "client", _nowhere)
-        with pytest.raises(presence.redis.RedisError):
-            reporter.report()
+    address = settings.REDIS_URL
+    settings.REDIS_URL = "unix:///nowhere/valkey.sock"
+    presence.client.cache_clear()
+    with pytest.raises(presence.redis.RedisError):
+        reporter.report()
+    settings.REDIS_URL = address
+    presence.client.cache_clear()
     reporter.report()
     reporter.report()
     assert samples()["kscope_events_total"] == 3
-
-
-def _nowhere() -> object:
-    return presence.redis.Redis(unix_socket_path="/nowhere/valkey.sock")
 
 
 def test_histograms_have_all_their_buckets_in_order(nobody_reports: object) -> None:
