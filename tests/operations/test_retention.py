@@ -160,3 +160,11 @@ def test_a_run_is_kept_over_rest(driven: Run, client: Client) -> None:
     assert not retention_apply(DELETE).deleted
     client.put(address, {"kept": False}, content_type="application/json")
     assert len(retention_apply(DELETE).deleted) == 1
+
+
+def test_the_parent_of_a_fork_on_its_way_stays(driven: Run) -> None:
+    fork = services.run_fork(run=driven, seq=5)
+    aged(driven)
+    assert not retention_apply(DELETE).deleted
+    Run.objects.filter(pk=fork.pk).update(goal_at=None)
+    assert [item.run for item in retention_apply(DELETE).deleted] == [driven.pk]
