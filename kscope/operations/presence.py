@@ -14,6 +14,7 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from secrets import token_hex
 from typing import Any
 
 import orjson
@@ -32,6 +33,7 @@ SECONDS_KNOWN = 15
 PATIENCE_SECONDS = 2.0
 _PROCESSES = "kscope:process:"
 _COUNTS = "kscope:counts"
+_GENERATION = "generation"  # the field of the counts that is another one after they were lost
 log = logging.getLogger(__name__)
 
 
@@ -57,6 +59,8 @@ class Reporter:
         # What a fork inherits was counted by its parent.
         self._sent = _samples()
         self._announced: set[str] = set()
+        self._generation = ""
+        self._speaking = threading.Lock()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
@@ -75,7 +79,15 @@ class Reporter:
 
     def report(self) -> None:
         """Speak once. Raises redis.RedisError; nothing counts as said then."""
+        with self._speaking:
+            self._report()
+
+    def _report(self) -> None:
         samples = _samples()
+        generation = _generation()
+        if generation != self._generation:
+            # Valkey has forgotten what it was told, perhaps with a restart.
+            self._generation, self._announced = generation, set()
         with client().pipeline(transaction=True) as pipeline:
             pipeline.set(self._key, orjson.dumps(self._state()), ex=SECONDS_KNOWN)
             for name, value in samples.items():
@@ -147,6 +159,8 @@ def counts() -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """What all processes counted, by sample name and labels. Raises redis.RedisError."""
     found = {}
     for name, value in client().hgetall(_COUNTS).items():
+        if name == _GENERATION.encode():
+            continue
         sample, labels = orjson.loads(name)
         found[sample, tuple((key, text) for key, text in labels)] = float(value)
     return found
@@ -167,6 +181,12 @@ def client() -> Any:
         socket_connect_timeout=PATIENCE_SECONDS,
         retry=Retry(NoBackoff(), 0),
     )
+
+
+def _generation() -> str:
+    client().hsetnx(_COUNTS, _GENERATION, token_hex(8))
+    found: bytes = client().hget(_COUNTS, _GENERATION)
+    return found.decode()
 
 
 def _samples() -> dict[str, float]:

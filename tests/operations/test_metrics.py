@@ -82,6 +82,17 @@ def test_histograms_have_all_their_buckets_in_order(nobody_reports: object) -> N
     assert (buckets[0], buckets[-1]) == (0, 1)
 
 
+def test_histograms_are_whole_after_valkey_forgot_them(nobody_reports: Any) -> None:
+    reporter = presence.Reporter("worker")
+    reporter.report()
+    nobody_reports.delete("kscope:counts")
+    measures.SLICE_SECONDS.observe(0.07)
+    reporter.report()
+    found = samples()
+    assert found["kscope_slice_seconds_bucket{le=0.005}"] == 0
+    assert found["kscope_slice_seconds_count"] == 1
+
+
 def test_requests_are_counted_by_the_name_of_their_view(client: Client) -> None:
     reporter = presence.Reporter("web")
     client.get("/api/runs/7777/")
