@@ -29,7 +29,8 @@ _FACT_NAMES = {
 
 # Kinds whose metadata.generation counts the changes of their spec.
 _GENERATED = frozenset(
-    {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "PodDisruptionBudget"}
+    {"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job"}
+    | {"PodDisruptionBudget"}
 )
 
 

@@ -22,7 +22,7 @@ from scheduling.engine.workloads.namespace import NamespaceController
 from scheduling.engine.workloads.node_eviction import EvictingNodeController
 from scheduling.engine.workloads.node_lifecycle import NodeLifecycleController, TaintManager
 from scheduling.engine.workloads.pod_gc import PodGarbageCollector
-from scheduling.engine.workloads.replica_set import ReplicaSetController
+from scheduling.engine.workloads.replica_set import ReplicaSetController, ReplicationManager
 from scheduling.engine.workloads.rules import WorkloadRules
 from scheduling.engine.workloads.stateful_set import StatefulSetController
 from volumes.engine.actors import RecordedEvents
@@ -63,6 +63,9 @@ class WorkloadActors:
         )
         self.replica_sets = ReplicaSetController(
             around, RecordedEvents(recorder, ReplicaSetController.AUTHOR, loop, store)
+        )
+        self.replication_controllers = ReplicationManager(
+            around, RecordedEvents(recorder, ReplicationManager.AUTHOR, loop, store)
         )
         self.stateful_sets = StatefulSetController(
             around, RecordedEvents(recorder, StatefulSetController.AUTHOR, loop, store)
@@ -135,6 +138,7 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     NamespaceController.AUTHOR: "namespaces",
     DeploymentController.AUTHOR: "deployments",
     ReplicaSetController.AUTHOR: "replica_sets",
+    ReplicationManager.AUTHOR: "replication_controllers",
     StatefulSetController.AUTHOR: "stateful_sets",
     DaemonSetController.AUTHOR: "daemon_sets",
     JobController.AUTHOR: "jobs",

@@ -17,7 +17,7 @@ from scheduling.engine.workloads.pods import count_of, is_ready
 from scheduling.engine.workloads.rules import WorkloadRules
 
 KIND: Final = "PodDisruptionBudget"
-_SCALED: Final = ("Deployment", "ReplicaSet", "StatefulSet")
+_SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 
 # The object of a kind and key, or None.
 Find = Callable[[str, str], ApiObject | None]

@@ -22,7 +22,7 @@ from scheduling.engine.workloads.owners import (
     without_owner,
 )
 
-# Kinds whose objects own or are owned. The last ones have no controller here.
+# Kinds whose objects own or are owned. CronJobs have no controller here.
 GRAPH_KINDS: Final = (
     "Deployment",
     "ReplicaSet",
@@ -61,7 +61,7 @@ class GarbageCollector:
         self._listers.nodes.on_event(self._on_owner)
         self._others: list[Informer[ApiObject]] = []
         for kind in GRAPH_KINDS:
-            if kind in ("CronJob", "ReplicationController"):
+            if kind == "CronJob":
                 informer: Informer[ApiObject] = Informer(around.store, kind, around.latency)
                 self._others.append(informer)
             else:

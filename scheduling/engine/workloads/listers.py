@@ -13,6 +13,7 @@ _KINDS = (
     "Namespace",
     "Deployment",
     "ReplicaSet",
+    "ReplicationController",
     "StatefulSet",
     "DaemonSet",
     "Job",

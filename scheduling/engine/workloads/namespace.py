@@ -19,7 +19,10 @@ GRACE: Final = 5 * SECOND
 
 FINALIZER: Final = "kubernetes"
 
-_FIRST: Final = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet")
+_FIRST: Final = (
+    *("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet"),
+    "ReplicationController",
+)
 
 
 class NamespaceController(Controller):

@@ -4,6 +4,7 @@ from typing import ClassVar, Final
 
 from kscope.sim.errors import ApiError, NamespaceTerminating, NotFound
 from kscope.sim.objects import ApiObject, Manifest, Pod
+from kscope.sim.selectors import LabelSelector
 from kscope.sim.store import WatchEvent
 from kscope.sim.units import MILLISECOND, SECOND, timestamp
 from scheduling.engine.workloads.controller import (
@@ -51,10 +52,13 @@ class ReplicaSetController(Controller):
         self._credit = _WRITE_CREDIT
         self._credit_at = around.loop.now
         self._waiting: dict[str, None] = {}
-        self._listers.of("ReplicaSet").on_event(self._on_replica_set)
+        self._listers.of(self.KIND).on_event(self._on_replica_set)
         # Without any, no pod is of interest.
-        only_with = self._listers.of("ReplicaSet")
+        only_with = self._listers.of(self.KIND)
         self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
+
+    def _selector_of(self, owner: ApiObject) -> LabelSelector:
+        return selector_of(owner)
 
     # What it hears
 
@@ -94,19 +98,19 @@ class ReplicaSetController(Controller):
             self._queue.add_after(owner.key, (seconds + 1) * SECOND)
 
     def _wake_adopters(self, orphan: ApiObject) -> None:
-        for replica_set in self._listers.in_namespace("ReplicaSet", orphan.namespace):
-            if selector_of(replica_set).matches(orphan.labels):
+        for replica_set in self._listers.in_namespace(self.KIND, orphan.namespace):
+            if self._selector_of(replica_set).matches(orphan.labels):
                 self._queue.add(replica_set.key)
 
     # What it does
 
     def sync(self, key: str) -> None:
         """See Controller. Upstream: syncReplicaSet()."""
-        replica_set = self._listers.of("ReplicaSet").get(key)
+        replica_set = self._listers.of(self.KIND).get(key)
         if replica_set is None or self._has_to_wait(key):
             return
         due = self._expectations.satisfied(key)
-        claimed = self._claim_pods(replica_set, selector_of(replica_set))
+        claimed = self._claim_pods(replica_set, self._selector_of(replica_set))
         pods = [pod for pod in claimed if is_active(pod)]
         failure: tuple[str, str] | None = None
         if due and not replica_set.deletion_timestamp:
@@ -242,7 +246,7 @@ class ReplicaSetController(Controller):
         if ref is not None:
             siblings = [
                 each
-                for each in self._listers.in_namespace("ReplicaSet", replica_set.namespace)
+                for each in self._listers.in_namespace(self.KIND, replica_set.namespace)
                 if (other := controller_of(each)) is not None
                 and (other.get("uid"), other.get("name")) == (ref.get("uid"), ref.get("name"))
             ]
@@ -262,6 +266,19 @@ class ReplicaSetController(Controller):
     def has_log_scale_down(self) -> bool:
         """Whether ages are compared by order of magnitude."""
         return self._rules.log_scale_down
+
+
+class ReplicationManager(ReplicaSetController):
+    """The same for ReplicationControllers, whose selector is a mapping of labels.
+
+    Upstream: pkg/controller/replication, the ReplicaSet controller over converted objects.
+    """
+
+    AUTHOR: ClassVar[str] = "replication-controller"
+    KIND: ClassVar[str] = "ReplicationController"
+
+    def _selector_of(self, owner: ApiObject) -> LabelSelector:
+        return LabelSelector.parse({"matchLabels": owner.spec.get("selector") or {}})
 
 
 class Ranking:
