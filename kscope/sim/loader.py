@@ -26,6 +26,7 @@ from kscope.sim.documents import (
 )
 from kscope.sim.objects import NAMESPACED
 from kscope.sim.scenario import parse_header, parse_recording
+from kscope.sim.unmodelled import LeftOut, left_out
 from kscope.sim.validation import Report, check_manifest, is_known, shown
 
 Manifest = dict[str, Any]
@@ -40,6 +41,12 @@ _SNAPSHOT = {
     "pvs": ("PersistentVolume", "v1"),
     "pvcs": ("PersistentVolumeClaim", "v1"),
     "pods": ("Pod", "v1"),
+}
+# The key of such a snapshot that holds the scheduler's configuration, and its type.
+_CONFIGURATION = "schedulerConfig"
+_CONFIGURATION_TYPE = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
 }
 _MAX_PROBLEMS = 200
 _SECRET_FIELDS = ("data", "stringData")
@@ -149,6 +156,7 @@ class LoadResult:
     configuration: Manifest | None = None
     configuration_origin: Origin | None = None
     kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
+    left_out: list[LeftOut] = field(default_factory=list[LeftOut])
     warnings: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
 
@@ -161,6 +169,11 @@ class LoadResult:
     def manifests(self) -> list[Manifest]:
         """The manifests of all objects, in file order."""
         return [one.manifest for one in self.objects]
+
+    @property
+    def not_modelled(self) -> list[Manifest]:
+        """What the run will not do that a real cluster does: see unmodelled.LeftOut."""
+        return [one.to_dict() for one in self.left_out if not one.is_neutral]
 
     @property
     def aside_counts(self) -> dict[str, int]:
@@ -212,6 +225,7 @@ class _Loader:
         self._check_setup = check
         # Where the scheduler's configuration and the scenario's spec stand.
         self._places: dict[str, _Place] = {}
+        self._configuration_path: Path = ()
         self._files: list[str] = []
 
     def read(self, name: str, data: bytes, limits: Limits) -> None:
@@ -233,7 +247,8 @@ class _Loader:
             if report.problems:
                 reports.append((document.index, report))
             if self._result.configuration is not before[1]:
-                self._places["configuration"] = _Place(name, document.index, data, ())
+                path = self._configuration_path
+                self._places["configuration"] = _Place(name, document.index, data, path)
             if self._result.scenario is not before[0]:
                 self._places["spec"] = _Place(name, document.index, data, ("spec",))
         self._note(name, data, reports)
@@ -257,14 +272,21 @@ class _Loader:
             return LoadResult(problems=result.problems)
         if not result.objects and result.scenario is None:
             aside = ", ".join(f"{count} {kind}" for kind, count in result.aside_counts.items())
-            message = "nothing that takes part in scheduling was found"
+            message = "nothing that kscope simulates was found"
             message += f", only {aside}" if aside else ""
             return LoadResult(problems=[Problem(file=", ".join(self._files), message=message)])
-        for kind, count in result.aside_counts.items():
-            result.warnings.append(f"{count} {kind} kept aside: it takes no part in scheduling")
+        result.left_out = left_out(self._unread())
+        result.warnings += [str(one) for one in result.left_out]
         if profile:
             result.scenario = {**(result.scenario or {}), "profile": profile}
         return result
+
+    def _unread(self) -> list[Manifest]:
+        """The objects of kinds that no engine reads, in files and in steps."""
+        steps = (self._result.scenario or {}).get("steps") or ()
+        made = [step["manifest"] for step in steps if "manifest" in step]
+        aside = [one.manifest for one in self._result.kept_aside]
+        return [*aside, *(each for each in made if not is_known(each))]
 
     def _setup_problem(self, fault: SetupFault) -> Problem:
         if fault.part == "object":
@@ -323,6 +345,7 @@ class _Loader:
         elif kind is None and any(isinstance(manifest.get(key), list) for key in _SNAPSHOT):
             for key, (item_kind, version) in _SNAPSHOT.items():
                 self._items(name, document, key, report, {"apiVersion": version, "kind": item_kind})
+            self._snapshot_configuration(name, document, manifest.get(_CONFIGURATION), report)
         elif isinstance(kind, str) and _is_list(kind, manifest):
             item_kind = kind.removesuffix("List")
             base = {"kind": item_kind, "apiVersion": manifest.get("apiVersion")}
@@ -330,13 +353,36 @@ class _Loader:
         elif kind == "Scenario" and str(manifest.get("apiVersion")).startswith("kscope.dev/"):
             self._scenario(manifest, (), report, recording=False)
         elif is_configuration(manifest):
-            origin = Origin(name, document.index, document.line)
-            if self._result.configuration is not None:
-                report.add((), None, "a second scheduler configuration; only one is allowed")
-            self._result.configuration = manifest
-            self._result.configuration_origin = origin
+            self._configuration(manifest, (), Origin(name, document.index, document.line), report)
         else:
             self._object(manifest, (), Origin(name, document.index, document.line), report)
+
+    def _configuration(
+        self, manifest: Manifest, path: Path, origin: Origin, report: Report
+    ) -> None:
+        if self._result.configuration is not None:
+            report.add(path, None, "a second scheduler configuration; only one is allowed")
+        self._result.configuration = manifest
+        self._result.configuration_origin = origin
+        self._configuration_path = path
+
+    def _snapshot_configuration(
+        self, name: str, document: Document, found: Any, report: Report
+    ) -> None:
+        """The configuration that a snapshot was made under; null where it was not exported."""
+        path = (_CONFIGURATION,)
+        if found is None:
+            return
+        if not isinstance(found, dict):
+            report.add(path, found, f"expected a mapping, found {shown(found)}")
+            return
+        # It has a kind where the simulator has written it, and none where Go has.
+        manifest = _CONFIGURATION_TYPE | cast("Manifest", found)
+        if not is_configuration(manifest):
+            message = f"{shown(manifest['kind'])} is no KubeSchedulerConfiguration"
+            report.add((*path, "kind"), manifest["kind"], message)
+            return
+        self._configuration(manifest, path, Origin(name, document.index, document.line), report)
 
     def _items(
         self,

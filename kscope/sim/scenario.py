@@ -94,6 +94,8 @@ class Loaded(Protocol):
     def scenario(self) -> dict[str, Any] | None: ...
     @property
     def configuration(self) -> Manifest | None: ...
+    @property
+    def not_modelled(self) -> list[Manifest]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,8 @@ class Scenario:
     configuration: Manifest | None = None
     # Several schedulers, each {name, profile, configuration, replicas}.
     schedulers: tuple[Manifest, ...] = ()
+    # What a real cluster would do with the files and a run does not: see unmodelled.LeftOut.
+    not_modelled: tuple[Manifest, ...] = ()
 
     @classmethod
     def from_load(cls, result: Loaded, *, name: str, source: str = "") -> Self:
@@ -124,6 +128,7 @@ class Scenario:
         return cls.from_dict(
             {**header, "name": header.get("name") or name, "source": source}
             | {"objects": result.manifests, "configuration": result.configuration}
+            | {"not_modelled": result.not_modelled}
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,6 +146,8 @@ class Scenario:
             "source": self.source,
             "configuration": self.configuration,
             "schedulers": list(self.schedulers),
+            # Left out when empty: a scenario's digest is that of this form.
+            **({"not_modelled": list(self.not_modelled)} if self.not_modelled else {}),
         }
 
     @classmethod
@@ -149,6 +156,7 @@ class Scenario:
         parts = dict(data)
         parts["objects"] = tuple(parts.get("objects", ()))
         parts["schedulers"] = tuple(parts.get("schedulers", ()))
+        parts["not_modelled"] = tuple(parts.get("not_modelled", ()))
         parts["steps"] = tuple(Step(**step) for step in parts.get("steps", ()))
         parts["latencies"] = {
             name: Latency(**one) for name, one in parts.get("latencies", {}).items()

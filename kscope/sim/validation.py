@@ -430,6 +430,8 @@ _POD_SPEC = fields(
     serviceAccount=text,
     subdomain=text,
     schedulingGates=list_of(fields(("name",), name=text)),
+    resourceClaims=list_of(fields(("name",), name=text)),
+    workloadRef=fields(name=text),
     topologySpreadConstraints=list_of(
         fields(
             ("maxSkew", "topologyKey", "whenUnsatisfiable"),

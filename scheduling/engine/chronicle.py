@@ -6,6 +6,7 @@ from typing import Any
 from kscope.sim.objects import Pod
 from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore
+from kscope.sim.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_need
 from kscope.sim.view import Attributes, Changes
 from scheduling.engine import names
 from scheduling.engine.gauges import NodeGauges
@@ -168,11 +169,20 @@ class Chronicle:
             self.tell_pod("AttemptStarted", pod, message, None, shown)
             return
         keeper = info.gating_plugin if place == "gated" else ""
+        if keeper == names.NOT_MODELLED:
+            self._tell_not_modelled(pod)
         data = {"plugin": keeper} if keeper not in ("", names.SCHEDULING_GATES) else None
         shown["mover"] = event_name
         if place_from == "" and info.attempts == 0:
             shown["first_queued"] = info.since
         self.tell_pod(_PLACE_FACTS[place], pod, event_name, data, shown)
+
+    def _tell_not_modelled(self, pod: Pod) -> None:
+        """Record in kscope's own name, not the scheduler's, why the pod is kept pending."""
+        need = unmodelled_need(pod)
+        blocker = {"plugin": names.NOT_MODELLED, "sentence": f"{need}.", "short": "Not modelled"}
+        changes: Changes = {pod.id: {"blocker": blocker}} if pod.key in self._pods else {}
+        self._recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need, None, changes or None)
 
 
 def _truncated(message: str) -> str:

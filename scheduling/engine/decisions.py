@@ -25,6 +25,7 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.rng import Stream
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import SECOND, timestamp
+from kscope.sim.unmodelled import unmodelled_need
 from scheduling.engine.admission import Admission
 from scheduling.engine.algorithm import (
     ERROR,
@@ -65,13 +66,21 @@ class Decisions:
 
     # -- one pod ---------------------------------------------------------------------------------
 
+    def _held_back(self, pod: Pod) -> str:
+        """Why the pod may not enter the queue; "" when it may."""
+        gates = pod.scheduling_gates if self.algorithm.profile.heeds_gates else ()
+        if gates:
+            return f"waiting for scheduling gates: [{' '.join(gates)}]"
+        return unmodelled_need(pod)
+
     def decide(self, pod: PodInfo) -> None:
         """Schedule *pod*, preempting where that helps."""
         self.algorithm = self.by_name.get(pod.pod.scheduler_name, self.algorithm)
-        gates = pod.pod.scheduling_gates
-        if gates and self.algorithm.profile.heeds_gates:
+        message = self._held_back(pod.pod)
+        if message:
             self.placed[pod.key] = ""
-            self.attempts.append(self._gated(pod, gates))
+            told: Attempt = {"result": "gated", "message": message, "prefilter": {}}
+            self.attempts.append({**_blank(pod, 0), **told})
             return
         for number in range(1, _MAX_ATTEMPTS):
             pod = self._without_old_hope(pod)
@@ -204,10 +213,6 @@ class Decisions:
         return {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
 
     # -- output ----------------------------------------------------------------------------------
-
-    def _gated(self, pod: PodInfo, gates: tuple[str, ...]) -> Attempt:
-        message = f"waiting for scheduling gates: [{' '.join(gates)}]"
-        return {**_blank(pod, 0), "result": "gated", "message": message, "prefilter": {}}
 
     def _attempt(self, result: ScheduleResult, number: int) -> Attempt:
         attempt = _blank(result.pod, number)

@@ -19,6 +19,8 @@ DEFAULT_BINDER = "DefaultBinder"
 SCHEDULING_GATES = "SchedulingGates"
 PRIORITY_SORT = "PrioritySort"
 DYNAMIC_RESOURCES = "DynamicResources"
+# Not one of upstream's: see plugins/not_modelled.py.
+NOT_MODELLED = "NotModelled"
 
 # v1.16 predicates. Upstream: pkg/scheduler/algorithm/predicates/predicates.go
 POD_PASSES_BASIC_CHECKS = "PodPassesBasicChecks"

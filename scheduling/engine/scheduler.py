@@ -42,6 +42,7 @@ from scheduling.engine.gauges import NodeGauges
 from scheduling.engine.handle import Handle
 from scheduling.engine.nominated import Nominated
 from scheduling.engine.plugins.node_affinity import NodeAffinity
+from scheduling.engine.plugins.not_modelled import NotModelled
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.engine.pod_info import PodInfo, requests_changed
 from scheduling.engine.pod_template import SpreadConstraint
@@ -251,8 +252,10 @@ class Scheduler:
                 # Upstream: runtime/framework.go defaultEnqueueExtension.
                 registrations.setdefault(name, EVERYTHING)
         registrations[EXTENDER] = EVERYTHING
+        not_modelled = NotModelled()
+        registrations[NotModelled.name] = not_modelled.events_to_register()
         return QueueProfile(
-            pre_enqueue=tuple(plugins.pre_enqueue),
+            pre_enqueue=(not_modelled, *plugins.pre_enqueue),
             hints=QueueingHints(registrations, ListedWorld(plugins.by_name)),
         )
 

@@ -45,7 +45,7 @@ def test_a_recorded_scenario_is_read_and_runs_to_its_end(path: Path) -> None:
 def test_a_dump_is_read_and_what_ran_runs_on(path: Path) -> None:
     result = load_paths([path])
     if not result.manifests:
-        assert "nothing that takes part in scheduling" in result.problems[0].message
+        assert "nothing that kscope simulates" in result.problems[0].message
         return
     assert result.problems == []
     running = {

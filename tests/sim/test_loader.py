@@ -170,7 +170,7 @@ def test_what_the_api_server_would_refuse_is_refused_at_its_field(
 
 def test_a_file_without_anything_to_schedule_says_what_it_holds() -> None:
     problem = only_problem("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
-    assert problem.message == "nothing that takes part in scheduling was found, only 1 ConfigMap"
+    assert problem.message == "nothing that kscope simulates was found, only 1 ConfigMap"
 
 
 # What is not a file of manifests
@@ -289,7 +289,7 @@ def test_a_snapshot_of_the_scheduler_simulator_is_read_with_kinds_filled_in() ->
         "pods": [{"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c"}]}}],
         "nodes": [{"metadata": {"name": "n1"}}],
         "pvcs": None,
-        "schedulerConfig": {"anything": True},
+        "schedulerConfig": None,
     }
     result = load(json.dumps(snapshot), "snapshot.json")
     assert [(m["apiVersion"], m["kind"]) for m in result.manifests] == [
@@ -317,7 +317,10 @@ def test_unknown_kinds_are_kept_aside_and_said() -> None:
     assert result.ok
     assert len(result.objects) == 1
     assert result.aside_counts == {"Pod": 1}
-    assert result.warnings == ["1 Pod kept aside: it takes no part in scheduling"]
+    assert result.warnings == [
+        "1 Pod (example.com) not modelled: kscope does not know this kind; what its controller does "
+        "is not simulated"
+    ]
 
 
 def test_secrets_managed_fields_and_last_applied_are_dropped() -> None:
@@ -470,5 +473,5 @@ def test_a_list_of_nothing_is_refused_with_its_file() -> None:
     problem = only_problem("{apiVersion: v1, kind: List}")
     assert (problem.file, problem.message) == (
         "a.yaml",
-        "nothing that takes part in scheduling was found",
+        "nothing that kscope simulates was found",
     )

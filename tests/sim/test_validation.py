@@ -141,7 +141,7 @@ def test_an_old_workload_may_leave_its_selector_out(version: str) -> None:
 
 def test_of_a_kind_that_no_engine_reads_only_the_name_counts() -> None:
     assert _problems("Deployment", apiVersion="example.com/v1", spec="anything")[0][1].startswith(
-        "nothing that takes part in scheduling"
+        "nothing that kscope simulates"
     )
 
 

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final
 
 from kscope.sim.objects import Pod
+from kscope.sim.unmodelled import unmodelled_need
 from scheduling.engine.algorithm import SCHEDULED, ScheduleResult
 from scheduling.engine.cluster import Cluster
 from scheduling.engine.commands import Command
@@ -59,6 +60,7 @@ from scheduling.engine.diagnosis.volumes import (
     more_volumes,
 )
 from scheduling.engine.diagnosis.world import World
+from scheduling.engine.names import NOT_MODELLED
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.replicas import SchedulerReplicas
 from scheduling.engine.scheduler import Scheduler
@@ -103,6 +105,9 @@ def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
     if pod.deletion_timestamp:
         told = "It is being deleted; no scheduler looks at it any more."
         return _short(cluster, pod_key, "deleting", told)
+    need = unmodelled_need(pod)
+    if need:
+        return _not_modelled(cluster, pod, need)
     minding = [
         each
         for each in cluster.replicas
@@ -116,6 +121,20 @@ def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
 def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnosis:
     return Diagnosis(
         pod=pod_key, profile=cluster.profile, at=cluster.now, state=state, sentence=sentence
+    )
+
+
+def _not_modelled(cluster: Cluster, pod: Pod, need: str) -> Diagnosis:
+    """kscope itself keeps the pod back: no change of the cluster would help, and none is tried."""
+    told = f"{need}."
+    return Diagnosis(
+        pod=pod.key,
+        profile=cluster.profile,
+        at=cluster.now,
+        state="gated",
+        sentence=told,
+        causes=(Cause(severity="blocks", sentence=told, plugin=NOT_MODELLED),),
+        conclusion="No change is offered: what a real cluster would do with it is not simulated.",
     )
 
 

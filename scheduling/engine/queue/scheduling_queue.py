@@ -562,6 +562,8 @@ class SchedulingQueue:
         else:
             now, name = self._clock.now, event.classic_label
             for info in infos:
+                if info.gated and not self._passes_gates(info):
+                    continue
                 if self._backoff.is_backing_off(info, now):
                     self._move_to_backoff(info, name)
                 else:

@@ -19,6 +19,7 @@ from kscope.sim.recorder import Recorder
 from kscope.sim.scenario import parse_duration
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import SECOND, timestamp
+from kscope.sim.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
 from volumes.engine.kubelet.admission import NodeResources, Rejection, pod_requests
 from volumes.engine.kubelet.latencies import Latencies
 from volumes.engine.kubelet.volume_manager import VolumeManagers
@@ -302,6 +303,10 @@ class Kubelets:
         if pod.phase == "Running" and pod.spec.get("restartPolicy") == "Never":
             # Its containers are not there any more, and what became of them is not known.
             self._finished(worker, {"phase": "Failed"}, 137, "PodFailed")
+            return
+        need = unmodelled_devices(pod)
+        if need:
+            self._recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need)
             return
         refusal = resources.admit(pod, self._nodes[worker.node])
         if refusal is not None:

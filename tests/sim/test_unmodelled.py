@@ -1,0 +1,128 @@
+"""What a run does without is said by kind, with what that means."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kscope.sim.loader import LoadResult, load_files
+from kscope.sim.scenario import Scenario
+
+_POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web"},
+    "spec": {"containers": [{"name": "c"}]},
+}
+
+
+def _kind(kind: str, version: str = "v1", name: str = "x") -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+
+
+def _load(*objects: dict[str, Any], **keys: Any) -> LoadResult:
+    document = {"apiVersion": "v1", "kind": "List", "items": list(objects), **keys}
+    return load_files([("all.json", json.dumps(document).encode())])
+
+
+def test_a_limit_range_is_said_not_to_be_applied() -> None:
+    result = _load(_POD, _kind("LimitRange"), _kind("LimitRange", name="y"))
+    assert result.warnings == [
+        "2 LimitRange not modelled: its default requests and limits and its minima and maxima are "
+        "not applied"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "words"),
+    [
+        ("ResourceQuota", "v1", "limits nothing"),
+        ("CronJob", "batch/v1", "starts no Job"),
+        ("HorizontalPodAutoscaler", "autoscaling/v2", "scales nothing"),
+        ("ResourceClaim", "resource.k8s.io/v1", "stay pending"),
+        ("PodGroup", "scheduling.x-k8s.io/v1alpha1", "stay pending"),
+        ("VolumeAttributesClass", "storage.k8s.io/v1", "not applied to volumes"),
+        ("Rollout", "argoproj.io/v1alpha1", "does not know this kind"),
+    ],
+)
+def test_a_kind_that_matters_has_a_note(kind: str, version: str, words: str) -> None:
+    (note,) = _load(_POD, _kind(kind, version)).warnings
+    assert note.startswith(f"1 {kind}")
+    assert "not modelled" in note
+    assert words in note
+
+
+def test_a_kind_that_decides_nothing_is_ignored() -> None:
+    result = _load(_POD, _kind("ConfigMap"))
+    assert result.warnings == ["1 ConfigMap ignored: scheduling and storage do not depend on it"]
+    assert result.not_modelled == []
+
+
+def test_what_matters_is_said_first() -> None:
+    notes = _load(_POD, _kind("ConfigMap"), _kind("ResourceQuota")).warnings
+    assert [note.split()[1] for note in notes] == ["ResourceQuota", "ConfigMap"]
+
+
+def test_objects_created_by_steps_are_noted_too() -> None:
+    header = {
+        "apiVersion": "kscope.dev/v1",
+        "kind": "Scenario",
+        "metadata": {"name": "s"},
+        "spec": {"steps": [{"at": "1s", "create": _kind("ResourceQuota")}]},
+    }
+    files = [("a.json", json.dumps(_POD).encode()), ("b.json", json.dumps(header).encode())]
+    assert [each["kind"] for each in load_files(files).not_modelled] == ["ResourceQuota"]
+
+
+def test_a_scenario_keeps_what_is_not_modelled() -> None:
+    result = _load(_POD, _kind("ResourceQuota"), _kind("ConfigMap"))
+    scenario = Scenario.from_load(result, name="mine")
+    kept = Scenario.from_dict(scenario.to_dict()).not_modelled
+    assert [(each["kind"], each["count"]) for each in kept] == [("ResourceQuota", 1)]
+
+
+def test_a_scenario_without_such_kinds_keeps_its_form() -> None:
+    assert "not_modelled" not in Scenario.from_load(_load(_POD), name="mine").to_dict()
+
+
+def _snapshot(configuration: Any) -> LoadResult:
+    snapshot = {
+        "nodes": [{"metadata": {"name": "n1"}}],
+        "pods": [{"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c"}]}}],
+        "schedulerConfig": configuration,
+    }
+    return load_files([("snapshot.json", json.dumps(snapshot).encode())])
+
+
+def test_the_configuration_of_a_snapshot_is_used() -> None:
+    profiles = [{"schedulerName": "mine"}]
+    result = _snapshot({"profiles": profiles})
+    assert result.configuration == {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": profiles,
+    }
+
+
+def test_a_snapshot_may_have_no_configuration() -> None:
+    result = _snapshot(None)
+    assert result.ok
+    assert result.configuration is None
+
+
+@pytest.mark.parametrize(
+    ("configuration", "field", "message"),
+    [
+        ("text", "schedulerConfig", 'expected a mapping, found "text"'),
+        (
+            {"kind": "Pod"},
+            "schedulerConfig.kind",
+            '"Pod" is no KubeSchedulerConfiguration',
+        ),
+    ],
+)
+def test_a_wrong_configuration_of_a_snapshot_is_refused(
+    configuration: Any, field: str, message: str
+) -> None:
+    (problem,) = _snapshot(configuration).problems
+    assert (problem.field, problem.message) == (field, message)
