@@ -36,13 +36,18 @@ class EventLoop:
     `now` is in nanoseconds. `steps` counts the callbacks run so far; together with the pure history
     it names an exact position in the run. `cause` is the sequence number of the recorded event
     that led to what is running now; a callback inherits it from whoever scheduled it.
+
+    While `halted` is set nothing is run: set in the middle of a callback, it makes that callback the
+    last for now. `failure` says why nothing will ever be run again.
     """
 
-    __slots__ = ("_at_once", "_pending", "_sequence", "cause", "now", "steps")
+    __slots__ = ("_at_once", "_pending", "_sequence", "cause", "failure", "halted", "now", "steps")
 
     def __init__(self) -> None:
         self.now: int = 0
         self.steps = 0
+        self.halted = False
+        self.failure = ""
         self.cause = 0
         self._sequence = 0
         self._pending: list[tuple[int, int, Timer]] = []
@@ -78,6 +83,11 @@ class EventLoop:
             if timer.callback == callback:
                 yield timer.args
 
+    def fail(self, reason: str) -> None:
+        """Make the running callback the last of all: what has ended nothing works without."""
+        self.failure = self.failure or reason
+        self.halted = True
+
     def cancel_of(self, owners: Sequence[object]) -> None:
         """Forget every callback that is a method of one of *owners*: their process has died."""
         for timer in self._timers():
@@ -102,23 +112,26 @@ class EventLoop:
         return pending[0][0] if pending else None
 
     def run_next(self) -> bool:
-        """Run the next callback, moving time to it; False when there is none."""
+        """Run the next callback, moving time to it; False when there is none, or when halted."""
         due = self.next_at
-        if due is None:
+        if due is None or self.halted:
             return False
         self.run_due(due, self.steps + 1)
         return True
 
     def run(self, until: int) -> None:
-        """Run everything due up to and including *until*, then rest at *until*."""
-        self.run_due(until)
-        self.rest_at(until)
+        """Run everything due up to and including *until*, then rest at *until*, unless halted."""
+        if self.run_due(until):
+            self.rest_at(until)
 
     def run_due(self, until: int, last_step: int | None = None) -> bool:
-        """Run what is due up to and including *until*; False when *last_step* was reached first."""
+        """Run what is due up to and including *until*.
+
+        False when *last_step* was reached first, or when it was halted.
+        """
         at_once, pending = self._at_once, self._pending
         limit = _NEVER if last_step is None else last_step
-        while True:
+        while not self.halted:
             # What was due at this instant when it began goes before what was scheduled since, and
             # nothing is added to it.
             begins = bool(pending) and pending[0][0] == self.now
@@ -137,6 +150,8 @@ class EventLoop:
                 self.cause = timer.cause
                 timer.callback = None
                 callback(*timer.args)
+                if self.halted:
+                    return False
             if not pending:
                 return True
             at, _, timer = pending[0]
@@ -154,6 +169,7 @@ class EventLoop:
             self.cause = timer.cause
             timer.callback = None
             callback(*timer.args)
+        return False
 
     def rest_at(self, at: int) -> None:
         """Move time to *at* without running anything.

@@ -92,13 +92,14 @@ CACHE_RULES: Mapping[str, CacheRules] = {
 
 
 class CacheError(Exception):
-    """A move that the pod's state, or the absence of the node, does not allow.
+    """A *move* that the pod's state, or the absence of the node, does not allow.
 
     `fatal` marks what upstream ends its process over: its view of the cluster is broken.
     """
 
-    def __init__(self, message: str, *, fatal: bool = False) -> None:
+    def __init__(self, message: str, *, move: str = "", fatal: bool = False) -> None:
         super().__init__(message)
+        self.move = move
         self.fatal = fatal
 
 
@@ -407,7 +408,7 @@ class SchedulerCache:
         """
         info = self._nodes.get(node.name)
         if info is None:
-            raise CacheError(f"node {node.name} is not found")
+            raise CacheError(f"node {node.name} is not found", move="remove_node")
         known = info.node is not None
         self._forget_images(info.node)
         info.remove_node(keeps_allocatable=self.rules.ghost_keeps_allocatable)
@@ -654,7 +655,7 @@ class SchedulerCache:
         message = reason.replace("{pod}", named)
         if self._listener is not None:
             self._listener.cache_refused(info.key, move, message)
-        raise CacheError(message, fatal=fatal)
+        raise CacheError(message, move=move, fatal=fatal)
 
     def _tell(self, info: PodInfo, move: CacheMove, place_to: CachePlace) -> None:
         if self._listener is not None:

@@ -193,6 +193,11 @@ class Cluster:
         return self.loop.steps
 
     @property
+    def failure(self) -> str:
+        """Why nothing goes on any more: a process that nothing works without has died; or ""."""
+        return self.loop.failure
+
+    @property
     def next_at(self) -> int | None:
         """When the next callback is due; None when the run is over.
 
@@ -227,12 +232,14 @@ class Cluster:
         while (at := loop.next_at) is not None and at <= until:
             if last is not None and loop.steps >= last:
                 return False
-            loop.run_next()
+            if not loop.run_next():
+                return False
             if stop == "event" and self.recorder.seq > seq:
                 return True
             if stop == "cycle" and self._cycles_ended > cycles:
                 return True
-        loop.rest_at(until)
+        if not loop.halted:
+            loop.rest_at(until)
         return False
 
     # What a user does

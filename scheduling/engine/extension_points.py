@@ -188,6 +188,8 @@ class PluggedScheduler(Scheduler):
         state, info = decision.search.state, queued.pod_info.assigned_to(node)
         binding = PluggedBinding(self, queued, info, node, points, state)
         seq = self._take_place(binding, decision)
+        if not seq:
+            return
         point, status = "Reserve", self._reserve(binding, decision)
         if status.is_success:
             point, status = "Permit", self._permit(binding)

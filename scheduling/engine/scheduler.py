@@ -5,7 +5,7 @@ while the next pod is tried, or the failure handling. Upstream: pkg/scheduler/sc
 eventhandlers.go.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +25,7 @@ from kscope.sim.view import Attributes, State
 from scheduling.engine import names
 from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.attempt import SchedulingAttempt
-from scheduling.engine.cache import CACHE_RULES, SchedulerCache
+from scheduling.engine.cache import CACHE_RULES, CacheError, SchedulerCache
 from scheduling.engine.chronicle import COMPONENT, Chronicle
 from scheduling.engine.conditions import disruption_target, with_condition
 from scheduling.engine.explain import (
@@ -369,24 +369,29 @@ class Scheduler:
         assumed = new.key in self.cache.assumed
         if assumed and binding is not None:
             self.gauges.settled(binding.node, binding.info)
-        if not self.cache.confirm_pod(new):
+        counted = self.cache.confirm_pod(new)
+        if not counted:
             info = binding.info.updated(new) if binding else PodInfo(new, self._rules)
-            self.cache.add_pod(info)
+            counted = self._in_cache(new.id, self.cache.add_pod, info)
         waited = old if old is not None and self._is_mine(old) else None
         if waited is not None and (not assumed or self.queue.may_hold_assumed):
             self.queue.delete(waited)
-        if self._shows(new):
-            shown: Attributes = {"cache": "added", "assumed": None}
-            self._tell_pod("PodConfirmed", new, f"on {new.node_name}", None, shown)
-        elif self._neighbours is not None:
-            self._tell("PodObserved", new.id, f"of {new.scheduler_name}, on {new.node_name}")
+        if counted:
+            self._tell_assigned(new)
         self.queue.assigned_pod_added(new)
         if waited is not None and waited.nominated_node_name:
             self._nomination_ended(waited)
 
+    def _tell_assigned(self, pod: Pod) -> None:
+        if self._shows(pod):
+            shown: Attributes = {"cache": "added", "assumed": None}
+            self._tell_pod("PodConfirmed", pod, f"on {pod.node_name}", None, shown)
+        elif self._neighbours is not None:
+            self._tell("PodObserved", pod.id, f"of {pod.scheduler_name}, on {pod.node_name}")
+
     def _assigned_changed(self, old: Pod, new: Pod, gone: bool) -> None:
         if gone:
-            self.cache.remove_pod(PodInfo(old, self._rules))
+            self._in_cache(new.id, self.cache.remove_pod, PodInfo(old, self._rules))
             if self._neighbours is not None:
                 self._tell("PodReleased", new.id, f"left {old.node_name}")
             self.queue.assigned_pod_deleted(new)
@@ -396,12 +401,29 @@ class Scheduler:
             or new.deletion_timestamp != old.deletion_timestamp
             or requests_changed(old, new, self._rules)
         ):
-            self.cache.update_pod(PodInfo(old, self._rules), PodInfo(new, self._rules))
+            before, after = PodInfo(old, self._rules), PodInfo(new, self._rules)
+            self._in_cache(new.id, self.cache.update_pod, before, after)
             self.queue.assigned_pod_updated(old, new)
             return
-        self.cache.renew_pod(new)
+        self._in_cache(new.id, self.cache.renew_pod, new)
         if self._hears_of_any_update:
             self.queue.assigned_pod_updated(old, new)
+
+    def _in_cache(self, entity: str, move: Callable[..., None], *parts: object) -> bool:
+        """Make a move of the cache; whether it was a legal one.
+
+        Upstream logs an illegal one and goes on. One that tells that its cache is corrupted ends
+        its process: no decision after that could be relied on, so the run ends.
+        """
+        try:
+            move(*parts)
+        except CacheError as refusal:
+            data = {"move": refusal.move, "fatal": refusal.fatal}
+            self._tell("CacheMoveRefused", entity, str(refusal), data)
+            if refusal.fatal:
+                self._loop.fail(f"the scheduler's process has ended over {entity}: {refusal}")
+            return False
+        return True
 
     def _observe_node(self, event: WatchEvent) -> None:
         node, old = event.new, event.old
@@ -409,7 +431,7 @@ class Scheduler:
             return
         known = self.cache.node(node.name)
         if event.type == "DELETED":
-            self.cache.remove_node(node)
+            self._in_cache(node.id, self.cache.remove_node, node)
             self.queue.move_all_to_active_or_backoff(cluster_events.NODE_DELETE, node, None)
         elif known is None or known.node is None or not isinstance(old, Node):
             self.cache.add_node(node)
@@ -555,13 +577,22 @@ class Scheduler:
                 text = f'running Reserve plugin "{names.VOLUME_BINDING}": {text}'
                 self._handle_error(queued, text)
             return
-        self._keep_attempt(attempt, self._take_place(binding, decision))
-        self._start_binding(binding)
+        seq = self._take_place(binding, decision)
+        if seq:
+            self._keep_attempt(attempt, seq)
+            self._start_binding(binding)
 
     def _take_place(self, binding: Binding, decision: ScheduleResult) -> int:
-        """Count the pod on its node from now on; the seq of the event that says so."""
+        """Count the pod on its node from now on; the seq of the event that says so.
+
+        0 when the cache holds the pod already: then the attempt has failed.
+        """
         info, node = binding.info, binding.node
-        self.cache.assume_pod(info)
+        if not self._in_cache(info.pod.id, self.cache.assume_pod, info):
+            if binding.volumes is not None:
+                self.volume_work.revert(binding.volumes)
+            self._handle_error(binding.queued, "scheduler cache AssumePod failed")
+            return 0
         self.gauges.assumed(node, info)
         self._bindings[info.key] = binding
         self.queue.nominator.delete(info.uid)
@@ -717,7 +748,7 @@ class Scheduler:
             binding.waiting.cancel()
         if binding.volumes is not None:
             self.volume_work.revert(binding.volumes)
-        self.cache.forget_pod(binding.info)
+        self._in_cache(binding.info.pod.id, self.cache.forget_pod, binding.info)
         self.gauges.settled(binding.node, binding.info)
         pod = binding.info.pod
         if pod.key in self._known:

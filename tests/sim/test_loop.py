@@ -117,3 +117,42 @@ def test_a_step_limit_halts_within_an_instant() -> None:
     assert [name for name, _ in log.ran] == ["a", "b"]
     assert loop.run_due(0)
     assert [name for name, _ in log.ran] == ["a", "b", "c"]
+
+
+class _Halter:
+    """Halts its loop when called."""
+
+    def __init__(self, loop: EventLoop) -> None:
+        self.loop = loop
+        self.calls = 0
+
+    def halt(self) -> None:
+        self.calls += 1
+        self.loop.halted = True
+
+
+def test_a_halted_loop_runs_no_further_callback() -> None:
+    loop = EventLoop()
+    halter = _Halter(loop)
+    for at in (0, 0, 5):
+        loop.call_at(at, halter.halt)
+    loop.run(until=10)
+    assert (halter.calls, loop.now, loop.steps) == (1, 0, 1)
+
+
+def test_a_loop_goes_on_where_it_was_halted() -> None:
+    loop = EventLoop()
+    halter = _Halter(loop)
+    for at in (0, 0, 5):
+        loop.call_at(at, halter.halt)
+    for _ in range(3):
+        loop.halted = False
+        loop.run(until=10)
+    assert (halter.calls, loop.now) == (3, 5)
+
+
+def test_the_first_failure_of_a_loop_is_kept() -> None:
+    loop = EventLoop()
+    loop.fail("the first")
+    loop.fail("the second")
+    assert (loop.failure, loop.halted) == ("the first", True)

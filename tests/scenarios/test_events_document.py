@@ -1,0 +1,139 @@
+"""docs/events.md names what is written: every attribute of the view state, every kind of event."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from kscope.sim.loader import load_paths
+from kscope.sim.recorder import Event
+from kscope.sim.scenario import Scenario, Step
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
+from tests.properties.broken import broken_scenario
+from tests.scenarios.played import FOLDER
+
+_ROOT = Path(__file__).parents[2]
+_TEXT = (_ROOT / "docs" / "events.md").read_text()
+_PROFILES = ("v1.34", "v1.20", "v1.16", "v1.11")
+_OTHER = "any other kind"
+# What a write is called that has no better name.
+_PLAIN = re.compile(
+    r"[A-Z]\w*?(Created|Updated|StatusUpdated|Deleted|Terminating|Adopted|Released|Stripped)"
+)
+_PUT_TOGETHER = re.compile(r"^(Pod|Claim|Volume)")
+_ENGINES = ("kscope/sim", "scheduling/engine", "volumes/engine")
+
+
+def _rows(heading: str) -> dict[str, str]:
+    """The rows of the table that follows *heading*: first cell → second."""
+    table = _TEXT.partition(heading)[2].partition("\n\n|")[2].partition("\n\n")[0]
+    cells = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    return {first: second for first, second in cells}
+
+
+def _documented_attributes() -> dict[str, dict[str, None]]:
+    found: dict[str, dict[str, None]] = {}
+    for entities, told in _rows("## Entities").items():
+        names = re.findall(r"[a-z][a-z_]*", re.sub(r"\([^)]*\)|from [^:;]*:", "", told))
+        for entity in re.findall(r"`([a-z]+)", entities) or [_OTHER]:
+            found[entity] = dict.fromkeys(names)
+    return found
+
+
+def _documented_kinds() -> set[str]:
+    return set(re.findall(r"[A-Z]\w+", " ".join(_rows("## Kinds").values())))
+
+
+def _scenarios() -> Iterator[tuple[Scenario, str]]:
+    for path in sorted(FOLDER.glob("*.yaml")):
+        yield Scenario.from_load(load_paths([path]), name=path.stem), "v1.34"
+    for seed in range(8):
+        yield broken_scenario(seed), _PROFILES[seed % 4]
+    yield _rare(), "v1.34"
+
+
+def _rare() -> Scenario:
+    """What the others do not show: a default class, two schedulers, a pod that a kubelet refuses."""
+    amounts = {"cpu": "1", "memory": "1Gi", "pods": "5"}
+    default = {
+        "name": "disk",
+        "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+    }
+    container = {"name": "c", "resources": {"requests": {"cpu": "2"}}}
+    spec = {"containers": [container], "nodeName": "n1"}
+    return Scenario(
+        name="rare",
+        objects=(
+            {"kind": "StorageClass", "metadata": default, "provisioner": "x"},
+            {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": amounts}},
+            {"kind": "Pod", "metadata": {"name": "big", "namespace": "default"}, "spec": spec},
+            {
+                "kind": "Pod",
+                "metadata": {"name": "theirs", "namespace": "default"},
+                "spec": {"containers": [{"name": "c"}], "schedulerName": "second"},
+            },
+        ),
+        schedulers=({"name": "default-scheduler"}, {"name": "second", "replicas": 2}),
+        steps=(Step(at=SECOND, verb="stop_scheduler", object="scheduler/second-0"),),
+        until=60 * SECOND,
+    )
+
+
+@cache
+def _events() -> list[Event]:
+    found: list[Event] = []
+    for scenario, profile in _scenarios():
+        cluster = Cluster.create(scenario, profile=profile, seed=1)
+        cluster.advance(scenario.until)
+        found += cluster.take().events
+    return found
+
+
+def _written_attributes() -> dict[str, dict[str, None]]:
+    documented = _documented_attributes()
+    found: dict[str, dict[str, None]] = {}
+    for event in _events():
+        for entity, changes in (event.changes or {}).items():
+            prefix = entity.partition("/")[0]
+            name = prefix if prefix in documented else _OTHER
+            found.setdefault(name, {}).update(dict.fromkeys(changes or ()))
+    return found
+
+
+def test_every_attribute_written_is_documented() -> None:
+    documented = _documented_attributes()
+    missing = {
+        f"{entity}: {name}"
+        for entity, names in _written_attributes().items()
+        for name in names
+        if name not in documented[entity]
+    }
+    assert missing == set()
+
+
+def test_every_documented_attribute_is_written() -> None:
+    written = _written_attributes()
+    unwritten = {
+        f"{entity}: {name}"
+        for entity, names in _documented_attributes().items()
+        for name in names
+        if name not in written.get(entity, {})
+    }
+    assert unwritten == set()
+
+
+def test_every_kind_recorded_is_documented() -> None:
+    own = {event.kind for event in _events() if not (event.data or {}).get("event")}
+    assert {kind for kind in own if not _PLAIN.fullmatch(kind)} - _documented_kinds() == set()
+
+
+def test_every_documented_kind_is_in_the_engines() -> None:
+    sources = "".join(
+        path.read_text() for folder in _ENGINES for path in (_ROOT / folder).rglob("*.py")
+    )
+    words = set(re.findall(r'[A-Z]\w+(?=")', sources))
+    # Some are put together from the kind of object and a phase.
+    whole = {kind for kind in _documented_kinds() if kind in words}
+    parts = {kind for kind in _documented_kinds() if _PUT_TOGETHER.sub("", kind) in words}
+    assert _documented_kinds() - whole - parts == set()
