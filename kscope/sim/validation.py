@@ -521,6 +521,7 @@ _workload = fields(
         ),
         parallelism=_count,
         completions=_count,
+        manualSelector=boolean,
         backoffLimit=_count,
         activeDeadlineSeconds=_any_integer,
         suspend=boolean,
@@ -543,15 +544,104 @@ def _selecting(value: Any, path: Path, report: Report) -> None:
     if len(report.problems) > before:
         return
     spec: dict[str, Any] = value["spec"]
-    selector = spec.get("selector")
-    metadata: dict[str, Any] = spec["template"].get("metadata") or {}
-    made: dict[str, str] = metadata.get("labels") or {}
+    selector, made = spec.get("selector"), _template_labels(spec)
     if selector is None:
         if not made or value.get("apiVersion") not in DEFAULTS_SELECTOR:
             report.add((*path, "spec", "selector"), None, "is missing")
-    elif not LabelSelector.parse(selector).matches(made):
+    elif LabelSelector.parse(selector).empty:
+        kind = value["kind"].lower()
+        # Upstream says so of a ReplicaSet, too.
+        kind = "deployment" if kind == "replicaset" else kind
+        report.add((*path, "spec", "selector"), selector, f"empty selector is invalid for {kind}")
+    else:
+        _refuse_mismatch(LabelSelector.parse(selector), made, path, report)
+
+
+def _template_labels(spec: dict[str, Any]) -> dict[str, str]:
+    metadata: dict[str, Any] = spec["template"].get("metadata") or {}
+    return metadata.get("labels") or {}
+
+
+def _refuse_mismatch(
+    selector: LabelSelector, made: dict[str, str], path: Path, report: Report
+) -> None:
+    if not selector.matches(made):
         where = (*path, "spec", "template", "metadata", "labels")
         report.add(where, made, "`selector` does not match template `labels`")
+
+
+# The labels that the API server gives to the pods of a Job, in their older and newer form.
+_JOB_UID = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
+
+
+def _selecting_job(value: Any, path: Path, report: Report) -> None:
+    """A Job, whose selector is generated unless it says that it is not.
+
+    Upstream: pkg/apis/batch/validation, ValidateJob(), validateGeneratedSelector().
+    """
+    before = len(report.problems)
+    _workload(value, path, report)
+    if len(report.problems) > before:
+        return
+    spec: dict[str, Any] = value["spec"]
+    labels = _template_labels(spec)
+    if spec.get("selector") is None:
+        if spec.get("manualSelector"):
+            report.add((*path, "spec", "selector"), None, "is missing")
+        return
+    selector = LabelSelector.parse(spec["selector"])
+    if not spec.get("manualSelector"):
+        metadata = value.get("metadata")
+        named = cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
+        generated = _generated_labels(named, labels)
+        if not selector.matches(generated):
+            where = (*path, "spec", "selector")
+            report.add(where, spec["selector"], "`selector` not auto-generated")
+            return
+        labels = {name: generated[name] for name in ("controller-uid", "job-name")} | labels
+    _refuse_mismatch(selector, labels, path, report)
+
+
+def _generated_labels(metadata: dict[str, Any], labels: dict[str, str]) -> dict[str, str]:
+    """What the API server labels the pods of a Job with.
+
+    A Job whose uid was taken out of a dump had the one that its template still names.
+    """
+    named = next((labels[name] for name in _JOB_UID if name in labels), "")
+    uid, name = metadata.get("uid") or named, metadata.get("name") or ""
+    return {**dict.fromkeys(_JOB_UID, uid), **dict.fromkeys(_JOB_NAME, name)}
+
+
+_controller = fields(
+    ("spec",),
+    spec=fields(
+        ("template",),
+        replicas=_count,
+        selector=map_of(text),
+        template=_pod_template,
+        minReadySeconds=_count,
+    ),
+    status=_progress,
+)
+
+
+def _selecting_controller(value: Any, path: Path, report: Report) -> None:
+    """A ReplicationController; without a selector it gets the labels of its template.
+
+    Upstream: pkg/apis/core/validation, ValidateReplicationControllerSpec().
+    """
+    before = len(report.problems)
+    _controller(value, path, report)
+    if len(report.problems) > before:
+        return
+    spec: dict[str, Any] = value["spec"]
+    made = _template_labels(spec)
+    selector: dict[str, str] = spec.get("selector") or made
+    if not selector:
+        report.add((*path, "spec", "selector"), None, "is missing")
+    else:
+        _refuse_mismatch(LabelSelector.parse({"matchLabels": selector}), made, path, report)
 
 
 KINDS: Mapping[str, Rule] = {
@@ -678,14 +768,12 @@ KINDS: Mapping[str, Rule] = {
         scheduling=fields(nodeSelector=labels, tolerations=_tolerations),
     ),
     "Service": fields(spec=fields(selector=map_of(text))),
-    "ReplicationController": fields(
-        spec=fields(replicas=_count, selector=map_of(text), template=_pod_template)
-    ),
+    "ReplicationController": _selecting_controller,
     "ReplicaSet": _selecting,
     "Deployment": _selecting,
     "StatefulSet": _selecting,
     "DaemonSet": _selecting,
-    "Job": _workload,
+    "Job": _selecting_job,
 }
 
 _CORE_KINDS = ("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service")

@@ -173,3 +173,72 @@ def test_a_selector_of_what_no_label_can_be_is_refused(selector: Manifest, field
     start = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
     assert [named for named, _ in problems] == [f"{start}.labelSelector.{field}"]
     assert _of_pod(affinity={"podAffinity": {}}) == []
+
+
+_MISMATCH = ("spec.template.metadata.labels", "`selector` does not match template `labels`")
+
+
+def _job(selector: Manifest | None, labels: Manifest, **parts: Any) -> list[tuple[str, str]]:
+    template = {"metadata": {"labels": labels}, "spec": {"containers": CONTAINERS}}
+    spec = {"template": template, "selector": selector, **parts.pop("spec", {})}
+    return _problems("Job", spec=spec, **parts)
+
+
+def test_a_job_needs_no_selector() -> None:
+    assert _job(None, {"app": "web"}) == []
+
+
+def test_a_selector_of_a_job_that_was_not_generated_is_refused() -> None:
+    wanted = [("spec.selector", "`selector` not auto-generated")]
+    assert _job({"matchLabels": {"app": "web"}}, {"app": "web"}) == wanted
+    assert _job({"matchLabels": {"app": "api"}}, {"app": "web"}) == wanted
+
+
+def test_a_manual_selector_of_a_job_must_match_its_template() -> None:
+    manual = {"manualSelector": True}
+    assert _job({"matchLabels": {"app": "web"}}, {"app": "web"}, spec=manual) == []
+    assert _job({"matchLabels": {"app": "api"}}, {"app": "web"}, spec=manual) == [_MISMATCH]
+    assert _job(None, {"app": "web"}, spec=manual) == [("spec.selector", "is missing")]
+
+
+@pytest.mark.parametrize("label", ["controller-uid", "batch.kubernetes.io/controller-uid"])
+def test_the_generated_selector_of_a_dumped_job_is_taken(label: str) -> None:
+    labels = {label: "u-1", "job-name": "x"}
+    metadata = {"name": "x", "uid": "u-1"}
+    assert _job({"matchLabels": {label: "u-1"}}, labels, metadata=metadata) == []
+    assert _job({"matchLabels": {label: "u-1"}}, labels) == []
+
+
+def test_a_dumped_job_of_another_uid_is_refused() -> None:
+    labels, metadata = {"controller-uid": "u-1"}, {"name": "x", "uid": "u-2"}
+    found = _job({"matchLabels": {"controller-uid": "u-1"}}, labels, metadata=metadata)
+    assert found == [("spec.selector", "`selector` not auto-generated")]
+
+
+def test_a_replication_controller_must_select_its_pods() -> None:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": CONTAINERS}}
+    assert _problems("ReplicationController", spec={"template": template}) == []
+    other = {"template": template, "selector": {"app": "api"}}
+    assert _problems("ReplicationController", spec=other) == [_MISMATCH]
+    bare = {"template": {"spec": {"containers": CONTAINERS}}}
+    assert _problems("ReplicationController", spec=bare) == [("spec.selector", "is missing")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("Deployment", "deployment"),
+        ("ReplicaSet", "deployment"),
+        ("StatefulSet", "statefulset"),
+        ("DaemonSet", "daemonset"),
+    ],
+)
+def test_a_selector_of_everything_is_refused(kind: str, named: str) -> None:
+    found = _problems(kind, spec={**WORKLOAD, "selector": {}})
+    assert found == [("spec.selector", f"empty selector is invalid for {named}")]
+
+
+@pytest.mark.parametrize("field", ["replicas", "parallelism", "completions"])
+def test_a_count_beyond_32_bits_is_refused(field: str) -> None:
+    found = _problems("Job", spec={"template": WORKLOAD["template"], field: 2**31})
+    assert found == [(f"spec.{field}", "2147483648 is more than 2147483647")]
