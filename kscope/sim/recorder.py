@@ -70,11 +70,13 @@ def event_row(event: Event) -> EventRow:
 class Recorder:
     """Numbers events, keeps those not yet taken, and folds the view state and the digest."""
 
-    __slots__ = ("_digest", "_loop", "_pending", "_view", "seq")
+    __slots__ = ("_digest", "_loop", "_pending", "_view", "most", "seq")
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
         self.seq = 0
+        # How many events there may be: the step that records so many is the last for now.
+        self.most = 1 << 62
         self._pending: list[Event] = []
         self._view: State = {}
         self._digest = GENESIS
@@ -94,6 +96,8 @@ class Recorder:
         """
         loop = self._loop
         self.seq = seq = self.seq + 1
+        if seq >= self.most:
+            loop.halted = True
         cause = loop.cause or None
         self._pending.append(
             _new(Event, (seq, loop.now, kind, object, component, cause, message, data, changes))

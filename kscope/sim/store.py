@@ -34,6 +34,20 @@ _GENERATED = frozenset(
 )
 
 
+# Of a count of objects or events that is not limited.
+UNLIMITED = 1 << 62
+
+
+class Excess(NamedTuple):
+    """An object, as of one generation, for which more objects are missing than there may be."""
+
+    kind: str
+    key: str
+    uid: str
+    generation: int
+    missing: int
+
+
 class WatchEvent(NamedTuple):
     """What a watch delivers. `old` is None for ADDED; for DELETED `new` is the last state."""
 
@@ -81,6 +95,12 @@ class ObjectStore:
         self._revision = 0
         self._uids = 0
         self.touched: dict[str, Manifest | None] = {}
+        # How many objects there are, and how many there may be.
+        self.count = 0
+        self.most = UNLIMITED
+        self._made_by: dict[str, int] = {}
+        # For whom objects are still to be made, by id.
+        self._missing: dict[str, Excess] = {}
         self.faults: ApiFaults | None = None
         self._templates = Templates()
         self._latest: dict[tuple[str, int], int] = {}
@@ -159,6 +179,10 @@ class ObjectStore:
         if isinstance(stored, Pod):
             stored.template = self._templates.shared(stored)
         of_kind[obj.key] = stored
+        self.count += 1
+        self._made_by[by] = self._made_by.get(by, 0) + 1
+        if self.count > self.most:
+            self._loop.halted = True
         self._written(
             stored, None, "ADDED", by, event or _fact(obj, "Created"), message, data, changes
         )
@@ -268,6 +292,38 @@ class ObjectStore:
         fact = event or _fact(old, "Terminating")
         self._written(stored, old, "MODIFIED", by, fact, message, data, changes)
         return stored
+
+    # How many there may be
+
+    def still_to_make(self, owner: ApiObject, missing: int) -> None:
+        """A controller is going to make so many more objects for *owner*, as it stands.
+
+        When there may never be so many, this step is the last for now: what comes of it is known.
+        """
+        if missing <= 0:
+            self._missing.pop(owner.id, None)
+            return
+        generation = owner.metadata.get("generation") or 0
+        self._missing[owner.id] = Excess(owner.kind, owner.key, owner.uid, generation, missing)
+        if self.count + missing > self.most:
+            self._loop.halted = True
+
+    @property
+    def excess(self) -> Excess | None:
+        """An object that asks for more than there may be, and was not changed since."""
+        return next((each for each in self._missing.values() if self._is_excess(each)), None)
+
+    def _is_excess(self, asked: Excess) -> bool:
+        owner = self.find(asked.kind, asked.key)
+        if owner is None or owner.deletion_timestamp or self.count + asked.missing <= self.most:
+            return False
+        generation = owner.metadata.get("generation") or 0
+        return (owner.uid, generation) == (asked.uid, asked.generation)
+
+    @property
+    def busiest(self) -> tuple[str, int]:
+        """Who has created the most objects so far, and how many."""
+        return max(self._made_by.items(), key=_made, default=("", 0))
 
     # Slow writes
 
@@ -405,6 +461,7 @@ class ObjectStore:
         changes: Changes | None,
     ) -> ApiObject:
         old = self._objects[gone.kind].pop(gone.key)
+        self.count -= 1
         told = old, gone, by, event or _fact(gone, "Deleted"), message, data, changes
         self._when_due(gone, by, self._tell_removed, *told)
         return gone
@@ -532,6 +589,10 @@ class ObjectStore:
 
 def _fact(obj: ApiObject, what: str) -> str:
     return f"{_FACT_NAMES.get(obj.kind, obj.kind)}{what}"
+
+
+def _made(entry: tuple[str, int]) -> int:
+    return entry[1]
 
 
 def _grace(obj: ApiObject) -> int:

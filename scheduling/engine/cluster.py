@@ -9,6 +9,8 @@ import pickle
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kscope.sim.budget import Budget
+from kscope.sim.budget import Stop as BudgetStop
 from kscope.sim.errors import ApiError, SimError
 from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop
@@ -17,7 +19,7 @@ from kscope.sim.projection import attributes
 from kscope.sim.recorder import Event, EventRow, Recorder
 from kscope.sim.rng import Streams
 from kscope.sim.scenario import Scenario, Step
-from kscope.sim.store import ObjectStore
+from kscope.sim.store import UNLIMITED, ObjectStore
 from kscope.sim.units import MINUTE
 from kscope.sim.view import State
 from scheduling.engine.admission import Admission
@@ -70,6 +72,7 @@ class Cluster:
     def __init__(self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak) -> None:
         specs = read_schedulers(scenario.schedulers, scenario.configuration, profile)
         self.horizon = scenario.until
+        self._budget: Budget | None = None
         self.profile = profile
         self.loop = EventLoop()
         self.recorder = Recorder(self.loop)
@@ -207,6 +210,45 @@ class Cluster:
         due = self.loop.next_at
         return None if due is None or due > self.horizon else due
 
+    # What it may take
+
+    def limit(self, budget: Budget | None) -> None:
+        """Stop at the step at which *budget* is used up; None takes every limit away.
+
+        It changes nothing of what happens, only where it stops: a larger budget goes on from there.
+        """
+        self._budget = budget
+        self.recorder.most = UNLIMITED if budget is None else budget.events
+        self.store.most = UNLIMITED if budget is None else budget.objects
+        # Whether it is used up already is looked at before anything is run.
+        self.loop.halted = True
+
+    @property
+    def budget_stop(self) -> BudgetStop | None:
+        """What of the budget is used up, so that nothing goes on; None while it does, or is over."""
+        budget, due = self._budget, self.next_at
+        if budget is None or due is None:
+            return None
+        if self.seq >= budget.events:
+            return BudgetStop.at("events", budget.events)
+        excess = self.store.excess
+        if excess is not None:
+            asks = f"{excess.kind} {excess.key} asks for {excess.missing:,} more"
+            return BudgetStop.at(
+                "objects", budget.objects, f"{asks}, and there are {self.store.count:,}"
+            )
+        if self.store.count > budget.objects:
+            author, made = self.store.busiest
+            return BudgetStop.at("objects", budget.objects, f"{author} has made {made:,} of them")
+        if due > budget.time:
+            return BudgetStop.at("time", budget.time)
+        return None
+
+    @property
+    def objects(self) -> int:
+        """How many objects the cluster holds."""
+        return self.store.count
+
     def advance(
         self,
         until: int,
@@ -219,9 +261,14 @@ class Cluster:
 
         Halts earlier, without resting, after *max_steps* callbacks, or with *stop* after the first
         callback that recorded an event ("event") or ended a scheduling cycle ("cycle"). Returns
-        whether *stop* halted it.
+        whether *stop* halted it. Nothing is run beyond the budget: see `limit`.
         """
         loop, last = self.loop, None if max_steps is None else self.loop.steps + max_steps
+        if self._budget is not None:
+            until = max(min(until, self._budget.time), self.now)
+        if loop.halted:
+            # Whether it is over the budget still: a command may have taken objects away.
+            loop.halted = bool(self.failure) or self.budget_stop is not None
         if stop is None:
             if not rest:
                 loop.run_due(min(until, self.horizon), last)
@@ -378,9 +425,12 @@ class Cluster:
             for package, digest in plugins.items():
                 if digest != package_digest(package):
                     raise StaleCheckpoint(f"the code of the plugins in {package} has changed since")
-            return pickle.load(parts)
+            cluster: Cluster = pickle.load(parts)
         except (AttributeError, EOFError, ImportError, TypeError, KeyError) as broken:
             raise StaleCheckpoint(str(broken)) from broken
+        # A budget belongs to whoever drives the run, and may be another one by now.
+        cluster.limit(None)
+        return cluster
 
 
 def _admitted_first(obj: Any) -> int:

@@ -28,8 +28,8 @@ _ENGINES = ("kscope/sim", "scheduling/engine", "volumes/engine")
 def _rows(heading: str) -> dict[str, str]:
     """The rows of the table that follows *heading*: first cell → second."""
     table = _TEXT.partition(heading)[2].partition("\n\n|")[2].partition("\n\n")[0]
-    cells = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
-    return {first: second for first, second in cells}
+    lines = table.splitlines()[2:]
+    return dict(line.strip("| ").split(" | ") for line in lines)
 
 
 def _documented_attributes() -> dict[str, dict[str, None]]:

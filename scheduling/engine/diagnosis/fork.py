@@ -149,6 +149,8 @@ def run_fork(
 
 class _Fork:
     def __init__(self, cluster: Cluster, pod_key: str, limits: Limits, meant: str) -> None:
+        # It has limits of its own.
+        cluster.limit(None)
         self._cluster = cluster
         self._key = pod_key
         self._meant = meant

@@ -1,6 +1,6 @@
 """What all workload controllers have in common: a work queue, the store, their events."""
 
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from kscope.sim.errors import ApiError, Invalid, NamespaceTerminating
 from kscope.sim.latency import Latencies
@@ -18,6 +18,10 @@ from scheduling.engine.workloads.owners import controller_ref, is_controlled_by,
 from scheduling.engine.workloads.pods import pod_of_template
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.ports import NORMAL, WARNING, EventSink
+
+# Of one Job or StatefulSet. Upstream: job_controller.go, MaxPodCreateDeletePerSync; older Jobs, and
+# StatefulSets, have no such limit but their client's.
+MOST_PODS_PER_SYNC: Final = 500
 
 
 class Surroundings:
@@ -154,8 +158,8 @@ class Controller:
                 self._release(owner, pod)
         if owner.deletion_timestamp:
             return claimed
-        for pod in self._listers.orphans_in(owner.namespace):
-            if selector.matches(pod.labels) and not pod.deletion_timestamp:
+        for pod in self._listers.orphans_matching(owner.namespace, selector):
+            if not pod.deletion_timestamp:
                 adopted = self._adopt(owner, pod)
                 if isinstance(adopted, Pod):
                     claimed.append(adopted)

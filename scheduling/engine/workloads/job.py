@@ -8,6 +8,7 @@ from kscope.sim.objects import ApiObject, Manifest, Pod
 from kscope.sim.store import WatchEvent
 from kscope.sim.units import SECOND, nanoseconds, timestamp
 from scheduling.engine.workloads.controller import (
+    MOST_PODS_PER_SYNC,
     Controller,
     Surroundings,
     lean,
@@ -200,6 +201,7 @@ class JobController(Controller):
         """Create or delete pods; returns how many are active then. Upstream: manageJob()."""
         wanted = self._wanted(job, len(active), succeeded)
         excess = len(active) - wanted
+        self._store.still_to_make(job, 0)
         if excess > 0:
             chosen = sorted(active, key=_dispensable)[:excess]
             self._delete_all(job, chosen)
@@ -208,17 +210,19 @@ class JobController(Controller):
             return wanted
         if self._loop.now < self._retries.get(job.key, (0, 0))[1]:
             return len(active)
-        self._expectations.expect(job.key, -excess, [])
+        burst = min(-excess, MOST_PODS_PER_SYNC)
+        self._expectations.expect(job.key, burst, [])
         template = self._template(job)
         made = 0
-        for _ in range(-excess):
+        for _ in range(burst):
             try:
                 self._create_pod(job, template)
                 made += 1
             except ApiError:
-                self._expectations.created(job.key, -excess - made)
+                self._expectations.created(job.key, burst - made)
                 raise
-        return wanted
+        self._store.still_to_make(job, -excess - burst)
+        return len(active) + burst
 
     def _wanted(self, job: ApiObject, active: int, succeeded: int) -> int:
         parallelism = _parallelism(job)

@@ -1,10 +1,11 @@
 """The informers that all workload controllers share, with pods by owner, namespace and node."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kscope.sim.informer import Informer
 from kscope.sim.objects import ApiObject, Node, PersistentVolumeClaim, Pod
+from kscope.sim.selectors import LabelSelector
 from kscope.sim.store import ObjectStore, WatchEvent
 from scheduling.engine.workloads.owners import controller_of, owner_keys, ref_key
 
@@ -22,6 +23,57 @@ _KINDS = (
 )
 
 
+class Orphans:
+    """The pods that nobody controls, by namespace and labels, in the order in which they came.
+
+    Pods made from one template share their labels, and a selector is asked once for all of them.
+    """
+
+    __slots__ = ("_by_labels", "_count", "_places")
+
+    def __init__(self) -> None:
+        self._by_labels: dict[str, dict[Labels, dict[str, int]]] = {}
+        # Where a pod is: its namespace and labels.
+        self._places: dict[str, tuple[str, Labels]] = {}
+        self._count = 0
+
+    def put(self, pod: ApiObject) -> None:
+        """Take the pod in, or follow a change of its labels; its turn stays."""
+        labels = tuple(sorted(pod.labels.items()))
+        place = pod.namespace, labels
+        if self._places.get(pod.key) == place:
+            return
+        turn = self.drop(pod.key)
+        if turn is None:
+            turn = self._count = self._count + 1
+        self._places[pod.key] = place
+        alike = self._by_labels.setdefault(pod.namespace, {}).setdefault(labels, {})
+        alike[pod.key] = turn
+
+    def drop(self, key: str) -> int | None:
+        """Let go of the pod; returns its turn, None when it was none of these."""
+        place = self._places.pop(key, None)
+        if place is None:
+            return None
+        namespace, labels = place
+        alike = self._by_labels[namespace][labels]
+        turn = alike.pop(key)
+        if not alike:
+            del self._by_labels[namespace][labels]
+        return turn
+
+    def matching(self, namespace: str, selector: LabelSelector) -> list[str]:
+        """The keys of those in *namespace* that *selector* selects."""
+        found: dict[str, int] = {}
+        for labels, alike in self._by_labels.get(namespace, {}).items():
+            if selector.matches(dict(labels)):
+                found |= alike
+        return sorted(found, key=found.__getitem__)
+
+
+Labels = tuple[tuple[str, str], ...]
+
+
 class WorkloadListers:
     """One stale copy of the cluster for all workload controllers. Upstream: SharedInformerFactory."""
 
@@ -35,6 +87,7 @@ class WorkloadListers:
         )
         self.pods: Informer[Pod] = Informer(store, "Pod", latency)
         self._by_owner: dict[str, dict[str, None]] = {}
+        self._orphans = Orphans()
         self._by_namespace: dict[str, dict[str, None]] = {}
         self._by_node: dict[str, dict[str, None]] = {}
         self.pods.on_event(self._index)
@@ -68,16 +121,20 @@ class WorkloadListers:
         """The pods that *owner* controls."""
         return [pod for key in owner_keys(owner) for pod in self._pods(self._by_owner.get(key))]
 
-    def orphans_in(self, namespace: str) -> list[Pod]:
-        """The pods of *namespace* that nobody controls."""
-        return self._pods(self._by_owner.get(f"/{namespace}"))
+    def orphans_matching(self, namespace: str, selector: LabelSelector) -> list[Pod]:
+        """The pods of *namespace* that nobody controls and that *selector* selects."""
+        return self._pods(self._orphans.matching(namespace, selector))
 
-    def _pods(self, keys: dict[str, None] | None) -> list[Pod]:
+    def _pods(self, keys: Iterable[str] | None) -> list[Pod]:
         found = [self.pods.get(key) for key in keys or ()]
         return [pod for pod in found if pod is not None]
 
     def _index(self, event: WatchEvent) -> None:
         new, old = event.new, event.old
+        if event.type == "DELETED" or new.controller is not None:
+            self._orphans.drop(new.key)
+        else:
+            self._orphans.put(new)
         if event.type == "MODIFIED" and old is not None:
             if old.uid == new.uid and old.controller == new.controller:
                 self._move(new, old.spec.get("nodeName"), new.spec.get("nodeName"))
@@ -115,7 +172,8 @@ class WorkloadListers:
 
 def _places(pod: ApiObject) -> list[tuple[str, str]]:
     ref = controller_of(pod)
-    owner = f"/{pod.namespace}" if ref is None else ref_key(ref, pod.namespace)
-    places = [("owner", owner), ("namespace", pod.namespace)]
+    places = [("namespace", pod.namespace)]
+    if ref is not None:
+        places.insert(0, ("owner", ref_key(ref, pod.namespace)))
     node = pod.spec.get("nodeName")
     return [*places, ("node", node)] if node else places

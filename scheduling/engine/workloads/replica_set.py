@@ -151,13 +151,16 @@ class ReplicaSetController(Controller):
         Upstream: manageReplicas().
         """
         missing = replicas_of(replica_set) - len(pods)
-        if missing > 0:
-            return self._create(replica_set, min(missing, BURST_REPLICAS))
         if missing < 0:
             return self._remove(replica_set, pods, min(-missing, BURST_REPLICAS))
-        return None
+        burst = min(missing, BURST_REPLICAS)
+        failure = self._create(replica_set, burst)
+        self._store.still_to_make(replica_set, missing - burst)
+        return failure
 
     def _create(self, replica_set: ApiObject, count: int) -> tuple[str, str] | None:
+        if not count:
+            return None
         key, template = replica_set.key, part(replica_set.spec, "template")
         self._expectations.expect(key, count, [])
         made, batch = 0, 1

@@ -11,6 +11,7 @@ from kscope.sim.objects import ApiObject, Manifest, Pod, from_manifest
 from kscope.sim.store import WatchEvent
 from kscope.sim.units import SECOND
 from scheduling.engine.workloads.controller import (
+    MOST_PODS_PER_SYNC,
     Controller,
     Surroundings,
     generation_of,
@@ -120,9 +121,15 @@ class StatefulSetController(Controller):
         condemned = [by_ordinal[n] for n in sorted(by_ordinal, reverse=True) if n not in wanted]
         in_order = (owner.spec.get("podManagementPolicy") or "OrderedReady") != "Parallel"
         kept = {n: pod for n, pod in by_ordinal.items() if n in wanted}
+        made = len(kept)
         for ordinal in wanted:
             if not self._see_to(owner, ordinal, kept, current, update, status) and in_order:
                 return
+            if len(kept) - made >= MOST_PODS_PER_SYNC:
+                # Its watch tells of the new pods, and the next sync goes on.
+                self._store.still_to_make(owner, len(wanted) - len(kept))
+                return
+        self._store.still_to_make(owner, 0)
         if not self._scale_down(owner, kept, condemned, in_order, status):
             return
         self._roll(owner, kept, update, status)
