@@ -28,6 +28,7 @@ from kscope.runs.models import Command, Run, Scenario
 from kscope.runs.parsers import JSONParser
 from kscope.runs.past import object_at, object_now
 from kscope.runs.uploads import upload_take
+from kscope.sim.budget import MOST
 
 MOST_EVENTS = 1_000
 
@@ -88,6 +89,18 @@ RUN = inline_serializer(
             allow_null=True, help_text="where a fork is being brought to; null once it is there"
         ),
         "kept": serializers.BooleanField(help_text="never deleted or thinned out by age"),
+        "budget": serializers.DictField(
+            child=serializers.IntegerField(),
+            help_text="what the run may take: events, objects, time (virtual ns), memory (bytes)",
+        ),
+        "used": serializers.DictField(
+            child=serializers.IntegerField(), help_text="and what it has taken of each"
+        ),
+        "stopped_by": serializers.CharField(help_text="the part that is used up; or empty"),
+        "stop_reason": serializers.CharField(),
+        "not_modelled": serializers.ListField(
+            child=serializers.DictField(), help_text="kinds that the run leaves out, and its effect"
+        ),
         "created": serializers.CharField(),
     },
 )
@@ -178,6 +191,36 @@ class RunTransport(APIView):
         wish = TransportWish(data=request.data)
         wish.is_valid(raise_exception=True)
         run = services.run_transport(run=found_run(run_id), **wish.validated_data)
+        return Response(selectors.run_dict(run))
+
+
+class BudgetWish(serializers.Serializer):
+    """The parts of a budget to be changed; what is left out stays."""
+
+    events = serializers.IntegerField(required=False, min_value=1, max_value=MOST)
+    objects = serializers.IntegerField(required=False, min_value=1, max_value=MOST)
+    time = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST, help_text="virtual nanoseconds"
+    )
+    memory = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST, help_text="bytes of the worker's process"
+    )
+    play = serializers.BooleanField(
+        required=False, default=False, help_text="go on, if that part was used up"
+    )
+
+
+class RunBudget(APIView):
+    """What a run may take before it stops."""
+
+    @extend_schema(request=BudgetWish, responses=RUN)
+    def patch(self, request: Request, run_id: int) -> Response:
+        """Raise or lower parts of it."""
+        wish = BudgetWish(data=request.data)
+        wish.is_valid(raise_exception=True)
+        wanted = dict(wish.validated_data)
+        play = wanted.pop("play")
+        run = services.run_budget_change(run=found_run(run_id), wanted=wanted, play=play)
         return Response(selectors.run_dict(run))
 
 

@@ -9,6 +9,7 @@ urlpatterns = [
     path("runs/<int:run_id>/", api.RunDetail.as_view(), name="api-run"),
     path("runs/<int:run_id>/transport/", api.RunTransport.as_view(), name="api-transport"),
     path("runs/<int:run_id>/kept/", api.RunKept.as_view(), name="api-kept"),
+    path("runs/<int:run_id>/budget/", api.RunBudget.as_view(), name="api-budget"),
     path("runs/<int:run_id>/fork/", api.RunFork.as_view(), name="api-fork"),
     path("runs/<int:run_id>/state/", api.RunState.as_view(), name="api-state"),
     path("runs/<int:run_id>/compare/", api.RunCompare.as_view(), name="api-compare"),

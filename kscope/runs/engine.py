@@ -10,6 +10,8 @@ from typing import Any, Literal, Protocol
 
 from psycopg import Cursor
 
+from kscope.sim.budget import Budget
+from kscope.sim.budget import Stop as BudgetStop
 from kscope.sim.loader import SetupCheck
 from kscope.sim.recorder import Event, EventRow
 from kscope.sim.view import State
@@ -44,7 +46,8 @@ class Engine(Protocol):
     """A deterministic simulation that can be advanced, commanded, drained and frozen.
 
     Times are virtual nanoseconds. `steps` counts the callbacks run so far: together with `now` it
-    is the exact position in the run.
+    is the exact position in the run. `failure` says why it will never go on, `budget_stop` which part
+    of its budget is used up.
     """
 
     @property
@@ -57,7 +60,14 @@ class Engine(Protocol):
     def next_at(self) -> int | None: ...
     @property
     def untaken(self) -> Sequence[Event]: ...
+    @property
+    def objects(self) -> int: ...
+    @property
+    def failure(self) -> str: ...
+    @property
+    def budget_stop(self) -> BudgetStop | None: ...
 
+    def limit(self, budget: Budget | None) -> None: ...
     def advance(
         self,
         until: int,

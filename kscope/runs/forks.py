@@ -43,6 +43,11 @@ class Journey:
             list(stop) for _, stop in groupby(commands, lambda one: (one.position, one.at))
         ]
 
+    @property
+    def is_along_parent(self) -> bool:
+        """Whether it is the history of the parent, which was within a budget, once more."""
+        return self._goal.seq is not None
+
     def is_over(self, engine: Engine) -> bool:
         """Whether the engine stands at the goal."""
         if self._stops:

@@ -8,6 +8,9 @@ from django.db import models
 from django.db.models.functions import Cast, Coalesce
 
 from kscope.runs.engine import wiring
+from kscope.sim.budget import Budget
+
+_USUAL = Budget()
 
 
 class StoredJSON(json.JSONDecoder):
@@ -63,6 +66,11 @@ class Scenario(models.Model):
     position = models.IntegerField(default=0, help_text="order in the gallery")
     document = models.JSONField(decoder=StoredJSON, help_text="what the engine is built from")
     summary = models.JSONField(default=dict, help_text="number of objects by kind")
+    not_modelled = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="kinds of its files that a run leaves out, and with what effect",
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -141,6 +149,19 @@ class Run(models.Model):
     )
     differs_for = models.CharField(max_length=64, blank=True, help_text="source of that engine")
 
+    budget_events = models.BigIntegerField(default=_USUAL.events)
+    budget_objects = models.BigIntegerField(default=_USUAL.objects, help_text="at once")
+    budget_time = models.BigIntegerField(default=_USUAL.time, help_text="virtual nanoseconds")
+    budget_memory = models.BigIntegerField(
+        default=_USUAL.memory, help_text="bytes of the process that computes it"
+    )
+    head_objects = models.BigIntegerField(default=0, help_text="in the cluster at the head")
+    memory_used = models.BigIntegerField(default=0, help_text="bytes, when it was last measured")
+    stopped_by = models.CharField(
+        max_length=10, blank=True, help_text="the part of its budget that is used up"
+    )
+    stop_reason = models.TextField(blank=True)
+
     parent = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="forks"
     )
@@ -168,6 +189,16 @@ class Run(models.Model):
     def cannot_continue_after(self) -> int | None:
         """The first event that this version decides differently; None while the run can go on."""
         return self.differs_from if self.differs_for == wiring.engine_digest() else None
+
+    @property
+    def budget(self) -> Budget:
+        """What it may take."""
+        return Budget(
+            events=self.budget_events,
+            objects=self.budget_objects,
+            time=self.budget_time,
+            memory=self.budget_memory,
+        )
 
 
 class RunEvent(models.Model):

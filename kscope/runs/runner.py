@@ -25,10 +25,12 @@ from kscope.runs.decided import pod_is_decided
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.forks import Journey, follows_another_engine, journey_of, parting_seq
 from kscope.runs.garbage import Collector, uncollected
+from kscope.runs.memory import Memory
 from kscope.runs.models import Checkpoint, Command, Run
 from kscope.runs.nudges import WakeListener, publish_head
 from kscope.runs.replay import Diverged, RecordedOtherwise, engine_at_head, engine_created
 from kscope.runs.stopping import Stopping, is_stopping
+from kscope.sim.budget import Budget, Stop
 
 SLICE_SECONDS = 0.1  # of computing between two commits
 CHUNK = 200  # callbacks between two looks at the wall clock
@@ -83,7 +85,8 @@ def _drive_owned(run_id: int, epoch: int) -> str:
         finally:
             driver.close()
         slices.lease_release(run_id, epoch)
-        _remember(run_id, Live(driver.engine, epoch, driver.commands))
+        if driver.controls.stopped_by != "memory":
+            _remember(run_id, Live(driver.engine, epoch, driver.commands))
         if driver.made_way and wiring.enqueue:
             wiring.enqueue(run_id)
         return "turn" if driver.made_way else "idle"
@@ -108,6 +111,11 @@ def _drive_owned(run_id: int, epoch: int) -> str:
         _live.pop(run_id, None)
         _stop_continuing(run_id, epoch, found)
         return "other_version"
+    except EngineEnded as ended:
+        _live.pop(run_id, None)
+        slices.run_fail(run_id=run_id, epoch=epoch, error=str(ended))
+        publish_head(run_id, 0)
+        return "failed"
     except Exception as broken:
         log.exception("run %s failed", run_id)
         _live.pop(run_id, None)
@@ -143,6 +151,16 @@ def _remember(run_id: int, live: Live) -> None:
         del _live[next(iter(_live))]
 
 
+class EngineEnded(Exception):
+    """What is simulated has ended for good, in the middle of the run; the reason is for people."""
+
+
+def _controls(run: Run) -> slices.Controls:
+    """What the user wants of *run*, as it was read."""
+    wanted = (run.status, run.speed, run.step_unit, run.steps_wanted, run.until, run.until_pod)
+    return slices.Controls(*wanted, run.stopped_by, **run.budget.to_dict())
+
+
 class Driver:
     """One ownership of one run."""
 
@@ -152,9 +170,7 @@ class Driver:
         self.made_way = False
         run = Run.objects.select_related("scenario").get(pk=run_id)
         self.commands = run.head_commands
-        self.controls = slices.Controls(
-            run.status, run.speed, run.step_unit, run.steps_wanted, run.until, run.until_pod
-        )
+        self.controls = _controls(run)
         saved = checkpoints_usable(run_id, seq=run.head_seq).values_list("seq", flat=True)
         self._checkpoint_seq: int = saved.first() or 0
         self._checkpoint_allowed = 0.0
@@ -168,6 +184,10 @@ class Driver:
         self._is_started = run.is_started
         self._journey: Journey | None = journey_of(run)
         self._follows_another_engine = follows_another_engine(run)
+        self._memory = Memory()
+        # A kept engine may still be held to what the run could take before.
+        self.engine.limit(None)
+        self._held_to: Budget | None = None
 
     def _engine(self, run: Run) -> Engine:
         live = _live.pop(run.pk, None)
@@ -257,6 +277,31 @@ class Driver:
             wait = self._pace.seconds_until(self.engine.next_at)
             self._sleep(listener, min(max(wait, 0.005), 0.1))
 
+    def _hold_to_budget(self) -> None:
+        """Let the engine stop where the budget is used up; not on its parent's way once more."""
+        journey = self._journey
+        along_parent = journey is not None and journey.is_along_parent
+        budget = None if along_parent else self.controls.budget
+        if budget != self._held_to:
+            self.engine.limit(budget)
+            self._held_to = budget
+
+    def _stop(self) -> Stop | None:
+        """What of the budget is used up, if anything is."""
+        budget = self.controls.budget
+        if self._memory.is_over(budget.memory) and self._free_memory() > budget.memory:
+            return Stop.at("memory", budget.memory, f"It takes {self._memory.text}")
+        stop = self.engine.budget_stop
+        if stop is not None and stop.part == "time":
+            # At every speed it stops at the very moment.
+            self.engine.advance(budget.time)
+        return stop
+
+    def _free_memory(self) -> int:
+        """Let go of the engines of other runs; how much is taken after that."""
+        _live.clear()
+        return self._memory.measure_again()
+
     def _look(self) -> None:
         """What the user wants now; keeps the lease, too."""
         self._committer.wait()
@@ -264,7 +309,7 @@ class Driver:
             cursor.execute(
                 "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
                 " WHERE id = %s AND lease_epoch = %s"
-                " RETURNING status, speed, step_unit, steps_wanted, until, until_pod",
+                f" RETURNING {slices.CONTROLS}",
                 [slices.LEASE, self.run_id, self.epoch],
             )
             row = cursor.fetchone()
@@ -277,7 +322,10 @@ class Driver:
     def _slice(self) -> bool:
         """Commands, then a step or a stretch of time, then one commit; False when idle."""
         self._began = time.monotonic()
+        self._hold_to_budget()
         if self._journey:
+            if self.controls.stopped_by:
+                return False
             self._travel(self._journey)
             return True
         done = self._carry_out()
@@ -290,11 +338,17 @@ class Driver:
             self._stretch()
         elif not done:
             return False
+        if self.engine.failure:
+            self._commit(done, steps)
+            self._committer.wait()
+            raise EngineEnded(self.engine.failure)
+        wants_more = self.controls.status == Run.Status.PLAYING or self.controls.steps_wanted > 0
+        stop = self._stop() if wants_more and not decided else None
         at_end = self.engine.next_at is None or self._is_past_end()
         quiet = time.monotonic() - self._committed < QUIET_COMMIT_SECONDS
-        if not (done or steps or at_end or decided or self._has_news() or not quiet):
+        if not (done or steps or at_end or decided or stop or self._has_news() or not quiet):
             return True
-        self._commit(done, steps, at_end=at_end, at_decision=decided)
+        self._commit(done, steps, at_end=at_end, at_decision=decided, stop=stop)
         return True
 
     def _has_news(self) -> bool:
@@ -329,11 +383,13 @@ class Driver:
         while not journey.is_over(self.engine) and time.monotonic() < deadline:
             self._go_on(journey)
             done += [self._apply(command) for command in journey.take_commands(self.engine)]
+            if self.engine.budget_stop:
+                break
         over = journey.is_over(self.engine)
         if over and self._follows_another_engine:
             self._check_parent(done)
             done = []
-        self._commit(done, at_goal=over)
+        self._commit(done, at_goal=over, stop=None if over else self._stop())
         if over:
             self._committer.wait()
             self._journey = None
@@ -365,13 +421,18 @@ class Driver:
         unit: Any = self.controls.step_unit or "event"
         renewed = time.monotonic()
         while (due := self.engine.next_at) is not None and due <= self._end():
-            if self.engine.advance(due, stop=unit):
+            if self.engine.advance(due, stop=unit) or self._is_halted:
                 break
             if time.monotonic() - renewed > 1:
                 self._alive()
                 renewed = time.monotonic()
         self._pace = Pace(self.engine.now, self.controls.speed)
         return 1
+
+    @property
+    def _is_halted(self) -> bool:
+        """Whether the engine goes no further, for now or for ever."""
+        return bool(self.engine.failure) or self.engine.budget_stop is not None
 
     def _end(self) -> int:
         """The last moment that the user wants to see."""
@@ -387,7 +448,7 @@ class Driver:
         while time.monotonic() < deadline:
             due = engine.next_at
             target = self._pace.now()
-            if due is None:
+            if due is None or self._is_halted:
                 return
             if target is not None and due > target:
                 engine.advance(min(target, self._end()))
@@ -406,7 +467,7 @@ class Driver:
         deadline = time.monotonic() + SLICE_SECONDS
         while time.monotonic() < deadline:
             due = engine.next_at
-            if due is None:
+            if due is None or self._is_halted:
                 return False
             if due > self._end():
                 engine.advance(self._end())
@@ -428,6 +489,7 @@ class Driver:
         at_end: bool = False,
         at_goal: bool = False,
         at_decision: bool = False,
+        stop: Stop | None = None,
     ) -> None:
         engine = self.engine
         bind(seq=engine.seq)
@@ -440,6 +502,8 @@ class Driver:
             commands=self.commands,
             digest=engine.digest(),
             next_at=engine.next_at,
+            objects=engine.objects,
+            memory=self._memory.used,
         )
         known = self._committer.begin(
             head,
@@ -450,9 +514,11 @@ class Driver:
             at_end=at_end,
             at_goal=at_goal,
             at_decision=at_decision,
+            stop=stop,
             checkpoint=self._checkpoint_if_due(),
         )
-        if done or steps or at_end or at_decision or self.controls.status != Run.Status.PLAYING:
+        waits = done or steps or at_end or at_decision or stop
+        if waits or self.controls.status != Run.Status.PLAYING:
             known = self._committer.wait()
         self.controls = known or self.controls
         self._committed_seq = engine.seq

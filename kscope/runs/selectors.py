@@ -56,7 +56,22 @@ def run_dict(run: Run) -> dict[str, Any]:
         "forked_at": run.forked_at,
         "goal_at": run.goal_at,
         "kept": run.kept,
+        "budget": run.budget.to_dict(),
+        "used": budget_used(run),
+        "stopped_by": run.stopped_by,
+        "stop_reason": run.stop_reason,
+        "not_modelled": run.scenario.not_modelled,
         "created": run.created.isoformat(),
+    }
+
+
+def budget_used(run: Run) -> dict[str, int]:
+    """How much the run has taken of each part of its budget."""
+    return {
+        "events": run.head_seq,
+        "objects": run.head_objects,
+        "time": run.head_at,
+        "memory": run.memory_used,
     }
 
 

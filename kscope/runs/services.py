@@ -15,6 +15,7 @@ from kscope.runs.models import Command, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.selectors import check_seq
 from kscope.sim import scenario as sim_scenario
+from kscope.sim.budget import MOST, Budget
 from kscope.sim.errors import SimError
 from kscope.sim.loader import LoadResult
 
@@ -53,6 +54,7 @@ def scenario_store(
         "position": position,
         "document": document,
         "summary": dict(sorted(kinds.items())),
+        "not_modelled": document.get("not_modelled", []),
     }
     # Somebody who uploads the file of a demo must not take the demo out of the gallery.
     keep = Scenario.objects.update_or_create if is_demo else Scenario.objects.get_or_create
@@ -83,6 +85,7 @@ def run_create(
         tie_break=tie_break,
         status=Run.Status.PLAYING if play else Run.Status.PAUSED,
         speed=speed,
+        **budget_columns(Budget.of(document)),
     )
     run_wake(run.pk)
     return run
@@ -156,6 +159,7 @@ def run_fork(
                 goal_at=at,
                 goal_seq=seq if is_same else None,
                 goal_steps=parent.head_steps if is_same and seq == parent.head_seq else None,
+                **budget_columns(parent.budget),
                 **chosen,
             )
             if is_same:
@@ -214,6 +218,38 @@ def run_delete(*, run: Run) -> None:
         Run.objects.select_for_update().get(pk=run.pk).delete()
 
 
+def budget_columns(budget: Budget) -> dict[str, int]:
+    """The columns of a run that keep *budget*."""
+    return {f"budget_{part}": amount for part, amount in budget.to_dict().items()}
+
+
+def run_budget_change(*, run: Run, wanted: dict[str, int | None], play: bool = False) -> Run:
+    """Change parts of what the run may take; with *play* it goes on if it had used them up.
+
+    Raises ApplicationError for an amount that cannot be kept.
+    """
+    for part, amount in wanted.items():
+        if amount is not None and not 0 < amount <= MOST:
+            raise ApplicationError(f"{part} is {amount}; it must be between 1 and {MOST:,}")
+    with transaction.atomic():
+        run = Run.objects.described().select_for_update(of=("self",)).get(pk=run.pk)
+        columns = budget_columns(run.budget.changed(wanted))
+        for name, amount in columns.items():
+            setattr(run, name, amount)
+        if wanted.get(run.stopped_by) is not None:
+            run.stopped_by = run.stop_reason = ""
+            if play and run.status == Run.Status.PAUSED:
+                run.status = Run.Status.PLAYING
+        run.save(update_fields=[*columns, "stopped_by", "stop_reason", "status"])
+    run_wake(run.pk)
+    publish_head(run.pk, run.head_seq)
+    return run
+
+
+# What no command can give back: a run that has used it up goes on with a larger budget only.
+_FINAL = ("events", "time")
+
+
 def run_transport(
     *, run: Run, action: str, unit: str = "event", speed: str = "", until_pod: str = ""
 ) -> Run:
@@ -230,6 +266,8 @@ def run_transport(
         raise ApplicationError(f"The run has failed: {run.error}", status=409)
     if action in ("play", "step"):
         _check_can_continue(run)
+    if action in ("play", "step") and run.stopped_by in _FINAL:
+        raise ApplicationError(run.stop_reason, status=409)
     with transaction.atomic():
         run = Run.objects.described().select_for_update(of=("self",)).get(pk=run.pk)
         if speed:
@@ -240,6 +278,8 @@ def run_transport(
             # A finished run that is played again looks whether there is more to do.
             run.status = Run.Status.PLAYING
             run.steps_wanted = 0
+            # Whether it is over its budget still, the worker finds out.
+            run.stopped_by = run.stop_reason = ""
         elif action == "pause":
             run.status = Run.Status.PAUSED if run.status != Run.Status.FINISHED else run.status
             run.steps_wanted = 0
@@ -248,10 +288,12 @@ def run_transport(
                 raise ApplicationError(f"unit is {unit!r}; it must be event or cycle")
             run.status = Run.Status.PAUSED if run.status != Run.Status.FINISHED else run.status
             run.step_unit = unit
+            run.stopped_by = run.stop_reason = ""
             run.steps_wanted += 1
         elif action != "speed":
             raise ApplicationError(f"action is {action!r}; it must be play, pause, step or speed")
-        run.save(update_fields=["status", "speed", "step_unit", "steps_wanted", "until_pod"])
+        fields = ["status", "speed", "step_unit", "steps_wanted", "until_pod"]
+        run.save(update_fields=[*fields, "stopped_by", "stop_reason"])
     run_wake(run.pk)
     publish_head(run.pk, run.head_seq)
     return run

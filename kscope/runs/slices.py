@@ -12,6 +12,7 @@ from kscope.runs import measures
 from kscope.runs.checkpoints import checkpoint_insert
 from kscope.runs.engine import EngineSlice, Manifest, wiring
 from kscope.runs.models import Checkpoint, OtherObject, Run, RunEvent
+from kscope.sim.budget import Budget, Stop
 
 LEASE = "5 seconds"
 # While the engine is built, restored or frozen nobody can renew; a large one takes seconds.
@@ -45,11 +46,13 @@ class Head:
     commands: int
     digest: str
     next_at: int | None
+    objects: int = 0
+    memory: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """What the user wants of the run, as of the commit."""
+    """What the user wants of the run, as of the commit, and what it may take."""
 
     status: str
     speed: str
@@ -57,6 +60,23 @@ class Controls:
     steps_wanted: int
     until: int | None
     until_pod: str = ""
+    stopped_by: str = ""
+    events: int = 0
+    objects: int = 0
+    time: int = 0
+    memory: int = 0
+
+    @property
+    def budget(self) -> Budget:
+        """What the run may take."""
+        return Budget(events=self.events, objects=self.objects, time=self.time, memory=self.memory)
+
+
+# The columns of a run that are its Controls.
+CONTROLS = (
+    "status, speed, step_unit, steps_wanted, until, until_pod, stopped_by,"
+    " budget_events, budget_objects, budget_time, budget_memory"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +130,15 @@ def slice_commit(
     at_end: bool = False,
     at_goal: bool = False,
     at_decision: bool = False,
+    stop: Stop | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Controls:
     """Write events, rows, outcomes and the head together, if the lease is still ours.
 
     *wake* turns a finished run into a playing one, *at_end* a playing one into a finished one;
     *at_goal* says that a fork stands where it was to be brought to, *at_decision* that the pod which
-    was waited for has been decided on.
+    was waited for has been decided on. *stop* says what of its budget the run has used up, for which
+    it pauses.
     Without commands the commit does not wait for the disk: if the database server itself dies, it
     loses the newest slices as a whole, and they are computed again identically. An outcome that a
     user has seen must not be lost, so a slice with commands waits.
@@ -147,6 +169,13 @@ def slice_commit(
                 "UPDATE runs_run SET until_pod = '', status ="
                 " CASE WHEN %s AND status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
                 [at_decision, run_id],
+            )
+        if stop:
+            cursor.execute(
+                "UPDATE runs_run SET stopped_by = %s, stop_reason = %s, steps_wanted = 0,"
+                " until_pod = '', status ="
+                " CASE WHEN status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
+                [stop.part, stop.message, run_id],
             )
         controls = _move_head(cursor, run_id, head, steps_taken, wake=wake, at_end=at_end)
     _count(packed, done, checkpoint)
@@ -253,12 +282,13 @@ def _move_head(
     cursor.execute(
         "UPDATE runs_run SET head_seq = %s, head_at = %s, head_steps = %s, head_commands = %s,"
         " head_digest = %s, next_at = %s, is_started = true, engine_digest = %s,"
-        " differs_from = NULL, differs_for = '',"
+        " differs_from = NULL, differs_for = '', head_objects = %s,"
+        " memory_used = CASE WHEN %s > 0 THEN %s ELSE memory_used END,"
         " steps_wanted = greatest(steps_wanted - %s, 0),"
         " status = CASE WHEN %s AND status = 'finished' THEN 'playing'"
         "  WHEN %s AND status = 'playing' THEN 'finished' ELSE status END,"
         " lease_until = clock_timestamp() + %s::interval WHERE id = %s"
-        " RETURNING status, speed, step_unit, steps_wanted, until, until_pod",
+        f" RETURNING {CONTROLS}",
         [
             head.seq,
             head.at,
@@ -267,6 +297,9 @@ def _move_head(
             head.digest,
             head.next_at,
             wiring.engine_digest(),
+            head.objects,
+            head.memory,
+            head.memory,
             steps_taken,
             wake,
             at_end,
@@ -286,7 +319,9 @@ def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]
         " AND (r.differs_from IS NULL OR r.differs_for <> %s)"
         " AND (r.status = 'playing' OR r.steps_wanted > 0 OR NOT r.is_started"
         "  OR r.goal_at IS NOT NULL OR EXISTS"
-        f"  (SELECT FROM runs_command c WHERE c.run_id = r.id AND c.status = 'pending')) {only}"
+        "  (SELECT FROM runs_command c WHERE c.run_id = r.id AND c.status = 'pending'))"
+        # On its way to where it begins, a fork that has used up its budget takes no commands either.
+        f" AND (r.goal_at IS NULL OR r.stopped_by = '') {only}"
         " ORDER BY r.id",
         [wiring.engine_digest(), *([run_ids] if run_ids is not None else [])],
     )

@@ -347,23 +347,16 @@ class Hub:
 
     async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
         found = await link.execute(
-            "SELECT status, speed, head_seq, head_at, next_at, goal_at, error,"
-            " CASE WHEN differs_for = %s THEN differs_from END FROM runs_run WHERE id = %s",
+            "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, stopped_by,"
+            " stop_reason, CASE WHEN differs_for = %s THEN differs_from END"
+            " FROM runs_run WHERE id = %s",
             [wiring.engine_digest(), self.run_id],
         )
         row = await found.fetchone()
         if row is None:
             raise Run.DoesNotExist
-        names = (
-            "status",
-            "speed",
-            "head",
-            "head_at",
-            "next_at",
-            "goal_at",
-            "error",
-            "differs_from",
-        )
+        names = ("status", "speed", "head", "head_at", "next_at", "goal_at", "error")
+        names += ("stopped_by", "stop_reason", "differs_from")
         return {**self.run, **dict(zip(names, row, strict=True))}
 
     def _tell(self) -> None:

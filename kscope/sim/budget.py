@@ -51,23 +51,28 @@ class Budget:
         """By part."""
         return asdict(self)
 
-    def lowered(self, wanted: Mapping[str, int | None]) -> Self:
+    def changed(self, wanted: Mapping[str, int | None]) -> Self:
         """The same with the parts of *wanted* that are not None."""
-        return replace(self, **{name: amount for name, amount in wanted.items() if amount})
+        return replace(self, **{part: each for part, each in wanted.items() if each is not None})
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """That a run has used up one part of its budget, and in words for people."""
+    """That a run has used up one part of its budget, and the *reason* in words for people."""
 
     part: Part
-    message: str
+    reason: str
 
     @classmethod
     def at(cls, part: Part, limit: int, detail: str = "") -> Self:
-        """Of a run whose budget for *part* is *limit*."""
-        message = f"Stopped at {amount_text(part, limit)}, the budget of this run. "
-        return cls(part, f"{message}{detail}{'. ' if detail else ''}Raise it to go on.")
+        """Of a run whose budget for *part* is *limit*; *detail* is a sentence without its stop."""
+        reason = f"Stopped at {amount_text(part, limit)}, the budget of this run."
+        return cls(part, f"{reason} {detail}." if detail else reason)
+
+    @property
+    def message(self) -> str:
+        """The reason, and what to do about it."""
+        return f"{self.reason} Raise it to go on."
 
 
 def amount_text(part: str, amount: int) -> str:

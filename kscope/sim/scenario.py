@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, cast
 
+from kscope.sim.budget import parse_budget
 from kscope.sim.documents import Path
 from kscope.sim.durations import parse_duration
 from kscope.sim.faults import check as check_fault
@@ -58,6 +59,7 @@ _SPEC_FIELDS = (
     "faults",
     "steps",
     "schedulers",
+    "budget",
 )
 DEFAULT_UNTIL = 600 * SECOND
 # A seed is on the record, whose integers have 64 bits.
@@ -118,6 +120,8 @@ class Scenario:
     schedulers: tuple[Manifest, ...] = ()
     # What a real cluster would do with the files and a run does not: see unmodelled.LeftOut.
     not_modelled: tuple[Manifest, ...] = ()
+    # The parts of a run's budget that are less than usual: see budget.Budget.
+    budget: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @classmethod
     def from_load(cls, result: Loaded, *, name: str, source: str = "") -> Self:
@@ -148,6 +152,7 @@ class Scenario:
             "schedulers": list(self.schedulers),
             # Left out when empty: a scenario's digest is that of this form.
             **({"not_modelled": list(self.not_modelled)} if self.not_modelled else {}),
+            **({"budget": dict(self.budget)} if self.budget else {}),
         }
 
     @classmethod
@@ -193,6 +198,7 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     if header.get("seed", 0) not in SEEDS:
         report.add((*spec_path, "seed"), seed, f"{seed} is no integer of 64 bits")
     _until(header, spec.get("duration"), (*spec_path, "duration"), report)
+    header["budget"] = parse_budget(spec.get("budget"), (*spec_path, "budget"), report)
     header["latencies"] = _latencies(spec.get("latencies"), (*spec_path, "latencies"), report)
     steps = _faults(spec.get("faults"), (*spec_path, "faults"), report)
     for index, item in enumerate(_list(spec.get("steps"), (*spec_path, "steps"), report)):

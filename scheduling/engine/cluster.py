@@ -233,9 +233,10 @@ class Cluster:
             return BudgetStop.at("events", budget.events)
         excess = self.store.excess
         if excess is not None:
-            asks = f"{excess.kind} {excess.key} asks for {excess.missing:,} more"
-            return BudgetStop.at(
-                "objects", budget.objects, f"{asks}, and there are {self.store.count:,}"
+            return BudgetStop(
+                "objects",
+                f"Stopped because {excess.kind} {excess.key} asks for {excess.missing:,} more objects: "
+                f"there are {self.store.count:,}, and the budget of this run is {budget.objects:,}.",
             )
         if self.store.count > budget.objects:
             author, made = self.store.busiest
@@ -243,6 +244,12 @@ class Cluster:
         if due > budget.time:
             return BudgetStop.at("time", budget.time)
         return None
+
+    @property
+    def _is_over_budget(self) -> bool:
+        """Whether no further callback may be run, whenever it is due."""
+        stop = self.budget_stop
+        return stop is not None and stop.part != "time"
 
     @property
     def objects(self) -> int:
@@ -265,10 +272,12 @@ class Cluster:
         """
         loop, last = self.loop, None if max_steps is None else self.loop.steps + max_steps
         if self._budget is not None:
-            until = max(min(until, self._budget.time), self.now)
+            until = min(until, self._budget.time)
+            if until < loop.now:
+                return False
         if loop.halted:
             # Whether it is over the budget still: a command may have taken objects away.
-            loop.halted = bool(self.failure) or self.budget_stop is not None
+            loop.halted = bool(self.failure) or self._is_over_budget
         if stop is None:
             if not rest:
                 loop.run_due(min(until, self.horizon), last)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from scheduling.management.commands import simulate
+
 NODE = """
 apiVersion: v1
 kind: Node
@@ -140,3 +142,82 @@ def test_why_needs_a_run(tmp_path: Path) -> None:
     source = _write(tmp_path, "one.yaml", NODE, POD)
     with pytest.raises(CommandError, match="--why looks at a run"):
         _simulate(source, "--mode", "decisions", "--why", "web")
+
+
+_MANY = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2147483647
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: app}]}
+"""
+
+
+def test_replicas_beyond_all_measure_end_with_a_reason(tmp_path: Path) -> None:
+    path = _write(tmp_path, "many.yaml", _MANY)
+    with pytest.raises(CommandError, match="asks for 2,147,48.*--max-objects") as error:
+        _simulate(path, "-o", tmp_path / "out")
+    assert error.value.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--max-events", "12", "12 events"),
+        ("--max-time", "2s", "2 s of virtual time"),
+        ("--max-memory", "1Mi", "1 MiB of memory"),
+    ],
+)
+def test_a_budget_ends_a_simulation(
+    option: str, value: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulate, "_STEPS_PER_SLICE", 10)
+    path = _write(tmp_path, "few.yaml", _MANY.replace("2147483647", "30"))
+    with pytest.raises(CommandError, match=f"Stopped at {words}.*{option}"):
+        _simulate(path, "-o", tmp_path / "out", option, value)
+
+
+def test_a_scenario_may_lower_its_budget(tmp_path: Path) -> None:
+    header = {
+        "apiVersion": "kscope.dev/v1",
+        "kind": "Scenario",
+        "metadata": {"name": "s"},
+        "spec": {"budget": {"events": 12}},
+    }
+    path = _write(tmp_path, "few.yaml", _MANY.replace("2147483647", "30"), json.dumps(header))
+    with pytest.raises(CommandError, match="Stopped at 12 events"):
+        _simulate(path, "-o", tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ({"events": 0}, "spec.budget.events: 0 is not between"),
+        ({"events": 9_000_000}, "a scenario may ask for at most 2,000,000 events"),
+        ({"pods": 3}, "spec.budget.pods: unknown field"),
+        ({"time": "soon"}, '"soon" is not a duration'),
+    ],
+)
+def test_a_wrong_budget_of_a_scenario_is_refused(
+    budget: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    header = {
+        "apiVersion": "kscope.dev/v1",
+        "kind": "Scenario",
+        "metadata": {"name": "s"},
+        "spec": {"budget": budget},
+    }
+    path = _write(tmp_path, "few.yaml", _MANY.replace("2147483647", "30"), json.dumps(header))
+    with pytest.raises(CommandError, match=message):
+        _simulate(path)
+
+
+@pytest.mark.parametrize("value", ["0", "many", "-1"])
+def test_a_limit_that_is_no_amount_is_refused(value: str, tmp_path: Path) -> None:
+    path = _write(tmp_path, "few.yaml", _MANY)
+    with pytest.raises(CommandError, match="--max-events"):
+        _simulate(path, f"--max-events={value}")

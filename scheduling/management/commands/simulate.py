@@ -11,6 +11,8 @@ from typing import Any, BinaryIO
 import orjson
 from django.core.management.base import BaseCommand, CommandError
 
+from kscope.runs.memory import Memory
+from kscope.sim.budget import Budget, Stop, read_amount
 from kscope.sim.documents import DocumentError, Limits, read_documents
 from kscope.sim.errors import SimError
 from kscope.sim.loader import LoadResult, SetupReport, load_paths
@@ -32,6 +34,14 @@ from scheduling.extender_client import HttpTransport
 _SUFFIXES = (".yaml", ".yml", ".json")
 _STEPS_PER_SLICE = 20_000
 _BAD_INPUT = 2
+# The run ended before its time: a budget was used up, or the scheduler's process died.
+_STOPPED = 3
+_LIMITS = {
+    "events": ("COUNT", "stop at so many events"),
+    "objects": ("COUNT", "stop when the cluster holds more objects"),
+    "time": ("DURATION", "stop at this virtual time; unlike --until it is an error"),
+    "memory": ("QUANTITY", "stop when this process takes more memory: 2Gi"),
+}
 
 
 class Command(BaseCommand):
@@ -47,6 +57,8 @@ class Command(BaseCommand):
         parser.add_argument("--profile", choices=sorted(PROFILES), help="default: the scenario's")
         parser.add_argument("--mode", choices=("run", "decisions"), default="run")
         parser.add_argument("--until", metavar="DURATION", help="virtual time to stop at: 10m")
+        for part, words in _LIMITS.items():
+            parser.add_argument(f"--max-{part}", metavar=words[0], help=words[1])
         parser.add_argument("--seed", type=int, help="default: the scenario's")
         parser.add_argument("--tie-break", choices=("random", "name"), default="random")
         parser.add_argument("-o", "--output", metavar="OUT", help="a file, or a folder for several")
@@ -133,16 +145,24 @@ class Command(BaseCommand):
         except (SimError, ValueError) as refusal:
             raise _bad(str(refusal)) from refusal
         cluster.extender_calls.transport = HttpTransport.from_environment()
+        budget = _budget(scenario, options)
+        cluster.limit(budget)
+        evidence = not options["no_evidence"]
         if options["output"]:
             with Path(options["output"]).open("wb") as out:
-                _play(cluster, until, out, evidence=not options["no_evidence"])
+                stop = _play(cluster, until, out, budget, evidence=evidence)
         elif options["why"]:
-            _play(cluster, until, None, evidence=False)
+            stop = _play(cluster, until, None, budget, evidence=False)
         else:
-            _play(cluster, until, sys.stdout.buffer, evidence=not options["no_evidence"])
+            stop = _play(cluster, until, sys.stdout.buffer, budget, evidence=evidence)
             sys.stdout.buffer.flush()
         if options["why"]:
             self._explain(cluster, options)
+        if cluster.failure:
+            raise CommandError(f"The run has ended: {cluster.failure}", returncode=_STOPPED)
+        if stop is not None:
+            advice = f"Raise it with --max-{stop.part} to go on."
+            raise CommandError(f"{stop.reason} {advice}", returncode=_STOPPED)
 
     def _explain(self, cluster: Cluster, options: dict[str, Any]) -> None:
         name = options["why"]
@@ -257,6 +277,21 @@ def _until(scenario: Scenario, options: dict[str, Any]) -> int:
         raise _bad(f"--until: {error}") from error
 
 
+def _budget(scenario: Scenario, options: dict[str, Any]) -> Budget:
+    """That of the scenario, with what the options say."""
+    wanted: dict[str, int | None] = {}
+    for part in _LIMITS:
+        given = options[f"max_{part}"]
+        if given is None:
+            continue
+        try:
+            value = int(given) if part in ("events", "objects") else given
+            wanted[part] = read_amount(part, value)
+        except ValueError as error:
+            raise _bad(f"--max-{part}: {error}") from error
+    return Budget.of(scenario.to_dict()).changed(wanted)
+
+
 def _seed(scenario: Scenario, options: dict[str, Any]) -> int:
     seed = options["seed"]
     if seed is None:
@@ -272,8 +307,14 @@ def _ties(scenario: Scenario, options: dict[str, Any]) -> Stream | None:
     return Streams(_seed(scenario, options)).stream("ties")
 
 
-def _play(cluster: Cluster, until: int, out: BinaryIO | None, *, evidence: bool) -> None:
-    """Write the run's events, one JSON object per line, slice by slice; or drop them."""
+def _play(
+    cluster: Cluster, until: int, out: BinaryIO | None, budget: Budget, *, evidence: bool
+) -> Stop | None:
+    """Write the run's events, one JSON object per line, slice by slice; or drop them.
+
+    Returns what of *budget* was used up before *until*.
+    """
+    memory = Memory()
     while True:
         due = cluster.next_at
         done = due is None or due > until
@@ -285,8 +326,14 @@ def _play(cluster: Cluster, until: int, out: BinaryIO | None, *, evidence: bool)
             if not evidence:
                 told["data"] = None
             out.write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
-        if done:
-            return
+        if done or cluster.failure:
+            return None
+        stop = cluster.budget_stop
+        if memory.is_over(budget.memory) and memory.measure_again() > budget.memory:
+            stop = Stop.at("memory", budget.memory, f"It takes {memory.text}")
+        due = cluster.next_at
+        if stop is not None and due is not None and due <= until:
+            return stop
 
 
 def _bad(message: str) -> CommandError:

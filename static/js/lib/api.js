@@ -28,8 +28,16 @@ export class RunApi {
   }
 
   post(path, body) {
+    return this.#send("POST", path, body);
+  }
+
+  patch(path, body) {
+    return this.#send("PATCH", path, body);
+  }
+
+  #send(method, path, body) {
     return request(this.url(path), {
-      method: "POST",
+      method,
       headers: {"Content-Type": "application/json", "X-CSRFToken": csrfToken()},
       body: JSON.stringify(body),
     });

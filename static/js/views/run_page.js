@@ -1,5 +1,6 @@
 import {html} from "../lib/html.js";
 import {count, moment} from "../model/format.js";
+import {LeftOut, StopBanner} from "./left_out.js";
 import {Mark} from "./mark.js";
 import {Notice} from "./notice.js";
 import {PastBanner, Transport} from "./transport.js";
@@ -11,6 +12,8 @@ export function RunPage({board, children}) {
     <${PastBanner} board=${board} />
     <${ForkBanner} board=${board} />
     <${OtherVersionBanner} board=${board} />
+    <${StopBanner} board=${board} />
+    <${LeftOut} board=${board} />
     <${Notice} board=${board} />
     ${children}`;
 }
