@@ -252,10 +252,11 @@ class Scheduler:
                 # Upstream: runtime/framework.go defaultEnqueueExtension.
                 registrations.setdefault(name, EVERYTHING)
         registrations[EXTENDER] = EVERYTHING
-        not_modelled = NotModelled()
-        registrations[NotModelled.name] = not_modelled.events_to_register()
+        # A pod may lose the label that makes it one of a gang.
+        relabelled = Registration(cluster_events.UNSCHEDULED_POD_LABEL_UPDATE)
+        registrations[NotModelled.name] = (relabelled,)
         return QueueProfile(
-            pre_enqueue=(not_modelled, *plugins.pre_enqueue),
+            pre_enqueue=(NotModelled(), *plugins.pre_enqueue),
             hints=QueueingHints(registrations, ListedWorld(plugins.by_name)),
         )
 

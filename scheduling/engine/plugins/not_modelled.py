@@ -5,15 +5,12 @@ It belongs to every profile of every version, goes first, and is none that a con
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from kscope.sim.unmodelled import unmodelled_need
 from scheduling.engine import names
 from scheduling.engine.framework import SUCCESS, Code, Plugin, Status
 from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.queue.events import UNSCHEDULED_POD_LABEL_UPDATE
-from scheduling.engine.queue.hints import Registration
 
 
 class NotModelled(Plugin):
@@ -25,7 +22,3 @@ class NotModelled(Plugin):
         """Says in kscope's own words what is not modelled."""
         need = unmodelled_need(pod.pod)
         return Status(Code.UNRESOLVABLE, (need,), self.name) if need else SUCCESS
-
-    def events_to_register(self) -> Sequence[Registration]:
-        """A pod may lose the label that makes it one of a gang."""
-        return (Registration(UNSCHEDULED_POD_LABEL_UPDATE),)
