@@ -12,16 +12,18 @@ from kscope.sim.objects import (
     PersistentVolumeClaim,
     Pod,
     StorageClass,
-    resource_units,
 )
+from kscope.sim.pod_resources import ResourceRules, newest_rules, pod_resources
 from kscope.sim.units import nanoseconds_of
 from kscope.sim.view import Attributes, diff
 
 
-def attributes(obj: ApiObject) -> Attributes:
-    """The view attributes that follow from the manifest of *obj* alone; empty ones are left out."""
-    project = _PROJECTIONS.get(obj.kind)
-    shown = project(obj) if project else {}
+def attributes(obj: ApiObject, rules: ResourceRules | None = None) -> Attributes:
+    """The view attributes that follow from the manifest of *obj* alone; empty ones are left out.
+
+    *rules* say how a pod's requests are added up, those of the newest version by default.
+    """
+    shown = _projected(obj, rules or newest_rules())
     shown["created"] = _time(obj.creation_timestamp)
     if obj.deletion_timestamp:
         shown["deleting"] = _time(obj.deletion_timestamp)
@@ -29,8 +31,18 @@ def attributes(obj: ApiObject) -> Attributes:
     return {name: value for name, value in shown.items() if value or type(value) is int}
 
 
+def _projected(obj: ApiObject, rules: ResourceRules) -> Attributes:
+    if isinstance(obj, Pod):
+        return _pod_attributes(obj, rules)
+    project = _PROJECTIONS.get(obj.kind)
+    return project(obj) if project else {}
+
+
 def advanced(
-    shown: Attributes | None, old: ApiObject | None, new: ApiObject
+    shown: Attributes | None,
+    old: ApiObject | None,
+    new: ApiObject,
+    rules: ResourceRules | None = None,
 ) -> tuple[Attributes, Attributes]:
     """The attributes of *new*, and the patch that makes them of *shown*, those of *old*.
 
@@ -38,7 +50,7 @@ def advanced(
     """
     changing = None if shown is None or old is None else _changes_of(old, new)
     if shown is None or changing is None:
-        shows = attributes(new)
+        shows = attributes(new, rules)
         return shows, diff(shown or {}, shows)
     patch: Attributes = {}
     shows = shown
@@ -82,12 +94,11 @@ def _time(text: str) -> int | None:
         return None
 
 
-def pod_attributes(pod: Pod) -> Attributes:
-    """As `attributes`, for a pod."""
+def _pod_attributes(pod: Pod, rules: ResourceRules) -> Attributes:
     fixed = pod.template.get("view")
     if fixed is None:
         fixed = pod.template["view"] = {
-            "requests": _pod_requests(pod),
+            "requests": pod_resources(pod.raw, rules).fit.amounts(),
             "claims": list(pod.claim_names),
             "scheduler": "" if pod.scheduler_name == "default-scheduler" else pod.scheduler_name,
             "priority": pod.priority,
@@ -112,27 +123,6 @@ def _pod_progress(pod: Pod) -> Attributes:
         "nominated": status.get("nominatedNodeName") or "",
         "reason": status.get("reason"),
     }
-
-
-def _pod_requests(pod: Pod) -> dict[str, int]:
-    """Summed container requests, raised to the largest init container's, plus the overhead."""
-    total: dict[str, int] = {}
-    for container in pod.containers:
-        for name, amount in _container_requests(container).items():
-            total[name] = total.get(name, 0) + amount
-    for container in pod.spec.get("initContainers") or ():
-        for name, amount in _container_requests(container).items():
-            total[name] = max(total.get(name, 0), amount)
-    for name, amount in resource_units(pod.spec.get("overhead") or {}).items():
-        total[name] = total.get(name, 0) + amount
-    return total
-
-
-def _container_requests(container: dict[str, Any]) -> dict[str, int]:
-    resources: Manifest = container.get("resources") or {}
-    limits: Manifest = resources.get("limits") or {}
-    requests: Manifest = resources.get("requests") or {}
-    return resource_units({**limits, **requests})
 
 
 def _node_attributes(node: Node) -> Attributes:
@@ -289,7 +279,6 @@ def _csi_node_attributes(node: ApiObject) -> Attributes:
 
 
 _PROJECTIONS: dict[str, Callable[[Any], Attributes]] = {
-    "Pod": pod_attributes,
     "Node": _node_attributes,
     "PersistentVolume": _volume_attributes,
     "PersistentVolumeClaim": _claim_attributes,

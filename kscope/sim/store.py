@@ -13,6 +13,7 @@ from kscope.sim.errors import AlreadyExists, Conflict, NotFound
 from kscope.sim.faults import ApiFaults, Cut
 from kscope.sim.loop import EventLoop, is_method_of
 from kscope.sim.objects import ApiObject, Manifest, Pod, Templates, is_plain
+from kscope.sim.pod_resources import ResourceRules
 from kscope.sim.projection import advanced, bound
 from kscope.sim.recorder import Recorder
 from kscope.sim.units import nanoseconds, timestamp
@@ -79,13 +80,21 @@ _NOBODY: dict[int, list[Watcher]] = {}
 class ObjectStore:
     """Objects by kind and key, with one resourceVersion counter over all of them.
 
-    *seed* makes the uids; two runs of the same seed give the same ones.
+    *seed* makes the uids; two runs of the same seed give the same ones. *rules* are those by which
+    the requests of pods are shown, of the newest version by default.
     """
 
-    def __init__(self, loop: EventLoop, recorder: Recorder, seed: int = 0) -> None:
+    def __init__(
+        self,
+        loop: EventLoop,
+        recorder: Recorder,
+        seed: int = 0,
+        rules: ResourceRules | None = None,
+    ) -> None:
         self._loop = loop
         self._recorder = recorder
         self._seed = seed
+        self._rules = rules
         self._objects: dict[str, dict[str, ApiObject]] = {}
         # The kinds that ever had an object, in the order they first came.
         self._kinds: dict[str, None] = {}
@@ -527,7 +536,7 @@ class ObjectStore:
     ) -> None:
         entity = new.id
         shown = self._shown.get(entity)
-        shows, patch = advanced(shown, old, new)
+        shows, patch = advanced(shown, old, new, self._rules)
         self._shown[entity] = shows
         self.touched[entity] = new.raw
         told: Changes = {entity: patch} if patch or old is None else {}

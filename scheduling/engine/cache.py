@@ -21,10 +21,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol, runtime_checkable
 
+from kscope.sim.pod_resources import RESOURCE_RULES
 from kscope.sim.units import SECOND
 from scheduling.engine.node_info import NodeInfo
 from scheduling.engine.node_tree import NodeTree, NodeTreeError, zone_key
-from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
+from scheduling.engine.pod_info import PodInfo
 
 if TYPE_CHECKING:
     from kscope.sim.objects import Node, Pod

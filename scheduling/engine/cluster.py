@@ -15,6 +15,7 @@ from kscope.sim.errors import ApiError, SimError
 from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import Manifest, Node, Pod, from_manifest
+from kscope.sim.pod_resources import RESOURCE_RULES
 from kscope.sim.projection import attributes
 from kscope.sim.recorder import Event, EventRow, Recorder
 from kscope.sim.rng import Streams
@@ -78,7 +79,8 @@ class Cluster:
         self.recorder = Recorder(self.loop)
         self.streams = Streams(seed)
         self.latencies = Latencies(scenario.latencies, self.streams)
-        self.store = ObjectStore(self.loop, self.recorder, seed)
+        self._resource_rules = RESOURCE_RULES[profile]
+        self.store = ObjectStore(self.loop, self.recorder, seed, self._resource_rules)
         workload_rules = WORKLOAD_RULES[profile]
         self.admission = Admission(
             self.store, default_tolerations=True, labels_namespaces=profile == V1_34
@@ -372,7 +374,7 @@ class Cluster:
         held: State = {}
         for kind in self.store.kinds():
             for obj in self.store.objects(kind):
-                held[obj.id] = attributes(obj)
+                held[obj.id] = attributes(obj, self._resource_rules)
                 if kind == "Node":
                     held[obj.id] |= self.volumes.held_view(obj.name)
         for scheduler in self.schedulers:

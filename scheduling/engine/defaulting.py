@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kscope.sim.objects import ApiObject, Pod
+from kscope.sim.pod_resources import HUGE_PAGES, aggregated
 from kscope.sim.validation import DEFAULTS_SELECTOR
-from scheduling.engine.pod_info import HUGE_PAGES, aggregated
 
 Manifest = dict[str, Any]
 

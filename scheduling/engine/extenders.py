@@ -18,11 +18,12 @@ import orjson
 
 from kscope.sim.errors import SimError
 from kscope.sim.objects import Manifest, Node
+from kscope.sim.pod_resources import is_extended_resource_name
 from kscope.sim.recorder import Recorder
 from kscope.sim.selectors import label_key_fault
 from kscope.sim.units import SECOND
 from scheduling.engine.any_case import folded
-from scheduling.engine.pod_info import PodInfo, is_extended_resource_name
+from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.reading import ConfigurationError, Fields
 
 # Upstream: framework.ExtenderName; the rejecting "plugin" of a pod that an extender turned away.

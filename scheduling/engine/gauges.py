@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Any
 
+from kscope.sim.pod_resources import Resources
 from kscope.sim.view import Changes
 from scheduling.engine.node_table import NodeTable
-from scheduling.engine.pod_info import PodInfo, Resources
+from scheduling.engine.pod_info import PodInfo
 
 Sums = dict[str, int]
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduling.engine.pod_info import HostPort, PodInfo, is_scalar_resource_name
+from kscope.sim.pod_resources import HostPort, is_scalar_resource_name
+from scheduling.engine.pod_info import PodInfo
 
 if TYPE_CHECKING:
     from kscope.sim.objects import Node

@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 
 from kscope.sim.change_log import ChangeLog
 from kscope.sim.objects import Node
+from kscope.sim.pod_resources import HostPort, Resources
 from kscope.sim.quantity import wrapped
 from kscope.sim.selectors import IN, NodeSelector, Requirement
 from scheduling.engine.framework import BoolArray, IntArray
-from scheduling.engine.pod_info import AffinityTerm, HostPort, PodInfo, Resources, labels_key
+from scheduling.engine.pod_info import AffinityTerm, PodInfo, labels_key
 from scheduling.engine.pod_template import Taint
 from volumes.engine.translation import may_be_at_fault
 

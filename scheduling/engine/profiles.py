@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from kscope.sim.pod_resources import RESOURCE_RULES, ResourceRules
 from scheduling.engine import names
 from scheduling.engine.framework import (
     FilterPlugin,
@@ -19,7 +20,6 @@ from scheduling.engine.handle import Handle
 from scheduling.engine.messages import combined
 from scheduling.engine.plugins.all_predicates import AllPredicates
 from scheduling.engine.plugins.scheduling_gates import SchedulingGates
-from scheduling.engine.pod_info import RESOURCE_RULES, ResourceRules
 from scheduling.engine.pod_template import Unreadable
 from scheduling.engine.preemption import PreemptionRules
 from scheduling.engine.registry import IN_TREE, factory_of

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from kscope.sim.pod_resources import Resources
 from kscope.sim.units import nanoseconds_of
 from scheduling.engine.budgets import Budgets
 from scheduling.engine.framework import BoolArray, IntArray
 from scheduling.engine.node_table import NodeTable
 from scheduling.engine.nominated import Reserved
-from scheduling.engine.pod_info import PodInfo, Resources
+from scheduling.engine.pod_info import PodInfo
 
 # No pod is below this, so that empty places never count as victims.
 _EMPTY = np.iinfo(np.int64).max

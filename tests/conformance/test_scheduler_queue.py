@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from kscope.sim.pod_resources import RESOURCE_RULES
 from kscope.sim.units import MICROSECOND, SECOND
-from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
+from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.queue.backoff import backoff_duration
 from scheduling.engine.queue.events import WILD_CARD, Action, ClusterEvent
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo

@@ -3,10 +3,11 @@ import pickle
 import pytest
 
 from kscope.sim.objects import Node, Pod
+from kscope.sim.pod_resources import HostPort
 from kscope.sim.units import SECOND
 from scheduling.engine.cache import CACHE_RULES, CacheError, CacheMove, CachePlace, SchedulerCache
 from scheduling.engine.comparer import compare
-from scheduling.engine.pod_info import HostPort, PodInfo
+from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.snapshot import Snapshot
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 

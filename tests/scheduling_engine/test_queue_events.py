@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
+from kscope.sim.pod_resources import RESOURCE_RULES
 from kscope.sim.selectors import LabelSelector, NodeSelector
-from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
+from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.pod_template import SpreadConstraint
 from scheduling.engine.queue import events
 from scheduling.engine.queue.events import (

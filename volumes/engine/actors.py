@@ -7,6 +7,7 @@ from kscope.sim import process
 from kscope.sim.latency import Latencies
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import ApiObject
+from kscope.sim.pod_resources import RESOURCE_RULES
 from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore
 from kscope.sim.units import SECOND
@@ -119,6 +120,7 @@ class VolumeActors:
             latencies,
             events=self._events(KUBELET),
             watch_latency=watch,
+            rules=RESOURCE_RULES[profile],
         )
         self.kubelets.volumes.reconstructs_all = profile == "v1.34"
         self.attach_detach = self._new_attach_detach()

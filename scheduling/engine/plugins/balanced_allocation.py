@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kscope.sim.pod_resources import Resources
 from scheduling.engine import names
 from scheduling.engine.framework import (
     MAX_NODE_SCORE,
@@ -20,7 +21,6 @@ from scheduling.engine.framework import (
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.node_table import CPU, MEMORY, NodeTable
 from scheduling.engine.plugins.node_resources_fit import is_passed_over, resource_weights
-from scheduling.engine.pod_info import Resources
 
 
 class NodeResourcesBalancedAllocation(Plugin):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kscope.sim import quantity
+from kscope.sim.pod_resources import Resources, is_extended_resource_name, is_scalar_resource_name
 from scheduling.engine import names
 from scheduling.engine.framework import (
     MAX_NODE_SCORE,
@@ -22,11 +23,6 @@ from scheduling.engine.framework import (
 from scheduling.engine.handle import Arguments, Handle
 from scheduling.engine.node_table import CPU, EPHEMERAL_STORAGE, MEMORY, NodeTable
 from scheduling.engine.nominated import Reserved
-from scheduling.engine.pod_info import (
-    Resources,
-    is_extended_resource_name,
-    is_scalar_resource_name,
-)
 
 LEAST_ALLOCATED = "LeastAllocated"
 MOST_ALLOCATED = "MostAllocated"

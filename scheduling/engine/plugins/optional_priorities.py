@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from kscope.sim.objects import Manifest
+from kscope.sim.pod_resources import is_scalar_resource_name
 from kscope.sim.quantity import milli_value, value
 from kscope.sim.selectors import LabelSelector, Requirement
 from scheduling.engine import names
@@ -21,7 +22,7 @@ from scheduling.engine.plugins.node_resources_fit import (
     shape_points,
 )
 from scheduling.engine.plugins.pod_topology_spread import pods_matching
-from scheduling.engine.pod_info import AffinityTerm, PodInfo, is_scalar_resource_name
+from scheduling.engine.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.pod_template import SpreadConstraint
 
 # What is asked of a RequestedToCapacityRatioPriority without arguments.

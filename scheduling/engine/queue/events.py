@@ -10,8 +10,8 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from kscope.sim.pod_resources import RESOURCE_RULES, pod_resources
 from kscope.sim.quantity import Quantity, parse
-from scheduling.engine.pod_info import RESOURCE_RULES, pod_resources
 
 if TYPE_CHECKING:
     from kscope.sim.objects import Node, Pod

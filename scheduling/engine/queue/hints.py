@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from kscope.sim.pod_resources import Resources, is_scalar_resource_name
 from kscope.sim.quantity import parse
 from kscope.sim.selectors import NodeSelector
 from scheduling.engine.plugins.volume_restrictions import disks_conflict, restricted_disks
 from scheduling.engine.plugins.volume_zone import volume_topologies
-from scheduling.engine.pod_info import AffinityTerm, PodInfo, Resources, is_scalar_resource_name
+from scheduling.engine.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.pod_template import SpreadConstraint, spread_constraints
 from scheduling.engine.queue.events import (
     CSI_DRIVER,

@@ -23,8 +23,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kscope.sim.pod_resources import RESOURCE_RULES
 from scheduling.engine.framework import Code
-from scheduling.engine.pod_info import RESOURCE_RULES, PodInfo
+from scheduling.engine.pod_info import PodInfo
 from scheduling.engine.queue.active import ActiveQueue, InFlight, PrioritySort, QueueSort
 from scheduling.engine.queue.backoff import BackoffQueue, PodBackoffMap, backoff_policy
 from scheduling.engine.queue.events import (

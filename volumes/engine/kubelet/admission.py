@@ -3,10 +3,10 @@
 Upstream: pkg/kubelet/lifecycle/predicate.go, predicateAdmitHandler.Admit.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kscope.sim.objects import Node, Pod
-from kscope.sim.projection import pod_attributes
+from kscope.sim.pod_resources import ResourceRules, pod_resources
 
 # Upstream adds requests in this order and reports the first resource that does not fit.
 _FIRST: Final = ("pods", "cpu", "memory", "ephemeral-storage")
@@ -20,44 +20,43 @@ class Rejection(NamedTuple):
 
 
 class NodeResources:
-    """What the pods that a kubelet has admitted request of its node: cpu in milli, else in units."""
+    """What the pods that a kubelet has admitted request of its node: cpu in milli, else in units.
 
-    __slots__ = ("used",)
+    *rules* are those of the kubelet's version, which are the scheduler's, too.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_rules", "_taken", "used")
+
+    def __init__(self, rules: ResourceRules) -> None:
+        self._rules = rules
+        self._taken: dict[str, dict[str, int]] = {}
         self.used: dict[str, int] = {}
 
     def admit(self, pod: Pod, node: Node) -> Rejection | None:
         """Take *pod* in and return None, or say why it does not fit; nothing is taken in then."""
-        requests = pod_requests(pod)
+        requests = pod_resources(pod.raw, self._rules).fit.amounts()
         used, allocatable = self.used, node.allocatable_units
         if used.get("pods", 0) + 1 > allocatable.get("pods", 0) and "pods" in allocatable:
             return _insufficient("pods", 1, used.get("pods", 0), allocatable["pods"])
         for name in _ordered(requests):
             amount = requests[name]
-            if amount and used.get(name, 0) + amount > allocatable.get(name, 0):
+            if used.get(name, 0) + amount > allocatable.get(name, 0):
                 return _insufficient(name, amount, used.get(name, 0), allocatable.get(name, 0))
-        self.take(requests)
+        self.take(pod)
         return None
 
-    def take(self, requests: dict[str, int]) -> None:
-        """Count one pod with *requests* in."""
-        used = self.used
-        used["pods"] = used.get("pods", 0) + 1
-        for name, amount in requests.items():
-            used[name] = used.get(name, 0) + amount
+    def take(self, pod: Pod) -> None:
+        """Count *pod* in with what it takes of the node now, instead of what it took before."""
+        self.release(pod.uid)
+        taken = pod_resources(pod.raw, self._rules).requested.amounts()
+        self._taken[pod.uid] = {"pods": 1, **taken}
+        for name, amount in self._taken[pod.uid].items():
+            self.used[name] = self.used.get(name, 0) + amount
 
-    def release(self, requests: dict[str, int]) -> None:
-        """Count one pod with *requests* out."""
-        self.used["pods"] -= 1
-        for name, amount in requests.items():
+    def release(self, uid: str) -> None:
+        """Count the pod of this uid out, if it was counted in."""
+        for name, amount in self._taken.pop(uid, {}).items():
             self.used[name] -= amount
-
-
-def pod_requests(pod: Pod) -> dict[str, int]:
-    """What *pod* requests of a node. Shared between versions of the pod; not to be changed."""
-    shown: dict[str, Any] | None = pod.template.get("view")
-    return shown["requests"] if shown is not None else pod_attributes(pod)["requests"]
 
 
 def _ordered(requests: dict[str, int]) -> list[str]:

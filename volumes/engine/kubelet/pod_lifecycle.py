@@ -15,12 +15,13 @@ from typing import Final, cast
 from kscope.sim.errors import ApiError
 from kscope.sim.loop import EventLoop, Timer
 from kscope.sim.objects import ApiObject, Manifest, Node, Pod
+from kscope.sim.pod_resources import ResourceRules, may_resize, newest_rules
 from kscope.sim.recorder import Recorder
 from kscope.sim.scenario import parse_duration
 from kscope.sim.store import ObjectStore, WatchEvent
 from kscope.sim.units import SECOND, timestamp
 from kscope.sim.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
-from volumes.engine.kubelet.admission import NodeResources, Rejection, pod_requests
+from volumes.engine.kubelet.admission import NodeResources, Rejection
 from volumes.engine.kubelet.latencies import Latencies
 from volumes.engine.kubelet.volume_manager import VolumeManagers
 from volumes.engine.ports import WARNING, EventSink
@@ -120,7 +121,8 @@ class Kubelets:
     """All kubelets: admits, starts, ends and removes pods, each write in the name of "kubelet".
 
     *watch_latency* is how long after a write the kubelets hear of it. Without *events* the warnings
-    that kubelets emit are left out.
+    that kubelets emit are left out. *rules* are those of the version that the kubelets have, by
+    default the newest.
     """
 
     def __init__(
@@ -133,8 +135,10 @@ class Kubelets:
         events: EventSink | None = None,
         watch_latency: int = 0,
         volumes: VolumeManagers | None = None,
+        rules: ResourceRules | None = None,
     ) -> None:
         self._loop = loop
+        self._rules = rules or newest_rules()
         self._store = store
         self._recorder = recorder
         self._latencies = latencies
@@ -191,6 +195,8 @@ class Kubelets:
             self._add(pod)
         else:
             worker.pod = pod
+            if worker.holds and _may_be_resized(event.old, pod):
+                self._resources[node].take(pod)
             self._changed(worker, event.old)
 
     # Faults
@@ -293,7 +299,7 @@ class Kubelets:
             return
         resources = self._resources.get(worker.node)
         if resources is None:
-            resources = self._resources[worker.node] = NodeResources()
+            resources = self._resources[worker.node] = NodeResources(self._rules)
         if pod.phase == "Running" and worker.node not in self._off:
             self._take_over(worker, resources, before)
             return
@@ -324,7 +330,7 @@ class Kubelets:
             self._unmount(worker)
             return
         # Its containers run already, before the run began or while the kubelet was away.
-        resources.take(pod_requests(worker.pod))
+        resources.take(worker.pod)
         worker.holds = True
         worker.stage = Stage.RUNNING
         if worker.pod.volumes:
@@ -497,7 +503,7 @@ class Kubelets:
     def _release(self, worker: Worker) -> None:
         if worker.holds:
             worker.holds = False
-            self._resources[worker.node].release(pod_requests(worker.pod))
+            self._resources[worker.node].release(worker.pod.uid)
 
     def _write(self, worker: Worker, status: Manifest, event: str, message: str) -> None:
         if not self._is_stored(worker):
@@ -590,3 +596,8 @@ def _container_statuses(pod: Pod, state: Manifest) -> list[Manifest]:
         }
         for container in pod.containers
     ]
+
+
+def _may_be_resized(old: ApiObject | None, new: Pod) -> bool:
+    """Whether the pod may take more or less of its node than it did before."""
+    return not isinstance(old, Pod) or old.template is not new.template or may_resize(new.status)

@@ -1,0 +1,92 @@
+"""What a pod requests is one number: the scheduler's, the kubelet's and that on the pages."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.pod_resources import RESOURCE_RULES, pod_resources
+from kscope.sim.scenario import Scenario
+from kscope.sim.units import SECOND
+from scheduling.engine.cluster import Cluster
+
+Manifest = dict[str, Any]
+
+
+def _container(cpu: str, **fields: Any) -> Manifest:
+    resources = {"requests": {"cpu": cpu, "memory": "64Mi"}}
+    return {"name": f"c{cpu}", "image": "i", "resources": resources, **fields}
+
+
+def _pod(name: str, **spec: Any) -> Manifest:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def _node(cpu: str) -> Manifest:
+    status = {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "9"}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": status}
+
+
+def _played(profile: str, *objects: Manifest) -> Cluster:
+    cluster = Cluster.create(
+        Scenario(name="requests", objects=objects, until=10 * SECOND), profile=profile
+    )
+    cluster.advance(10 * SECOND)
+    cluster.take()
+    return cluster
+
+
+SIDECAR = _pod(
+    "sidecar",
+    containers=[_container("100m")],
+    initContainers=[_container("200m", restartPolicy="Always"), _container("50m")],
+)
+OVERHEAD = _pod("overhead", containers=[_container("100m")], overhead={"cpu": "30m"})
+WHOLE_POD = _pod("whole", containers=[_container("100m")], resources={"requests": {"cpu": "700m"}})
+FRACTIONS = _pod("fractions", containers=[_container("100u"), {**_container("100u"), "name": "d"}])
+
+
+@pytest.mark.parametrize(
+    ("pod", "profile", "milli_cpu"),
+    [
+        (SIDECAR, "v1.34", 300),
+        (SIDECAR, "v1.20", 200),
+        (SIDECAR, "v1.16", 200),
+        (OVERHEAD, "v1.34", 130),
+        (OVERHEAD, "v1.11", 100),
+        (WHOLE_POD, "v1.34", 700),
+        (WHOLE_POD, "v1.20", 100),
+        (FRACTIONS, "v1.34", 2),
+        (FRACTIONS, "v1.16", 2),
+    ],
+    ids=lambda each: each["metadata"]["name"] if isinstance(each, dict) else str(each),
+)
+def test_pages_show_the_requests_of_the_scheduler(
+    pod: Manifest, profile: str, milli_cpu: int
+) -> None:
+    cluster = _played(profile, _node("4"), pod)
+    shown = cluster.view()[f"pod/default/{pod['metadata']['name']}"]["requests"]
+    stored = cluster.store.get("Pod", f"default/{pod['metadata']['name']}")
+    assert shown["cpu"] == milli_cpu
+    assert shown == pod_resources(stored.raw, RESOURCE_RULES[profile]).fit.amounts()
+
+
+def test_a_kubelet_admits_by_the_requests_of_the_scheduler() -> None:
+    fits_without_sidecar = _pod("late", nodeName="n1", containers=[_container("600m")])
+    bound = {**SIDECAR, "spec": {**SIDECAR["spec"], "nodeName": "n1"}}
+    cluster = _played("v1.34", _node("800m"), bound, fits_without_sidecar)
+    status = cluster.store.get("Pod", "default/late").status
+    assert status["reason"] == "OutOfcpu"
+    assert "requested: 600, used: 300, capacity: 800" in status["message"]
+
+
+def test_a_kubelet_counts_a_pod_as_the_cache_does() -> None:
+    first = _pod(
+        "first", nodeName="n1", containers=[_container("100m")], initContainers=[_container("900m")]
+    )
+    second = _pod("second", nodeName="n1", containers=[_container("500m")])
+    old, new = (
+        _played(profile, _node("1"), first, second).store.get("Pod", "default/second").phase
+        for profile in ("v1.16", "v1.20")
+    )
+    assert (old, new) == ("Running", "Failed")
