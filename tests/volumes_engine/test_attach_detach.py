@@ -398,6 +398,33 @@ def test_what_is_attached_when_the_controller_starts_is_detached_if_unneeded() -
     assert first.attachments() == []
 
 
+def test_a_volume_no_container_mounts_is_attached_and_awaited_by_nobody(machine: Machine) -> None:
+    # Upstream: getExpectedVolumes() asks what containers mount, processPodVolumes() does not.
+    machine.add_pod("a", "node-1", containers=[{"name": "c", "image": "i"}])
+    machine.run(5)
+    assert machine.phase("a") == "Running"
+    machine.recorder.take()
+    node = machine.recorder.view["node/node-1"]
+    assert node["attachments"][UNIQUE_NAME]["attached"]
+    assert "volumes" not in node
+
+
+def test_an_attachment_by_another_name_to_the_same_node_is_no_obstacle(machine: Machine) -> None:
+    spec = {
+        "attacher": "csi.example.com",
+        "nodeName": "node-1",
+        "source": {"persistentVolumeName": "pv-1"},
+    }
+    status = {"attached": True}
+    metadata = {"name": "made-by-hand"}
+    machine.create(
+        {"kind": "VolumeAttachment", "metadata": metadata, "spec": spec, "status": status}
+    )
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    assert (machine.phase("a"), machine.events.messages("FailedAttachVolume")) == ("Running", [])
+
+
 def attachment(machine: Machine, node: str = "node-1") -> Any:
     machine.recorder.take()
     return machine.recorder.view[f"node/{node}"].get("attachments", {}).get(UNIQUE_NAME)

@@ -1091,6 +1091,8 @@ class CsiAttacher:
             # Attachments may have any name; a second one to the same node does no harm.
             if other is None or other.spec["nodeName"] == attachment.spec["nodeName"]:
                 continue
+            if other.spec["nodeName"] == attachment.spec["nodeName"]:
+                continue
             if other.spec["source"] == attachment.spec["source"] and other.status.get("attached"):
                 handle, node = spec.source["csi"]["volumeHandle"], other.spec["nodeName"]
                 text = f"volume {handle} is published to another node {node}"

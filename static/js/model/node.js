@@ -1,5 +1,5 @@
 import {byName, moment, parseId} from "./format.js";
-import {callOf, isMounted, isRefused, shortError, volumesOf} from "./node_volumes.js";
+import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
 import {placeOf} from "./nodes.js";
 
 const PRESSURE = {
@@ -17,7 +17,7 @@ const PATIENCE = 10e9;
  * family "settled" where nothing is stuck. `pod` is the id of the pod that the sentence is about.
  */
 export function nodeAnswer(name, node, pods, at) {
-  const rows = volumesOf(node);
+  const rows = volumesOf(node, pods);
   return notReady(name, node, pods) ?? failing(name, rows, at) ?? refused(rows) ?? lingering(rows, at) ??
     pressed(name, node) ?? waiting(rows, at) ?? cordoned(name, node) ?? calm(rows);
 }
@@ -42,10 +42,12 @@ function failing(name, rows, at) {
   if (!failed) return null;
   const {trouble} = failed;
   const times = trouble.failures === 1 ? "once" : `${trouble.failures} times`;
-  const what = `${callOf(trouble)} of ${failed.name} failed ${times}, ${shortError(trouble.error)}`;
-  const waits = failed.desired.find(([pod]) => !isMounted(failed, pod));
-  const sentence = waits ? `${parseId(waits[0]).key || waits[0]} cannot start: ${what}` : `${failed.name} stays on ${name}: ${what}`;
-  return {family: "stuck", pod: waits ? `pod/${waits[0]}` : null, sentence: ended(sentence), figure: nextTry(trouble, at)};
+  const what = (of) => `${callOf(trouble)} of ${of} failed ${times}, ${shortError(trouble.error)}`;
+  const [waits] = failed.waiting[0] ?? [];
+  const [wants] = failed.desired[0] ?? [];
+  const sentence = waits ? `${parseId(waits).key || waits} cannot start: ${what(failed.name)}`
+    : wants ? what(`${failed.name} for ${wants}`) : `${failed.name} stays on ${name}: ${what(failed.name)}`;
+  return {family: "stuck", pod: waits ?? wants ? `pod/${waits ?? wants}` : null, sentence: ended(sentence), figure: nextTry(trouble, at)};
 }
 
 function ended(sentence) {
@@ -63,7 +65,7 @@ function refused(rows) {
   const [pod, since] = row.desired[0] ?? [];
   return {
     family: "stuck", pod: pod ? `pod/${pod}` : null, figure: null, since, volume: row.unique,
-    sentence: `${pod ?? "A pod"} cannot start: ${row.name} is attached to another node, and may be attached to one only.`,
+    sentence: `${row.name} cannot be attached for ${pod ?? "a pod"}: it is attached to another node, and may be attached to one only.`,
   };
 }
 
@@ -89,8 +91,8 @@ function pressed(name, node) {
 }
 
 function waiting(rows, at) {
-  const waits = rows.flatMap((row) => row.desired.filter(([pod]) => !isMounted(row, pod)).map(([pod, since]) => ({pod, since, row})));
-  if (waits.length === 0) return null;
+  const waits = rows.flatMap((row) => row.waiting.map(([pod, since]) => ({pod, since, row})));
+  if (waits.length === 0) return attaching(rows, at);
   const first = waits.sort((a, b) => a.since - b.since)[0];
   const pods = new Set(waits.map(({pod}) => pod));
   const others = pods.size - 1;
@@ -102,12 +104,27 @@ function waiting(rows, at) {
   };
 }
 
+/** What is attached for a pod of which nobody knows, or says, that it waits for that. */
+function attaching(rows, at) {
+  const row = rows.find(({kubelet, desired, sign}) => !kubelet && desired.length > 0 && sign === "+");
+  if (!row) return null;
+  const [pod, since] = row.desired[0];
+  return {
+    family: "clock", pod: `pod/${pod}`, sentence: `${row.name} is being attached for ${pod}.`,
+    figure: {value: moment(at - since), words: "s so far"},
+  };
+}
+
 function cordoned(name, node) {
   if (!node.unschedulable) return null;
   return {family: "held", pod: null, figure: null, sentence: `${name} is cordoned: no pod is placed here that does not tolerate it.`};
 }
 
 function calm(rows) {
+  const again = rows.find(({sign}) => sign === "+");
+  if (again) {
+    return {family: "settled", pod: null, figure: null, sentence: `Nothing is stuck here; ${again.name} is mounted again for ${again.desired[0][0]}, which runs.`};
+  }
   const going = rows.filter(({sign}) => sign !== "=");
   if (going.length > 0) {
     const some = going.length === 1 ? going[0].name : `${going.length} volumes`;
@@ -115,7 +132,7 @@ function calm(rows) {
   }
   const sentence = rows.length === 0
     ? "Nothing is stuck here; no volume is wanted or attached."
-    : "Nothing is stuck here; every volume that a pod wants is mounted for it.";
+    : `Nothing is stuck here; every volume that a pod wants is ${rows.every(({kubelet}) => kubelet) ? "mounted for it" : "attached, and mounted where a container mounts it"}.`;
   return {family: "settled", pod: null, figure: null, sentence};
 }
 
@@ -195,7 +212,7 @@ const POD_ORDER = {waits: 0, terminating: 1, starting: 2, assumed: 3, nominated:
  * wait first.
  */
 export function podsOf(name, node, pods) {
-  const awaited = awaitedBy(volumesOf(node));
+  const awaited = awaitedBy(volumesOf(node, pods));
   const found = [...pods].filter(([, pod]) => placeOf(pod) === name).map(([id, pod]) => podRow(id, pod, awaited.get(id)));
   return found.sort((a, b) => POD_ORDER[a.stands] - POD_ORDER[b.stands] || byName(a.id, b.id));
 }
@@ -218,8 +235,8 @@ function podRow(id, pod, volume) {
 function awaitedBy(rows) {
   const found = new Map();
   for (const row of rows) {
-    for (const [pod] of row.desired) {
-      if (isMounted(row, pod) || found.get(`pod/${pod}`)?.failed) continue;
+    for (const [pod] of row.waiting) {
+      if (found.get(`pod/${pod}`)?.failed) continue;
       found.set(`pod/${pod}`, {name: row.name, failed: row.trouble !== null});
     }
   }

@@ -23,14 +23,18 @@ export function operationLook({name}) {
 /**
  * The volumes of a node as the kubelet and the attach/detach controller hold them, in order of
  * names: {unique, name, plugin, kubelet, controller, ...}. Those that differ come first.
+ *
+ * The controller attaches what a pod names, the kubelet mounts what one of its containers mounts: a
+ * row without `kubelet` is only attached. `waiting` are the pods, [pod, since], whose containers
+ * cannot start before the kubelet has mounted it; `pods` (id to pod) says which of them run already.
  */
-export function volumesOf(node) {
+export function volumesOf(node, pods = new Map()) {
   const names = new Set([...Object.keys(node?.volumes ?? {}), ...Object.keys(node?.attachments ?? {})]);
-  const rows = [...names].map((unique) => volumeRow(unique, node));
+  const rows = [...names].map((unique) => volumeRow(unique, node, pods));
   return rows.sort((a, b) => (a.sign === "=") - (b.sign === "=") || byName(a.name, b.name) || byName(a.unique, b.unique));
 }
 
-function volumeRow(unique, node) {
+function volumeRow(unique, node, pods) {
   const kubelet = node.volumes?.[unique] ?? null;
   const controller = node.attachments?.[unique] ?? null;
   const row = {
@@ -43,6 +47,8 @@ function volumeRow(unique, node) {
     operations: operationsOf(kubelet, controller),
     reported: (node.volumes_attached ?? []).includes(unique),
   };
+  row.started = row.desired.filter(([pod]) => hasStarted(pods.get(`pod/${pod}`)));
+  row.waiting = kubelet ? row.desired.filter((each) => !isMounted(row, each[0]) && !row.started.includes(each)) : [];
   row.trouble = row.operations.find(({failures}) => failures > 0) ?? null;
   row.sign = signOf(row);
   row.family = familyOf(row);
@@ -72,8 +78,13 @@ export function isMounted(row, pod) {
   return row.kubelet?.mounts?.[pod] === "VolumeMounted";
 }
 
+function hasStarted(pod) {
+  return pod?.phase === "Running" || pod?.phase === "Succeeded" || pod?.phase === "Failed";
+}
+
 function signOf(row) {
   if (row.desired.length === 0) return "−";
+  if (!row.kubelet) return row.controller.attached ? "=" : "+";
   const equal = row.desired.every(([pod]) => isMounted(row, pod)) && row.mounts.length === row.desired.length;
   if (equal) return "=";
   return row.desired.some(([pod]) => !isMounted(row, pod)) ? "+" : "−";
@@ -148,7 +159,8 @@ export function nextStep(row, at) {
   if (row.desired.length === 0) return endOf(row, running, at);
   if (isRefused(controller)) return "waits until the other node has let go of it";
   if (running) return afterOf(running, row);
-  if (row.sign === "=") return "nothing";
+  if (!kubelet && controller.attached && row.started.length === row.desired.length) return "nothing, no container mounts it";
+  if (row.sign === "=" && kubelet) return "nothing";
   if (kubelet && !kubelet.attached && row.attachable) return waitOf(row);
   if (!kubelet) return controller?.attached ? "waits for the kubelet" : "attach";
   return row.sign === "+" ? "mount" : "unmount";

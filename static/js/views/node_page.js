@@ -54,7 +54,7 @@ function Head({board, name, node}) {
 
 function Known({board, name, node, pods, record}) {
   const {entities, at} = board.model;
-  const rows = volumesOf(node);
+  const rows = volumesOf(node, pods);
   const drivers = entities.get(`csinode/${name}`)?.drivers;
   return html`
     <${Answer} board=${board} name=${name} answer=${nodeAnswer(name, node, pods, at)} />

@@ -87,6 +87,35 @@ test("pods that wait for a volume come first, promised ones before those that ru
   ]);
 });
 
+const ATTACHED = {name: "d1", attached: true, desired: {"shop/web": SECOND}};
+
+test("a pod whose containers do not mount its volume waits for nothing", () => {
+  // The controller attaches what the pod names; the kubelet mounts, and waits for, nothing.
+  const node = {...READY, attachments: {[DISK]: ATTACHED}};
+  const pods = new Map([["pod/shop/web", {node: "n1", phase: "Running"}]]);
+  const {family, sentence} = nodeAnswer("n1", node, pods, 1208 * SECOND);
+  assert.deepEqual([family, sentence], ["settled", "Nothing is stuck here; every volume that a pod wants is attached, and mounted where a container mounts it."]);
+  assert.deepEqual(podsOf("n1", node, pods).map(({words}) => words), ["Running"]);
+});
+
+test("a volume that is only attached is said to be attached", () => {
+  const {attached, ...rest} = ATTACHED;
+  const node = {...READY, attachments: {[DISK]: {...rest, operation: {name: "volume_attach", started: SECOND}}}};
+  for (const phase of ["Pending", "Running"]) {
+    const pods = new Map([["pod/shop/web", {node: "n1", phase}]]);
+    assert.equal(nodeAnswer("n1", node, pods, 2 * SECOND).sentence, "d1 is being attached for shop/web.");
+  }
+});
+
+test("a running pod neither waits nor cannot start", () => {
+  const pods = new Map([["pod/shop/web", {node: "n1", phase: "Running"}]]);
+  const mounts = waiting({name: "volume_mount", started: SECOND});
+  assert.equal(nodeAnswer("n1", mounts, pods, 3 * SECOND).sentence, "Nothing is stuck here; d1 is mounted again for shop/web, which runs.");
+  const error = 'MountVolume.SetUp failed for volume "d1" : no';
+  const fails = waiting({name: "volume_mount", failures: 2, error, failed: 0, retry_at: 10 * SECOND});
+  assert.equal(nodeAnswer("n1", fails, pods, 3 * SECOND).sentence, "SetUp of d1 for shop/web failed 2 times, no.");
+});
+
 test("the list has nodes first on which something is stuck, and counts them", () => {
   const nodes = new Nodes();
   nodes.updateNode("node/n1", undefined, READY);
