@@ -456,10 +456,9 @@ class Driver:
             if due > self._end():
                 engine.advance(self._end())
                 return
-            if target is None:
-                engine.advance(self._end(), max_steps=CHUNK, rest=False)
-            else:
-                engine.advance(target, max_steps=CHUNK)
+            # Without resting: where the run ends must not depend on how late it is by the clock.
+            limit = self._end() if target is None else min(target, self._end())
+            engine.advance(limit, max_steps=CHUNK, rest=False)
 
     def _stretch_to_decision(self, pod: str) -> bool:
         """Up to where the pod is bound or refused, as fast as possible; whether that was reached."""

@@ -1,0 +1,83 @@
+"""What a run comes to depends on its history, not on how fast and in what slices it is played."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from kscope.runs import runner, selectors, services
+from kscope.runs.models import Run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class SimulatedClock:
+    """A monotonic clock that every look at it moves on by *step* seconds, more or less."""
+
+    def __init__(self, step: float, seed: int) -> None:
+        self._now = 0.0
+        self._steps: Iterator[float] = (step * chance for chance in _chances(seed))
+
+    def monotonic(self) -> float:
+        self._now += next(self._steps)
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
+
+
+def _chances(seed: int) -> Iterator[float]:
+    random = Random(seed)
+    return (random.uniform(0.1, 2) for _ in itertools.count())
+
+
+class SleepingListener:
+    """Nobody nudges; waiting takes the time of the simulated clock."""
+
+    def __init__(self, clock: SimulatedClock) -> None:
+        self._clock = clock
+
+    def sleep(self, seconds: float) -> None:
+        self._clock.sleep(seconds)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def played(start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+    """A run played by a clock whose looks take so long, to its end or until a moment."""
+
+    def _played(speed: str, step: float, until: int | None = None) -> Run:
+        clock = SimulatedClock(step, seed=len(speed))
+        monkeypatch.setattr(runner, "time", clock)
+        monkeypatch.setattr(runner, "WakeListener", lambda: SleepingListener(clock))
+        run = start()
+        Run.objects.filter(pk=run.pk).update(until=until)
+        services.run_transport(run=run, action="speed", speed=speed)
+        services.run_transport(run=run, action="play")
+        for _ in range(100):
+            runner.run_drive(run.pk)
+            run.refresh_from_db()
+            if run.status == Run.Status.FINISHED:
+                break
+        return run
+
+    return _played
+
+
+PACES = [("max", 0.001), ("1", 0.05), ("10", 0.013), ("100", 0.004), ("100", 0.03), ("max", 0.06)]
+
+
+@pytest.mark.parametrize("until", [None, 2_500_000_000], ids=["to its end", "until 2.5 s"])
+def test_runs_end_alike_at_every_speed(played: Callable[..., Run], until: int | None) -> None:
+    ends: list[Any] = []
+    for speed, step in PACES:
+        run = played(speed, step, until)
+        assert run.status == Run.Status.FINISHED
+        ends.append(
+            (run.head_digest, run.head_at, run.head_steps, selectors.run_histogram(run, buckets=60))
+        )
+    assert all(end == ends[0] for end in ends)
