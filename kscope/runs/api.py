@@ -22,6 +22,7 @@ from rest_framework.views import APIView, exception_handler
 
 from kscope.runs import aside, selectors, services
 from kscope.runs.comparing import runs_compared
+from kscope.runs.counters import run_counters
 from kscope.runs.errors import ApplicationError
 from kscope.runs.export import CONTENT_TYPES, event_json, event_lines, event_query
 from kscope.runs.models import Command, Run, Scenario
@@ -398,6 +399,24 @@ class RunHistogram(APIView):
         """Events per equal part of its time."""
         buckets = min(max(whole_number(request, "buckets") or 120, 1), 1_000)
         return Response(selectors.run_histogram(found_run(run_id), buckets=buckets))
+
+
+class RunCounters(APIView):
+    """How many pods waited where, and how many were bound, in the seconds before an event."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("seq", int, description="up to this event; the newest when absent")
+        ],
+        responses=OpenApiResponse(
+            OpenApiTypes.OBJECT, "{seq, since, samples}, see docs/streaming.md"
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> Response:
+        """Samples of the last 21 seconds of virtual time, on a grid of a tenth of a second."""
+        run = found_run(run_id)
+        seq = whole_number(request, "seq")
+        return Response(run_counters(run, seq=run.head_seq if seq is None else seq))
 
 
 class RunObject(APIView):

@@ -14,6 +14,7 @@ urlpatterns = [
     path("runs/<int:run_id>/state/", api.RunState.as_view(), name="api-state"),
     path("runs/<int:run_id>/compare/", api.RunCompare.as_view(), name="api-compare"),
     path("runs/<int:run_id>/events/", api.RunEvents.as_view(), name="api-events"),
+    path("runs/<int:run_id>/counters/", api.RunCounters.as_view(), name="api-counters"),
     path("runs/<int:run_id>/histogram/", api.RunHistogram.as_view(), name="api-histogram"),
     path("runs/<int:run_id>/objects/<path:entity>/", api.RunObject.as_view(), name="api-object"),
     path("runs/<int:run_id>/commands/", api.RunCommands.as_view(), name="api-commands"),

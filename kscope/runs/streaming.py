@@ -22,11 +22,12 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, connection
 
+from kscope.runs.counters import Sample, Samples, Tally, extend, grid_end, window
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.nudges import head_channel
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
-from kscope.sim.view import Attributes, Changes, NotComposable, State, compose, diff, fold
+from kscope.sim.view import Attributes, Changes, NotComposable, State, compose, diff
 
 FRAME_SECONDS = 0.05
 POLL_SECONDS = 1.0
@@ -54,7 +55,8 @@ class Frame:
     """A contiguous range of events as one message; `full` is made when somebody wants all events.
 
     `events` are the newest of the range: all of them, unless it was joined from several frames.
-    `before` is what the hub knew of the changed entities when the range began.
+    `before` is what the hub knew of the changed entities when the range began, `counts` are the
+    samples of the range (see counters.py), where the state before it was known.
     """
 
     first: int
@@ -63,6 +65,7 @@ class Frame:
     changes: Changes
     events: list[bytes]
     before: Before = field(default_factory=dict)
+    counts: list[Sample] | None = None
     _newest: str | None = None
     _full: str | None = None
 
@@ -91,39 +94,45 @@ class Frame:
             "events": [orjson.Fragment(event) for event in events],
             "omitted": self.last - self.first + 1 - len(events),
         }
+        if self.counts is not None:
+            message["counts"] = self.counts
         return orjson.dumps(message).decode()
 
 
-def frame_folded(rows: Rows, state: State) -> Frame:
-    """The rows of events as one frame, after folding them into *state*.
+def frame_folded(rows: Rows, state: State, tally: Tally | None = None) -> Frame:
+    """The rows of events as one frame, after folding them into *state*, of which *tally* keeps count.
 
     Whoever has the state before them can be told in one merge patch what came of them, also where
     the patches of the events have none in common.
     """
     before: Before = {}
+    samples = Samples(tally or Tally(state))
     for row in rows:
         changes: Changes = orjson.loads(row[8]) if row[8] else {}
         for entity in changes:
             if entity not in before:
                 before[entity] = state.get(entity)
-        fold(state, changes)
+        samples.fold(row[1], changes)
     first, last = rows[0], rows[-1]
     events = [_encoded(row) for row in rows]
-    return Frame(first[0], last[0], last[1], _difference(before, state), events, before)
+    changed = _difference(before, state)
+    return Frame(first[0], last[0], last[1], changed, events, before, samples.taken)
 
 
 def frames_joined(frames: Sequence[Frame], state: State) -> Frame:
     """Frames that follow each other up to *state* as one, with the newest events."""
     before: Before = {}
     events: list[bytes] = []
+    counts: list[Sample] = []
+    for frame in frames:
+        extend(counts, frame.counts or ())
     for frame in reversed(frames):
         before.update(frame.before)
         if len(events) < NEWEST:
             events = frame.events[-NEWEST:] + events
     first, last = frames[0], frames[-1]
-    return Frame(
-        first.first, last.last, last.at, _difference(before, state), events[-NEWEST:], before
-    )
+    changes = _difference(before, state)
+    return Frame(first.first, last.last, last.at, changes, events[-NEWEST:], before, counts)
 
 
 def _difference(before: Before, state: State) -> Changes:
@@ -195,6 +204,9 @@ class Hub:
         self.last = 0
         self.at = 0
         self.state: State = {}
+        self._tally = Tally(self.state)
+        # The samples of the newest window.
+        self._counts: list[Sample] = []
         self.recent: deque[bytes] = deque(maxlen=NEWEST)
         self._snapshot: str | None = None
         self.run: dict[str, Any] = {}
@@ -237,6 +249,7 @@ class Hub:
             "at": self.at,
             "state": self.state,
             "events": [orjson.Fragment(event) for event in self.recent],
+            "counts": {"since": self._counts[0][0], "samples": self._counts},
             "run": self.run,
         }
         return orjson.dumps(message).decode()
@@ -290,6 +303,9 @@ class Hub:
         )
         self.run = run
         self.recent.extend(newest)
+        self._tally = Tally(self.state)
+        since = grid_end(self.at) if self.last else 0
+        self._counts = [[since, 0, *self._tally.sizes]]
         self.ready.set()
         self._tell()
 
@@ -323,8 +339,10 @@ class Hub:
             found = await link.execute(_SELECT, [self.run_id, self.last, run["head"], RANGE])
             rows = await found.fetchall()
         if rows:
-            frame = frame_folded(rows, self.state)
+            frame = frame_folded(rows, self.state, self._tally)
             self.recent.extend(frame.events)
+            extend(self._counts, frame.counts or ())
+            self._counts = window(self._counts, frame.at)
             self.last, self.at = frame.last, frame.at
             self._keep(frame)
         if run["head"] == self.last:

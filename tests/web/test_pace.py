@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kscope.runs import runner, selectors, services
+from kscope.runs.counters import run_counters
 from kscope.runs.models import Run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,7 +78,6 @@ def test_runs_end_alike_at_every_speed(played: Callable[..., Run], until: int | 
     for speed, step in PACES:
         run = played(speed, step, until)
         assert run.status == Run.Status.FINISHED
-        ends.append(
-            (run.head_digest, run.head_at, run.head_steps, selectors.run_histogram(run, buckets=60))
-        )
+        drawn = selectors.run_histogram(run, buckets=60), run_counters(run, seq=run.head_seq)
+        ends.append((run.head_digest, run.head_at, run.head_steps, drawn))
     assert all(end == ends[0] for end in ends)

@@ -277,7 +277,7 @@ export class Board {
       this.live.reset(message);
       this.histogram.add(message.at, 0);
       if (message.run) this.run.value = {...this.run.value, ...message.run};
-      fillCounters(this.api, this.live).then((filled) => filled && this.#changed());
+      this.#fillCounters(this.live);
       return true;
     }
     if (message.type === "run") {
@@ -295,6 +295,7 @@ export class Board {
     this.histogramTimer = setTimeout(() => {
       this.histogramTimer = null;
       this.#loadHistogram();
+      this.#fillCounters(this.live);
     }, HISTOGRAM_MS);
   }
 
@@ -304,6 +305,12 @@ export class Board {
       if (this.ready.value) this.histogram.add(this.live.at, 0);
       this.tick.value += 1;
     });
+  }
+
+  /** Until they are known, what is drawn of the counters says that it is not. */
+  async #fillCounters(model) {
+    const filled = await fillCounters(this.api, model).catch(() => false);
+    if (filled && this.model === model) this.#changed();
   }
 
   #changed() {
@@ -325,7 +332,7 @@ export class Board {
     this.address.write({pod: this.picked.value, seq: cursor.model.seq});
     clearTimeout(this.fillTimer);
     this.fillTimer = setTimeout(() => {
-      fillCounters(this.api, cursor.model).then((filled) => filled && this.#changed());
+      this.#fillCounters(cursor.model);
     }, 200);
     return undefined;
   }

@@ -43,12 +43,12 @@ export class BoardModel {
     this.lanes.clear();
     this.nodes.clear();
     this.claims.clear();
-    this.counters.clear();
     for (const tally of this.tallies.values()) tally.clear();
     this.undos = [];
     for (const [id, entity] of this.entities) this.#derive(id, undefined, entity);
     this.moved = [];
-    this.#sample();
+    this.counters.restart(this.seq, this.at, this.#queues());
+    if (snapshot.counts) this.counters.learn(snapshot.counts, this.seq);
   }
 
   /** Fold a frame. Returns whether anything was new. Raises GapError. */
@@ -56,7 +56,9 @@ export class BoardModel {
     const before = this.run.apply(frame);
     if (!before) return false;
     for (const [id, entity] of before) this.#derive(id, entity, this.entities.get(id));
-    this.#sample();
+    if (frame.counts) this.counters.extend(frame.counts);
+    else if (frame.first === frame.last) this.#count(before);
+    else this.counters.restart(this.seq, this.at, this.#queues());
     return true;
   }
 
@@ -64,16 +66,16 @@ export class BoardModel {
   rest(seq, at) {
     if (seq !== this.seq || at <= this.at) return false;
     this.run.at = at;
-    this.#sample();
     return true;
   }
 
   /** Fold one event in a way that can be undone. */
   stepForward(event) {
     const past = this.run.step(event);
+    past.counted = this.counters.mark();
     for (const [id, entity] of past.before) this.#derive(id, entity, this.entities.get(id));
     this.undos.push(past);
-    this.#sample();
+    this.#count(past.before);
   }
 
   /** Go back over the newest event folded by `stepForward`. Returns whether there was one. */
@@ -84,8 +86,7 @@ export class BoardModel {
     for (const id of past.before.keys()) after.set(id, this.entities.get(id));
     this.run.undo(past);
     for (const [id, entity] of after) this.#derive(id, entity, this.entities.get(id));
-    this.counters.forget(this.at);
-    this.#sample();
+    this.counters.restore(past.counted);
     return true;
   }
 
@@ -109,11 +110,18 @@ export class BoardModel {
     }
   }
 
-  #sample() {
-    const {lanes} = this;
-    this.counters.add(
-      this.at, lanes.bound, lanes.size("active"), lanes.size("backoff"), lanes.size("unschedulable"),
-    );
+  /** Count one event by the entities as they were before it. */
+  #count(before) {
+    let bound = 0;
+    for (const [id, entity] of before) {
+      if (id.startsWith("pod/") && entity && !entity.node && this.entities.get(id)?.node) bound += 1;
+    }
+    const sizes = this.#queues();
+    if (bound > 0 || sizes.some((size, i) => size !== this.counters.mark()[i + 2])) this.counters.add(this.at, bound, sizes);
+  }
+
+  #queues() {
+    return ["active", "backoff", "unschedulable"].map((lane) => this.lanes.size(lane));
   }
 }
 

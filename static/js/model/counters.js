@@ -1,67 +1,115 @@
 const SECOND = 1e9;
 
+/** Counts are kept on a grid of virtual time, as kscope/runs/counters.py has it. */
+const GRID = SECOND / 10;
+
 /** How far back the counters are drawn, in ns of virtual time. */
 export const WINDOW = 20 * SECOND;
 
-// A rate needs one second more than the window. Samples are dropped in bulk, not one by one.
+// A rate needs one second more than the window.
 const KEPT = WINDOW + SECOND;
-const MOST = 4000;
+const MOST = 500;
 
-/** How a few counts went lately: samples of [at, bound, active, backoff, unschedulable]. */
+/** The end of the grid's interval that a moment is in. */
+function gridEnd(at) {
+  return Math.ceil(at / GRID) * GRID;
+}
+
+/**
+ * How many pods waited where, and how many were bound when, a function of the history alone.
+ *
+ * A sample is [at, bound, active, backoff, unschedulable]: how many pods got their node in the grid's
+ * interval that ends at `at`, and how long the queues were at its end. `base` is the event from
+ * which on is counted; what was before the first sample, at `since`, is not known.
+ */
 export class Counters {
   constructor() {
-    this.clear();
+    this.restart(0, 0, [0, 0, 0]);
   }
 
-  clear() {
-    this.samples = [];
+  /** Count from event `base` on, at moment `at`, with these lengths of the queues. */
+  restart(base, at, sizes) {
+    this.base = base;
+    /** The event before which the server was asked for samples. */
+    this.asked = null;
+    this.samples = [[base === 0 ? 0 : gridEnd(at), 0, ...sizes]];
   }
 
-  add(...sample) {
-    const newest = this.samples.at(-1);
-    if (newest && newest[0] === sample[0]) this.samples[this.samples.length - 1] = sample;
-    else this.samples.push(sample);
-    if (this.samples.length > MOST) this.#drop(sample[0] - KEPT);
+  get since() {
+    return this.samples[0][0];
   }
 
-  /** Drop what was sampled after `at`: someone stepped back. */
-  forget(at) {
-    while (this.samples.length > 0 && this.samples.at(-1)[0] > at) this.samples.pop();
+  /** Count an event: how many pods it gave a node, and the lengths of the queues after it. */
+  add(at, bound, sizes) {
+    this.extend([[gridEnd(at), bound, ...sizes]]);
   }
 
-  /** Put older samples before those at hand, for a page opened in the middle of a run. */
-  prepend(samples) {
-    const oldest = this.samples[0]?.[0] ?? Infinity;
-    this.samples = [...samples.filter(([at]) => at < oldest), ...this.samples];
+  /** Take the samples of a later range; two of one interval become one. */
+  extend(samples) {
+    for (const [at, bound, ...sizes] of samples) {
+      const newest = this.samples.at(-1);
+      if (newest[0] === at) this.samples[this.samples.length - 1] = [at, newest[1] + bound, ...sizes];
+      else this.samples.push([at, bound, ...sizes]);
+    }
+    if (this.samples.length > MOST) this.#drop(this.samples.at(-1)[0] - KEPT);
+  }
+
+  /** Take what was before event `base` from the server. Returns whether that was of any use. */
+  learn({since, samples}, base) {
+    if (base !== this.base || since >= this.since) return false;
+    const later = this.samples;
+    this.samples = samples.map((sample) => [...sample]);
+    this.extend(later);
+    return true;
+  }
+
+  /** What `restore` needs to take back what is counted from now on. */
+  mark() {
+    return this.samples.at(-1);
+  }
+
+  /** Take back what was counted after a mark. */
+  restore(mark) {
+    while (this.samples.length > 0 && this.samples.at(-1)[0] >= mark[0]) this.samples.pop();
+    this.samples.push(mark);
   }
 
   /** Whether the whole window before `at` is known. */
   covers(at) {
-    return this.samples.length > 0 && this.samples[0][0] <= Math.max(0, at - KEPT);
+    return this.since <= Math.max(0, gridEnd(at) - KEPT);
   }
 
   /**
-   * One count over the window before `at`, at `points` moments; null where it is not known.
-   * Column 1 is the number of bound pods and gives a rate per second, 2 to 4 are lane sizes.
+   * One count over the window before `at`, at `points` moments of the grid; null where it is not
+   * known. Column 1 is how many pods were bound within a second, 2 to 4 are lengths of queues.
    */
-  series(column, at, points = 48) {
+  series(column, at, points = 41) {
+    const end = gridEnd(at);
     const values = [];
     for (let i = 0; i < points; i += 1) {
-      const moment = at - WINDOW + (WINDOW * i) / (points - 1);
+      const moment = end - WINDOW + gridEnd((WINDOW * i) / (points - 1));
       values.push(column === 1 ? this.#rate(moment) : this.#value(column, moment));
     }
     return values;
   }
 
   #rate(at) {
-    const now = this.#value(1, at);
-    const then = this.#value(1, at - SECOND);
-    return now === null || then === null ? null : Math.max(0, now - then);
+    const {since} = this;
+    if (at - SECOND < since && since > 0) return null;
+    let bound = 0;
+    for (let i = this.#after(at) - 1; i >= 0 && this.samples[i][0] > at - SECOND; i -= 1) bound += this.samples[i][1];
+    return bound;
   }
 
-  /** The value of the newest sample not after a moment; nothing was bound or queued before 0. */
+  /** The value of the newest sample not after a moment; nothing was queued before 0. */
   #value(column, at) {
     if (at < 0) return 0;
+    const after = this.#after(at);
+    return after === 0 ? null : this.samples[after - 1][column];
+  }
+
+  /** How many samples are not after a moment. */
+  #after(at) {
     let low = 0;
     let high = this.samples.length;
     while (low < high) {
@@ -69,14 +117,11 @@ export class Counters {
       if (this.samples[middle][0] <= at) low = middle + 1;
       else high = middle;
     }
-    return low === 0 ? null : this.samples[low - 1][column];
+    return low;
   }
 
-  #drop(before) {
-    // One older sample stays: it holds the value at the beginning of the window.
-    const from = Math.max(0, this.samples.findIndex(([at]) => at >= before) - 1);
-    const recent = this.samples.slice(from);
-    const dense = recent.length > MOST / 2;
-    this.samples = dense ? recent.filter((_, i) => i % 2 === 0 || i === recent.length - 1) : recent;
+  #drop(start) {
+    // One older sample stays: it holds the lengths at the beginning of the window.
+    this.samples = this.samples.slice(Math.max(0, this.#after(start) - 1));
   }
 }

@@ -18,15 +18,12 @@ export class Lanes {
 
   clear() {
     this.lanes = new Map(LANES.map((lane) => [lane, new Lane(ORDER[lane])]));
-    /** How many pods have a node, for the rate of binding. */
-    this.bound = 0;
   }
 
   /** Take note of one pod as it was and as it is; either may be undefined. */
   update(id, before, after) {
     if (before?.queue) this.lanes.get(before.queue)?.remove(id);
     if (after?.queue) this.lanes.get(after.queue)?.add(id, after);
-    this.bound += Number(isBound(after)) - Number(isBound(before));
   }
 
   size(lane) {
@@ -85,10 +82,6 @@ function position(sorted, entry, order) {
     else low = middle + 1;
   }
   return low;
-}
-
-function isBound(pod) {
-  return Boolean(pod?.node);
 }
 
 const number = (value) => value ?? 0;

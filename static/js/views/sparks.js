@@ -1,7 +1,7 @@
 import {html} from "../lib/html.js";
 
 const SERIES = [
-  {title: "Bound per s", column: 1, family: "settled", digits: 1},
+  {title: "Bound per s", column: 1, family: "settled", digits: 0},
   {title: "Active", column: 2, family: "ready", digits: 0},
   {title: "Backoff", column: 3, family: "clock", digits: 0},
   {title: "Unschedulable", column: 4, family: "stuck", digits: 0},

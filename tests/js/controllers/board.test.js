@@ -19,6 +19,7 @@ class FakeApi {
       const {after, limit} = params;
       return Promise.resolve({events: EVENTS.filter(({seq}) => seq > after).slice(0, limit)});
     }
+    if (path === "counters/") return Promise.resolve({since: 0, samples: [[0, 0, 0, 0, 0]]});
     if (path !== "state/") return Promise.resolve({});
     return new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(Object.assign(new Error(), {name: "AbortError"})));

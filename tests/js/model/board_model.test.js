@@ -37,7 +37,6 @@ function shown(model) {
     seq: model.seq,
     entities: Object.fromEntries([...model.entities].sort()),
     lanes: LANES.map((lane) => [model.lanes.size(lane), model.lanes.first(lane)]),
-    bound: model.lanes.bound,
     zones: model.nodes.zones(),
     tiles: NODES.map((name) => model.nodes.tiles(name)),
     holder: model.claims.holder("claim/a/data"),
