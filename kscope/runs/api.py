@@ -169,6 +169,21 @@ class RunKept(APIView):
         return Response(selectors.run_dict(run))
 
 
+class Promise(serializers.Serializer):
+    """The change that is tried, and what a diagnosis says will come of it."""
+
+    order = serializers.CharField(max_length=500)
+    node = serializers.CharField(required=False, allow_blank=True, default="", max_length=253)
+    at = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=0,
+        max_value=2**62,
+        help_text="when the pod is to be bound, virtual nanoseconds; null where that was not run",
+    )
+
+
 class TransportWish(serializers.Serializer):
     """Play, pause, step, or another speed."""
 
@@ -181,6 +196,7 @@ class TransportWish(serializers.Serializer):
         default="",
         help_text="entity id; play until this pod is bound or refused",
     )
+    trial = Promise(required=False, allow_null=True, default=None)
 
 
 class RunTransport(APIView):

@@ -139,6 +139,11 @@ class Run(models.Model):
     until_pod = models.TextField(
         blank=True, help_text="entity id; it plays until this pod is bound or refused"
     )
+    trial = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="the change tried here, and what becomes of which pod, and when: docs/compare.md",
+    )
     is_started = models.BooleanField(default=False, help_text="the engine was built once")
     kept = models.BooleanField(default=False, help_text="never deleted or thinned out by age")
     engine_digest = models.CharField(

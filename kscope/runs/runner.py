@@ -16,17 +16,18 @@ from typing import Any
 
 import redis
 from django.db import InterfaceError, OperationalError, connection
+from django.db.models import Max
 
 from kscope.logs import bind, bound
 from kscope.runs import measures, slices
 from kscope.runs.checkpoints import checkpoint_freeze, checkpoints_usable
 from kscope.runs.committer import Committer
-from kscope.runs.decided import pod_is_decided
+from kscope.runs.decided import ATTEMPT_STARTED, Wait
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.forks import Journey, follows_another_engine, journey_of, parting_seq
 from kscope.runs.garbage import Collector, uncollected
 from kscope.runs.memory import Memory
-from kscope.runs.models import Checkpoint, Command, Run
+from kscope.runs.models import Checkpoint, Command, Run, RunEvent
 from kscope.runs.nudges import WakeListener, publish_head
 from kscope.runs.replay import Diverged, RecordedOtherwise, engine_at_head, engine_created
 from kscope.runs.stopping import Stopping, is_stopping
@@ -158,7 +159,10 @@ class EngineEnded(Exception):
 def _controls(run: Run) -> slices.Controls:
     """What the user wants of *run*, as it was read."""
     wanted = (run.status, run.speed, run.step_unit, run.steps_wanted, run.until, run.until_pod)
-    return slices.Controls(*wanted, run.stopped_by, **run.budget.to_dict())
+    trial = run.trial or {}
+    return slices.Controls(
+        *wanted, trial.get("at"), trial.get("by"), run.stopped_by, **run.budget.to_dict()
+    )
 
 
 class Driver:
@@ -171,6 +175,8 @@ class Driver:
         run = Run.objects.select_related("scenario").get(pk=run_id)
         self.commands = run.head_commands
         self.controls = _controls(run)
+        # Events with which attempts of the pods that are waited for have begun.
+        self._attempts_begun: dict[str, int] = {}
         saved = checkpoints_usable(run_id, seq=run.head_seq).values_list("seq", flat=True)
         self._checkpoint_seq: int = saved.first() or 0
         self._checkpoint_allowed = 0.0
@@ -333,7 +339,7 @@ class Driver:
         if self.controls.steps_wanted > 0:
             steps = self._step()
         elif self.controls.status == Run.Status.PLAYING and self.controls.until_pod:
-            decided = self._stretch_to_decision(self.controls.until_pod)
+            decided = self._stretch_to_decision(self._wait())
         elif self.controls.status == Run.Status.PLAYING:
             self._stretch()
         elif not done:
@@ -460,8 +466,22 @@ class Driver:
             limit = self._end() if target is None else min(target, self._end())
             engine.advance(limit, max_steps=CHUNK, rest=False)
 
-    def _stretch_to_decision(self, pod: str) -> bool:
-        """Up to where the pod is bound or refused, as fast as possible; whether that was reached."""
+    def _wait(self) -> Wait:
+        """What is waited for, since the newest command that was carried out."""
+        controls = self.controls
+        done = Command.objects.filter(run_id=self.run_id, status=Command.Status.APPLIED)
+        since = done.aggregate(newest=Max("outcome_seq"))["newest"] or 0
+        if controls.until_pod not in self._attempts_begun:
+            began = RunEvent.objects.filter(
+                run_id=self.run_id, object=controls.until_pod, kind=ATTEMPT_STARTED
+            )
+            newest = began.aggregate(newest=Max("seq"))["newest"]
+            self._attempts_begun[controls.until_pod] = newest or 0
+        at, by = controls.until_pod_at or 0, controls.until_pod_by
+        return Wait(controls.until_pod, since, at, by)
+
+    def _stretch_to_decision(self, wait: Wait) -> bool:
+        """Up to where the pod is decided on, as fast as possible; whether that was reached."""
         engine = self.engine
         deadline = time.monotonic() + SLICE_SECONDS
         while time.monotonic() < deadline:
@@ -471,9 +491,18 @@ class Driver:
             if due > self._end():
                 engine.advance(self._end())
                 return False
+            if wait.by is not None and due > wait.by:
+                engine.advance(wait.by)
+                self._pace = Pace(engine.now, self.controls.speed)
+                return True
             known = len(engine.untaken)
             engine.advance(due, max_steps=1)
-            if pod_is_decided(engine.untaken[known:], pod):
+            events = engine.untaken[known:]
+            over = wait.is_over(events, self._attempts_begun[wait.pod], engine.now)
+            self._attempts_begun[wait.pod] = (
+                wait.newest_attempt(events) or self._attempts_begun[wait.pod]
+            )
+            if over:
                 self._pace = Pace(engine.now, self.controls.speed)
                 return True
         return False

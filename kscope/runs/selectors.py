@@ -61,6 +61,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "stopped_by": run.stopped_by,
         "stop_reason": run.stop_reason,
         "not_modelled": run.scenario.not_modelled,
+        "trial": run.trial,
         "created": run.created.isoformat(),
     }
 

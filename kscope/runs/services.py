@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 from django.db import IntegrityError, transaction
+from django.db.models import Max
 
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
@@ -18,12 +19,15 @@ from kscope.sim import scenario as sim_scenario
 from kscope.sim.budget import MOST, Budget
 from kscope.sim.errors import SimError
 from kscope.sim.loader import LoadResult
+from kscope.sim.units import MINUTE
 
 PROFILES = ("v1.34", "v1.20", "v1.16", "v1.11")
 TIE_BREAKS = ("random", "name")
 _SAFE_SEED = 2**53
 # How long a page or a request waits for what became of its command.
 ANSWER_SECONDS = 5.0
+# How long in virtual time a change that was only decided on is given to show what comes of it.
+TRIAL_PATIENCE = 6 * MINUTE
 
 
 def scenario_store(
@@ -251,12 +255,19 @@ _FINAL = ("events", "time")
 
 
 def run_transport(
-    *, run: Run, action: str, unit: str = "event", speed: str = "", until_pod: str = ""
+    *,
+    run: Run,
+    action: str,
+    unit: str = "event",
+    speed: str = "",
+    until_pod: str = "",
+    trial: dict[str, Any] | None = None,
 ) -> Run:
     """Play, pause, or take one step. Raises ApplicationError for what cannot be.
 
     With *until_pod*, the entity id of a pod, it plays as fast as possible until that pod is bound
-    or refused.
+    or, by an attempt that began after the newest command, refused. *trial* ({order, node, at}) says
+    what was changed and what is promised of it; a refusal before `at` is no answer then.
     """
     if speed and speed not in Run.Speed.values:
         raise ApplicationError(
@@ -274,6 +285,10 @@ def run_transport(
             run.speed = speed
         if action != "speed":
             run.until_pod = until_pod if action == "play" else ""
+            if run.until_pod and trial is not None:
+                run.trial = _trial(run, trial)
+            elif run.until_pod:
+                run.trial = None
         if action == "play":
             # A finished run that is played again looks whether there is more to do.
             run.status = Run.Status.PLAYING
@@ -292,11 +307,27 @@ def run_transport(
             run.steps_wanted += 1
         elif action != "speed":
             raise ApplicationError(f"action is {action!r}; it must be play, pause, step or speed")
-        fields = ["status", "speed", "step_unit", "steps_wanted", "until_pod"]
-        run.save(update_fields=[*fields, "stopped_by", "stop_reason"])
+        wishes = ["status", "speed", "step_unit", "steps_wanted", "until_pod", "trial"]
+        run.save(update_fields=[*wishes, "stopped_by", "stop_reason"])
     run_wake(run.pk)
     publish_head(run.pk, run.head_seq)
     return run
+
+
+def _trial(run: Run, promise: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a trial: the promise, whom it is about, and until when it is waited for."""
+    now = max(run.head_at, run.forked_at or 0)
+    done = Command.objects.filter(run=run, status=Command.Status.APPLIED)
+    since = done.aggregate(newest=Max("outcome_seq"))["newest"]
+    at: int | None = promise.get("at")
+    return {
+        "pod": run.until_pod,
+        "order": promise.get("order", ""),
+        "node": promise.get("node", ""),
+        "at": at,
+        "by": now + TRIAL_PATIENCE if at is None else at,
+        "since": run.head_seq if since is None else since,
+    }
 
 
 def run_wake(run_id: int) -> None:

@@ -60,6 +60,9 @@ class Controls:
     steps_wanted: int
     until: int | None
     until_pod: str = ""
+    # When the pod is promised to be bound, and how long is waited for that.
+    until_pod_at: int | None = None
+    until_pod_by: int | None = None
     stopped_by: str = ""
     events: int = 0
     objects: int = 0
@@ -72,9 +75,10 @@ class Controls:
         return Budget(events=self.events, objects=self.objects, time=self.time, memory=self.memory)
 
 
-# The columns of a run that are its Controls.
+# The columns of a run that are its Controls, in their order.
 CONTROLS = (
-    "status, speed, step_unit, steps_wanted, until, until_pod, stopped_by,"
+    "status, speed, step_unit, steps_wanted, until, until_pod,"
+    " (trial->>'at')::bigint, (trial->>'by')::bigint, stopped_by,"
     " budget_events, budget_objects, budget_time, budget_memory"
 )
 
