@@ -4,6 +4,7 @@ import {Address} from "./controllers/address.js";
 import {followEvidence} from "./controllers/evidence.js";
 import {followMotion} from "./controllers/motion.js";
 import {startRunPage} from "./controllers/run_page.js";
+import {followWhy} from "./controllers/why_again.js";
 import {html} from "./lib/html.js";
 import {BoardPage} from "./views/board_page.js";
 
@@ -13,4 +14,5 @@ const board = startRunPage(root, new Address());
 render(html`<${BoardPage} board=${board} />`, root);
 followEvidence(board);
 followMotion(board);
+followWhy(board);
 board.start();

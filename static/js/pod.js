@@ -3,6 +3,7 @@ import {render} from "preact";
 import {PodAddress} from "./controllers/address.js";
 import {PodRecord} from "./controllers/pod_record.js";
 import {startRunPage} from "./controllers/run_page.js";
+import {followWhy} from "./controllers/why_again.js";
 import {html} from "./lib/html.js";
 import {PodPage} from "./views/pod_page.js";
 
@@ -14,4 +15,5 @@ const record = new PodRecord({board, id, attempt: address.attempt});
 
 render(html`<${PodPage} board=${board} id=${id} record=${record} />`, root);
 record.follow();
+followWhy(board);
 board.start();

@@ -215,10 +215,10 @@ export class Board {
   }
 
   /**
-   * Make a fork after event *seq* (null: the newest), hand it these commands, have it play until the
-   * pod of this id is bound or refused again, and go to the pod's page there.
+   * Make a fork after event *seq*, hand it these commands, have it play to where the pod of this id is
+   * promised to be bound, to *node* at *at*, and go to the pod's page there.
    */
-  async tryInFork(id, bodies, {seq, order}) {
+  async tryInFork(id, bodies, {seq, order, node, at}) {
     await this.#guard(async () => {
       const name = `${this.run.value.name}: ${order}`.slice(0, LONGEST_NAME);
       const fork = await this.api.post("fork/", {seq, name});
@@ -227,7 +227,7 @@ export class Board {
         const {status, reason} = await api.post("commands/", body);
         if (status === "rejected") throw new Error(`In fork #${fork.id} it was refused: ${reason}`);
       }
-      await api.post("transport/", {action: "play", until_pod: id});
+      await api.post("transport/", {action: "play", until_pod: id, trial: {order, node, at}});
       location.assign(`/runs/${fork.id}/pods/${id.slice("pod/".length)}/`);
     });
   }

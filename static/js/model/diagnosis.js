@@ -1,4 +1,4 @@
-import {count} from "./format.js";
+import {count, duration} from "./format.js";
 
 /** How bad a cause is, as a mark; in the order in which the engine tells them. */
 export const CAUSE_LOOK = {
@@ -54,10 +54,41 @@ export function isCurrent(answer, seq) {
 }
 
 /**
+ * Which instant a blocker speaks of: that of its attempt. `attempt` is the newest one that is known,
+ * {number, seq, at}; `seq` and `at` are the event shown and its moment.
+ */
+export function instantWords(blocker, attempt, {seq, at}) {
+  if (!blocker.attempt) return "";
+  if (attempt?.number !== blocker.attempt) return `As of attempt ${count(blocker.attempt)}.`;
+  const since = seq - attempt.seq;
+  const words = `As of attempt ${count(attempt.number)}, ${duration(at - attempt.at)} ago, event ${count(attempt.seq)}`;
+  if (since <= 0) return `${words}.`;
+  return `${words}; ${count(since)} ${since === 1 ? "event" : "events"} since.`;
+}
+
+/** "This is of event 812, 12.40 s ago; the run has gone on since." */
+export function staleWords(diagnosis, at) {
+  return `This is of event ${count(diagnosis.seq)}, ${duration(at - diagnosis.at)} ago; the run has gone on since.`;
+}
+
+const REST_MS = 700;
+const PLAYING_MS = 10_000;
+
+/**
+ * After how long to ask again, in ms; null for not at all. What nobody has asked is not asked again,
+ * nor what is of the past; while a run plays not often, and else once it has come to rest.
+ */
+export function askAgainIn({held, id, pod, place, playing, sinceAnswer}) {
+  if (held?.id !== id || held.status !== "ready" || place.past) return null;
+  if (!isPending(pod) || isCurrent(held, place.seq)) return null;
+  return playing ? Math.max(REST_MS, PLAYING_MS - sinceAnswer) : REST_MS;
+}
+
+/**
  * What is held of the pod of this id, or null. Whoever follows the run keeps an answer while the run
  * goes on; whoever looks at the past sees only what was asked there.
  */
 export function answerFor(held, id, {seq, past}) {
   if (held?.id !== id) return null;
-  return past && held.status === "ready" && !isCurrent(held, seq) ? null : held;
+  return past && held.diagnosis && held.diagnosis.seq !== seq ? null : held;
 }

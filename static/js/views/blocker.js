@@ -1,21 +1,21 @@
 import {html} from "../lib/html.js";
-import {answerFor} from "../model/diagnosis.js";
+import {instantWords} from "../model/diagnosis.js";
 import {figureOf} from "../model/verdict.js";
-import {TryInFork} from "./try_in_fork.js";
 
-/** The answer: one sentence, one number, the smallest fixes. */
-export function Blocker({board, id, pod}) {
+/**
+ * What the newest attempt came to: one sentence, one number, and which instant they are of. What would
+ * help now is found out anew (see why.js): since the attempt other pods may have taken the room.
+ */
+export function Blocker({board, pod, attempt}) {
   const {blocker} = pod;
   if (!blocker) return null;
   const figure = figureOf(blocker);
-  // Once changes were really tried, they take the place of these.
-  const answer = answerFor(board.why.held.value, id, board.place);
-  const fixes = answer?.status === "ready" ? [] : blocker.fixes ?? [];
+  const instant = instantWords(blocker, attempt, board.model);
   return html`
     <section class=${`blocker f-${blockerFamily(pod)}`}>
       <p class="say">${blocker.sentence}</p>
       ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
-      <${Fixes} board=${board} id=${id} fixes=${fixes} />
+      ${instant && html`<p class="small soft instant">${instant}</p>`}
     </section>`;
 }
 
@@ -33,18 +33,12 @@ export function blockerFamily(pod) {
   return pod.queue === "gated" ? "held" : "stuck";
 }
 
-/**
- * A fix that is a change of an object can be sent to the engine, at the newest event; one for a pod
- * to a fork, which is followed until the pod is decided on.
- */
+/** A fix that is a change of an object can be sent to the engine, at the newest event. */
 function FixButtons({board, id, fix, first}) {
   if (!fix.patch) return null;
   const object = fix.object ?? id;
-  const {seq, past} = board.place;
-  return html`<span class="does">${!past && html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
-      onClick=${() => board.applyFix(object, fix.patch)}>Apply</button>`}
-    ${id.startsWith("pod/") && html`<${TryInFork} board=${board} id=${id}
-      commands=${[{verb: "patch", object, patch: fix.patch}]} order=${fix.text} seq=${past ? seq : null} />`}</span>`;
+  return html`<span class="does">${!board.place.past && html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
+    onClick=${() => board.applyFix(object, fix.patch)}>Apply</button>`}</span>`;
 }
 
 const AMOUNT = /((?<![\w.-])\d+(?:\.\d+)?(?:m| ?[KMGT]i)?\b(?![.-]\w))/;

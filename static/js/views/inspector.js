@@ -27,7 +27,7 @@ export function Inspector({board}) {
           <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>
       </header>
       ${pod && html`
-        <${Blocker} board=${board} id=${id} pod=${pod} />
+        <${Blocker} board=${board} pod=${pod} attempt=${evidence} />
         <${WhatWouldFix} board=${board} id=${id} pod=${pod} />
         <section><dl class="kv"><${Facts} board=${board} pod=${pod} evidence=${evidence} /></dl></section>
         <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />

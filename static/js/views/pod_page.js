@@ -13,6 +13,7 @@ import {Matrix} from "./matrix.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 import {Scores} from "./scores.js";
 import {Still} from "./still.js";
+import {Trial} from "./trial.js";
 import {Volumes} from "./volumes.js";
 import {WhatWouldFix} from "./why.js";
 
@@ -31,7 +32,7 @@ function Body({board, id, record}) {
     <main class="page podpage">
       <${Head} board=${board} id=${id} pod=${pod} />
       <div class="top">
-        <${Answer} board=${board} id=${id} pod=${pod} newest=${record.attempts.value[0]} />
+        <${Answer} board=${board} id=${id} pod=${pod} record=${record} newest=${record.attempts.value[0]} />
         <${Life} board=${board} id=${id} record=${record} />
       </div>
       ${record.attempts.value.length > 0 && html`
@@ -65,11 +66,12 @@ function Stated({board, pod, text}) {
 }
 
 /** What holds the pod and what would help; once it has a node, what it asked for. */
-function Answer({board, id, pod, newest}) {
+function Answer({board, id, pod, record, newest}) {
   if (!pod) return html`<p class="small soft">This pod is not in the cluster at ${moment(board.model.at)} s.</p>`;
   return html`
     <div class="answer">
-      <${Blocker} board=${board} id=${id} pod=${pod} />
+      <${Trial} board=${board} id=${id} record=${record} />
+      <${Blocker} board=${board} pod=${pod} attempt=${newest} />
       <${WhatWouldFix} board=${board} id=${id} pod=${pod} />
       <dl class="kv"><${Facts} board=${board} pod=${pod} evidence=${newest} /></dl>
     </div>`;

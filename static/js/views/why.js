@@ -1,6 +1,6 @@
 import {html} from "../lib/html.js";
 import {
-  CAUSE_LOOK, answerFor, commandWords, fixCommands, fixParts, isCurrent, isPending, proof, triedWords,
+  CAUSE_LOOK, answerFor, commandWords, fixCommands, fixParts, isCurrent, isPending, proof, staleWords, triedWords,
 } from "../model/diagnosis.js";
 import {Mark} from "./mark.js";
 import {TryInFork} from "./try_in_fork.js";
@@ -9,12 +9,12 @@ import {TryInFork} from "./try_in_fork.js";
 export function WhatWouldFix({board, id, pod}) {
   if (!isPending(pod)) return null;
   const answer = answerFor(board.why.held.value, id, board.place);
-  const asked = answer?.status === "ready" ? answer.diagnosis : null;
+  const asked = answer?.diagnosis ?? null;
   return html`
     <section class="why" aria-label="What would fix it">
       <h3>What would fix it${asked && html`<span>${triedWords(asked)}</span>`}</h3>
       ${asked && html`<${Answer} board=${board} id=${id} told=${asked} />`}
-      ${answer?.status === "loading" && html`<p class="small soft" role="status">Trying changes in forks…</p>`}
+      ${answer?.status === "loading" && html`<p class="small soft" role="status">${asked ? `${staleWords(asked, board.model.at)} Asking again…` : "Trying changes in forks…"}</p>`}
       ${answer?.status === "failed" && html`<p class="small" role="status">${answer.message}</p>`}
       <${Ask} board=${board} answer=${answer} />
     </section>`;
@@ -24,10 +24,10 @@ export function WhatWouldFix({board, id, pod}) {
 function Ask({board, answer}) {
   const {seq} = board.place;
   if (answer?.status === "loading" || isCurrent(answer, seq)) return null;
-  const again = answer?.status === "ready";
+  const again = Boolean(answer?.diagnosis);
   return html`
     <p class="small soft ask"><span>${again
-      ? "The run has gone on since."
+      ? staleWords(answer.diagnosis, board.model.at)
       : "Each change is tried by itself in a copy of this cluster, the smallest first; two together where none does alone."}</span>
       <button class="btn" aria-keyshortcuts="w" onClick=${() => board.askWhy()}>
         ${again ? "Try again" : "Try changes"} <kbd>w</kbd></button></p>`;
@@ -50,6 +50,7 @@ function Cause({cause}) {
       ${" "}<span class="mute">${cause.plugin}</span></span></li>`;
 }
 
+/** A change is applied to the cluster as it is; where it was tried on an older one, in a fork of that only. */
 function Fix({board, id, seq, fix, first}) {
   const {order, outcome} = fixParts(fix);
   const shown = proof(fix);
@@ -58,7 +59,7 @@ function Fix({board, id, seq, fix, first}) {
     <div class="fix"><span><b class="strong">${order}</b>
         <span class="micro soft outcome">${outcome}${fix.note && ` ${fix.note}`}</span>
         <span class="micro state"><${Mark} name=${shown.mark} family=${shown.family} />${shown.words}</span></span>
-      <span class="does">${!board.past.value && html`<button class=${`btn${first ? " primary" : ""}`} title=${commands.map(commandWords).join(", then ")}
+      <span class="does">${!board.past.value && seq === board.place.seq && html`<button class=${`btn${first ? " primary" : ""}`} title=${commands.map(commandWords).join(", then ")}
           aria-label=${`Apply: ${order}`} onClick=${() => board.commands(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`}
-        <${TryInFork} board=${board} id=${id} commands=${commands} order=${order} seq=${seq} /></span></div>`;
+        <${TryInFork} board=${board} id=${id} commands=${commands} order=${order} seq=${seq} promise=${fix} /></span></div>`;
 }

@@ -57,3 +57,18 @@ test("what was asked is forgotten when the cluster changes", async () => {
   await asking;
   assert.equal(why.held.value, null);
 });
+
+test("the answer before stays while it is asked again, and when that fails", async () => {
+  const api = new SlowApi();
+  const why = new WhyPending(api);
+  const first = why.ask("pod/a/one", null);
+  api.asked[0].resolve({seq: 1});
+  await first;
+  const second = why.ask("pod/a/one", null);
+  assert.deepEqual(why.held.value, {id: "pod/a/one", status: "loading", diagnosis: {seq: 1}});
+  api.asked[1].reject(new Error("busy"));
+  await second;
+  assert.deepEqual(why.held.value, {id: "pod/a/one", status: "failed", message: "busy", diagnosis: {seq: 1}});
+  why.ask("pod/a/two", null);
+  assert.equal(why.held.value.diagnosis, undefined);
+});

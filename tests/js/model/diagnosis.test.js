@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {
-  answerFor, commandWords, fixCommands, fixParts, isCurrent, isPending, proof, triedWords,
+  answerFor, askAgainIn, commandWords, fixCommands, fixParts, instantWords, isCurrent, isPending, proof, staleWords, triedWords,
 } from "../../../static/js/model/diagnosis.js";
 
 test("only a pod that waits for a node is asked about", () => {
@@ -68,4 +68,36 @@ test("an answer stays while the run goes on, but is not shown of another past", 
   const loading = {id: "pod/a/b", status: "loading"};
   assert.equal(answerFor(loading, "pod/a/b", {seq: 6, past: true}), loading);
   assert.equal(answerFor(null, "pod/a/b", {seq: 7, past: false}), null);
+});
+
+test("a blocker says which attempt it is of and how long ago that was", () => {
+  const place = {seq: 857, at: 62.4e9};
+  const attempt = {number: 3, seq: 812, at: 50e9};
+  assert.equal(instantWords({attempt: 3}, attempt, place), "As of attempt 3, 12.40 s ago, event 812; 45 events since.");
+  assert.equal(instantWords({attempt: 3}, attempt, {seq: 812, at: 50e9}), "As of attempt 3, 0 s ago, event 812.");
+  assert.equal(instantWords({attempt: 3}, {...attempt, number: 2}, place), "As of attempt 3.");
+  assert.equal(instantWords({attempt: 3}, undefined, place), "As of attempt 3.");
+  assert.equal(instantWords({attempt: 0}, attempt, place), "");
+});
+
+test("an answer that is out of date says which event it is of", () => {
+  assert.equal(staleWords({seq: 812, at: 50e9}, 62.4e9), "This is of event 812, 12.40 s ago; the run has gone on since.");
+});
+
+const OUTDATED = {
+  held: HELD, id: "pod/a/b", pod: {queue: "unschedulable"}, place: {seq: 9, past: false}, playing: false, sinceAnswer: 100,
+};
+
+test("an answer that is out of date is asked for again once the run rests", () => {
+  assert.equal(askAgainIn(OUTDATED), 700);
+  assert.equal(askAgainIn({...OUTDATED, place: {seq: 7, past: false}}), null);
+  assert.equal(askAgainIn({...OUTDATED, place: {seq: 6, past: true}}), null);
+  assert.equal(askAgainIn({...OUTDATED, pod: {node: "n1"}}), null);
+  assert.equal(askAgainIn({...OUTDATED, held: {...HELD, status: "loading"}}), null);
+  assert.equal(askAgainIn({...OUTDATED, held: null}), null);
+});
+
+test("while a run plays it is asked again every ten seconds", () => {
+  assert.equal(askAgainIn({...OUTDATED, playing: true}), 9900);
+  assert.equal(askAgainIn({...OUTDATED, playing: true, sinceAnswer: 60_000}), 700);
 });

@@ -1,0 +1,26 @@
+import {effect} from "@preact/signals";
+
+import {askAgainIn} from "../model/diagnosis.js";
+
+/** Ask again, with restraint, what would fix the selected pod once the run has gone on since. */
+export function followWhy(board) {
+  let timer = null;
+  let answered = null;
+  let answeredAt = 0;
+  effect(() => {
+    const held = board.why.held.value;
+    if (held !== answered && held?.status !== "loading") [answered, answeredAt] = [held, performance.now()];
+    const id = board.selected();
+    const playing = board.run.value.status === "playing";
+    const wait = askAgainIn({
+      held, id, playing, pod: board.model.entities.get(id), place: board.place, sinceAnswer: performance.now() - answeredAt,
+    });
+    // While the run plays there is always something newer: the wait is not begun anew.
+    if (wait !== null && playing && timer !== null) return;
+    clearTimeout(timer);
+    timer = wait === null ? null : setTimeout(() => {
+      timer = null;
+      if (!document.hidden) board.askWhy();
+    }, wait);
+  });
+}
