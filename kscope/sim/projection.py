@@ -27,6 +27,8 @@ def attributes(obj: ApiObject, rules: ResourceRules | None = None) -> Attributes
     shown["created"] = _time(obj.creation_timestamp)
     if obj.deletion_timestamp:
         shown["deleting"] = _time(obj.deletion_timestamp)
+        # What holds it; of an object that nobody deletes that says nothing.
+        shown["finalizers"] = list(obj.finalizers)
     # 0 is a fact (a priority, a time); "", [], {}, None and False say nothing.
     return {name: value for name, value in shown.items() if value or type(value) is int}
 
@@ -83,6 +85,8 @@ def _changes_of(old: ApiObject, new: ApiObject) -> Attributes | None:
     if before.get("deletionTimestamp") != after.get("deletionTimestamp"):
         return None
     if before.get("creationTimestamp") != after.get("creationTimestamp"):
+        return None
+    if after.get("deletionTimestamp") and before.get("finalizers") != after.get("finalizers"):
         return None
     return changing(old, new)
 

@@ -113,3 +113,21 @@ def test_a_mark_for_deletion_shows_at_once() -> None:
     store.delete(obj.kind, obj.key, by="test")
     recorder.take()
     assert recorder.view[obj.id]["deleting"] == 0
+
+
+def test_what_still_holds_a_deleted_object_is_shown() -> None:
+    loop = EventLoop()
+    recorder = Recorder(loop)
+    store = ObjectStore(loop, recorder)
+    obj = store.create(_claim().with_metadata(finalizers=["a", "b"]), by="test")
+    recorder.take()
+    assert "finalizers" not in recorder.view[obj.id]
+    store.delete(obj.kind, obj.key, by="test")
+    recorder.take()
+    assert recorder.view[obj.id]["finalizers"] == ["a", "b"]
+    store.patch(obj.kind, obj.key, {"metadata": {"finalizers": ["b"]}}, by="test")
+    recorder.take()
+    assert recorder.view[obj.id]["finalizers"] == ["b"]
+    store.patch(obj.kind, obj.key, {"metadata": {"finalizers": None}}, by="test")
+    recorder.take()
+    assert obj.id not in recorder.view

@@ -1,6 +1,7 @@
 import {claimState, claimSteps, userOf} from "./claims.js";
 import {bytes, duration, moment, parseId} from "./format.js";
 import {machineOf, movesOf} from "./machines.js";
+import {isTerminating, terminatingWords} from "./terminating.js";
 
 /** The four writes of a bind, in the order in which the PV controller makes them. */
 const WRITES = [
@@ -242,6 +243,10 @@ export function claimAnswer(binding, nearest, who = "this claim") {
   const {state, claim, volume, volumeName, users, mode} = binding;
   const waited = waitedFor(binding);
   if (!claim) return told("held", `There is no claim ${binding.claimKey} in the cluster at this moment.`);
+  if (isTerminating(claim)) {
+    const bound = state === "bound" ? ` It is still bound to ${volumeName}.` : "";
+    return told("stuck", `${terminatingWords(claim, binding)}${bound}`);
+  }
   if (state === "bound") return told("settled", `Bound to ${volumeName}: both sides name each other.`, roomOf(claim, volume));
   if (state === "lost") return lostAnswer(binding, told, waited);
   if (state === "half") return halfAnswer(binding, told, waited, who);
@@ -330,6 +335,7 @@ export function volumeAnswer(binding) {
     const gone = events.findLast(({changes}) => changes?.[volumeId] === null);
     return told("held", `${volumeName} ${gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster at this moment"}.`);
   }
+  if (isTerminating(volume)) return told("stuck", terminatingWords(volume, {at, claimKey: claim && claim.volume === volumeName ? claimKey : ""}));
   if (volume.phase === "Failed") return told("stuck", `Failed: its claim ${claimKey} is gone, and it could not be reclaimed.`, lasted);
   if (volume.phase === "Released") {
     const free = {text: `Take the claimRef of ${volumeName} away, and it is Available again`, object: volumeId, patch: {spec: {claimRef: null}}};
@@ -341,5 +347,6 @@ export function volumeAnswer(binding) {
   if (!claim) return told("promised", `Reserved for ${claimKey}, and there is no such claim.`, lasted);
   if (claim.volume && claim.volume !== volumeName) return told("stuck", `It names ${claimKey}, but that claim names ${claim.volume}.`, lasted);
   const answer = claimAnswer(binding, null, claimKey);
+  if (isTerminating(claim)) return told("stuck", `${volumeName} is ${volume.phase}; its claim ${claimKey} is on its way out. ${answer.sentence}`);
   return binding.state === "bound" ? {...answer, sentence: `Bound to ${claimKey}: both sides name each other.`} : answer;
 }

@@ -1,7 +1,7 @@
 import {Claims} from "./claims.js";
 import {Counters} from "./counters.js";
 import {Lanes} from "./lanes.js";
-import {MACHINES, Tally} from "./machines.js";
+import {BindingTally, MACHINES, Tally} from "./machines.js";
 import {Nodes, placeOf} from "./nodes.js";
 import {RunState} from "./run_state.js";
 
@@ -19,7 +19,7 @@ export class BoardModel {
     this.claims = new Claims();
     this.counters = new Counters();
     /** How many objects are in each state, by the key of the machine. */
-    this.tallies = new Map(MACHINES.map((machine) => [machine.key, new Tally(machine)]));
+    this.tallies = new Map(MACHINES.map((machine) => [machine.key, this.#tallyOf(machine)]));
     this.undos = [];
     /** Pods that changed their lane or node since someone last emptied this list. */
     this.moved = [];
@@ -43,7 +43,7 @@ export class BoardModel {
     this.lanes.clear();
     this.nodes.clear();
     this.claims.clear();
-    for (const tally of this.tallies.values()) tally.clear();
+    for (const tally of this.tallies.values()) tally.clear?.();
     this.undos = [];
     for (const [id, entity] of this.entities) this.#derive(id, undefined, entity);
     this.moved = [];
@@ -90,9 +90,14 @@ export class BoardModel {
     return true;
   }
 
+  #tallyOf(machine) {
+    const isBinding = machine.key === "claim" || machine.key === "volume";
+    return isBinding ? new BindingTally(machine, this.claims, () => this.entities) : new Tally(machine);
+  }
+
   #derive(id, before, after) {
     for (const tally of this.tallies.values()) {
-      if (id.startsWith(tally.prefix)) tally.update(id, before, after);
+      if (tally.prefix && id.startsWith(tally.prefix)) tally.update(id, before, after);
     }
     if (id.startsWith("pod/")) {
       this.lanes.update(id, before, after);

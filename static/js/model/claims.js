@@ -1,4 +1,5 @@
 import {byName} from "./format.js";
+import {isTerminating, lookOf} from "./terminating.js";
 
 /**
  * How far a claim has come. `holder` is the volume whose claimRef names the claim, or null; `mode`
@@ -33,6 +34,11 @@ export const CLAIM_LOOK = {
   pending: {mark: "pending", family: "clock", text: "Pending"},
   bound: {mark: "vbound", family: "settled", text: "Bound"},
 };
+
+/** How a claim in this state looks; one that is on its way out looks so, whatever it is bound to. */
+export function claimLook(claim, state) {
+  return lookOf(claim, CLAIM_LOOK[state]);
+}
 
 /**
  * The steps of a claim: provision → bind → use, each done, now or todo, with its evidence.
@@ -158,7 +164,9 @@ export class Claims {
     const open = [];
     const bound = [];
     for (const id of this.all()) {
-      const list = this.state(id, entities.get(id), entities) === "bound" ? bound : open;
+      const claim = entities.get(id);
+      const settled = this.state(id, claim, entities) === "bound" && !isTerminating(claim);
+      const list = settled ? bound : open;
       if (list.length < limit) list.push(id);
       if (open.length >= limit) break;
     }

@@ -1,4 +1,5 @@
 import {mergePatch} from "./fold.js";
+import {isTerminating} from "./terminating.js";
 
 /**
  * The state machines that objects of a run go through, each with its states, the moves that are
@@ -226,6 +227,25 @@ export function machineOf(key) {
   return MACHINES.find((machine) => machine.key === key);
 }
 
+/**
+ * The state of an object as the pages have it, which may follow from others as well: a binding is
+ * half-bound for both of its sides as soon as one of them names the other.
+ */
+export function stateNow(machine, id, object, {claims, entities}) {
+  if (!object) return null;
+  if (machine === CLAIM) {
+    const state = claims.state(id, object, entities);
+    return state === "waiting" || state === "provisioning" ? "pending" : state;
+  }
+  if (machine === VOLUME) {
+    const claimId = claims.claimOf(id, entities);
+    const claim = claimId && entities.get(claimId);
+    const name = claim && (claim.volume ?? claims.holder(claimId, claim));
+    if (name && id === `volume/${name}` && claims.state(claimId, claim, entities) === "half") return "half";
+  }
+  return machine.stateOf(object);
+}
+
 /** The state of a volume as one of its machine: key, title, mark and family. */
 export function volumeLook(volume) {
   const key = VOLUME.stateOf(volume);
@@ -264,9 +284,9 @@ export function movesOf(machine, id, events, seq) {
 /**
  * How a diagram is lit by the moves of the object that is followed: how often every edge was taken,
  * which one was the last, and in which states the object has been, and is. A move that no edge
- * stands for lights none.
+ * stands for lights none. `now` is the state it is in, by default where the last move led.
  */
-export function lit(machine, moves) {
+export function lit(machine, moves, now = moves.at(-1)?.to ?? "") {
   const edgeOf = new Map(machine.edges.flatMap((edge) => edge.moves.map((move) => [move, edge])));
   const taken = new Map();
   const visited = new Set();
@@ -276,7 +296,7 @@ export function lit(machine, moves) {
     if (last) taken.set(last, (taken.get(last) ?? 0) + 1);
     visited.add(from).add(to);
   }
-  return {taken, last, visited, here: moves.at(-1)?.to ?? ""};
+  return {taken, last, visited, here: now};
 }
 
 /** What a state is called, "" being outside of the machine. */
@@ -319,6 +339,50 @@ export class Tally {
   get held() {
     const {states} = this.machine;
     return states.reduce((sum, {key, passing, outer}) => sum + (passing || outer ? 0 : this.count(key)), 0);
+  }
+}
+
+/**
+ * As Tally, for the two sides of bindings: counted when somebody looks, as a change of one side may
+ * be one of the other's state, too.
+ */
+export class BindingTally {
+  constructor(machine, claims, entities) {
+    this.machine = machine;
+    this.claims = claims;
+    /** Gives the entities of the model, which are others after every reset. */
+    this.entities = entities;
+    this.version = null;
+  }
+
+  count(state) {
+    return this.#counted().get(state) ?? 0;
+  }
+
+  get held() {
+    return [...this.#counted().entries()].reduce((sum, [state, found]) => sum + (state ? found : 0), 0);
+  }
+
+  /** How many were deleted and are still there. */
+  get terminating() {
+    this.#counted();
+    return this.leaving;
+  }
+
+  #counted() {
+    const {machine, claims} = this;
+    if (this.version === claims.bindings) return this.counts;
+    const entities = this.entities();
+    this.counts = new Map();
+    this.leaving = 0;
+    for (const id of machine === CLAIM ? claims.ids : claims.volumeIds) {
+      const object = entities.get(id);
+      const state = stateNow(machine, id, object, {claims, entities});
+      this.counts.set(state, (this.counts.get(state) ?? 0) + 1);
+      if (isTerminating(object)) this.leaving += 1;
+    }
+    this.version = claims.bindings;
+    return this.counts;
   }
 }
 

@@ -1,8 +1,9 @@
 import {html} from "../lib/html.js";
 import {askedWords, verdictLook} from "../model/candidates.js";
-import {CLAIM_LOOK} from "../model/claims.js";
+import {claimLook} from "../model/claims.js";
 import {accessModes, bytes, count, moment} from "../model/format.js";
 import {volumeLook} from "../model/machines.js";
+import {lookOf} from "../model/terminating.js";
 import {EventLink} from "./events.js";
 import {Mark} from "./mark.js";
 
@@ -49,7 +50,7 @@ function ClaimTable({board, told: {claimants, claims: total}, pick}) {
       <tbody>${claimants.map((row) => {
         const id = `claim/${row.claim}`;
         const claim = entities.get(id);
-        const look = claim && CLAIM_LOOK[claims.state(id, claim, entities)];
+        const look = claim && claimLook(claim, claims.state(id, claim, entities));
         return html`
           <tr key=${id}><th scope="row"><button class="link cut" title=${row.claim} onClick=${() => pick(id)}>${row.claim}</button></th>
             <td class="right nowrap">${bytes(row.request)}</td><td>${accessModes(row.modes)}</td><td>${row.class || html`<span class="mute">none</span>`}</td>
@@ -59,7 +60,7 @@ function ClaimTable({board, told: {claimants, claims: total}, pick}) {
 }
 
 function Candidate({row, open, volume, pick}) {
-  const look = volume && volumeLook(volume);
+  const look = volume && lookOf(volume, volumeLook(volume));
   return html`
     <tr class=${row.verdict === "chosen" ? "picked" : ""}>
       <th scope="row"><button class="link cut" title=${row.volume} onClick=${() => pick(`volume/${row.volume}`)}>${row.volume}</button></th>

@@ -1,6 +1,7 @@
 import {html} from "../lib/html.js";
 import {amount, duration, moment, parseId} from "../model/format.js";
 import {podStates} from "../model/pod.js";
+import {isTerminating} from "../model/terminating.js";
 import {figureOf} from "../model/verdict.js";
 import {Blocker, blockerFamily} from "./blocker.js";
 import {podHref} from "./links.js";
@@ -64,6 +65,7 @@ function facts(pod, evidence, at) {
   if (pod.attempts) found.push(["Attempts", String(pod.attempts), evidence && `last at ${moment(evidence.at)} s`]);
   if (pod.mover) found.push(["Last mover", pod.mover, pod.flushed && "flushed"]);
   if (pod.gates?.length) found.push(["Gates", pod.gates.join(", ")]);
+  if (isTerminating(pod) && pod.finalizers) found.push(["Held by", pod.finalizers.join(", "), "finalizers"]);
   if (pod.scheduler) found.push(["Scheduler", pod.scheduler]);
   if (pod.created > 0 && pod.created <= at) found.push(["Created", `at ${moment(pod.created)} s`]);
   else found.push(["Created", "", "before the run"]);

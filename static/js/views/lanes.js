@@ -1,7 +1,8 @@
 import {html} from "../lib/html.js";
-import {CLAIM_LOOK, bindingMode, claimSteps} from "../model/claims.js";
+import {bindingMode, claimLook, claimSteps} from "../model/claims.js";
 import {count, duration, parseId} from "../model/format.js";
 import {DRAWN, backoffLeft} from "../model/lanes.js";
+import {isTerminating, terminatingWords} from "../model/terminating.js";
 import {volumesHref} from "./links.js";
 import {Mark, Name} from "./mark.js";
 
@@ -95,7 +96,7 @@ function ClaimItem({board, id}) {
   const claim = entities.get(id);
   const holder = claims.holder(id, claim);
   const users = claims.usersOf(id, entities);
-  const look = CLAIM_LOOK[claims.state(id, claim, entities)];
+  const look = claimLook(claim, claims.state(id, claim, entities));
   const steps = claimSteps(claim, holder, bindingMode(claim, entities), users);
   const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
   const {namespace, name} = parseId(id);
@@ -106,6 +107,6 @@ function ClaimItem({board, id}) {
       <${Name} namespace=${namespace} name=${name} />
       <span class="val progress">${steps.map((step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
         <${Mark} name=${step.mark} family=${step.family} /></span>`)}</span>
-      <span class="why cut">${now.what}</span>
+      <span class="why cut">${isTerminating(claim) ? terminatingWords(claim, {users, at: board.model.at}) : now.what}</span>
     </a>`;
 }

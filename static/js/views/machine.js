@@ -18,10 +18,10 @@ export function ArrowHeads() {
 
 /**
  * One state machine: how many objects are in each state, and the way of the one that is followed
- * by its `moves`. `onState` is told which state was pressed.
+ * by its `moves`, which is in state `here` now. `onState` is told which state was pressed.
  */
-export function Diagram({machine, tally, profile, moves, onState}) {
-  const light = lit(machine, moves);
+export function Diagram({machine, tally, profile, moves, here, onState}) {
+  const light = lit(machine, moves, here);
   const familyOf = new Map(machine.states.map(({key, family}) => [key, family]));
   // What is lit stands above what is not, the last move on top.
   const rank = (edge) => (edge === light.last ? 2 : Number(light.taken.has(edge)));

@@ -2,7 +2,8 @@ import {useState} from "preact/hooks";
 
 import {html} from "../lib/html.js";
 import {byName, count, moment, parseId} from "../model/format.js";
-import {MACHINES, entityOf, movesOf, nameOf, objectOf, objectsOf, titleOf} from "../model/machines.js";
+import {MACHINES, entityOf, movesOf, nameOf, objectOf, objectsOf, stateNow, titleOf} from "../model/machines.js";
+import {isTerminating, terminatingWords} from "../model/terminating.js";
 import {EventLink} from "./events.js";
 import {ArrowHeads, Diagram, LastMove} from "./machine.js";
 import {Name} from "./mark.js";
@@ -50,17 +51,33 @@ function Sample({look, words}) {
 function Machine({board, followed, way, profile}) {
   const {machine, id, moves} = way;
   const tally = board.model.tallies.get(machine.key);
+  const object = found(machine, id, board.model.entities);
+  const here = object ? stateNow(machine, id, object, board.model) ?? "" : undefined;
   const next = (state) => {
-    const found = nextIn(machine, state, id, board.model.entities);
+    const found = nextIn(machine, state, id, board.model);
     if (found) followed.pick(found);
   };
   return html`
     <section class="mach" aria-label=${machine.title}>
-      <header><h2>${machine.title}</h2><span class="small mute num">${held(machine, tally.held)}</span>
+      <header><h2>${machine.title}</h2><span class="small mute num">${held(machine, tally)}</span>
         <${Follow} machine=${machine} id=${id} entities=${board.model.entities} pick=${(found) => followed.pick(found)} /></header>
-      <${Diagram} machine=${machine} tally=${tally} profile=${profile} moves=${moves} onState=${next} />
+      <${Diagram} machine=${machine} tally=${tally} profile=${profile} moves=${moves} here=${here} onState=${next} />
       <${LastMove} board=${board} machine=${machine} move=${moves.at(-1)} none=${noMove(machine, id, board.model.entities)} />
+      <${Now} board=${board} machine=${machine} id=${id} object=${object} here=${here} moves=${moves} />
     </section>`;
+}
+
+/** What its own moves do not tell: a state that another object brought about, and what holds a deleted one. */
+function Now({board, machine, id, object, here, moves}) {
+  const {claims, entities, at} = board.model;
+  const words = [];
+  if (object && moves.length > 0 && here !== moves.at(-1).to) words.push(`It is ${titleOf(machine, here)} now by what the other side says.`);
+  if (isTerminating(object)) {
+    const users = machine.key === "claim" ? claims.usersOf(id, entities) : [];
+    const claimKey = machine.key === "volume" && entities.has(`claim/${object.claim}`) ? object.claim : "";
+    words.push(terminatingWords(object, {users, claimKey, at}));
+  }
+  return words.length > 0 && html`<p class="trail now">${words.join(" ")}</p>`;
 }
 
 function noMove(machine, id, entities) {
@@ -74,9 +91,10 @@ function found(machine, id, entities) {
   return id && objectOf(machine, id, entities.get(entityOf(id)));
 }
 
-function held(machine, number) {
+function held(machine, {held: number, terminating = 0}) {
   if (machine.within) return `${count(number)} attached`;
-  return `${count(number)} ${machine.follows}${number === 1 ? "" : "s"}`;
+  const leaving = terminating > 0 ? `, ${count(terminating)} terminating` : "";
+  return `${count(number)} ${machine.follows}${number === 1 ? "" : "s"}${leaving}`;
 }
 
 /** The name of what is followed, to be typed or picked from those that match. */
@@ -123,10 +141,10 @@ function idOf(machine, name, entities) {
 }
 
 /** The object after this one in a state, in order of names; the first after the last. */
-function nextIn(machine, state, id, entities) {
+function nextIn(machine, state, id, model) {
   const ids = [];
-  for (const [each, object] of objectsIn(machine, entities)) {
-    if (machine.stateOf(object) === state) ids.push(each);
+  for (const [each, object] of objectsIn(machine, model.entities)) {
+    if (stateNow(machine, each, object, model) === state) ids.push(each);
   }
   ids.sort(byName);
   return ids.find((each) => id === null || byName(each, id) > 0) ?? ids[0];

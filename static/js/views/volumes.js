@@ -1,12 +1,13 @@
 import {html} from "../lib/html.js";
-import {CLAIM_LOOK, bindingMode, claimSteps} from "../model/claims.js";
+import {bindingMode, claimLook, claimSteps} from "../model/claims.js";
 import {accessModes, bytes, parseId} from "../model/format.js";
+import {isTerminating, terminatingWords} from "../model/terminating.js";
 import {volumesHref} from "./links.js";
 import {Mark} from "./mark.js";
 
 /** The claims of a pod, each with what it asks for and how far its binding has come. */
 export function Volumes({board, id, pod}) {
-  const {claims, entities} = board.model;
+  const {claims, entities, at} = board.model;
   const {namespace} = parseId(id);
   const names = pod.claims ?? [];
   if (names.length === 0) return null;
@@ -16,25 +17,27 @@ export function Volumes({board, id, pod}) {
         const claimId = `claim/${namespace}/${name}`;
         // The version is there so that a change of the volume alone draws the claim again.
         return html`<${Claim} key=${name} href=${volumesHref(board, `${namespace}/${name}`)} id=${claimId} name=${name} claim=${entities.get(claimId)}
-          claims=${claims} entities=${entities} version=${claims.version} />`;
+          claims=${claims} entities=${entities} version=${claims.version} at=${at} />`;
       })}
     </section>`;
 }
 
-function Claim({id, href, name, claim, claims, entities}) {
+function Claim({id, href, name, claim, claims, entities, at}) {
   if (!claim) return html`<dl class="kv"><${Own} name=${name} mark="lost" family="stuck" text="does not exist" /></dl>`;
   const mode = bindingMode(claim, entities);
   const holder = claims.holder(id, claim);
-  const steps = claimSteps(claim, holder, mode, claims.usersOf(id, entities));
+  const users = claims.usersOf(id, entities);
+  const steps = claimSteps(claim, holder, mode, users);
   const waits = mode === "WaitForFirstConsumer" && !claim.volume;
   return html`
     <dl class="kv">
-      <${Own} name=${name} href=${href} ...${CLAIM_LOOK[claims.state(id, claim, entities)]} />
+      <${Own} name=${name} href=${href} ...${claimLook(claim, claims.state(id, claim, entities))} />
       <dt>Class</dt><dd>${about(claim)}</dd>
       ${mode && html`<dt>Mode</dt><dd>${mode}</dd>`}
       ${(claim.selected_node || waits) && html`<dt>Selected node</dt>
         <dd>${claim.selected_node ?? html`<span class="mute">none</span>`}</dd>`}
     </dl>
+    ${isTerminating(claim) && html`<p class="small f-stuck tinted">${terminatingWords(claim, {users, at})}</p>`}
     ${(claim.volume || holder) && html`<${Halves} named=${claim.volume} ref=${holder && id.slice("claim/".length)}
       agreed=${claim.volume && holder === claim.volume} />`}
     <ol class="steps">${steps.map((step) => html`

@@ -2,10 +2,11 @@ import {useState} from "preact/hooks";
 
 import {html} from "../lib/html.js";
 import {Chains, KINDS, LINK_WORDS, isOf, placeOf, spans} from "../model/chains.js";
-import {CLAIM_LOOK, userOf} from "../model/claims.js";
+import {CLAIM_LOOK, claimLook, userOf} from "../model/claims.js";
 import {bytes, count, parseId} from "../model/format.js";
 import {volumeLook} from "../model/machines.js";
 import {podStates} from "../model/pod.js";
+import {TERMINATING, lookOf} from "../model/terminating.js";
 import {Selected} from "./chosen_volume.js";
 import {podHref} from "./links.js";
 import {Mark, Name} from "./mark.js";
@@ -14,6 +15,7 @@ import {Reading, RunPage, isWaiting} from "./run_page.js";
 const LEGEND = [
   ["available", "ready", "Available"], ["pending", "clock", "Pending"], ["vbound", "settled", "Bound"], ["half", "promised", "half-bound"],
   ["released", "held", "Released"], ["failed", "stuck", "Failed"], ["lost", "stuck", "Lost"],
+  [TERMINATING.mark, TERMINATING.family, TERMINATING.text],
 ];
 
 /** The links of chains that are half-bound, on both sides, whatever the phases say. */
@@ -95,10 +97,10 @@ function Chain({board, row, span, selected, pick}) {
       <td>${claim && html`<${User} board=${board} users=${users} />`}</td>
       <td>${users.length > 0 && html`<${Line} look="plain" words="uses" />`}</td>
       <td><${Side} id=${row.claimId} ghost=${row.claimGhost} selected=${selected} pick=${pick}
-        look=${claim && CLAIM_LOOK[claims.state(row.claimId, claim, entities)]} size=${claim?.request} /></td>
+        look=${claim && claimLook(claim, claims.state(row.claimId, claim, entities))} size=${claim?.request} /></td>
       <td>${row.link && html`<${Line} look=${row.link} words=${LINK_WORDS[row.link]} />`}</td>
       <td><${Side} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick}
-        look=${volume && (HALVES.includes(row.link) && claim ? CLAIM_LOOK.half : volumeLook(volume))} size=${volume?.capacity} /></td>
+        look=${volume && lookOf(volume, HALVES.includes(row.link) && claim ? CLAIM_LOOK.half : volumeLook(volume))} size=${volume?.capacity} /></td>
       <td>${row.className && html`<${Line} look=${volume ? "plain" : "waits"} words="class" />`}</td>
       ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${entities.get(`class/${row.className}`)} span=${span} /></td>`}
       <td>${place && html`<${Line} look=${place.dashed ? "waits" : "plain"} words=${place.words} />`}</td>

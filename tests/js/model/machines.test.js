@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {MACHINES, Tally, isPossible, lit, movesOf, nameOf, objectOf, objectsOf, titleOf} from "../../../static/js/model/machines.js";
+import {BoardModel} from "../../../static/js/model/board_model.js";
+import {Chains} from "../../../static/js/model/chains.js";
+import {CLAIM_LOOK} from "../../../static/js/model/claims.js";
+import {MACHINES, Tally, isPossible, lit, movesOf, nameOf, objectOf, objectsOf, stateNow, titleOf, volumeLook} from "../../../static/js/model/machines.js";
 
 const [QUEUE, CACHE, VOLUME, CLAIM] = MACHINES;
 const POD = "pod/shop/web-1";
@@ -156,4 +159,50 @@ test("the volumes of all nodes are counted by where they are, and have names", (
   assert.equal(nameOf(id, object), "d1 on n1");
   assert.equal(objectOf(OPERATION, id, {}), null);
   assert.equal(nameOf("pod/shop/web", {}), "shop/web");
+});
+
+/** Claims and volumes in every combination of what each says of the other. */
+function bindings() {
+  const state = {};
+  let number = 0;
+  for (const [phase, names] of [["Pending", false], ["Pending", true], ["Bound", true], ["Lost", true]]) {
+    for (const [volumePhase, named] of [["Available", false], ["Available", true], ["Bound", true], [null, false]]) {
+      number += 1;
+      state[`claim/shop/c${number}`] = {phase, ...(names && {volume: `pv${number}`})};
+      if (volumePhase) state[`volume/pv${number}`] = {phase: volumePhase, ...(named && {claim: `shop/c${number}`})};
+    }
+  }
+  return state;
+}
+
+test("machines count claims as the page of volumes shows them", () => {
+  const model = new BoardModel();
+  model.reset({seq: 1, at: 1, state: bindings(), events: []});
+  const {claims, entities, tallies} = model;
+  const shown = new Map();
+  for (const chain of new Chains().of(claims, entities).list) {
+    const look = CLAIM_LOOK[claims.state(chain.claimId, entities.get(chain.claimId), entities)].text;
+    shown.set(look, (shown.get(look) ?? 0) + 1);
+    const volume = entities.get(chain.volumeId);
+    const isHalf = ["left", "right", "both"].includes(chain.link) || (volume && volumeLook(volume).key === "half");
+    if (volume) assert.equal(stateNow(VOLUME, chain.volumeId, volume, model) === "half", isHalf, chain.key);
+  }
+  for (const {key, title} of CLAIM.states) assert.equal(tallies.get("claim").count(key), shown.get(title) ?? 0, title);
+  assert.equal(tallies.get("claim").held, 16);
+});
+
+test("a claim that only its volume names is half-bound on both pages", () => {
+  const model = new BoardModel();
+  model.reset({seq: 1, at: 1, events: [], state: {"claim/shop/a": {phase: "Pending"}, "volume/pv": {phase: "Available"}}});
+  assert.equal(model.tallies.get("claim").count("pending"), 1);
+  model.apply({first: 2, last: 2, at: 2, changes: {"volume/pv": {claim: "shop/a"}}, events: []});
+  assert.equal(model.tallies.get("claim").count("pending"), 0);
+  assert.equal(model.tallies.get("claim").count("half"), 1);
+  assert.equal(stateNow(CLAIM, "claim/shop/a", model.entities.get("claim/shop/a"), model), "half");
+});
+
+test("a state that another object brought about is lit as where it is now", () => {
+  const moves = movesOf(CLAIM, "claim/shop/a", told("claim/shop/a", {phase: "Pending"}), 9);
+  assert.equal(lit(CLAIM, moves).here, "pending");
+  assert.equal(lit(CLAIM, moves, "half").here, "half");
 });
