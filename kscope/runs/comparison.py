@@ -203,11 +203,12 @@ def _by_score(left: str, right: str, a: Told, b: Told, names: tuple[str, str]) -
         return ""
     if points[0] == points[1] and points[0][0] == points[0][1]:
         return f"both nodes had {points[0][0]} points in both runs, and the tie was drawn otherwise"
-    told = (
-        f"{name} gave {left} {pair[0]} and {right} {pair[1]} points"
+    return ", ".join(
+        f"{name} gave {left} and {right} {pair[0]} points each, a tie that was drawn"
+        if pair[0] == pair[1]
+        else f"{name} gave {left} {pair[0]} and {right} {pair[1]} points"
         for name, pair in zip(names, points, strict=True)
     )
-    return ", ".join(told)
 
 
 # In words
@@ -227,6 +228,8 @@ def parting(divergence: Told | None, shared: int, names: tuple[str, str], heads:
     if divergence is not None:
         before = f"Identical for {shared:,} events, up to {seconds(divergence['at'])}."
         begun = before if shared > 1 else "Different from the beginning."
+        if _is_the_same_event(divergence["a"], divergence["b"]):
+            return f"{begun} {_told_differently(divergence['a'], divergence['b'], names)}"
         return f"{begun} Then {'; '.join(_first_events(divergence['a'], divergence['b'], names))}."
     (seq_a, at_a), (seq_b, at_b) = heads["a"], heads["b"]
     if seq_a == seq_b:
@@ -249,6 +252,32 @@ def _first_events(a: Told, b: Told, names: tuple[str, str]) -> list[str]:
     if a["at"] == b["at"]:
         return [words for _, words in told]
     return [f"{words} at {seconds(at)}" for at, words in sorted(told)]
+
+
+def _is_the_same_event(a: Told, b: Told) -> bool:
+    return all(a[name] == b[name] for name in ("at", "kind", "object", "component"))
+
+
+def _told_differently(a: Told, b: Told, names: tuple[str, str]) -> str:
+    """One event of both, with other words or other contents: what differs is said, not its name."""
+    both = f"Then both have {a['kind']} {_plain(a['object'])} at {seconds(a['at'])}"
+    if a["message"] == b["message"]:
+        return f"{both} with the same words and other {_listed(differing(a, b))}."
+    return f"{both}: {names[0]} {_quoted(a)}, {names[1]} {_quoted(b)}."
+
+
+def _quoted(event: Told) -> str:
+    return f"“{_short(event['message'])}”" if event["message"] else "without a message"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names)
+
+
+def differing(a: Told, b: Told) -> list[str]:
+    """What of two events differs beside their words: "evidence", "changes"."""
+    found = {"data": "evidence", "changes": "changes", "component": "author"}
+    return [words for name, words in found.items() if a.get(name) != b.get(name)]
 
 
 def _event_words(event: Told, name: str) -> str:
@@ -291,9 +320,10 @@ def _spot_words(spot: Spot, name: str) -> str:
 
 
 def aligned(a: Sequence[Told], b: Sequence[Told]) -> list[Attributes]:
-    """Events of two runs as rows {at, a, b, same}: the same moment, kind and object in one row.
+    """Events of two runs as rows {at, a, b, same, differs}, one for each moment, kind and object.
 
-    `same` says that the contents are equal, too. What only one run has stands alone in its row.
+    `same` says that the contents are equal, too; else `differs` names what of them differs beside
+    the words. What only one run has stands alone in its row.
     """
     rows: list[Attributes] = []
     for at, group in groupby(_merged(a, b), key=lambda told: told[0]):
@@ -318,9 +348,10 @@ def _rows_of_moment(at: int, events: list[tuple[str, Told]]) -> list[Attributes]
             partners = waiting.get((event["kind"], event["object"]))
             partner = partners.pop(0) if partners else None
             same = partner is not None and content(event) == content(partner)
-            rows.append({"at": at, "a": event, "b": partner, "same": same})
+            differs = [] if same or partner is None else differing(event, partner)
+            rows.append({"at": at, "a": event, "b": partner, "same": same, "differs": differs})
     left = [event for events in waiting.values() for event in events]
-    rows += [{"at": at, "a": None, "b": event, "same": False} for event in left]
+    rows += [{"at": at, "a": None, "b": event, "same": False, "differs": []} for event in left]
     return rows
 
 

@@ -100,6 +100,36 @@ def test_one_sentence_says_how_far_they_are_the_same() -> None:
     )
 
 
+def test_one_event_of_both_is_not_two_that_part() -> None:
+    heads = {"a": [20, 2 * 10**9], "b": [20, 2 * 10**9]}
+    named = [event("PodQueued", 10**9, message=name) for name in ("UnschedulablePodAdd", "PodAdd")]
+    told = comparison.parting({"at": 10**9, "a": named[0], "b": named[1]}, 12, NAMES, heads)
+    assert told.endswith(
+        "Then both have PodQueued shop/web at 1.000 s: #1 “UnschedulablePodAdd”, #2 “PodAdd”."
+    )
+    same = [event("PodQueued", 10**9, message="PodAdd", data=data) for data in (None, {"x": 1})]
+    told = comparison.parting({"at": 10**9, "a": same[0], "b": same[1]}, 12, NAMES, heads)
+    assert told.endswith(
+        "Then both have PodQueued shop/web at 1.000 s with the same words and other evidence."
+    )
+
+
+def test_rows_with_the_same_words_say_what_else_differs() -> None:
+    changes = [{"pod/shop/web": {"mover": mover}} for mover in ("PodAdd", "UnschedulablePodAdd")]
+    a, b = (event("PodQueued", 5, changes=each) for each in changes)
+    [row] = comparison.aligned([a], [b])
+    assert (row["same"], row["differs"]) == (False, ["changes"])
+    assert comparison.aligned([a], [a])[0]["differs"] == []
+
+
+def test_equal_points_within_a_run_are_a_tie() -> None:
+    a = {"nodes": ["n1", "n2"], "scores": {"n1": {"total": 80}, "n2": {"total": 80}}}
+    b = {"nodes": ["n1", "n2"], "scores": {"n1": {"total": 70}, "n2": {"total": 90}}}
+    assert comparison.reason("n1", "n2", a, b, NAMES) == (
+        "#1 gave n1 and n2 80 points each, a tie that was drawn, #2 gave n1 70 and n2 90 points"
+    )
+
+
 def test_the_first_pod_elsewhere_is_told_in_a_sentence() -> None:
     first = Difference(
         "pod/x/a", Spot("placed", "n1", 7, 10**9), Spot("waits", words="cpu 1 short")

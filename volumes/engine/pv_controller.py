@@ -430,7 +430,7 @@ class PersistentVolumeController(VolumeWriter):
     def _lose_claim(self, claim: PersistentVolumeClaim, reason: str, message: str) -> None:
         if claim.phase == CLAIM_LOST:
             return
-        lost = self.update_claim_status(claim, CLAIM_LOST, None, message)
+        lost = self.update_claim_status(claim, CLAIM_LOST, None)
         self.events.event(lost, WARNING, reason, message)
 
     def _emit_waiting(self, claim: PersistentVolumeClaim) -> None:

@@ -20,6 +20,7 @@ from volumes.engine.phases import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
     CLAIM_BOUND,
+    CLAIM_LOST,
     MIGRATED_TO,
     PROVISIONED_BY,
     RECLAIM_DELETE,
@@ -305,7 +306,9 @@ class VolumeWriter:
                     status["capacity"] = dict(capacity)
         if status == has:
             return claim
-        told = Told(f"Claim{phase}", why or f"phase is {phase}")
+        # A Kubernetes Event follows that is called ClaimLost, and says why.
+        fact = "ClaimPhaseLost" if phase == CLAIM_LOST else f"Claim{phase}"
+        told = Told(fact, why or f"phase is {phase}")
         stored = self.api.update_claim_status(claim.with_status(status), told)
         self.store_claim_update(stored)
         return stored

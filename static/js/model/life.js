@@ -62,12 +62,13 @@ export function spent({slices}, at) {
 
 /**
  * The stretch of time worth drawing: to the moment shown, but of a pod that has been running for
- * long only the beginning, so that the way to its node stays in sight.
+ * long only the beginning, so that the way to its node stays in sight. One that ran from the start
+ * has no such way, and is drawn to that moment.
  */
 export function axisOf({from, lanes}, at) {
   const ran = lanes.find(({key}) => key === "running")?.slices[0]?.from;
   const ended = lanes.find(({key}) => key === "ending")?.slices.length;
-  const soon = ran === undefined || ended ? at : ran + Math.max((ran - from) / 4, 1e6);
+  const soon = ran === undefined || ran === from || ended ? at : ran + Math.max((ran - from) / 4, 1e6);
   return {from, to: Math.max(Math.min(at, soon), from + 1e6)};
 }
 

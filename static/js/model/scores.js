@@ -4,7 +4,7 @@ import {bestFirst} from "./verdict.js";
  * The arithmetic of an attempt's scores for its best `most` nodes.
  *
  * `nodes` are {name, total, chosen}; `rows` are {plugin, parts}, a part {raw, normalized, weight,
- * weighted, share} per node, `share` of the highest weighted score of all. `ahead` is by how much the
+ * weighted, share} per node, `share` of the highest weighted score that bars are drawn by. `ahead` is by how much the
  * best leads, `others` how many nodes are not shown. Null where nothing was scored.
  */
 export function scoresOf(evidence, most) {
@@ -12,7 +12,7 @@ export function scoresOf(evidence, most) {
   if (ranked.length === 0) return null;
   const shown = ranked.slice(0, most);
   const plugins = Object.keys(evidence.weights ?? shown[0][1].plugins);
-  const highest = Math.max(1, ...shown.flatMap(([, {plugins: of}]) => Object.values(of).map((parts) => parts[2])));
+  const highest = scaleOf(plugins.map((plugin) => Math.max(0, ...shown.map(([, {plugins: of}]) => of[plugin]?.[2] ?? 0))));
   const rows = plugins.map((plugin) => ({
     plugin,
     parts: shown.map(([, {plugins: of}]) => partOf(of[plugin] ?? [0, 0, 0], evidence.weights?.[plugin], highest)),
@@ -27,7 +27,17 @@ export function scoresOf(evidence, most) {
   };
 }
 
+/** A plugin that counts so much more is no measure for the others: NodePreferAvoidPods gives 1,000,000. */
+const OUT_OF_SCALE = 100;
+
+/** The score that fills a bar, from the highest of each plugin; what is beyond it fills its bar, too. */
+function scaleOf(highest) {
+  const ranked = [...highest].sort((a, b) => b - a);
+  while (ranked.length > 1 && ranked[1] > 0 && ranked[0] > OUT_OF_SCALE * ranked[1]) ranked.shift();
+  return Math.max(1, ranked[0]);
+}
+
 function partOf([raw, normalized, weighted], weight, highest) {
   const times = weight ?? (normalized ? weighted / normalized : 1);
-  return {raw, normalized, weighted, weight: times, share: Math.max(0, weighted) / highest};
+  return {raw, normalized, weighted, weight: times, share: Math.min(1, Math.max(0, weighted) / highest)};
 }

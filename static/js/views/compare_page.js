@@ -175,7 +175,13 @@ function Beside({comparison, told}) {
 
 function Pair({row, a, b}) {
   return html`<tr class=${row.same ? "same" : ""}><td class="num mute">${moment(row.at)}</td>
-    <td><${Cell} run=${a} event=${row.a} /></td><td><${Cell} run=${b} event=${row.b} /></td></tr>`;
+    <td><${Cell} run=${a} event=${row.a} /></td><td><${Cell} run=${b} event=${row.b} />${otherThanWords(row)}</td></tr>`;
+}
+
+/** What differs in a row whose words are the same on both sides. */
+function otherThanWords({a, b, same, differs = []}) {
+  if (same || !a || !b || a.message !== b.message || differs.length === 0) return null;
+  return html`<p class="micro mute">same words, other ${differs.join(" and ")}</p>`;
 }
 
 /** An event of one run; what the run does not have is said to be nothing. */

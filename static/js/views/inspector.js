@@ -22,7 +22,7 @@ export function Inspector({board}) {
   return html`
     <aside class="inspector" id="inspector" aria-label="Selected pod">
       <header>
-        <h2><a class="cut own" title=${`All about ${namespace}/${name}`} href=${podHref(board, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
+        <h2><a class="own" title=${`All about ${namespace}/${name}`} href=${podHref(board, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
           ${pod && html`<a class="btn plain manifest" href=${board.api.url(`objects/${id}/`, {seq: board.past.value ? seq : null, format: "yaml"})}>Manifest</a>`}</h2>
         <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
           <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>

@@ -20,7 +20,8 @@ export function Life({board, id, record}) {
     <section class="life" aria-label="Life of the pod">
       <div class="axis" aria-hidden="true">${ticksBetween(axis.from, axis.to).map(({at: when, part, last}, i) => html`
         <span key=${when} class=${last ? "now" : i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>
-          ${last ? `${moment(when)} s` : tick(when, axis.to)}</span>`)}</div>
+          ${last ? `${moment(when)} s${axis.to < at ? " →" : ""}` : tick(when, axis.to)}</span>`)}</div>
+      ${axis.to < at && html`<p class="micro mute after">It runs on to ${moment(at)} s; drawn is how it came to that.</p>`}
       ${life.lanes.map((lane) => html`<${Lane} key=${lane.key} lane=${lane} axis=${axis} at=${at} />`)}
     </section>`;
 }

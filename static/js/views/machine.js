@@ -5,6 +5,9 @@ import {EventLink} from "./events.js";
 
 const FAMILIES = ["ready", "working", "clock", "promised", "settled", "stuck", "held"];
 const BOX = {width: 128, height: 40};
+/** How wide a letter of a state's name and a digit of its count are about. */
+const LETTER = 6.6;
+const DIGIT = 8.6;
 
 /** Arrow heads for all diagrams of a page. */
 export function ArrowHeads() {
@@ -59,6 +62,8 @@ function State({state, light, profile, found, onState}) {
     event.preventDefault();
     press();
   };
+  // Where both have no room beside each other the number stands below the name.
+  const tall = found !== null && title.length * LETTER + count(found).length * DIGIT > width - 50;
   const words = found === null ? title : `${title}: ${count(found)}`;
   return html`
     <g class=${`s ${look} f-${family}`} tabindex=${found ? 0 : -1} role="button" aria-disabled=${String(!found)}
@@ -66,8 +71,8 @@ function State({state, light, profile, found, onState}) {
       ${found > 0 && html`<title>Follow the next of them</title>`}
       <rect class="b" x=${x} y=${y} width=${width} height=${BOX.height} rx="4" />
       <use href=${`#${mark}`} x=${x + 12} y=${y + 14} width="12" height="12" />
-      <text x=${x + 31} y=${y + 24}>${title}</text>
-      ${found !== null && html`<text class=${`n${found === 0 ? " zero" : ""}`} x=${x + width - 12} y=${y + 25}>${count(found)}</text>`}
+      <text x=${x + 31} y=${y + (tall ? 16 : 24)}>${title}</text>
+      ${found !== null && html`<text class=${`n${found === 0 ? " zero" : ""}`} x=${x + width - 12} y=${y + (tall ? 34 : 25)}>${count(found)}</text>`}
     </g>`;
 }
 

@@ -72,6 +72,11 @@ test("of a pod that runs for long the way to its node stays in sight", () => {
   assert.deepEqual(axisOf(lifeOf(ID, STORY, 4), 4 * SECOND), {from: 0, to: 4 * SECOND});
 });
 
+test("a pod that ran from the start is drawn to the moment shown", () => {
+  const life = lifeOf(ID, told({phase: "Running", node: "n1"}), 1);
+  assert.deepEqual(axisOf(life, 77.8 * SECOND), {from: 0, to: 77.8 * SECOND});
+});
+
 test("a slice stands where its part of the axis is", () => {
   const axis = {from: 0, to: 10};
   assert.deepEqual(placeOn(axis, {from: 5, to: null}, 10), {left: 0.5, width: 0.5});

@@ -28,3 +28,13 @@ test("a weight is known where the score is zero", () => {
 test("nothing is told where nothing was scored", () => {
   assert.equal(scoresOf({scores: {}}, 3), null);
 });
+
+test("a plugin that counts a thousand times more leaves the bars of the others to be seen", () => {
+  const plugins = (least) => ({NodePreferAvoidPods: [100, 100, 1_000_000], LeastAllocated: [least, least, least]});
+  const {rows} = scoresOf({
+    node: "n1", weights: {NodePreferAvoidPods: 10_000, LeastAllocated: 1},
+    scores: {n1: {total: 1_000_080, plugins: plugins(80)}, n2: {total: 1_000_040, plugins: plugins(40)}},
+  }, 2);
+  const shares = Object.fromEntries(rows.map(({plugin, parts}) => [plugin, parts.map(({share}) => share)]));
+  assert.deepEqual(shares, {NodePreferAvoidPods: [1, 1], LeastAllocated: [1, 0.5]});
+});
