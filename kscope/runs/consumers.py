@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import logging
+import time
+from typing import Any
 from urllib.parse import parse_qs
 
 import orjson
@@ -12,14 +14,41 @@ from kscope.runs.streaming import FAR_BEHIND, PIECES, Hub, hubs
 
 NO_SUCH_RUN = 4404
 TRY_AGAIN = 1011
+# A page that hears nothing for five seconds takes its connection for dead.
+HEARTBEAT_SECONDS = 2.0
+# Who takes no message for so long, or stops answering heartbeats, is dropped.
+DEAF_SECONDS = 30.0
+HEARTBEAT = '{"type": "heartbeat"}'
+STALLED_HEARTBEAT = '{"type": "heartbeat", "stalled": true}'
 log = logging.getLogger(__name__)
+
+
+class ReaderGone(Exception):
+    """The client takes no message any more, or has stopped answering."""
 
 
 class RunConsumer(AsyncWebsocketConsumer):
     """Sends a snapshot, or continues after `?after=SEQ`; then frames without gap or repetition.
 
-    `?events=all` asks for every event in the frames instead of the newest fifty.
+    `?events=all` asks for every event in the frames instead of the newest fifty. Where there is
+    nothing to send, a heartbeat says that the connection lives.
     """
+
+    # When the oldest heartbeat was sent that is not answered yet.
+    asked_at: float | None = None
+    has_answered = False
+    is_dropped = False
+    has_left = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the connection until it closes or is dropped."""
+        self.serving = asyncio.current_task()
+        try:
+            await super().__call__(scope, receive, send)
+        except asyncio.CancelledError:
+            if not self.is_dropped:
+                raise
+            await self._leave()
 
     async def connect(self) -> None:
         """Join the hub and begin to send."""
@@ -31,8 +60,18 @@ class RunConsumer(AsyncWebsocketConsumer):
         await self.accept()
         self.sender = asyncio.create_task(self._send())
 
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Whatever a client says is an answer to a heartbeat; what it says does not matter."""
+        self.asked_at, self.has_answered = None, True
+
     async def disconnect(self, code: int) -> None:
         """Leave the hub."""
+        await self._leave()
+
+    async def _leave(self) -> None:
+        if self.has_left:
+            return
+        self.has_left = True
         if hasattr(self, "sender"):
             self.sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -44,6 +83,10 @@ class RunConsumer(AsyncWebsocketConsumer):
         """Send until the client leaves; when that breaks, close, so that the client comes back."""
         try:
             await self._send_for_ever()
+        except ReaderGone:
+            # Closing would wait for the same reader: the connection is left to the server.
+            log.info("a reader of run %s is gone without a word", self.hub.run_id)
+            self._drop()
         except Exception:
             log.exception("connection to run %s", self.hub.run_id)
             with contextlib.suppress(Exception):
@@ -52,17 +95,50 @@ class RunConsumer(AsyncWebsocketConsumer):
     async def _send_for_ever(self) -> None:
         hub = self.hub
         while not hub.ready.is_set() and not hub.gone:
-            await hub.change.wait()
+            await self._wait(hub.change)
         told_run = None
         while not hub.gone:
             change = hub.change
             await self._catch_up()
             if hub.run != told_run:
                 told_run = hub.run
-                await self.send(orjson.dumps({"type": "run", "run": told_run}).decode())
+                await self._say(orjson.dumps({"type": "run", "run": told_run}).decode())
             if self.cursor == hub.last:
-                await change.wait()
+                await self._wait(change)
         await self.close(NO_SUCH_RUN)
+
+    async def _wait(self, change: asyncio.Event) -> None:
+        """Until there is something new, with a heartbeat now and then."""
+        while not change.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    await change.wait()
+                return
+            await self._beat()
+
+    async def _beat(self) -> None:
+        """Send a heartbeat, unless none was answered for too long."""
+        now = time.monotonic()
+        # A client that has answered once is held to it; others need not answer.
+        if self.asked_at is None:
+            self.asked_at = now
+        elif self.has_answered and now - self.asked_at > DEAF_SECONDS:
+            raise ReaderGone
+        await self._say(STALLED_HEARTBEAT if self.hub.is_stalled else HEARTBEAT)
+
+    async def _say(self, text: str) -> None:
+        """Send it. Raises ReaderGone when the client does not take it."""
+        try:
+            async with asyncio.timeout(DEAF_SECONDS):
+                await self.send(text)
+        except TimeoutError as late:
+            raise ReaderGone from late
+
+    def _drop(self) -> None:
+        """End the connection without its help."""
+        self.is_dropped = True
+        if self.serving:
+            self.serving.cancel()
 
     async def _catch_up(self) -> None:
         """Send one message that brings a reader on, by whichever way is cheapest.
@@ -83,8 +159,8 @@ class RunConsumer(AsyncWebsocketConsumer):
             return
         for each in frames:
             self.cursor = each.last
-            await self.send(each.text(full=self.full))
+            await self._say(each.text(full=self.full))
 
     async def _send_snapshot(self) -> None:
         text, self.cursor = self.hub.snapshot(), self.hub.last
-        await self.send(text)
+        await self._say(text)

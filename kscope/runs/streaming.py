@@ -37,6 +37,7 @@ RING_BYTES = 16_000_000  # of their events; a ring holds at least one frame
 PIECES = 4  # of a range read for one reader; what composes worse is sent as a snapshot
 FAR_BEHIND = 20_000  # events; from here on a snapshot is cheaper
 RETRY_SECONDS = 0.5
+STALLED_SECONDS = 5.0  # without reading; the run may have gone on unseen
 
 log = logging.getLogger(__name__)
 
@@ -216,6 +217,7 @@ class Hub:
         self._joined: dict[int, Frame] = {}
         self.ready = asyncio.Event()
         self.gone = False
+        self._read_at = time.monotonic()
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.watchers = 0
@@ -235,6 +237,11 @@ class Hub:
     def change(self) -> asyncio.Event:
         """Is set as soon as there is something new; take it before you look, then wait on it."""
         return self._changed
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether it has not managed to read the run for a while."""
+        return time.monotonic() - self._read_at > STALLED_SECONDS
 
     def snapshot(self) -> str:
         """The whole state at the hub's cursor as one message, encoded once for all who come."""
@@ -334,6 +341,7 @@ class Hub:
 
     async def _read(self, link: "psycopg.AsyncConnection[Any]") -> None:
         run = await self._read_run(link)
+        self._read_at = time.monotonic()
         rows: list[Any] = []
         if run["head"] > self.last:
             found = await link.execute(_SELECT, [self.run_id, self.last, run["head"], RANGE])

@@ -15,7 +15,7 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 from django.db import connections
 
-from kscope.runs import services, streaming
+from kscope.runs import consumers, services, streaming
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.routing import websocket_urlpatterns
 from kscope.runs.selectors import run_state_at
@@ -47,6 +47,17 @@ async def watching(run: Run, query: str = "") -> AsyncIterator[ApplicationCommun
     finally:
         await socket.send_input({"type": "websocket.disconnect", "code": 1000})
         await socket.wait(timeout=5)
+
+
+async def connected(run: Run) -> ApplicationCommunicator:
+    socket = opened(run.pk)
+    await socket.send_input({"type": "websocket.connect"})
+    assert (await socket.receive_output(timeout=5))["type"] == "websocket.accept"
+    return socket
+
+
+def hubs_of(run: Run) -> list[int]:
+    return [run_id for _, run_id in streaming.hubs._hubs if run_id == run.pk]
 
 
 async def message(socket: ApplicationCommunicator, kind: str = "") -> dict[str, Any]:
@@ -339,3 +350,56 @@ def test_a_pod_that_goes_and_comes_back_within_a_range_read_for_one_reader_split
     frames = streaming.frames_composed(rows)
     assert [(frame.first, frame.last) for frame in frames] == [(1, 1), (2, 3)]
     assert frames[1].changes == {"pod/a": {"phase": "Pending", "node": "n"}}
+
+
+async def test_an_idle_connection_has_a_heartbeat(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "HEARTBEAT_SECONDS", 0.01)
+    async with watching(driven) as socket:
+        assert await message(socket, "heartbeat") == {"type": "heartbeat"}
+
+
+async def test_a_hub_that_cannot_read_says_so_in_its_heartbeat(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(streaming, "STALLED_SECONDS", 0.0)
+    async with watching(driven) as socket:
+        assert await message(socket, "heartbeat") == {"type": "heartbeat", "stalled": True}
+
+
+async def test_a_reader_that_stops_answering_is_dropped(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(consumers, "DEAF_SECONDS", 0.05)
+    socket = await connected(driven)
+    await message(socket, "heartbeat")
+    await socket.send_input({"type": "websocket.receive", "text": "{}"})
+    await socket.wait(timeout=5)
+    assert hubs_of(driven) == []
+
+
+async def test_a_reader_that_never_answers_is_kept(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(consumers, "DEAF_SECONDS", 0.05)
+    async with watching(driven) as socket:
+        for _ in range(20):
+            await message(socket, "heartbeat")
+
+
+async def test_a_reader_that_takes_no_message_is_dropped(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "DEAF_SECONDS", 0.05)
+
+    async def stuck(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(consumers.RunConsumer, "send", stuck)
+    socket = await connected(driven)
+    await socket.wait(timeout=5)
+    assert hubs_of(driven) == []

@@ -10,11 +10,16 @@ class FakeSocket extends EventTarget {
     super();
     this.url = new URL(url);
     this.closed = false;
+    this.sent = [];
     sockets.push(this);
   }
 
   say(message) {
     this.dispatchEvent(Object.assign(new Event("message"), {data: JSON.stringify(message)}));
+  }
+
+  send(text) {
+    this.sent.push(JSON.parse(text));
   }
 
   close() {
@@ -97,4 +102,61 @@ test("a run that was deleted is not asked for again", () => {
   mock.timers.tick(60000);
   assert.equal(sockets.length, 1);
   assert.equal(heard.states.at(-1), "gone");
+});
+
+test("a connection that goes silent is given up after five seconds", () => {
+  const {heard} = open();
+  sockets[0].say({type: "snapshot"});
+  heard.seq = 812;
+  mock.timers.tick(4900);
+  assert.equal(heard.states.at(-1), "open");
+  mock.timers.tick(200);
+  assert.equal(heard.states.at(-1), "waiting");
+  assert.equal(sockets[0].closed, true);
+  mock.timers.tick(400);
+  assert.equal(sockets[1].url.searchParams.get("after"), "812");
+});
+
+test("a heartbeat keeps the connection and is answered", () => {
+  const {heard} = open();
+  sockets[0].say({type: "snapshot"});
+  for (let i = 0; i < 20; i += 1) {
+    mock.timers.tick(2000);
+    sockets[0].say({type: "heartbeat"});
+  }
+  assert.equal(sockets.length, 1);
+  assert.equal(heard.states.at(-1), "open");
+  assert.equal(sockets[0].sent.length, 20);
+  assert.deepEqual(heard.messages, [{type: "snapshot"}]);
+});
+
+test("a snapshot that takes long gets ever more time", () => {
+  open();
+  mock.timers.tick(5000);
+  mock.timers.tick(400);
+  assert.equal(sockets.length, 2);
+  mock.timers.tick(9900);
+  assert.equal(sockets.length, 2);
+  sockets[1].say({type: "snapshot"});
+  mock.timers.tick(4900);
+  assert.equal(sockets[1].closed, false);
+  mock.timers.tick(200);
+  assert.equal(sockets[1].closed, true);
+});
+
+test("a server that cannot read the run is not called live", () => {
+  const {heard} = open();
+  sockets[0].say({type: "snapshot"});
+  sockets[0].say({type: "heartbeat", stalled: true});
+  assert.equal(heard.states.at(-1), "stalled");
+  sockets[0].say({type: "heartbeat"});
+  assert.equal(heard.states.at(-1), "open");
+});
+
+test("what a given up connection says later is not heard", () => {
+  const {heard} = open();
+  sockets[0].say({type: "snapshot"});
+  mock.timers.tick(5000);
+  sockets[0].say({type: "frame"});
+  assert.deepEqual(heard.messages, [{type: "snapshot"}]);
 });
