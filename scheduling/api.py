@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from kscope.runs import aside
 from kscope.runs.api import found_run, whole_number
+from scheduling.drain import drain_preview
 from scheduling.models import SchedulingAttempt
 from scheduling.selectors import attempt_evidence_by_id, evidence_kept, pod_diagnosis_by_id
 
@@ -147,3 +148,29 @@ class PodWhy(APIView):
         run, seq = found_run(run_id), whole_number(request, "seq")
         pod = f"{namespace}/{name}"
         return Response(aside.call(pod_diagnosis_by_id, run_id=run.pk, pod=pod, seq=seq))
+
+
+class NodeDrain(APIView):
+    """What a drain of a node would do."""
+
+    @extend_schema(
+        responses=inline_serializer(
+            "Drain",
+            {
+                "evicted": serializers.IntegerField(help_text="pods that are evicted"),
+                "daemon": serializers.IntegerField(help_text="pods of DaemonSets, which stay"),
+                "budgets": inline_serializer(
+                    "DrainBudget",
+                    {
+                        "name": serializers.CharField(help_text="NAMESPACE/NAME"),
+                        "pods": serializers.IntegerField(help_text="how many of them it covers"),
+                        "allowed": serializers.IntegerField(help_text="disruptions it allows now"),
+                    },
+                    many=True,
+                ),
+            },
+        )
+    )
+    def get(self, request: Request, run_id: int, name: str) -> Response:
+        """Its pods and the disruption budgets that cover them, now; nothing is done."""
+        return Response(drain_preview(found_run(run_id), name))

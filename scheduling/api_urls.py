@@ -12,6 +12,11 @@ urlpatterns = [
         name="api-attempt",
     ),
     path(
+        "runs/<int:run_id>/nodes/<str:name>/drain/",
+        api.NodeDrain.as_view(),
+        name="api-node-drain",
+    ),
+    path(
         "runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/",
         api.PodWhy.as_view(),
         name="api-pod-why",

@@ -26,17 +26,16 @@ def evict(store: ObjectStore, pod: Pod, now: int) -> None:
     Raises TooManyRequests when the budget has none left, and ApiError when several budgets select
     the pod.
     """
-    # Upstream: canIgnorePDB().
-    if pod.phase in ("Succeeded", "Failed", "Pending") or pod.deletion_timestamp:
+    if is_exempt(pod):
         return
-    budgets = [budget for budget in store.objects("PodDisruptionBudget") if _selects(budget, pod)]
+    budgets = [budget for budget in store.objects("PodDisruptionBudget") if selects(budget, pod)]
     if not budgets:
         return
     if len(budgets) > 1:
         raise ApiError(_SEVERAL)
     (budget,) = budgets
     # Upstream: checkAndDecrement(). Without a status nobody has counted the pods yet.
-    if (budget.status.get("observedGeneration") or 0) < (budget.metadata.get("generation") or 0):
+    if not is_counted(budget):
         raise TooManyRequests(_NOT_COUNTED.format(budget.name))
     allowed: int = budget.status.get("disruptionsAllowed") or 0
     if allowed <= 0:
@@ -46,7 +45,21 @@ def evict(store: ObjectStore, pod: Pod, now: int) -> None:
     store.patch(budget.kind, budget.key, patch, by=AUTHOR, event="PodDisruptionBudgetUsed")
 
 
-def _selects(budget: ApiObject, pod: Pod) -> bool:
+def is_exempt(pod: Pod) -> bool:
+    """Whether the pod may be evicted whatever a budget says."""
+    # Upstream: canIgnorePDB().
+    return pod.phase in ("Succeeded", "Failed", "Pending") or bool(pod.deletion_timestamp)
+
+
+def is_counted(budget: ApiObject) -> bool:
+    """Whether the status of the budget is of its newest spec."""
+    return (budget.status.get("observedGeneration") or 0) >= (
+        budget.metadata.get("generation") or 0
+    )
+
+
+def selects(budget: ApiObject, pod: Pod) -> bool:
+    """Whether the budget is about the pod."""
     if budget.namespace != pod.namespace:
         return False
     selector = budget.spec.get("selector")
