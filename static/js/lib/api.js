@@ -1,11 +1,17 @@
 /** The REST interface of one run. Paths are relative to /api/runs/<id>/. */
+import {failureOf} from "../model/failure.js";
 
-/** A refusal by the server, with the words it gave. */
+/** Where no answer comes for so long, none will: the connection may be open at this end alone. */
+const LONGEST_READ_MS = 60_000;
+const LONGEST_WRITE_MS = 30_000;
+
+/** A request that failed: see failureOf. The status is 0 where the server could not be reached. */
 export class ApiError extends Error {
-  constructor(status, message) {
+  constructor({status, message, again}) {
     super(message);
     this.name = "ApiError";
     this.status = status;
+    this.again = again;
   }
 }
 
@@ -24,40 +30,67 @@ export class RunApi {
   }
 
   get(path, params, signal) {
-    return request(this.url(path, params), {signal});
+    return request(this.url(path, params), {signal, read: asJson});
   }
 
-  post(path, body) {
-    return this.#send("POST", path, body);
+  /** A resource that is not JSON. */
+  text(path, params, signal) {
+    return request(this.url(path, params), {signal, read: (response) => response.text()});
+  }
+
+  /** `isRepeatable` is whether it comes to the same when it arrives twice. */
+  post(path, body, options = {}) {
+    return this.#send("POST", path, body, options);
   }
 
   patch(path, body) {
-    return this.#send("PATCH", path, body);
+    return this.#send("PATCH", path, body, {isRepeatable: true});
   }
 
-  #send(method, path, body) {
-    return request(this.url(path), {
-      method,
-      headers: {"Content-Type": "application/json", "X-CSRFToken": csrfToken()},
-      body: JSON.stringify(body),
+  #send(method, path, body, {isRepeatable = false, longestMs = LONGEST_WRITE_MS}) {
+    const headers = {"Content-Type": "application/json", "X-CSRFToken": csrfToken()};
+    return request(this.url(path), {read: asJson, isRepeatable, longestMs}, {
+      method, headers, body: JSON.stringify(body),
     });
   }
 }
 
-async function request(url, options) {
-  const response = await fetch(url, {credentials: "same-origin", ...options});
-  if (!response.ok) throw new ApiError(response.status, await refusal(response));
-  return response.json();
+const UNREADABLE = "The answer of the server could not be read. Reload the page.";
+
+const asJson = (response) => response.json();
+
+/** Fetch and read it. Raises ApiError, and AbortError when `signal` says that nobody wants it any more. */
+async function request(url, {signal, read, isRepeatable = true, longestMs = LONGEST_READ_MS}, options = {}) {
+  const timeout = AbortSignal.timeout(longestMs);
+  const fetching = {credentials: "same-origin", ...options, signal: signal ? AbortSignal.any([signal, timeout]) : timeout};
+  try {
+    const response = await fetch(url, fetching);
+    if (response.ok) return await read(response);
+    const retryAfter = response.headers.get("Retry-After");
+    throw new ApiError(failureOf({
+      status: response.status, message: await refusal(response), retryAfter, isRepeatable,
+    }));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new ApiError(failureOf({status: 500, message: UNREADABLE, isRepeatable}));
+    if (!["TypeError", "TimeoutError"].includes(error.name)) throw error;
+    throw new ApiError(failureOf({isTimeout: error.name === "TimeoutError", isRepeatable}));
+  }
 }
 
+/** The words that the server gave, or "". */
 async function refusal(response) {
   const text = await response.text();
   try {
-    const body = JSON.parse(text);
-    return body.message ?? body.detail ?? body.error ?? JSON.stringify(body);
+    const {message, detail, error, reason, fields} = JSON.parse(text);
+    const words = [message ?? detail ?? error ?? reason ?? "", ...fieldWords(fields)];
+    return words.filter((each) => typeof each === "string" && each !== "").join(" ");
   } catch {
-    return `the server answered ${response.status}`;
+    return "";
   }
+}
+
+function fieldWords(fields) {
+  return Object.entries(fields ?? {}).map(([name, problems]) => `${name}: ${[problems].flat().join(" ")}`);
 }
 
 function csrfToken() {

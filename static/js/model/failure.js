@@ -1,0 +1,43 @@
+/** What went wrong with a request, in words, and whether it may be sent again. */
+
+/**
+ * A request that came to nothing: {message, status, again}. `status` is 0 where no answer came.
+ *
+ * `again` says whether sending it again is safe: true where the server certainly did nothing, or where
+ * doing it twice comes to the same. `isRepeatable` is whether the request is one of the latter.
+ */
+export function failureOf({status = 0, message = "", retryAfter = null, isTimeout = false, isRepeatable = false}) {
+  if (status === 0) return {status, again: isRepeatable, message: noAnswer(isTimeout, isRepeatable)};
+  const wait = waitWords(retryAfter);
+  if (status === 429) return {status, again: true, message: sentence(message || "Too many requests", wait)};
+  if (status === 502 || status === 503 || status === 504) {
+    // Only 503 is said before anything is done.
+    return {status, again: status === 503 || isRepeatable, message: sentence(message || `kscope is starting or overloaded (${status})`, wait || "Try again in a moment.")};
+  }
+  if (status === 401) return {status, again: false, message: sentence(message || "You are not logged in", "Log in and try again.")};
+  if (status === 403) return {status, again: false, message: forbidden(message)};
+  if (status === 404) return {status, again: false, message: message || "Not found; it may have been deleted."};
+  if (status >= 500) return {status, again: isRepeatable, message: message || `Something broke on the server (${status}). Its log says what.`};
+  return {status, again: false, message: message || `The server refused this (${status}).`};
+}
+
+function noAnswer(isTimeout, isRepeatable) {
+  const what = isTimeout ? "The server did not answer in time." : "The server could not be reached: the network is down, or kscope has stopped.";
+  return isRepeatable ? what : `${what} It may have arrived all the same: look before you send it again.`;
+}
+
+function forbidden(message) {
+  if (message.startsWith("CSRF")) return "The server did not accept this page any more. Reload it and try again.";
+  return sentence(message || "You may not do this", "");
+}
+
+function waitWords(retryAfter) {
+  const seconds = Number(retryAfter);
+  if (retryAfter === null || !Number.isFinite(seconds) || seconds < 0) return "";
+  return `Try again in ${Math.ceil(seconds)} ${Math.ceil(seconds) === 1 ? "second" : "seconds"}.`;
+}
+
+function sentence(text, then) {
+  const ended = /[.!?]$/.test(text) ? text : `${text}.`;
+  return then ? `${ended} ${then}` : ended;
+}
