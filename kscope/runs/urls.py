@@ -13,6 +13,7 @@ urlpatterns = [
     path("runs/<int:run_id>/volumes/", views.volumes, name="volumes"),
     path("runs/<int:run_id>/nodes/", views.nodes, name="nodes"),
     path("runs/<int:run_id>/nodes/<str:name>/", views.node, name="node"),
+    path("runs/<int:run_id>/objects/<path:entity>/", views.manifest, name="manifest"),
     path("runs/<int:run_id>/timeline/", views.timeline, name="timeline"),
     path("runs/<int:run_id>/compare/", views.compare, name="compare"),
     path("scenarios/upload/", views.scenario_upload, name="scenario-upload"),

@@ -63,7 +63,7 @@ def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpRes
 
     There may be no such pod at the event shown; the page says so, as it may come or have gone.
     """
-    return _run_page(request, run_id, "pod", pod_namespace=namespace, pod_name=name)
+    return _run_page(request, run_id, "pod", pod_key=f"{namespace}/{name}", pod_name=name)
 
 
 @live_page
@@ -85,8 +85,14 @@ def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
 
 
 @live_page
+def manifest(request: HttpRequest, run_id: int, entity: str) -> HttpResponse:
+    """The manifest of one object, now or at any event."""
+    return _run_page(request, run_id, "manifest", entity=entity)
+
+
+@live_page
 def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
-    """All events of a run, filtered on the server."""
+    """The events of a run up to the one shown, filtered on the server."""
     return _run_page(request, run_id, "timeline")
 
 

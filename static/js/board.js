@@ -1,7 +1,6 @@
 import {render} from "preact";
 
 import {Address} from "./controllers/address.js";
-import {followEvidence} from "./controllers/evidence.js";
 import {followMotion} from "./controllers/motion.js";
 import {startRunPage} from "./controllers/run_page.js";
 import {followWhy} from "./controllers/why_again.js";
@@ -12,7 +11,7 @@ const root = document.querySelector("#board");
 const board = startRunPage(root, new Address());
 
 render(html`<${BoardPage} board=${board} />`, root);
-followEvidence(board);
+board.evidence.start();
 followMotion(board);
 followWhy(board);
 board.start();

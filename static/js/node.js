@@ -1,6 +1,6 @@
 import {render} from "preact";
 
-import {PodAddress} from "./controllers/address.js";
+import {Address} from "./controllers/address.js";
 import {NodeRecord} from "./controllers/node_record.js";
 import {startRunPage} from "./controllers/run_page.js";
 import {html} from "./lib/html.js";
@@ -8,7 +8,7 @@ import {NodePage} from "./views/node_page.js";
 
 const root = document.querySelector("#node");
 const {node: name} = root.dataset;
-const board = startRunPage(root, new PodAddress(null));
+const board = startRunPage(root, new Address());
 const record = new NodeRecord(board, `node/${name}`);
 
 render(html`<${NodePage} board=${board} name=${name} record=${record} />`, root);

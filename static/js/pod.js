@@ -1,6 +1,6 @@
 import {render} from "preact";
 
-import {PodAddress} from "./controllers/address.js";
+import {Address} from "./controllers/address.js";
 import {PodRecord} from "./controllers/pod_record.js";
 import {startRunPage} from "./controllers/run_page.js";
 import {followWhy} from "./controllers/why_again.js";
@@ -9,7 +9,7 @@ import {PodPage} from "./views/pod_page.js";
 
 const root = document.querySelector("#pod");
 const id = `pod/${root.dataset.pod}`;
-const address = new PodAddress(id);
+const address = new Address({pod: id});
 const board = startRunPage(root, address);
 const record = new PodRecord({board, id, attempt: address.attempt});
 

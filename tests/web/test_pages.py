@@ -1,5 +1,6 @@
 """Pages around the board: what a newcomer meets."""
 
+import html
 import re
 from typing import Any
 
@@ -92,7 +93,7 @@ def test_a_pod_has_a_page_of_its_own_even_before_it_exists(client: Client) -> No
 def test_the_pages_of_nodes_know_their_run_and_each_other(client: Client, driven: Run) -> None:
     text = page(client, f"/runs/{driven.pk}/nodes/n1/")
     assert 'data-node="n1"' in text
-    assert f'data-nodes="/runs/{driven.pk}/nodes/"' in text
+    assert f'data-page="nodes" href="/runs/{driven.pk}/nodes/"' in text
     assert 'aria-current="page">Nodes' in page(client, f"/runs/{driven.pk}/nodes/")
 
 
@@ -128,3 +129,47 @@ def test_the_nearest_relatives_are_offered_for_comparison(client: Client) -> Non
         (other.pk, "other"),
     ]
     assert client.get("/runs/99999/compare/").status_code == 404
+
+
+@pytest.fixture
+def lone_run() -> Run:
+    scenario = Scenario.objects.create(name="s", digest="s", document={})
+    return Run.objects.create(scenario=scenario, name="run")
+
+
+def tab(client: Client, path: str, name: str) -> str:
+    found = re.search(rf'data-page="{name}" href="([^"]*)"', page(client, path))
+    assert found
+    return html.unescape(found[1])
+
+
+def test_tabs_keep_the_instant_and_the_selection(client: Client, lone_run: Run) -> None:
+    here = f"/runs/{lone_run.pk}"
+    assert tab(client, f"{here}/?seq=40&pod=shop/web", "timeline") == (
+        f"{here}/timeline/?pod=shop/web&seq=40"
+    )
+    assert tab(client, f"{here}/volumes/?seq=0&claim=a/b", "nodes") == (
+        f"{here}/nodes/?claim=a/b&seq=0"
+    )
+    assert tab(client, f"{here}/", "machines") == f"{here}/machines/"
+
+
+def test_tabs_of_a_pods_page_keep_that_pod(client: Client, lone_run: Run) -> None:
+    here = f"/runs/{lone_run.pk}"
+    assert tab(client, f"{here}/pods/shop/web-1/?seq=9", "board") == f"{here}/?pod=shop/web-1&seq=9"
+
+
+def test_what_an_address_says_is_escaped_in_the_tabs(client: Client, lone_run: Run) -> None:
+    path = f"/runs/{lone_run.pk}/?pod=%22%3E%3Cscript%3E&seq=x"
+    assert tab(client, path, "pods") == f"/runs/{lone_run.pk}/pods/?pod=%22%3E%3Cscript%3E"
+
+
+def test_the_page_of_a_manifest_names_its_object(client: Client, lone_run: Run) -> None:
+    assert 'data-object="pod/shop/web"' in page(client, f"/runs/{lone_run.pk}/objects/pod/shop/web/")
+
+
+def test_the_question_of_a_fork_is_not_hidden(client: Client) -> None:
+    question = "Which of these many pods wait, what for, and who goes first when room appears?"
+    scenario = Scenario.objects.create(name="s", digest="s", document={}, question=question)
+    run = Run.objects.create(scenario=scenario, name="run", forked_at=2 * 10**9)
+    assert f'<p class="question">{question}</p>' in page(client, f"/runs/{run.pk}/")

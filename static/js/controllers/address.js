@@ -1,58 +1,25 @@
-import {parseSeq} from "../model/timeline.js";
+import {changedSearch, parsePlace} from "../model/place.js";
 
-/** What of the page stands in its address, so that a reload comes back to the same place. */
+/** The address of a page of a run: the event shown and what is selected, so that a reload comes back there. */
 export class Address {
-  constructor() {
-    const query = new URLSearchParams(location.search);
-    this.seq = parseSeq(query.get("seq") ?? "");
-    this.pod = query.has("pod") ? `pod/${query.get("pod")}` : null;
+  /** On a page about one pod, `pod` is its id: the path names it, and the query need not. */
+  constructor({pod = null} = {}) {
+    this.own = pod;
+    Object.assign(this, this.read());
   }
 
-  write({pod, seq}) {
-    replaceQuery({seq, pod: pod ? pod.slice("pod/".length) : null});
-  }
-}
-
-/** The address of a pod's own page, whose path names the pod. */
-export class PodAddress extends Address {
-  constructor(pod) {
-    super();
-    this.pod = pod;
-    this.attempt = parseSeq(new URLSearchParams(location.search).get("attempt") ?? "");
+  /** The place that the address names: {seq, pod, claim, volume, attempt}. */
+  read() {
+    const place = parsePlace(location.search);
+    return {...place, pod: this.own ?? place.pod};
   }
 
-  write({seq}) {
-    super.write({pod: null, seq});
+  /** Write what has changed. After a jump the browser's back button leads to where one was before. */
+  write(changes, {isJump = false} = {}) {
+    const search = changedSearch(location.search, this.own ? {...changes, pod: null} : changes);
+    if (search === location.search) return;
+    const url = search || location.pathname;
+    if (isJump) history.pushState(null, "", url);
+    else history.replaceState(null, "", url);
   }
-
-  writeAttempt(attempt) {
-    replaceQuery({attempt});
-  }
-}
-
-/** The address of a page that follows objects, which names those that somebody has picked. */
-export class PickedAddress extends Address {
-  constructor() {
-    super();
-    const query = new URLSearchParams(location.search);
-    this.claim = query.has("claim") ? `claim/${query.get("claim")}` : null;
-    this.volume = query.has("volume") ? `volume/${query.get("volume")}` : null;
-  }
-
-  writePicked(claim, volume) {
-    replaceQuery({
-      claim: claim && claim.slice("claim/".length),
-      volume: volume && volume.slice("volume/".length),
-    });
-  }
-}
-
-function replaceQuery(values) {
-  const query = new URLSearchParams(location.search);
-  for (const [name, value] of Object.entries(values)) {
-    if (value === null || value === undefined) query.delete(name);
-    else query.set(name, value);
-  }
-  const search = query.toString().replaceAll("%2F", "/");
-  history.replaceState(null, "", search ? `?${search}` : location.pathname);
 }

@@ -2,9 +2,12 @@ import {batch, signal} from "@preact/signals";
 
 import {RunApi} from "../lib/api.js";
 import {BoardModel} from "../model/board_model.js";
+import {consentFor} from "../model/consent.js";
 import {isPending} from "../model/diagnosis.js";
+import {SELECTED, changedSearch, hrefInRun, pageHref} from "../model/place.js";
 import {GapError} from "../model/run_state.js";
 import {Histogram} from "../model/timeline.js";
+import {NewestEvidence} from "./evidence.js";
 import {fillCounters} from "./fill_counters.js";
 import {PastCursor} from "./past_cursor.js";
 import {RunStream} from "./run_stream.js";
@@ -17,12 +20,18 @@ const SPEED = {"1": 1, "10": 10, "100": 100, max: Infinity};
 const REPLAYED_PER_FRAME = 400;
 const MOST_SEARCHED = 2000;
 const LONGEST_NAME = 200;
+const FORK_MS = 120_000;
+/** Commands that come to the same when they arrive twice. */
+const REPEATABLE = ["cordon", "uncordon", "patch", "apply", "start_kubelet", "stop_kubelet"];
+/** Shown of the run until the state is there: nothing. */
+const UNREAD = new BoardModel();
 
 /**
  * One open board: what is shown, what the person asked for, and the run behind it.
  *
  * `live` follows the newest event for as long as the page is open; while someone looks at the past,
- * `past` holds the place they look at and `live` goes on unseen.
+ * `past` holds the place they look at and `live` goes on unseen. A page that was opened at an event shows
+ * nothing of the run before it has the state there: `opening` is {seq, problem} until then.
  */
 export class Board {
   constructor({run, api, address}) {
@@ -34,15 +43,22 @@ export class Board {
 
     this.run = signal(run);
     this.past = signal(null);
+    this.opening = signal(address.seq === null ? null : {seq: address.seq, problem: ""});
     /** Grows whenever what is shown changed. */
     this.tick = signal(0);
     this.ready = signal(false);
     this.connection = signal("connecting");
-    this.picked = signal(address.pod);
-    this.evidence = signal(null);
+    /** The ids that somebody has picked, each null while nobody has. */
+    this.selection = Object.fromEntries(SELECTED.map((kind) => [kind, signal(address[kind] ?? null)]));
+    this.picked = this.selection.pod;
+    this.evidence = new NewestEvidence(this);
     this.why = new WhyPending(api);
     this.replaying = signal(false);
     this.notice = signal("");
+    /** What may be tried again, as {message, retry}, for the notice with that message; or null. */
+    this.again = signal(null);
+    /** The question asked before a command is sent, with `answer`, which takes yes or no; or null. */
+    this.asking = signal(null);
     /** The seq or moment someone is dragging towards, before it is loaded. */
     this.aim = signal(null);
 
@@ -65,12 +81,45 @@ export class Board {
   /** The model that is shown. A view that reads it is drawn again whenever what is shown changes. */
   get model() {
     void this.tick.value;
-    return this.past.value?.model ?? this.live;
+    if (this.past.value) return this.past.value.model;
+    return this.isWaiting ? UNREAD : this.live;
+  }
+
+  /** Whether the state that is to be shown is not there yet. */
+  get isWaiting() {
+    return !this.past.value && (this.opening.value !== null || !this.ready.value);
   }
 
   /** Which event is shown, and whether that is the past. */
   get place() {
+    const opening = this.opening.value;
+    if (!this.past.value && opening) return {seq: opening.seq, past: true};
     return {seq: this.model.seq, past: this.past.value !== null};
+  }
+
+  /**
+   * The address of a page of this run, at the event shown and with the same selection; `more` goes
+   * before these. Other than at the newest event, what is selected without having been picked is kept, too.
+   */
+  href(page, more = {}) {
+    const {seq, past} = this.place;
+    return pageHref(this.run.value.id, page, {...this.#kept(), seq: past ? seq : null, ...more});
+  }
+
+  /** The address of this page at another event. */
+  hrefAt(seq) {
+    return changedSearch(location.search, {seq});
+  }
+
+  /** The address of this page of another run, at its newest event and with the same selection. */
+  hrefInRun(run) {
+    return hrefInRun(run, location, this.address.own ? {} : this.#kept());
+  }
+
+  #kept() {
+    const kept = Object.fromEntries(SELECTED.map((kind) => [kind, this.selection[kind].value]));
+    if (this.place.past && !this.isWaiting) kept.pod ??= this.selected();
+    return kept;
   }
 
   /** Seq and moment of the newest event, as far as is known. */
@@ -81,16 +130,44 @@ export class Board {
   }
 
   async start() {
-    this.stream.open();
     this.#loadHistogram();
-    if (this.address.seq !== null) await this.seek({seq: this.address.seq});
+    // The newest state is not to stand in the way of the one that was asked for.
+    if (this.opening.value) await this.open();
+    this.#follow();
+  }
+
+  /** Show the event that the page was opened at; where that fails, `opening` says why. */
+  async open() {
+    const {seq} = this.opening.value;
+    this.opening.value = {seq, problem: ""};
+    const arriving = this.#arrive(new PastCursor(this.api), seq);
+    this.arriving = arriving;
+    await arriving;
+    if (this.arriving === arriving) this.arriving = null;
+  }
+
+  /** Go where the address says, as after the browser's back button. */
+  revisit() {
+    const place = this.address.read();
+    batch(() => {
+      for (const kind of SELECTED) this.selection[kind].value = place[kind];
+    });
+    if (place.seq === null) this.jumpToNewest();
+    else if (place.seq !== this.place.seq || !this.past.value) this.seek({seq: place.seq});
   }
 
   // What a person can do ---------------------------------------------------------------------------
 
   pick(id) {
-    this.picked.value = id;
-    this.address.write({pod: id, seq: this.past.value ? this.model.seq : null});
+    this.select({pod: id});
+  }
+
+  /** Select these ids, by kind; null lets go of one. */
+  select(ids) {
+    batch(() => {
+      for (const [kind, id] of Object.entries(ids)) this.selection[kind].value = id;
+    });
+    this.address.write(ids);
   }
 
   /** The pod the inspector shows: the picked one, else the one that most needs an answer. */
@@ -145,16 +222,19 @@ export class Board {
     });
   }
 
-  /** Look at {seq} or {at}; at or after the newest event this is looking at the head. */
-  seek(place) {
+  /**
+   * Look at {seq} or {at}; at or after the newest event this is looking at the head. After a jump the
+   * browser's back button leads back.
+   */
+  seek(place, {isJump = false} = {}) {
     this.replaying.value = false;
     const beyond = place.seq !== undefined ? place.seq >= this.head.seq : place.at >= this.head.at;
-    if (beyond && this.ready.value) return this.jumpToNewest();
+    if (beyond && this.ready.value) return this.jumpToNewest({isJump});
     this.aim.value = place;
     this.seeking?.abort();
     const seeking = new AbortController();
     this.seeking = seeking;
-    const arriving = this.#travel(place, seeking.signal).finally(() => {
+    const arriving = this.#travel(place, seeking.signal, isJump).finally(() => {
       if (this.arriving === arriving) this.arriving = null;
     });
     this.arriving = arriving;
@@ -168,16 +248,18 @@ export class Board {
     this.scrubTimer = setTimeout(() => this.seek({at}), SCRUB_MS);
   }
 
-  jumpToNewest() {
+  jumpToNewest({isJump = false} = {}) {
     this.seeking?.abort();
     this.arriving = null;
     batch(() => {
       this.replaying.value = false;
       this.aim.value = null;
       this.past.value = null;
+      this.opening.value = null;
       this.#changed();
     });
-    this.address.write({pod: this.picked.value, seq: null});
+    this.address.write({seq: null}, {isJump});
+    this.#follow();
   }
 
   /** Have changes tried that may give the selected pod a node, at the event shown. */
@@ -192,26 +274,42 @@ export class Board {
     return this.command({verb: "patch", object, patch});
   }
 
+  /** As `commands`, of one. */
+  command(body) {
+    return this.commands([body]);
+  }
+
   /**
-   * Hand the engine a command; the outcome comes as an event, a refusal as a notice. Whether it went
-   * well, as far as is known.
+   * Hand the engine commands, one after the other, up to the first that is refused; a person is asked
+   * before, where they take something away or start the run again. The outcome comes as an event, a
+   * refusal as a notice. Whether all went well, as far as is known.
    */
-  async command(body) {
+  async commands(bodies) {
+    if (!(await this.#hasConsent(bodies))) return false;
+    for (const body of bodies) {
+      if (!(await this.#send(body))) return false;
+    }
+    return true;
+  }
+
+  async #hasConsent(bodies) {
+    const question = consentFor(this.run.value, bodies);
+    if (!question) return true;
+    this.asking.value?.answer(false);
+    const given = await new Promise((answer) => { this.asking.value = {...question, answer}; });
+    this.asking.value = null;
+    return given;
+  }
+
+  async #send(body) {
     let accepted = false;
     await this.#guard(async () => {
-      const outcome = await this.api.post("commands/", body);
+      const outcome = await this.api.post("commands/", body, {isRepeatable: REPEATABLE.includes(body.verb)});
       accepted = outcome.status !== "rejected";
       this.notice.value = accepted ? "" : outcome.reason;
       this.why.forget();
-    });
+    }, () => this.#send(body));
     return accepted;
-  }
-
-  /** Hand it several, one after the other, up to the first that is refused. */
-  async commands(bodies) {
-    for (const body of bodies) {
-      if (!(await this.command(body))) return;
-    }
   }
 
   /**
@@ -221,7 +319,7 @@ export class Board {
   async tryInFork(id, bodies, {seq, order, node, at}) {
     await this.#guard(async () => {
       const name = `${this.run.value.name}: ${order}`.slice(0, LONGEST_NAME);
-      const fork = await this.api.post("fork/", {seq, name});
+      const fork = await this.api.post("fork/", {seq, name}, {longestMs: FORK_MS});
       const api = new RunApi(fork.id);
       for (const body of bodies) {
         const {status, reason} = await api.post("commands/", body);
@@ -269,7 +367,22 @@ export class Board {
       this.ready.value = true;
       if (!this.past.value) this.#changed();
     });
+    this.#meetNewest();
     this.#refreshHistogram();
+  }
+
+  /** Where a page was opened at what turned out to be the newest event, it follows the run from there. */
+  #meetNewest() {
+    if (this.hasMet) return;
+    this.hasMet = true;
+    const past = this.past.value;
+    const rests = this.run.value.status !== "playing";
+    if (past && rests && !this.replaying.value && past.model.seq >= this.live.seq) this.jumpToNewest();
+  }
+
+  /** Follow the run, from now on. */
+  #follow() {
+    if (!this.stream.isOpen) this.stream.open();
   }
 
   #fold(message) {
@@ -322,14 +435,16 @@ export class Board {
 
   // Looking at the past ----------------------------------------------------------------------------
 
-  #showPast(cursor) {
-    if (this.ready.value && cursor.model.seq >= this.live.seq) return this.jumpToNewest();
+  #showPast(cursor, isJump = false) {
+    if (this.ready.value && cursor.model.seq >= this.live.seq) return this.jumpToNewest({isJump});
     batch(() => {
       this.past.value = cursor;
+      this.opening.value = null;
+      this.aim.value = null;
       this.notice.value = "";
       this.#changed();
     });
-    this.address.write({pod: this.picked.value, seq: cursor.model.seq});
+    this.address.write({seq: cursor.model.seq}, {isJump});
     clearTimeout(this.fillTimer);
     this.fillTimer = setTimeout(() => {
       this.#fillCounters(cursor.model);
@@ -338,15 +453,29 @@ export class Board {
   }
 
   /** Load a place and show it. Returns whether it was reached: not when another was asked for. */
-  async #travel(place, signal) {
+  async #travel(place, signal, isJump) {
     const cursor = new PastCursor(this.api);
     const reached = await this.#guard(async () => {
       await cursor.jump(place, signal);
-      if (!signal.aborted) this.#showPast(cursor);
-    });
+      if (!signal.aborted) this.#showPast(cursor, isJump);
+    }, () => this.seek(place, {isJump}));
     if (signal.aborted) return false;
     this.aim.value = null;
     return reached;
+  }
+
+  /** Load the state that the page was opened at. Returns whether it is shown. */
+  async #arrive(cursor, seq) {
+    try {
+      await cursor.jump({seq});
+    } catch (error) {
+      if (this.opening.value) this.opening.value = {seq, problem: error.message};
+      return false;
+    }
+    // Somebody may have gone elsewhere meanwhile.
+    if (this.opening.value?.seq !== seq) return false;
+    this.#showPast(cursor);
+    return true;
   }
 
   /** A step on: over recorded events while looking at the past, else by the engine. */
@@ -402,11 +531,12 @@ export class Board {
   // Talking to the server --------------------------------------------------------------------------
 
   async #transport(body) {
+    const isRepeatable = body.action !== "step";
     await this.#guard(async () => {
-      const run = await this.api.post("transport/", body);
+      const run = await this.api.post("transport/", body, {isRepeatable});
       this.run.value = {...this.run.value, ...run};
       this.notice.value = "";
-    });
+    }, () => this.#transport(body));
     // A run with nothing left to do may be over again before the stream had anything to tell.
     clearTimeout(this.settleTimer);
     this.settleTimer = setTimeout(() => this.#settle(), SETTLE_MS);
@@ -418,15 +548,26 @@ export class Board {
     });
   }
 
-  /** Do it; what goes wrong becomes a notice. Returns whether it went well. */
-  async #guard(work) {
+  /**
+   * Do it; what goes wrong becomes a notice, which offers to try `again` where that is safe. Returns
+   * whether it went well.
+   */
+  async #guard(work, again = null) {
     try {
       await work();
       return true;
     } catch (error) {
-      if (error.name !== "AbortError") this.notice.value = error.message;
+      if (error.name !== "AbortError") this.tell(error, again);
       return false;
     }
+  }
+
+  /** Put up a notice of what went wrong. */
+  tell(error, again = null) {
+    batch(() => {
+      this.notice.value = error.message;
+      this.again.value = error.again && again ? {message: error.message, retry: again} : null;
+    });
   }
 }
 

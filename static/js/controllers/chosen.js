@@ -1,4 +1,4 @@
-import {computed, signal} from "@preact/signals";
+import {computed} from "@preact/signals";
 
 import {bindingOf, mergedUpTo} from "../model/binding.js";
 import {bindingMode, userOf} from "../model/claims.js";
@@ -11,12 +11,11 @@ import {ObjectEvents} from "./object_events.js";
  * While nobody has chosen, it is a claim that something is left to do for, else any claim or volume.
  */
 export class Chosen {
-  constructor(board, address) {
+  constructor(board) {
     this.board = board;
-    this.address = address;
     this.fallback = null;
-    this.picked = signal(address.claim ?? address.volume);
-    this.id = computed(() => this.picked.value ?? this.#fallback());
+    const {claim, volume} = board.selection;
+    this.id = computed(() => claim.value ?? volume.value ?? this.#fallback());
     this.claim = new ObjectEvents(board, () => this.#claim());
     this.volume = new ObjectEvents(board, () => this.#volume());
     this.pod = new ObjectEvents(board, () => this.#pod());
@@ -27,9 +26,8 @@ export class Chosen {
   }
 
   pick(id) {
-    this.picked.value = id;
     const isClaim = id.startsWith("claim/");
-    this.address.writePicked(isClaim ? id : null, isClaim ? null : id);
+    this.board.select({claim: isClaim ? id : null, volume: isClaim ? null : id});
   }
 
   /** What there is to say about the binding at the event shown: see bindingOf. */

@@ -2,6 +2,7 @@ import {effect, signal} from "@preact/signals";
 
 const WAIT_MS = 200;
 const BUSY_MS = 1500;
+const FORK_MS = 120_000;
 
 /**
  * The run of the page beside another one, read again whenever the place shown changes, and now and
@@ -26,7 +27,7 @@ export class Comparison {
     effect(() => {
       const {past, run, model} = this.board;
       const place = past.value ? `at ${model.at}` : `newest ${model.seq} ${run.value.status}`;
-      if (place === key || !this.board.ready.value) return;
+      if (place === key || this.board.isWaiting) return;
       key = place;
       this.#soon(this.told.peek() === null ? 0 : WAIT_MS);
     });
@@ -43,10 +44,10 @@ export class Comparison {
   /** Have the scenario and the commands of this run played under another profile, and compare. */
   async withProfile(profile) {
     try {
-      const fork = await this.board.api.post("fork/", {profile});
-      location.assign(`?with=${fork.id}`);
+      const fork = await this.board.api.post("fork/", {profile}, {longestMs: FORK_MS});
+      location.assign(this.board.href("compare", {with: fork.id}));
     } catch (error) {
-      this.board.notice.value = error.message;
+      this.board.tell(error);
     }
   }
 

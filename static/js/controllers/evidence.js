@@ -1,35 +1,66 @@
-import {effect} from "@preact/signals";
+import {effect, signal} from "@preact/signals";
+
+import {evidenceAt, evidenceKey} from "../model/evidence.js";
 
 const WAIT_MS = 120;
 
-/** Keep the evidence of the selected pod's newest attempt, at the moment shown, at hand. */
-export function followEvidence(board) {
-  let key = "";
-  let timer = null;
-  effect(() => {
-    const id = board.selected();
-    const pod = id && board.model.entities.get(id);
-    // Attempts count from the moment one begins; its outcome shows in where the pod is then.
-    const next = pod ? [id, pod.attempts, pod.queue, pod.node, pod.assumed, pod.blocker?.attempt].join(" ") : "";
-    if (next === key) return;
-    key = next;
-    clearTimeout(timer);
-    if (!pod?.attempts) {
-      board.evidence.value = null;
-      return;
-    }
-    timer = setTimeout(() => load(board, id, () => key === next), WAIT_MS);
-  });
-}
+/**
+ * The evidence of the selected pod's newest attempt, at the event shown.
+ *
+ * `held` is {id, key, status: "loading" | "ready" | "failed", evidence, message}, or null; see evidenceAt.
+ */
+export class NewestEvidence {
+  constructor(board) {
+    this.board = board;
+    this.held = signal(null);
+  }
 
-async function load(board, id, wanted) {
-  try {
-    const pod = id.slice("pod/".length);
-    const [newest] = await board.api.get("attempts/", {pod, seq: board.model.seq});
-    const evidence = newest ? await board.api.get(`attempts/${newest.id}/`) : null;
-    if (!wanted()) return;
-    board.evidence.value = evidence && {id, evidence: {...newest, ...evidence}};
-  } catch (error) {
-    if (wanted()) board.notice.value = `The evidence of ${id} could not be read: ${error.message}`;
+  start() {
+    effect(() => {
+      const id = this.board.selected();
+      const pod = id && this.board.model.entities.get(id);
+      const key = evidenceKey(id, pod);
+      if (key === (this.held.peek()?.key ?? "")) return;
+      clearTimeout(this.timer);
+      if (key === "") {
+        this.held.value = null;
+        return;
+      }
+      this.#hold({id, key, status: "loading"});
+      this.timer = setTimeout(() => this.#load(id, key), WAIT_MS);
+    });
+  }
+
+  /** What there is to show for this pod: {status, evidence, message}. */
+  of(id) {
+    const {model} = this.board;
+    const pod = id && model.entities.get(id);
+    return evidenceAt(this.held.value, {id, pod, seq: model.seq, isPast: this.board.place.past});
+  }
+
+  /** Ask again for what could not be read. */
+  retry() {
+    const {id, key} = this.held.value ?? {};
+    if (!key) return;
+    this.#hold({id, key, status: "loading"});
+    this.#load(id, key);
+  }
+
+  /** What is known of the same pod stays until there is something newer. */
+  #hold(next) {
+    const before = this.held.peek();
+    this.held.value = {evidence: before?.id === next.id ? before.evidence : null, ...next};
+  }
+
+  async #load(id, key) {
+    const isWanted = () => this.held.peek()?.key === key;
+    try {
+      const {api, model} = this.board;
+      const [newest] = await api.get("attempts/", {pod: id.slice("pod/".length), seq: model.seq});
+      const told = newest ? await api.get(`attempts/${newest.id}/`) : null;
+      if (isWanted()) this.#hold({id, key, status: "ready", evidence: newest ? {...newest, ...told} : null});
+    } catch (error) {
+      if (isWanted()) this.#hold({id, key, status: "failed", message: error.message});
+    }
   }
 }

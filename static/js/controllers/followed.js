@@ -13,14 +13,12 @@ import {ObjectEvents} from "./object_events.js";
  * node.
  */
 export class Followed {
-  constructor(board, address) {
+  constructor(board) {
     this.board = board;
-    this.address = address;
-    this.picked = {claim: signal(address.claim), volume: signal(address.volume)};
     this.attachment = signal(null);
     const pod = new ObjectEvents(board, () => board.selected());
-    const claim = new ObjectEvents(board, () => this.picked.claim.value ?? this.#claimOf(pod.id.value));
-    const volume = new ObjectEvents(board, () => this.picked.volume.value ?? this.#volumeOf(claim.id.value));
+    const claim = new ObjectEvents(board, () => board.selection.claim.value ?? this.#claimOf(pod.id.value));
+    const volume = new ObjectEvents(board, () => board.selection.volume.value ?? this.#volumeOf(claim.id.value));
     const attachment = new ObjectEvents(board, () => this.attachment.value ?? this.#attachmentOf(pod.id.value, volume.id.value), {
       queryOf: (id) => operationsOf(entityOf(id)), entityOf,
     });
@@ -39,13 +37,13 @@ export class Followed {
       return;
     }
     const [kind] = id.split("/", 1);
+    const picked = {volume: kind === "volume" ? id : null};
+    if (kind !== "volume") picked.claim = kind === "claim" ? id : null;
+    if (kind === "pod") picked.pod = id;
     batch(() => {
-      if (kind === "pod") this.board.pick(id);
-      if (kind !== "volume") this.picked.claim.value = kind === "claim" ? id : null;
-      this.picked.volume.value = kind === "volume" ? id : null;
+      this.board.select(picked);
       this.attachment.value = null;
     });
-    this.address.writePicked(this.picked.claim.value, this.picked.volume.value);
   }
 
   #claimOf(pod) {

@@ -1,16 +1,20 @@
 import {RunApi} from "../lib/api.js";
-import {count} from "../model/format.js";
-import {addressInRun, forkWish} from "../model/fork.js";
+import {count, moment} from "../model/format.js";
 
-/** The button that opens the form for a fork, and what the form does. */
-export function connectFork(button, dialog) {
+const FORK_MS = 120_000;
+
+/** The button that opens the form for a fork of what is shown, and what the form does. */
+export function connectFork(board, button, dialog) {
   const form = dialog.querySelector("form");
   const problem = dialog.querySelector("#fork-problem");
   const make = dialog.querySelector("#fork-make");
+  /** The event that was shown when the form was opened: the run may go on meanwhile. */
+  let seq = null;
 
   button.addEventListener("click", () => {
-    const {seq} = forkWish(location.search, {});
-    dialog.querySelector("#fork-place").textContent = seq === null ? "after the newest event" : `after event ${count(seq)}`;
+    const {model, isWaiting, place} = board;
+    seq = isWaiting && !place.past ? null : place.seq;
+    dialog.querySelector("#fork-place").textContent = placeWords(seq, isWaiting ? null : model.at);
     problem.textContent = "";
     dialog.showModal();
   });
@@ -19,12 +23,18 @@ export function connectFork(button, dialog) {
     event.preventDefault();
     make.disabled = true;
     try {
-      const wish = forkWish(location.search, Object.fromEntries(new FormData(form)));
-      const fork = await new RunApi(form.dataset.run).post("fork/", wish);
-      location.assign(addressInRun(location, fork.id));
+      const wish = {seq, ...Object.fromEntries(new FormData(form))};
+      const fork = await new RunApi(form.dataset.run).post("fork/", wish, {longestMs: FORK_MS});
+      location.assign(board.hrefInRun(fork.id));
     } catch (error) {
       problem.textContent = error.message;
       make.disabled = false;
     }
   });
+}
+
+function placeWords(seq, at) {
+  if (seq === null) return "after the newest event";
+  const when = at === null ? "" : `, at ${moment(at)} s`;
+  return `after event ${count(seq)}${when}`;
 }

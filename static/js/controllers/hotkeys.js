@@ -7,14 +7,16 @@ export function connectHotkeys(board) {
     ",": () => board.stepBack(),
     ArrowLeft: () => board.stepBack(),
     ArrowRight: () => board.past.value && board.stepEvent(),
-    Home: () => board.seek({seq: 0}),
-    End: () => board.jumpToNewest(),
+    Home: () => board.seek({seq: 0}, {isJump: true}),
+    End: () => board.jumpToNewest({isJump: true}),
     // Pages that show no answer have no such button.
     w: () => document.querySelector('[aria-keyshortcuts="w"]')?.click(),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const {target} = event;
+    // A question over the page is answered first.
+    if (document.querySelector("dialog[open]")) return;
     if (target.closest("input, select, textarea, [contenteditable], canvas")) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       moveFocus(event);

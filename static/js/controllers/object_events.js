@@ -17,6 +17,8 @@ export class ObjectEvents {
     this.id = computed(() => idOf() ?? null);
     /** All events about it, oldest first, also those after the place shown. */
     this.events = signal([]);
+    /** "loading" until they were read for the first time, then "ready", or "failed". */
+    this.status = signal("loading");
     /** Whose events these are, and the object as it was when they were read. */
     this.of = null;
     this.object = null;
@@ -30,7 +32,10 @@ export class ObjectEvents {
       // An entity that has changed is another object.
       const object = this.board.model.entities.get(id && this.entityOf(id));
       if (this.of === id && this.object === object) return;
-      if (this.of !== id) this.events.value = [];
+      if (this.of !== id) {
+        this.events.value = [];
+        this.status.value = "loading";
+      }
       [this.of, this.object] = [id, object];
       // What changes all the time is read again all the same.
       if (awaited !== null && awaited === id) return;
@@ -46,8 +51,12 @@ export class ObjectEvents {
       if (this.of !== id) return;
       const latest = this.events.peek().at(-1)?.seq ?? 0;
       this.events.value = [...this.events.peek(), ...found.filter(({seq}) => seq > latest)];
+      this.status.value = "ready";
     } catch (error) {
-      if (this.of === id) this.board.notice.value = `What happened to ${id} could not be read: ${error.message}`;
+      if (this.of !== id) return;
+      this.status.value = "failed";
+      const message = `What happened to ${id} could not be read. ${error.message}`;
+      this.board.tell({message, again: error.again}, () => this.#refresh(id));
     }
   }
 }

@@ -1,44 +1,48 @@
-import {effect, signal} from "@preact/signals";
+import {computed, effect, signal} from "@preact/signals";
 
 import {ObjectEvents} from "./object_events.js";
 
 const WAIT_MS = 120;
+const NOTHING = {key: null, upTo: 0, attempts: []};
 
 /**
  * What the server keeps of one pod: its events and its attempts, followed while the run goes on.
  *
  * `events` are all events about it, oldest first, also those after the place shown. `attempts` are
  * those that had ended there, newest first. `chosen` is the one someone picked, null to follow the
- * newest, and `held` is {attempt, evidence} of the one that is shown, or null.
+ * newest, and `held` is {attempt, evidence} of the one that is shown, or null. `told` says how far
+ * reading has come: {status: "none" | "loading" | "ready" | "failed", evidence, message}.
  */
 export class PodRecord {
   constructor({board, id, attempt}) {
     this.board = board;
     this.id = id;
-    this.told = new ObjectEvents(board, () => id);
-    this.events = this.told.events;
-    this.attempts = signal([]);
+    this.object = new ObjectEvents(board, () => id);
+    this.events = this.object.events;
     this.chosen = signal(attempt);
-    this.held = signal(null);
-    /** What `attempts` were read for. */
+    /** The attempts as they were read for `key`: all that had ended at event `upTo`. */
+    this.read = signal(NOTHING);
+    this.problem = signal("");
+    /** The newest evidence that was read. */
+    this.latest = signal(null);
+    this.attempts = computed(() => this.#attempts());
+    this.held = computed(() => this.#held());
+    this.told = computed(() => this.#told());
     this.key = null;
   }
 
   follow() {
-    this.told.start();
+    this.object.start();
     let timer = null;
     effect(() => {
-      const {entities, seq} = this.board.model;
-      const pod = entities.get(this.id);
-      const past = this.board.past.value ? seq : null;
-      // An entity that has changed is another object.
-      if (this.key && this.key.pod === pod && this.key.past === past) return;
-      const key = {pod, past};
+      if (this.board.isWaiting) return;
+      const key = this.#key();
+      if (this.key && isSame(this.key, key)) return;
       this.key = key;
       clearTimeout(timer);
       timer = setTimeout(() => this.#refresh(key), WAIT_MS);
     });
-    effect(() => this.#show(this.#attempt()));
+    effect(() => this.#show(this.#wanted()));
   }
 
   /** Show the attempt of this number, or follow the newest with null. */
@@ -46,34 +50,79 @@ export class PodRecord {
     this.chosen.value = number;
   }
 
+  /** Ask again for what could not be read. */
+  retry() {
+    this.problem.value = "";
+    if (this.#isComplete()) this.#show(this.#wanted());
+    else this.#refresh(this.key);
+  }
+
+  /** What attempts are read for. An entity that has changed is another object. */
+  #key() {
+    const {entities, seq} = this.board.model;
+    return {pod: entities.get(this.id), past: this.board.place.past ? seq : null};
+  }
+
+  /** Whether all attempts up to the place shown are known. */
+  #isComplete() {
+    const {key, upTo} = this.read.value;
+    return key !== null && (isSame(key, this.#key()) || this.board.model.seq <= upTo);
+  }
+
+  /** Of another instant nothing is shown; while the run goes on, what is known stays until more is. */
+  #attempts() {
+    if (this.board.place.past && !this.#isComplete()) return [];
+    const {seq} = this.board.model;
+    return this.read.value.attempts.filter((attempt) => attempt.seq <= seq);
+  }
+
   /** The attempt to be shown, or undefined. */
-  #attempt() {
+  #wanted() {
     const attempts = this.attempts.value;
     return attempts.find(({number}) => number === this.chosen.value) ?? attempts[0];
+  }
+
+  #held() {
+    const [held, wanted] = [this.latest.value, this.#wanted()];
+    if (!held || !wanted || held.attempt.seq > this.board.model.seq) return null;
+    return held.attempt.id === wanted.id || !this.board.place.past ? held : null;
+  }
+
+  #told() {
+    const evidence = this.held.value?.evidence ?? null;
+    const wanted = this.#wanted();
+    const wasAttempted = wanted !== undefined || this.board.model.entities.get(this.id)?.attempts > 0;
+    const isRead = this.#isComplete() && (!wanted || this.latest.value?.attempt.id === wanted.id);
+    if (isRead) return {status: wasAttempted ? "ready" : "none", evidence};
+    if (this.problem.value) return {status: "failed", evidence, message: this.problem.value};
+    return {status: wasAttempted ? "loading" : "none", evidence};
   }
 
   async #refresh(key) {
     try {
       const pod = this.id.slice("pod/".length);
+      const upTo = key.past ?? this.board.model.seq;
       const attempts = await this.board.api.get("attempts/", {pod, seq: key.past});
-      if (this.key === key) this.attempts.value = attempts;
+      if (this.key === key) this.read.value = {key, upTo, attempts};
     } catch (error) {
-      if (this.key === key) this.board.notice.value = `The attempts of ${this.id} could not be read: ${error.message}`;
+      if (this.key === key) this.problem.value = error.message;
     }
   }
 
   async #show(attempt) {
-    if (!attempt) {
-      this.held.value = null;
-      return;
-    }
-    if (this.held.peek()?.attempt.id === attempt.id) return;
-    this.wanted = attempt.id;
+    this.asked = attempt?.id;
+    if (!attempt || this.latest.peek()?.attempt.id === attempt.id) return;
     try {
       const evidence = await this.board.api.get(`attempts/${attempt.id}/`);
-      if (this.wanted === attempt.id) this.held.value = {attempt, evidence};
+      if (this.asked !== attempt.id) return;
+      this.latest.value = {attempt, evidence};
+      this.problem.value = "";
     } catch (error) {
-      if (this.wanted === attempt.id) this.board.notice.value = `The evidence of attempt ${attempt.number} could not be read: ${error.message}`;
+      if (this.asked === attempt.id) this.problem.value = error.message;
     }
   }
+}
+
+function isSame(one, other) {
+  return one.pod === other.pod && one.past === other.past;
 }

@@ -13,7 +13,7 @@ export function BoardPage({board}) {
 
 function Body({board}) {
   if (isWaiting(board)) {
-    return html`<main class="board waiting"><h1 class="vh">Board</h1><${Reading} /></main>`;
+    return html`<main class="board waiting"><h1 class="vh">Board</h1><${Reading} board=${board} /></main>`;
   }
   return html`
     <main class="board"><h1 class="vh">Board</h1>

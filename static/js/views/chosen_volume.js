@@ -5,6 +5,7 @@ import {accessModes, bytes, moment, parseId} from "../model/format.js";
 import {Fixes} from "./blocker.js";
 import {CandidateTable} from "./candidates.js";
 import {EventLink, EventTable} from "./events.js";
+import {ManifestLink} from "./links.js";
 import {Mark} from "./mark.js";
 import {Halves} from "./volumes.js";
 
@@ -32,12 +33,11 @@ function Binding({board, id, binding, nearest}) {
   const ofClaim = id.startsWith("claim/");
   const object = ofClaim ? binding.claim : binding.volume;
   const answer = ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding);
-  const seq = board.past.value ? board.model.seq : null;
   return html`
     <section aria-label=${`Binding of ${name}`}>
       <div class="sechead"><h2 class="own">${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h2>
         <span class="note">${about(object, ofClaim)}</span>
-        <div class="end">${object && html`<a class="btn" href=${board.api.url(`objects/${id}/`, {seq, format: "yaml"})}>Manifest</a>`}</div></div>
+        <div class="end">${object && html`<${ManifestLink} board=${board} id=${id} />`}</div></div>
       <div class=${`blocker f-${answer.family}`}><p class="say">${answer.sentence}</p>
         ${answer.figure && html`<p class="figure num">${answer.figure.value}<small> ${answer.figure.words}</small></p>`}
         <${Fixes} board=${board} id=${id} fixes=${answer.fixes} /></div>

@@ -4,6 +4,7 @@ import {
   shortfall, spotLook,
 } from "../model/comparison.js";
 import {count, moment, parseId, tick as tickText} from "../model/format.js";
+import {pageHref} from "../model/place.js";
 import {partOf, ticks} from "../model/timeline.js";
 import {Mark, Name} from "./mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
@@ -15,14 +16,16 @@ export function ComparePage({board, comparison, others, profiles}) {
 }
 
 function Body({board, comparison, others, profiles}) {
-  const told = comparison.told.value;
+  const read = comparison.told.value;
+  // What was read for another moment is not shown at this one.
+  const told = read && board.past.value && read.at !== board.model.at ? null : read;
   const problem = comparison.problem.value;
   return html`
     <main class="page compare">
       <${Head} board=${board} comparison=${comparison} others=${others} profiles=${profiles} />
-      ${comparison.other === null && html`<${Choice} others=${others} />`}
+      ${comparison.other === null && html`<${Choice} board=${board} others=${others} />`}
       ${problem && html`<p class="small tinted f-stuck" role="alert">${problem}</p>`}
-      ${comparison.other !== null && !told && !problem && html`<${Reading} />`}
+      ${comparison.other !== null && !told && !problem && html`<${Reading} board=${board} />`}
       ${told && !isWaiting(board) && html`<${Told} board=${board} comparison=${comparison} told=${told} />`}
     </main>`;
 }
@@ -32,7 +35,7 @@ function Head({board, comparison, others, profiles}) {
   return html`
     <div class="pagehead"><h1>Compare <span class="ns">#${run.id} with</span></h1>
       <select class="against" aria-label="The run to compare with" value=${String(comparison.other ?? "")}
-        onChange=${(event) => { location.assign(`?with=${event.target.value}`); }}>
+        onChange=${(event) => { location.assign(board.href("compare", {with: event.target.value})); }}>
         <option value="" disabled>choose a run</option>
         ${grouped(others).map(([title, runs]) => html`<optgroup key=${title} label=${title}>${runs.map((each) => html`
           <option key=${each.id} value=${String(each.id)}>${runLine(each)}</option>`)}</optgroup>`)}</select>
@@ -42,12 +45,12 @@ function Head({board, comparison, others, profiles}) {
 }
 
 /** Nothing is compared yet: the runs that may be. */
-function Choice({others}) {
+function Choice({board, others}) {
   return html`
     <p class="soft lead">Choose a run to lay beside this one, or have the same scenario and commands played under another profile, up to the same moment.</p>
     ${grouped(others).map(([title, runs]) => html`
       <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${title[0].toUpperCase()}${title.slice(1)}</h2></div>
-        <ul class="choice">${runs.map((run) => html`<li key=${run.id}><a href=${`?with=${run.id}`}>${runLine(run)}</a>
+        <ul class="choice">${runs.map((run) => html`<li key=${run.id}><a href=${board.href("compare", {with: run.id})}>${runLine(run)}</a>
           <span class="mute">${count(run.head)} events, ${moment(run.head_at)} s</span></li>`)}</ul></section>`)}
     ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or play the same under another profile.</p>`}`;
 }
@@ -70,9 +73,9 @@ function Jumps({board, told}) {
   const {divergence, a, b} = told;
   if (a.id === b.id) return null;
   return html`
-    <p class="does">${divergence && html`<button class="btn primary" onClick=${() => board.seek({seq: divergence.seq})}>Jump to where they part</button>`}
-      ${divergence && html`<a class="btn" href=${`/runs/${b.id}/?seq=${divergence.seq}`}>Look there in #${b.id}</a>`}
-      <a class="btn" href=${`/runs/${b.id}/compare/?with=${a.id}`}>Swap</a></p>`;
+    <p class="does">${divergence && html`<button class="btn primary" onClick=${() => board.seek({seq: divergence.seq}, {isJump: true})}>Jump to where they part</button>`}
+      ${divergence && html`<a class="btn" href=${pageHref(b.id, "board", {seq: divergence.seq})}>Look there in #${b.id}</a>`}
+      <a class="btn" href=${pageHref(b.id, "compare", {with: a.id, seq: board.past.value ? b.seq : null})}>Swap</a></p>`;
 }
 
 /** Both histories on one axis of time; the line is where they part. */
@@ -89,7 +92,7 @@ function Histories({told}) {
 
 function History({run, axis, counts, parted}) {
   return html`
-    <div class="history"><span class="cut"><a href=${`/runs/${run.id}/`}>#${run.id}</a> <span class="mute">${run.profile}, seed ${run.seed}</span></span>
+    <div class="history"><span class="cut"><a href=${pageHref(run.id, "board", {seq: run.at < run.head_at ? run.seq : null})}>#${run.id}</a> <span class="mute">${run.profile}, seed ${run.seed}</span></span>
       <div class="lane"><svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
         ${barsOn({to: axis.to, counts}).map(({x, width, height, start}) => html`<rect key=${start} class=${start <= run.at ? "past" : "ahead"}
           x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 480).toFixed(1)} y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`)}</svg>
@@ -153,7 +156,7 @@ function Place({run, pod, spot}) {
   const [mark, family, words] = spotLook(spot);
   const {key} = parseId(pod);
   return html`<span class="spot"><${Mark} name=${mark} family=${family} /><span>${words}</span>
-    ${spot.seq !== null && html`<a class="small mute nowrap" href=${`/runs/${run.id}/pods/${key}/?seq=${spot.seq}`}
+    ${spot.seq !== null && html`<a class="small mute nowrap" href=${pageHref(run.id, "pod", {of: key, seq: spot.seq})}
       aria-label=${`${key} in #${run.id} at ${moment(spot.at)} s`}>${moment(spot.at)} s</a>`}</span>`;
 }
 
@@ -188,6 +191,6 @@ function otherThanWords({a, b, same, differs = []}) {
 function Cell({run, event}) {
   if (!event) return html`<span class="mute" title=${`nothing in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">nothing in #${run.id}</span></span>`;
   const {name} = parseId(event.object ?? "");
-  return html`<span class="eventcell"><a class="mono mute" href=${`/runs/${run.id}/?seq=${event.seq}`}>${event.seq}</a>
+  return html`<span class="eventcell"><a class="mono mute" href=${pageHref(run.id, "board", {seq: event.seq})}>${event.seq}</a>
     <span><b class="kind">${event.kind}</b> <span title=${event.object}>${name}</span> <span class="soft">${event.message}</span></span></span>`;
 }

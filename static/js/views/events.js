@@ -11,7 +11,7 @@ export function EventList({board}) {
   return html`
     <section class="events" aria-label="Events">
       <div class="foothead"><h2>Events</h2><span class="micro mute">newest first</span>
-        <a href=${board.timelineUrl}>Open timeline</a></div>
+        <a href=${board.href("timeline")}>Open timeline</a></div>
       <div class="evscroll" tabindex="0" role="region" aria-label="Newest events">
       <table class="ev"><colgroup><col style="width:64px" /><col style="width:68px" /><col style="width:110px" /><col style="width:112px" /><col /></colgroup>
         <thead class="vh"><tr><th>Seq</th><th>Time in seconds</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
@@ -27,7 +27,7 @@ export function EventTable({board, id, events}) {
   if (events.length === 0) return null;
   return html`
     <section class="sec" aria-label="Events"><div class="sechead"><h2>Events</h2><span class="note">${count(events.length)}, newest first</span>
-        <div class="end"><a class="btn" href=${`${board.timelineUrl}?object=${id}`}>All in the timeline</a></div></div>
+        <div class="end"><a class="btn" href=${board.href("timeline", {object: id})}>All in the timeline</a></div></div>
       <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
         <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
         <tbody>${events.slice(0, LISTED_EVENTS).map((event) => html`
@@ -46,9 +46,9 @@ export function EventLink({board, seq, children}) {
   const go = (click) => {
     if (click.ctrlKey || click.metaKey || click.shiftKey) return;
     click.preventDefault();
-    board.seek({seq});
+    board.seek({seq}, {isJump: true});
   };
-  return html`<a href=${`?seq=${seq}`} title=${`Look at event ${seq}`} onClick=${go}>${children}</a>`;
+  return html`<a href=${board.hrefAt(seq)} title=${`Look at event ${seq}`} onClick=${go}>${children}</a>`;
 }
 
 function Row({board, event, now}) {

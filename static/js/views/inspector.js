@@ -4,7 +4,8 @@ import {podStates} from "../model/pod.js";
 import {isTerminating} from "../model/terminating.js";
 import {figureOf} from "../model/verdict.js";
 import {Blocker, blockerFamily} from "./blocker.js";
-import {podHref} from "./links.js";
+import {EvidenceState} from "./evidence_state.js";
+import {ManifestLink, podHref} from "./links.js";
 import {Mark} from "./mark.js";
 import {WhyHere, WhyNot} from "./placement.js";
 import {Volumes} from "./volumes.js";
@@ -14,16 +15,16 @@ import {WhatWouldFix} from "./why.js";
 export function Inspector({board}) {
   const id = board.selected();
   if (!id) return html`<${Nothing} />`;
-  const {entities, nodes, seq} = board.model;
+  const {entities, nodes} = board.model;
   const pod = entities.get(id);
   const {namespace, name} = parseId(id);
-  const held = board.evidence.value;
-  const evidence = held?.id === id ? held.evidence : null;
+  const told = board.evidence.of(id);
+  const {evidence} = told;
   return html`
     <aside class="inspector" id="inspector" aria-label="Selected pod">
       <header>
         <h2><a class="own" title=${`All about ${namespace}/${name}`} href=${podHref(board, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
-          ${pod && html`<a class="btn plain manifest" href=${board.api.url(`objects/${id}/`, {seq: board.past.value ? seq : null, format: "yaml"})}>Manifest</a>`}</h2>
+          ${pod && html`<${ManifestLink} board=${board} id=${id} look="plain manifest" />`}</h2>
         <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
           <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>
       </header>
@@ -31,6 +32,7 @@ export function Inspector({board}) {
         <${Blocker} board=${board} pod=${pod} attempt=${evidence} />
         <${WhatWouldFix} board=${board} id=${id} pod=${pod} />
         <section><dl class="kv"><${Facts} board=${board} pod=${pod} evidence=${evidence} /></dl></section>
+        <${EvidenceState} told=${told} retry=${() => board.evidence.retry()} />
         <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
         <${WhyHere} nodes=${nodes} pod=${pod} evidence=${evidence} />
         <${Volumes} board=${board} id=${id} pod=${pod} />`}

@@ -2,30 +2,24 @@ import {html} from "../lib/html.js";
 import {parseId} from "../model/format.js";
 import {Name} from "./mark.js";
 
-/** What follows an address: what is *picked* ("pod=shop/web-3") and, while the past is shown, the moment. */
-function query(board, picked = "") {
-  const told = [picked, board.past.value ? `seq=${board.model.seq}` : ""].filter(Boolean);
-  return told.length > 0 ? `?${told.join("&")}` : "";
-}
-
 /** The page of a node, at the moment shown. */
 export function nodeHref(board, name) {
-  return `${board.nodesUrl}${encodeURIComponent(name)}/${query(board)}`;
+  return board.href("node", {of: name});
 }
 
 /** The page of the pod "shop/web-3", at the moment shown. */
 export function podHref(board, podKey) {
-  return `${board.podsUrl}${podKey}/${query(board)}`;
+  return board.href("pod", {of: podKey});
 }
 
 /** The page of volumes at the moment shown, with the claim "shop/data" picked where one is named. */
 export function volumesHref(board, claimKey = "") {
-  return `${board.volumesUrl}${query(board, claimKey && `claim=${claimKey}`)}`;
+  return board.href("volumes", claimKey ? {claim: `claim/${claimKey}`, volume: null} : {});
 }
 
-/** The board or the state machines at the moment shown, with the pod "shop/web-3" picked. */
-export function withPod(board, url, podKey) {
-  return `${url}${query(board, `pod=${podKey}`)}`;
+/** The manifest of the object of this id, at the moment shown. */
+export function ManifestLink({board, id, look = ""}) {
+  return html`<a class=${`btn ${look}`} href=${board.href("manifest", {of: id})}>Manifest</a>`;
 }
 
 /** The name of a node, leading to its page. */

@@ -22,7 +22,7 @@ export function MachinesPage({board, followed}) {
 
 function Body({board, followed}) {
   if (isWaiting(board)) {
-    return html`<main class="page"><h1>State machines</h1><${Reading} /></main>`;
+    return html`<main class="page"><h1>State machines</h1><${Reading} board=${board} /></main>`;
   }
   const {seq} = board.model;
   const ways = MACHINES.map((machine) => {
@@ -62,7 +62,7 @@ function Machine({board, followed, way, profile}) {
       <header><h2>${machine.title}</h2><span class="small mute num">${held(machine, tally)}</span>
         <${Follow} machine=${machine} id=${id} entities=${board.model.entities} pick=${(found) => followed.pick(found)} /></header>
       <${Diagram} machine=${machine} tally=${tally} profile=${profile} moves=${moves} here=${here} onState=${next} />
-      <${LastMove} board=${board} machine=${machine} move=${moves.at(-1)} none=${noMove(machine, id, board.model.entities)} />
+      <${LastMove} board=${board} machine=${machine} move=${moves.at(-1)} none=${noMove(machine, followed.objects[machine.follows], board.model.entities)} />
       <${Now} board=${board} machine=${machine} id=${id} object=${object} here=${here} moves=${moves} />
     </section>`;
 }
@@ -80,8 +80,10 @@ function Now({board, machine, id, object, here, moves}) {
   return words.length > 0 && html`<p class="trail now">${words.join(" ")}</p>`;
 }
 
-function noMove(machine, id, entities) {
+function noMove(machine, {id: {value: id}, status}, entities) {
   if (id === null) return "There is nothing to follow.";
+  if (status.value === "loading") return "Reading its events…";
+  if (status.value === "failed") return "Its events could not be read.";
   const object = found(machine, id, entities);
   return object ? "No move yet." : `${nameOf(id, object)} is not in the cluster at this moment.`;
 }

@@ -1,4 +1,5 @@
 import {html} from "../lib/html.js";
+import {evidenceWords} from "../model/evidence.js";
 import {count, parseId} from "../model/format.js";
 import {CARDS, placeOf} from "../model/nodes.js";
 import {closestFirst} from "../model/verdict.js";
@@ -25,18 +26,16 @@ export function NodeGrid({board}) {
 function askedOf(board) {
   const id = board.selected();
   const pod = id ? board.model.entities.get(id) : null;
-  if (!pod) return {id: null, pod: null, evidence: null, target: null, closest: null};
-  const held = board.evidence.value;
-  const evidence = held?.id === id ? held.evidence : null;
+  if (!pod) return {id: null, pod: null, evidence: null, told: null, target: null, closest: null};
+  const told = board.evidence.of(id);
+  const {evidence} = told;
   const [nearest, verdict] = closestFirst(evidence)[0] ?? [];
   const closest = pod.node || pod.assumed || typeof verdict?.short !== "number" ? null : nearest;
-  return {id, pod, evidence, target: placeOf(pod), closest};
+  return {id, pod, evidence, told, target: placeOf(pod), closest};
 }
 
-function verdictNote({id, evidence}) {
-  if (!id) return "no pod selected";
-  const {name} = parseId(id);
-  return evidence ? `verdicts for ${name}, attempt ${evidence.number}` : `${name} was not attempted yet`;
+function verdictNote({id, told}) {
+  return id && told ? evidenceWords(told, parseId(id).name) : "no pod selected";
 }
 
 function Legend({board}) {

@@ -18,7 +18,7 @@ function Body({board}) {
   const [text, setText] = useState("");
   const [stuckOnly, setStuckOnly] = useState(false);
   if (isWaiting(board)) {
-    return html`<main class="page"><h1>Nodes</h1><${Reading} /></main>`;
+    return html`<main class="page"><h1>Nodes</h1><${Reading} board=${board} /></main>`;
   }
   const {nodes, at} = board.model;
   const {rows, found, stuck} = listNodes(nodes, {text, stuckOnly}, at, ROWS);

@@ -3,7 +3,7 @@ import {amount, bytes, count, moment, parseId} from "../model/format.js";
 import {holdersOf, nodeAnswer, nodeFacts, nodeStates, podsOf, resourcesOf, shortage} from "../model/node.js";
 import {volumesOf} from "../model/node_volumes.js";
 import {EventTable} from "./events.js";
-import {NodeLink, PodLink} from "./links.js";
+import {ManifestLink, NodeLink, PodLink} from "./links.js";
 import {Mark} from "./mark.js";
 import {Operations} from "./operations.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
@@ -18,7 +18,7 @@ export function NodePage({board, name, record}) {
 
 function Body({board, name, record}) {
   if (isWaiting(board)) {
-    return html`<main class="page"><h1>${name}</h1><${Reading} /></main>`;
+    return html`<main class="page"><h1>${name}</h1><${Reading} board=${board} /></main>`;
   }
   const {entities, nodes} = board.model;
   const node = entities.get(`node/${name}`);
@@ -39,17 +39,16 @@ function newest(board, record) {
 
 function Head({board, name, node}) {
   const id = `node/${name}`;
-  const seq = board.past.value ? board.model.seq : null;
   const command = (...verbs) => board.commands(verbs.map((verb) => ({verb, object: id})));
   return html`
     <div class="pagehead"><h1 class="cut">${name}</h1>
       ${nodeStates(node).map(([mark, family, text]) => html`<span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}
       ${node && html`<p class="small mute facts">${nodeFacts(node)}</p>`}
       ${node && html`<div class="end">
-        ${seq === null && html`
+        ${!board.place.past && html`
           <button class="btn" onClick=${() => command(node.unschedulable ? "uncordon" : "cordon")}>${node.unschedulable ? "Uncordon" : "Cordon"}</button>
-          <button class="btn" title="Cordon the node and evict its pods" onClick=${() => command("cordon", "evict_pods")}>Drain</button>`}
-        <a class="btn" href=${board.api.url(`objects/${id}/`, {seq, format: "yaml"})}>Manifest</a></div>`}</div>`;
+          <button class="btn" title="Cordon the node and evict its pods; asks first" aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>`}
+        <${ManifestLink} board=${board} id=${id} /></div>`}</div>`;
 }
 
 function Known({board, name, node, pods, record}) {

@@ -3,6 +3,7 @@ import {useState} from "preact/hooks";
 import {html} from "../lib/html.js";
 import {count, parseId} from "../model/format.js";
 import {PLACES, listPods, podStates} from "../model/pod.js";
+import {podHref} from "./links.js";
 import {Mark, Name} from "./mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
@@ -17,11 +18,10 @@ function Body({board}) {
   const [text, setText] = useState("");
   const [place, setPlace] = useState("");
   if (isWaiting(board)) {
-    return html`<main class="page"><h1>Pods</h1><${Reading} /></main>`;
+    return html`<main class="page"><h1>Pods</h1><${Reading} board=${board} /></main>`;
   }
-  const {entities, seq} = board.model;
+  const {entities} = board.model;
   const {pods, counts, found} = listPods(entities, {text, place}, ROWS);
-  const at = board.past.value ? `?seq=${seq}` : "";
   return html`
     <main class="page"><div class="pagehead"><h1>Pods</h1><span class="micro mute" role="status">${count(found)} found</span></div>
       <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="shop/web" onInput=${(event) => setText(event.target.value)} /></label>
@@ -29,7 +29,7 @@ function Body({board}) {
           <option value="">all</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key}>${words} (${count(counts.get(key))})</option>`)}</select></label></div>
       <table class="tbl pods"><colgroup><col style="width:26%" /><col style="width:24%" /><col style="width:72px" /><col style="width:80px" /><col /></colgroup>
         <thead><tr><th>Pod</th><th>State</th><th class="right">Priority</th><th class="right">Attempts</th><th>What holds it</th></tr></thead>
-        <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} href=${`${parseId(id).key}/${at}`} />`)}</tbody></table>
+        <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} href=${podHref(board, parseId(id).key)} />`)}</tbody></table>
       ${found > pods.length && html`<p class="small mute after">The first ${count(pods.length)} of ${count(found)}; narrow the search to see others.</p>`}
       ${found === 0 && html`<p class="empty">No pod matches.</p>`}
     </main>`;

@@ -4,10 +4,11 @@ import {placeOf} from "../model/nodes.js";
 import {podStates} from "../model/pod.js";
 import {Blocker} from "./blocker.js";
 import {EventTable} from "./events.js";
+import {EvidenceState} from "./evidence_state.js";
 import {Facts} from "./inspector.js";
 import {Ladder} from "./ladder.js";
 import {Life} from "./life.js";
-import {NodeLink, withPod} from "./links.js";
+import {ManifestLink, NodeLink} from "./links.js";
 import {Mark} from "./mark.js";
 import {Matrix} from "./matrix.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
@@ -24,7 +25,7 @@ export function PodPage({board, id, record}) {
 
 function Body({board, id, record}) {
   if (isWaiting(board)) {
-    return html`<main class="page"><h1 class="vh">${id}</h1><${Reading} /></main>`;
+    return html`<main class="page"><h1 class="vh">${id}</h1><${Reading} board=${board} /></main>`;
   }
   const pod = board.model.entities.get(id);
   const held = record.held.value;
@@ -35,6 +36,7 @@ function Body({board, id, record}) {
         <${Answer} board=${board} id=${id} pod=${pod} record=${record} newest=${record.attempts.value[0]} />
         <${Life} board=${board} id=${id} record=${record} />
       </div>
+      <${EvidenceState} told=${record.told.value} retry=${() => record.retry()} />
       ${record.attempts.value.length > 0 && html`
         <div class="sec verdicts"><${Attempts} record=${record} address=${board.address} />
           ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(board)} pod=${parseId(id).name} /><//>`}</div>`}
@@ -48,14 +50,13 @@ function Body({board, id, record}) {
 
 function Head({board, id, pod}) {
   const {namespace, name} = parseId(id);
-  const seq = board.past.value ? board.model.seq : null;
   return html`
     <div class="pagehead"><h1><span class="ns">${namespace}/</span>${name}</h1>
       <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
         <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} board=${board} pod=${pod} text=${text} /></span>`)}</p>
-      <div class="end"><a class="btn" href=${withPod(board, board.boardUrl, `${namespace}/${name}`)}>On the board</a>
-        <a class="btn" href=${withPod(board, board.machinesUrl, `${namespace}/${name}`)}>State machines</a>
-        ${pod && html`<a class="btn" href=${board.api.url(`objects/${id}/`, {seq, format: "yaml"})}>Manifest</a>`}</div></div>`;
+      <div class="end"><a class="btn" href=${board.href("board", {pod: id})}>On the board</a>
+        <a class="btn" href=${board.href("machines", {pod: id})}>State machines</a>
+        ${pod && html`<${ManifestLink} board=${board} id=${id} />`}</div></div>`;
 }
 
 /** What a pod is; the node that this names leads to its page. */

@@ -1,5 +1,6 @@
 import {html} from "../lib/html.js";
 import {count, moment} from "../model/format.js";
+import {Consent} from "./consent.js";
 import {LeftOut, StopBanner} from "./left_out.js";
 import {Mark} from "./mark.js";
 import {Notice} from "./notice.js";
@@ -15,6 +16,7 @@ export function RunPage({board, children}) {
     <${StopBanner} board=${board} />
     <${LeftOut} board=${board} />
     <${Notice} board=${board} />
+    <${Consent} board=${board} />
     ${children}`;
 }
 
@@ -39,10 +41,16 @@ function OtherVersionBanner({board}) {
 
 /** Whether there is no state to show yet, of now or of the past. */
 export function isWaiting(board) {
-  return !board.ready.value && !board.past.value;
+  return board.isWaiting;
 }
 
-/** Said until the state is there. */
-export function Reading() {
-  return html`<p class="small mute" role="status">Reading the state of the run…</p>`;
+/** Said until the state is there, or why it cannot be. */
+export function Reading({board}) {
+  const opening = board?.opening.value;
+  if (!opening) return html`<p class="small mute" role="status">Reading the state of the run…</p>`;
+  if (!opening.problem) return html`<p class="small mute" role="status">Reading event ${count(opening.seq)}…</p>`;
+  return html`
+    <div class="unread" role="alert"><p class="small">Event ${count(opening.seq)} cannot be shown. ${opening.problem}</p>
+      <p class="does"><button class="btn primary" onClick=${() => board.open()}>Try again</button>
+        <button class="btn" onClick=${() => board.jumpToNewest()}>Show the newest event</button></p></div>`;
 }

@@ -8,11 +8,14 @@ import {Icon, Mark} from "./mark.js";
 /** From here on a tick would run into that of the end, where the axis is narrow. */
 const NEAR_END = 0.85;
 
+const UNKNOWN = "…";
+
 const SPEEDS = [["1", "1×"], ["10", "10×"], ["100", "100×"], ["max", "max"]];
 
 export function Transport({board}) {
   const run = board.run.value;
-  const past = board.past.value;
+  const {past} = board.place;
+  const waits = board.isWaiting && past;
   const playing = past ? board.replaying.value : run.status === "playing";
   const failed = !past && run.status === "failed";
   const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
@@ -20,14 +23,14 @@ export function Transport({board}) {
     <section class="transport" aria-label="Transport">
       <div class="keys">
         <button class="btn icon" aria-label="Step one event back" title="Back one event  ,"
-          disabled=${board.model.seq <= 0} onClick=${() => board.stepBack()}><${Icon} name="back" /></button>
+          disabled=${waits || board.model.seq <= 0} onClick=${() => board.stepBack()}><${Icon} name="back" /></button>
         <button class="btn icon primary" aria-label=${spoken(verb, run, past)}
-          title=${`${verb}  Space`} disabled=${failed} onClick=${() => board.togglePlay()}>
+          title=${`${verb}  Space`} disabled=${waits || failed} onClick=${() => board.togglePlay()}>
           <${Icon} name=${playing ? "pause" : "play"} /></button>
-        <button class="btn" aria-label="Step one event" title="Step one event  ." disabled=${failed}
+        <button class="btn" aria-label="Step one event" title="Step one event  ." disabled=${waits || failed}
           onClick=${() => board.stepEvent()}><${Icon} name="step" /><span class="lbl">Event</span></button>
         <button class="btn" aria-label="Step one scheduling cycle" title="Step one scheduling cycle  Shift ."
-          disabled=${failed} onClick=${() => board.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
+          disabled=${waits || failed} onClick=${() => board.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
         <div class="seg opt" role="group" aria-label="Speed">
           ${SPEEDS.map(([speed, text]) => html`<button key=${speed} aria-pressed=${String(String(run.speed) === speed)}
             onClick=${() => board.speed(speed)}>${text}</button>`)}
@@ -44,15 +47,22 @@ function spoken(verb, run, past) {
   return !past && run.status === "finished" ? `${verb}, the run is finished` : verb;
 }
 
-function Readout({board}) {
+/** The instant shown or, while another is being read, what is known of that one: {seq, at}, either may be null. */
+function readout(board) {
   const aim = board.aim.value;
-  const {seq, at} = board.model;
+  if (aim) return {seq: aim.seq ?? null, at: aim.at ?? null};
+  if (board.isWaiting) return {seq: board.opening.value?.seq ?? null, at: null};
+  return board.model;
+}
+
+function Readout({board}) {
+  const {seq, at} = readout(board);
   return html`
     <div class="readout">
-      <label class="field"><span>t</span><${Typed} id="time" value=${moment(aim?.at ?? at)} mode="decimal"
-        label="Virtual time in seconds" parse=${parseSeconds} take=${(value) => board.seek({at: value})} /><span>s</span></label>
-      <label class="field"><span>seq</span><${Typed} id="seq" value=${String(aim?.seq ?? seq)} mode="numeric"
-        label="Sequence number" short parse=${parseSeq} take=${(value) => board.seek({seq: value})} /></label>
+      <label class="field"><span>t</span><${Typed} id="time" value=${at === null ? UNKNOWN : moment(at)} mode="decimal"
+        label="Virtual time in seconds" parse=${parseSeconds} take=${(value) => board.seek({at: value}, {isJump: true})} /><span>s</span></label>
+      <label class="field"><span>seq</span><${Typed} id="seq" value=${seq === null ? UNKNOWN : String(seq)} mode="numeric"
+        label="Sequence number" short parse=${parseSeq} take=${(value) => board.seek({seq: value}, {isJump: true})} /></label>
     </div>`;
 }
 
@@ -80,8 +90,7 @@ function Typed({id, value, label, mode, short, parse, take}) {
 function Scrubber({board}) {
   const {histogram, model} = board;
   const end = Math.max(histogram.to, board.head.at);
-  const shown = board.aim.value?.at ?? model.at;
-  const part = partOf(shown, end);
+  const shown = board.aim.value?.at ?? (board.isWaiting ? null : model.at);
   return html`
     <div class="scrub">
       <${Bars} histogram=${histogram} shown=${shown} version=${board.tick.value} />
@@ -89,12 +98,19 @@ function Scrubber({board}) {
       ${histogram.marks.map((mark) => html`<${EventMark} key=${mark.seq} mark=${mark} end=${end} />`)}
       ${ticks(end).map(({at, part: left, last}, i) => html`<span key=${`${at}`} style=${`left:${(left * 100).toFixed(2)}%`}
         class=${`tick${last ? " last nowrap" : i % 2 === 1 ? " opt" : ""}${!last && left > NEAR_END ? " near" : ""}`}>${tickText(at, end)}</span>`)}
-      <span class="head" style=${`left:${(part * 100).toFixed(2)}%`}></span>
-      <input type="range" min="0" max=${Math.max(1, Math.round(end / 1e6))} step="1" value=${Math.round(shown / 1e6)}
+      ${shown !== null && html`<span class="head" style=${`left:${(partOf(shown, end) * 100).toFixed(2)}%`}></span>`}
+      <input type="range" min="0" max=${Math.max(1, Math.round(end / 1e6))} step="1" value=${Math.round((shown ?? 0) / 1e6)} disabled=${shown === null}
         aria-label="Position in the run"
-        aria-valuetext=${`${moment(shown)} seconds, event ${model.seq} of ${board.head.seq}`}
+        aria-valuetext=${valueText(board, shown)}
         onInput=${(event) => board.scrub(scrubbed(event.target, end))} />
     </div>`;
+}
+
+function valueText(board, shown) {
+  if (shown === null) return "not read yet";
+  // Of a place that somebody drags towards the event is not known yet.
+  const event = board.aim.value ? "" : `, event ${board.model.seq} of ${board.head.seq}`;
+  return `${moment(shown)} seconds${event}`;
 }
 
 /** The right end of the scrubber is the end of the run, whatever the rounding. */
@@ -106,7 +122,7 @@ function Bars({histogram, shown}) {
   const bars = histogram.bars();
   return html`
     <svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
-      ${bars.map(({x, width, height, start}) => html`<rect key=${start} class=${start <= shown ? "past" : "ahead"}
+      ${bars.map(({x, width, height, start}) => html`<rect key=${start} class=${shown !== null && start <= shown ? "past" : "ahead"}
         x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 600 * 0.8).toFixed(1)}
         y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`)}
     </svg>`;
@@ -124,9 +140,10 @@ export function PastBanner({board}) {
   const {seq, at} = board.model;
   const {head} = board;
   const behind = head.seq - seq;
+  const goesOn = board.run.value.status === "playing";
   return html`
     <div class="past-banner" role="status"><${Mark} name="backoff" family="clock" /><b>Looking at the past</b>
-      <span>${moment(head.at - at)} s behind<span class="opt">, ${count(behind)} ${behind === 1 ? "event" : "events"} before the newest. New events are recorded, not drawn.</span></span>
-      <button class="btn" onClick=${() => board.jumpToNewest()}>Jump to newest <kbd>End</kbd></button></div>`;
+      <span>${moment(head.at - at)} s behind<span class="opt">, ${count(behind)} ${behind === 1 ? "event" : "events"} before the newest${goesOn ? ". New events are still being recorded." : ""}</span></span>
+      <button class="btn" onClick=${() => board.jumpToNewest({isJump: true})}>Jump to newest <kbd>End</kbd></button></div>`;
 }
 

@@ -30,7 +30,7 @@ function Body({board, chosen, candidates}) {
   const [all] = useState(() => new Chains());
   const [view, setView] = useState({kind: "", text: "", page: null});
   if (isWaiting(board)) {
-    return html`<main class="page"><h1>Volumes</h1><${Reading} /></main>`;
+    return html`<main class="page"><h1>Volumes</h1><${Reading} board=${board} /></main>`;
   }
   const {claims, entities} = board.model;
   const {counts} = all.of(claims, entities);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import {beforeEach, test} from "node:test";
+import {afterEach, beforeEach, test} from "node:test";
 
 import {Board} from "../../../static/js/controllers/board.js";
 
@@ -50,6 +50,111 @@ beforeEach(() => {
 });
 
 const asked = () => board.model.seq;
+
+/** A page that is opened at this event, before the state of the run is there. */
+function opened(seq) {
+  globalThis.WebSocket = class extends EventTarget { close() {} };
+  globalThis.location = {href: "https://kscope.example/runs/7/", protocol: "https:", search: `?seq=${seq}`};
+  const address = {seq, pod: null, write() {}};
+  return new Board({run: {id: 7, status: "paused", head: LENGTH, head_at: LENGTH * 1e9}, api, address});
+}
+
+afterEach(() => {
+  board.stream.close();
+  clearTimeout(board.settleTimer);
+});
+
+test("a page opened at an event shows nothing before its state is there", async () => {
+  board = opened(40);
+  const started = board.start();
+  assert.equal(board.isWaiting, true);
+  assert.equal(board.model.entities.size, 0);
+  assert.equal(board.selected(), null);
+  assert.deepEqual(board.place, {seq: 40, past: true});
+  api.release();
+  await started;
+  assert.equal(board.isWaiting, false);
+  assert.equal(asked(), 40);
+});
+
+test("the newest state is asked for after the one wanted", async () => {
+  board = opened(40);
+  const started = board.start();
+  assert.equal(board.stream.isOpen, false);
+  api.release();
+  await started;
+  assert.equal(board.stream.isOpen, true);
+});
+
+test("an event that cannot be read is not replaced by the newest", async () => {
+  board = opened(40);
+  const started = board.start();
+  api.waiting[0].reject(new Error("the run has events 1 to 30"));
+  await started;
+  assert.equal(board.isWaiting, true);
+  assert.equal(board.opening.value.problem, "the run has events 1 to 30");
+  const again = board.open();
+  api.waiting[1].resolve();
+  await again;
+  assert.equal(asked(), 40);
+});
+
+test("links lead to the event that a page is being opened at", () => {
+  board = opened(40);
+  assert.equal(board.href("machines"), "/runs/7/machines/?seq=40");
+});
+
+test("links in the past keep a selection that nobody picked", async () => {
+  board.seek({seq: 10});
+  api.release();
+  await board.arriving;
+  assert.equal(board.href("timeline"), "/runs/7/timeline/?pod=a/p&seq=10");
+});
+
+test("links at the newest event name what was picked alone", () => {
+  assert.equal(board.href("timeline"), "/runs/7/timeline/");
+  board.pick("pod/a/p");
+  assert.equal(board.href("timeline"), "/runs/7/timeline/?pod=a/p");
+});
+
+test("the back button leads to the place that the address names", async () => {
+  board.address.read = () => ({seq: 12, pod: "pod/a/p", claim: null, volume: null});
+  board.revisit();
+  api.release();
+  await board.arriving;
+  assert.equal(asked(), 12);
+  assert.equal(board.picked.value, "pod/a/p");
+  board.address.read = () => ({seq: null, pod: null, claim: null, volume: null});
+  board.revisit();
+  assert.deepEqual(board.place, {seq: LENGTH, past: false});
+});
+
+test("a destructive command waits for a yes", async () => {
+  const command = {verb: "delete", object: "pod/a/p"};
+  const refused = board.command(command);
+  board.asking.value.answer(false);
+  assert.equal(await refused, false);
+  assert.deepEqual(api.posted, []);
+  const agreed = board.command(command);
+  assert.equal(board.asking.value.title, "Delete a/p?");
+  board.asking.value.answer(true);
+  assert.equal(await agreed, true);
+  assert.deepEqual(api.posted, [command]);
+  assert.equal(board.asking.value, null);
+});
+
+test("what failed may be tried again where that is safe", async () => {
+  const failing = Object.assign(new Error("The server could not be reached."), {again: true});
+  api.post = () => Promise.reject(failing);
+  await board.command({verb: "cordon", object: "node/n"});
+  assert.equal(board.notice.value, failing.message);
+  api.post = FakeApi.prototype.post;
+  await board.again.value.retry();
+  assert.deepEqual(api.posted, [{verb: "cordon", object: "node/n"}]);
+  api.post = () => Promise.reject(Object.assign(new Error("gone"), {again: false}));
+  await board.stepEvent();
+  assert.equal(board.again.value, null);
+});
 
 test("a step pressed while a seek is on its way is taken from where it leads", async () => {
   board.seek({seq: 0});
@@ -127,7 +232,7 @@ test("two steps back pressed at once go back two events", async () => {
 });
 
 test("two changes are sent one after the other, up to the first that is refused", async () => {
-  const [first, second] = [{verb: "uncordon", object: "node/n"}, {verb: "delete", object: "pod/a/p"}];
+  const [first, second] = [{verb: "uncordon", object: "node/n"}, {verb: "patch", object: "pod/a/p", patch: {}}];
   await board.commands([first, second]);
   assert.deepEqual(api.posted, [first, second]);
   api.posted = [];

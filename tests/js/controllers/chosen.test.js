@@ -13,24 +13,27 @@ function setUp(state, address = {}) {
   const model = new BoardModel();
   model.reset({seq: 1, at: 0, state, events: []});
   const tick = signal(0);
-  const board = {get model() { void tick.value; return model; }};
-  const written = [];
-  const chosen = new Chosen(board, {claim: null, volume: null, writePicked: (...ids) => written.push(ids), ...address});
+  const selection = {claim: signal(address.claim ?? null), volume: signal(address.volume ?? null)};
+  const board = {
+    selection, get model() { void tick.value; return model; },
+    select({claim, volume}) { [selection.claim.value, selection.volume.value] = [claim, volume]; },
+  };
+  const chosen = new Chosen(board);
   const change = (changes) => {
     model.apply({first: model.seq + 1, last: model.seq + 1, at: 1, changes, events: []});
     tick.value += 1;
   };
-  return {chosen, change, written, ids: () => [chosen.claim, chosen.volume, chosen.pod].map(({id}) => id.value)};
+  return {chosen, change, selection, ids: () => [chosen.claim, chosen.volume, chosen.pod].map(({id}) => id.value)};
 }
 
 test("with a claim its volume and a pod that uses it are followed", () => {
   const state = {"claim/a/data": BOUND, "volume/pv": {phase: "Bound", claim: "a/data"}, "pod/a/db": {claims: ["data"]}};
-  const {chosen, ids, written} = setUp(state, {claim: "claim/a/data"});
+  const {chosen, ids, selection} = setUp(state, {claim: "claim/a/data"});
   assert.deepEqual(ids(), ["claim/a/data", "volume/pv", "pod/a/db"]);
   assert.equal(chosen.binding().state, "bound");
   chosen.pick("volume/pv");
   assert.deepEqual(ids(), ["claim/a/data", "volume/pv", "pod/a/db"]);
-  assert.deepEqual(written, [[null, "volume/pv"]]);
+  assert.deepEqual([selection.claim.value, selection.volume.value], [null, "volume/pv"]);
 });
 
 test("a volume that is gone is known by the claim that names it still", () => {

@@ -22,24 +22,30 @@ function page(query = {}) {
   const tick = signal(0);
   const written = [];
   const asked = [];
+  const selection = {
+    pod: signal("pod/shop/web-0"), claim: signal(query.claim ?? null), volume: signal(query.volume ?? null),
+  };
   const board = {
-    picked: signal("pod/shop/web-0"),
+    selection,
+    picked: selection.pod,
     notice: signal(""),
     get model() { void tick.value; return model; },
     selected() { void tick.value; return this.picked.value; },
-    pick(id) { this.picked.value = id; },
+    select(ids) {
+      written.push(ids);
+      for (const [kind, id] of Object.entries(ids)) selection[kind].value = id;
+    },
     api: {get: async (path, {object, after}) => {
       asked.push([object, after]);
       const seq = (after ?? 0) + 1;
       return {events: [{seq, at: seq, kind: "Told", message: "", changes: {}}], next: null};
     }},
   };
-  const address = {claim: null, volume: null, ...query, writePicked: (...values) => written.push(values)};
   const change = (id, patch) => {
     model.apply({first: model.seq + 1, last: model.seq + 1, at: 10, changes: {[id]: patch}, events: []});
     tick.value += 1;
   };
-  return {board, followed: new Followed(board, address), written, asked, change};
+  return {board, followed: new Followed(board), written, asked, change};
 }
 
 const ids = ({objects: {pod, claim, volume}}) => [pod, claim, volume].map(({id}) => id.value);
@@ -67,7 +73,9 @@ test("picking one lets go of what belonged to the one before", () => {
   assert.deepEqual(ids(followed), ["pod/shop/web-0", "claim/shop/data-1", "volume/pv-1"]);
   followed.pick("pod/shop/web-0");
   assert.deepEqual(ids(followed), ["pod/shop/web-0", "claim/shop/data-0", "volume/pv-0"]);
-  assert.deepEqual(written, [[null, "volume/pv-1"], ["claim/shop/data-1", null], [null, null]]);
+  assert.deepEqual(written, [
+    {volume: "volume/pv-1"}, {volume: null, claim: "claim/shop/data-1"}, {volume: null, claim: null, pod: "pod/shop/web-0"},
+  ]);
 });
 
 test("events are read on from those at hand whenever the object changes", async () => {

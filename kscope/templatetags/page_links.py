@@ -1,0 +1,35 @@
+"""`{% page_href "machines" %}` leads to another page of the run, at the event shown and with the same selection.
+
+The same addresses as static/js/model/place.js makes, which takes them over once the page is live.
+"""
+
+from typing import Any
+from urllib.parse import quote
+
+from django import template
+from django.http import HttpRequest, QueryDict
+from django.urls import reverse
+
+register = template.Library()
+
+SELECTED = ("pod", "claim", "volume")
+
+
+@register.simple_tag(takes_context=True)
+def page_href(context: dict[str, Any], page: str) -> str:
+    """The address of a page of the context's run, at the place that the request names."""
+    request: HttpRequest = context["request"]
+    kept = kept_place(request.GET, own_pod=context.get("pod_key", ""))
+    query = "&".join(f"{name}={quote(value)}" for name, value in kept.items())
+    address = reverse(page, args=[context["run"].pk])
+    return f"{address}?{query}" if query else address
+
+
+def kept_place(query: QueryDict, *, own_pod: str = "") -> dict[str, str]:
+    """What of a query goes from page to page; a page about one pod has it in its path."""
+    kept = {name: query[name] for name in SELECTED if query.get(name)}
+    if own_pod:
+        kept = {"pod": own_pod} | {name: kept[name] for name in kept if name != "pod"}
+    if query.get("seq", "").isdecimal():
+        kept["seq"] = query["seq"]
+    return kept

@@ -1,0 +1,69 @@
+import {computed, effect, signal} from "@preact/signals";
+
+const WAIT_MS = 120;
+
+/**
+ * The manifest of one object at the event shown, as YAML. `told` is {status: "loading" | "ready" |
+ * "missing" | "failed", text, message}.
+ */
+export class Manifest {
+  constructor(board, id) {
+    this.board = board;
+    this.id = id;
+    this.held = signal({key: null, status: "loading"});
+    this.told = computed(() => this.#told());
+  }
+
+  start() {
+    let timer = null;
+    effect(() => {
+      if (this.board.isWaiting) return;
+      const key = this.#key();
+      if (key === this.key) return;
+      this.key = key;
+      clearTimeout(timer);
+      timer = setTimeout(() => this.#read(key), WAIT_MS);
+    });
+  }
+
+  retry() {
+    this.held.value = {key: this.key, status: "loading"};
+    this.#read(this.key);
+  }
+
+  /** Where the manifest of the event shown is, for a program. */
+  url(format) {
+    return this.board.api.url(`objects/${this.id}/`, {seq: this.#seq(), format});
+  }
+
+  #seq() {
+    const {seq, past} = this.board.place;
+    return past ? seq : null;
+  }
+
+  /** Changes with every event shown in the past, and at the newest with every event about the object. */
+  #key() {
+    const seq = this.#seq();
+    if (seq !== null) return `at ${seq}`;
+    const {events, entities} = this.board.model.run;
+    const newest = events.find(({object}) => object === this.id)?.seq ?? 0;
+    return `newest ${newest} ${entities.has(this.id)}`;
+  }
+
+  /** Of another instant nothing is shown; at the newest event the version before stays meanwhile. */
+  #told() {
+    const held = this.held.value;
+    if (held.key === this.#key() || (held.text && !this.board.place.past && held.key?.startsWith("newest"))) return held;
+    return {status: "loading"};
+  }
+
+  async #read(key) {
+    try {
+      const text = await this.board.api.text(`objects/${this.id}/`, {seq: this.#seq(), format: "yaml"});
+      if (this.key === key) this.held.value = {key, status: "ready", text};
+    } catch (error) {
+      if (this.key !== key) return;
+      this.held.value = {key, status: error.status === 404 ? "missing" : "failed", message: error.message};
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** What is known of a pod's newest attempt at the event shown, and what is only on its way. */
+
+/** Changes whenever another attempt may be the newest; "" for a pod that was never attempted. */
+export function evidenceKey(id, pod) {
+  if (!pod?.attempts) return "";
+  // Attempts count from the moment one begins; its outcome shows in where the pod is then.
+  return [id, pod.attempts, pod.queue, pod.node, pod.assumed, pod.blocker?.attempt].join(" ");
+}
+
+/**
+ * {status, evidence, message} of what is *held* for a pod: "none" where it was never attempted up to the
+ * event shown, else "loading", "ready" or "failed". While a run goes on, the attempt before is shown until
+ * the newest is there; of another instant nothing is.
+ */
+export function evidenceAt(held, {id, pod, seq, isPast}) {
+  const key = evidenceKey(id, pod);
+  if (key === "") return {status: "none", evidence: null};
+  if (held?.id !== id) return {status: "loading", evidence: null};
+  const isNewest = held.key === key && held.status === "ready";
+  const evidence = held.evidence && held.evidence.seq <= seq && (isNewest || !isPast) ? held.evidence : null;
+  if (held.key !== key) return {status: "loading", evidence};
+  return {status: held.status, evidence, message: held.message};
+}
+
+/** The state of the evidence of pod *name* in words. */
+export function evidenceWords({status, evidence}, name) {
+  if (evidence) return `verdicts for ${name}, attempt ${evidence.number}`;
+  if (status === "none") return `${name} was not attempted yet`;
+  if (status === "loading") return `loading the evidence of ${name}'s attempt…`;
+  if (status === "failed") return `the evidence of ${name}'s attempt could not be read`;
+  return `no attempt of ${name} has ended yet`;
+}

@@ -1,0 +1,56 @@
+/**
+ * Where one is in a run: the event shown, and what is selected. Every address of a run's page is made
+ * here, so that no way from page to page loses either.
+ *
+ * A place is {seq, pod, claim, volume}: the seq is null at the newest event, the others are ids such
+ * as "pod/shop/web-3" or null. What else a page keeps in its address stands beside them.
+ */
+import {parseSeq} from "./timeline.js";
+
+/** The folders of the pages; those about one object have its name in the path, too. */
+const FOLDERS = {
+  board: "", machines: "machines/", pods: "pods/", volumes: "volumes/", nodes: "nodes/",
+  timeline: "timeline/", compare: "compare/", pod: "pods/", node: "nodes/", manifest: "objects/",
+};
+
+export const SELECTED = ["pod", "claim", "volume"];
+
+/**
+ * The address of a page of a run at a place. `of` names what a page about one object is about: a node's
+ * name, a pod's "shop/web-3", the id of the object of a manifest. Whatever else is given goes into the query.
+ */
+export function pageHref(run, page, {of = "", seq = null, ...more} = {}) {
+  const path = `/runs/${run}/${FOLDERS[page]}${of && `${of.split("/").map(encodeURIComponent).join("/")}/`}`;
+  // Its path names the pod that it is about.
+  const selection = page === "pod" ? {...more, pod: null} : more;
+  return `${path}${changedSearch("", {...selection, seq})}`;
+}
+
+/** The same page of another run, at its newest event, with what is picked here or in `selection`. */
+export function hrefInRun(run, {pathname, search}, selection = {}) {
+  const gone = {seq: null, attempt: null, with: null};
+  return `${pathname.replace(/^\/runs\/\d+\//, `/runs/${run}/`)}${changedSearch(search, {...gone, ...selection})}`;
+}
+
+/** What the query of an address says: a place, and the number of an attempt. */
+export function parsePlace(search) {
+  const query = new URLSearchParams(search);
+  const place = {seq: parseSeq(query.get("seq") ?? ""), attempt: parseSeq(query.get("attempt") ?? "")};
+  for (const kind of SELECTED) place[kind] = query.get(kind) ? `${kind}/${query.get(kind)}` : null;
+  return place;
+}
+
+/** A query with some of its values changed: null takes one away, and an id is written without its kind. */
+export function changedSearch(search, changes) {
+  const query = new URLSearchParams(search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === undefined || value === "") query.delete(name);
+    else query.set(name, SELECTED.includes(name) ? withoutKind(value, name) : value);
+  }
+  const text = query.toString().replaceAll("%2F", "/").replaceAll("%2C", ",");
+  return text && `?${text}`;
+}
+
+function withoutKind(id, kind) {
+  return id.startsWith(`${kind}/`) ? id.slice(kind.length + 1) : id;
+}

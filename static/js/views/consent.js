@@ -1,0 +1,40 @@
+import {useEffect, useRef, useState} from "preact/hooks";
+
+import {html} from "../lib/html.js";
+import {drainLines} from "../model/consent.js";
+
+/** The question asked before a command that takes something away, or that starts a finished run again. */
+export function Consent({board}) {
+  const question = board.asking.value;
+  return question && html`<${Question} key=${question.title} board=${board} question=${question} />`;
+}
+
+function Question({board, question}) {
+  const dialog = useRef(null);
+  useEffect(() => dialog.current.showModal(), []);
+  const {title, button, lines, drains, answer} = question;
+  return html`
+    <dialog class="dialog" ref=${dialog} aria-labelledby="consent-title" aria-describedby="consent-lines" onClose=${() => answer(false)}>
+      <form method="dialog" onSubmit=${() => answer(true)}>
+        <h2 id="consent-title">${title}</h2>
+        <div id="consent-lines" class="small soft lines">${drains && html`<${Drain} board=${board} node=${drains} />`}
+          ${lines.map((line) => html`<p key=${line}>${line}</p>`)}</div>
+        <div class="does"><button class="btn" type="button" autofocus onClick=${() => dialog.current.close()}>Cancel</button>
+          <button class="btn primary">${button}</button></div>
+      </form></dialog>`;
+}
+
+/** How many pods a drain evicts and which budgets hold some, as the server counts them now. */
+function Drain({board, node}) {
+  const [told, setTold] = useState({lines: [`Cordons ${node} and evicts its pods. Counting them…`]});
+  useEffect(() => {
+    const leaving = new AbortController();
+    board.api.get(`nodes/${encodeURIComponent(node)}/drain/`, {}, leaving.signal)
+      .then((counted) => setTold({lines: drainLines(node, counted)}))
+      .catch((error) => {
+        if (error.name !== "AbortError") setTold({lines: [`Cordons ${node} and evicts its pods.`, `They could not be counted. ${error.message}`]});
+      });
+    return () => leaving.abort();
+  }, []);
+  return told.lines.map((line) => html`<p key=${line} role="status">${line}</p>`);
+}
