@@ -1,5 +1,6 @@
 """The page of one node: what is stuck on it, its volumes as wanted and as they are, and the list of nodes."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -41,7 +42,7 @@ def test_a_mount_that_fails_is_told_with_its_next_try(page: Page) -> None:
     page.get_by_role("region", name="Pods", exact=True).get_by_role("link").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("default/")
     page.get_by_role("link", name="node-1").first.click()
-    expect(page).to_have_url(f"/runs/{run}/nodes/node-1/")
+    expect(page).to_have_url(re.compile(rf"/runs/{run}/nodes/node-1/\?pod=default/\w+$"))
 
 
 def test_the_list_of_nodes_leads_to_a_node_that_can_be_cordoned(page: Page) -> None:
@@ -53,6 +54,9 @@ def test_the_list_of_nodes_leads_to_a_node_that_can_be_cordoned(page: Page) -> N
     row.get_by_role("link", name="small").click()
     expect(page).to_have_url(f"/runs/{run}/nodes/small/")
     page.get_by_role("button", name="Cordon").click(timeout=PATIENCE_MS)
+    question = page.get_by_role("dialog", name="Cordon small?")
+    expect(question).to_contain_text("The run is finished. With this it goes on")
+    question.get_by_role("button", name="Cordon").click()
     expect(page.get_by_role("button", name="Uncordon")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.get_by_text("small is cordoned")).to_be_visible()
     page.goto(f"/runs/{run}/nodes/nobody/")
@@ -63,3 +67,25 @@ def test_a_card_of_the_board_leads_to_its_node(page: Page) -> None:
     run = start(page, "card", one_pod_too_many("card"))
     page.get_by_role("article", name="Node small").get_by_role("link").click()
     expect(page).to_have_url(f"/runs/{run}/nodes/small/")
+
+
+def test_a_drain_asks_first_and_can_be_left(page: Page) -> None:
+    run = start(page, "drain", one_pod_too_many("drain"))
+    finish(page)
+    page.goto(f"/runs/{run}/nodes/small/")
+    drain = page.get_by_role("button", name="Drain")
+    drain.click(timeout=PATIENCE_MS)
+    question = page.get_by_role("dialog", name="Drain small?")
+    expect(question).to_contain_text("Cordons small, then evicts 2 pods.")
+    expect(question).to_contain_text("The run is finished. With this it goes on")
+    expect(question.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(question).to_be_hidden()
+    expect(drain).to_be_focused()
+    assert page.request.get(f"/api/runs/{run}/commands/").json() == {"commands": []}
+    drain.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Uncordon")).to_be_visible(timeout=PATIENCE_MS)
+    sent = page.request.get(f"/api/runs/{run}/commands/").json()["commands"]
+    assert [each["verb"] for each in sent] == ["cordon", "evict_pods"]

@@ -38,8 +38,16 @@ export function Transport({board}) {
       </div>
       <${Readout} board=${board} />
       <${Scrubber} board=${board} />
-      <div class="tail micro mute right">${count(board.head.seq)}<br />${run.status === "finished" ? "events, finished" : "events"}</div>
+      <${Tail} board=${board} />
     </section>`;
+}
+
+/** How many events there are; while another instant is being read, which. */
+function Tail({board}) {
+  const aim = board.aim.value;
+  const end = board.run.value.status === "finished" ? "events, finished" : "events";
+  const [first, second] = aim ? ["reading", aim.seq === undefined ? `${moment(aim.at)} s…` : `event ${count(aim.seq)}…`] : [count(board.head.seq), end];
+  return html`<div class="tail micro mute right" role=${aim ? "status" : undefined}>${first}<br />${second}</div>`;
 }
 
 /** A finished run can be played on: a change made to it may have given it more to do. */
@@ -47,10 +55,8 @@ function spoken(verb, run, past) {
   return !past && run.status === "finished" ? `${verb}, the run is finished` : verb;
 }
 
-/** The instant shown or, while another is being read, what is known of that one: {seq, at}, either may be null. */
+/** The instant that is drawn below, whatever is being read meanwhile: {seq, at}, null where it is not known yet. */
 function readout(board) {
-  const aim = board.aim.value;
-  if (aim) return {seq: aim.seq ?? null, at: aim.at ?? null};
   if (board.isWaiting) return {seq: board.opening.value?.seq ?? null, at: null};
   return board.model;
 }

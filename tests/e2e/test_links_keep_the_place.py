@@ -1,0 +1,108 @@
+"""Whichever way leads from page to page, the event shown and the selection come along."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.stories import PATIENCE_MS, finish, get_json, one_pod_too_many, shown_seq, start
+
+TABS = ("Board", "Machines", "Pods", "Volumes", "Nodes", "Timeline", "Compare")
+
+
+def past(page: Page) -> None:
+    expect(page.get_by_text("Looking at the past")).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_every_tab_keeps_the_instant_and_the_selection(page: Page) -> None:
+    run = start(page, "tabs", one_pod_too_many("tabs"))
+    finish(page)
+    page.goto(f"/runs/{run}/?seq=9&pod=shop/big-1")
+    for name in TABS[1:] + TABS[:1]:
+        past(page)
+        page.get_by_role("navigation", name="Run").get_by_role("link", name=name).click()
+        expect(page).to_have_url(re.compile(r"\?pod=shop/big-1&seq=9$"))
+        expect(page.get_by_label("Sequence number")).to_have_value("9", timeout=PATIENCE_MS)
+    heading = page.get_by_role("complementary", name="Selected pod").get_by_role("heading", level=2)
+    expect(heading).to_contain_text("big-1")
+
+
+def test_a_step_takes_the_tabs_along(page: Page) -> None:
+    run = start(page, "step", one_pod_too_many("step"))
+    finish(page)
+    tab = page.get_by_role("navigation", name="Run").get_by_role("link", name="Nodes")
+    expect(tab).to_have_attribute("href", f"/runs/{run}/nodes/")
+    newest = shown_seq(page)
+    page.get_by_role("button", name="Step one event back").click()
+    past(page)
+    expect(tab).to_have_attribute("href", re.compile(rf"seq={newest - 1}$"))
+
+
+def test_the_timeline_has_the_transport_and_shows_the_instant(page: Page) -> None:
+    run = start(page, "transport", one_pod_too_many("transport"))
+    finish(page)
+    page.goto(f"/runs/{run}/?seq=9")
+    past(page)
+    page.get_by_role("link", name="Open timeline").click()
+    past(page)
+    rows = page.locator("table.timeline tbody tr")
+    expect(rows.first.get_by_role("cell").first).to_have_text("9", timeout=PATIENCE_MS)
+    expect(rows).to_have_count(9)
+    page.get_by_role("button", name="Step one event", exact=True).click()
+    expect(rows).to_have_count(10)
+    rows.nth(5).get_by_role("link").first.click()
+    expect(page.get_by_label("Sequence number")).to_have_value("5")
+    expect(rows).to_have_count(5)
+    page.get_by_role("button", name="Show later events").click()
+    expect(page.locator("tr.later").last.get_by_role("cell").first).to_have_text("6")
+    expect(page.get_by_role("link", name="CSV")).to_have_attribute("href", re.compile("before=6"))
+    page.go_back()
+    expect(page.get_by_label("Sequence number")).to_have_value("10")
+
+
+def test_the_timeline_offers_no_more_where_there_is_nothing_more(page: Page) -> None:
+    run = start(page, "more", one_pod_too_many("more"))
+    finish(page)
+    # A page of events exactly as long as what there is.
+    page.route(
+        "**/events/?*",
+        lambda route: route.continue_(url=re.sub(r"limit=200\b", "limit=7", route.request.url)),
+    )
+    page.goto(f"/runs/{run}/timeline/?seq=7")
+    expect(page.get_by_text("7 shown")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+    page.goto(f"/runs/{run}/timeline/?seq=8")
+    page.get_by_role("button", name="Show more").click(timeout=PATIENCE_MS)
+    expect(page.get_by_text("8 shown")).to_be_visible()
+    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+
+
+def test_a_fork_begins_where_one_steps_to(page: Page) -> None:
+    run = start(page, "fork-step", one_pod_too_many("fork-step"))
+    finish(page)
+    newest = shown_seq(page)
+    page.goto(f"/runs/{run}/timeline/?pod=shop/big-1")
+    page.get_by_role("button", name="Step one event back").click(timeout=PATIENCE_MS)
+    past(page)
+    page.get_by_role("button", name="Fork here").click()
+    form = page.get_by_role("dialog", name="Fork here")
+    expect(form).to_contain_text(f"after event {newest - 1}")
+    form.get_by_role("button", name="Make the fork").click()
+    expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
+    expect(page).to_have_url(re.compile(r"/runs/\d+/timeline/\?pod=shop/big-1$"))
+    fork = int(re.findall(r"/runs/(\d+)/", page.url)[0])
+    address = re.sub(r"runs/.*", "", page.url)
+    assert get_json(f"{address}api/runs/{fork}/")["forked_seq"] == newest - 1
+
+
+def test_the_manifest_is_a_page_of_the_instant(page: Page) -> None:
+    run = start(page, "manifest", one_pod_too_many("manifest"))
+    finish(page)
+    page.goto(f"/runs/{run}/pods/shop/big-0/?seq=7")
+    past(page)
+    page.get_by_role("link", name="Manifest").click()
+    expect(page).to_have_url(f"/runs/{run}/objects/pod/shop/big-0/?pod=shop/big-0&seq=7")
+    text = page.get_by_label("Manifest of pod/shop/big-0")
+    expect(text).to_contain_text("cpu: 1500m", timeout=PATIENCE_MS)
+    expect(text).not_to_contain_text("nodeName")
+    page.get_by_role("button", name="Jump to newest").click()
+    expect(text).to_contain_text("nodeName: small", timeout=PATIENCE_MS)
