@@ -91,6 +91,12 @@ def finish(page: Page) -> None:
     expect(page.get_by_text("events, finished")).to_be_visible(timeout=60_000)
 
 
+def agree(page: Page) -> None:
+    """Say yes to the question that is asked before a finished run goes on."""
+    question = page.get_by_role("dialog").filter(has_text="The run is finished")
+    question.get_by_role("button").last.click()
+
+
 def shown_seq(page: Page) -> int:
     """The sequence number that the board shows."""
     return int(page.get_by_label("Sequence number").input_value())

@@ -1,7 +1,6 @@
 """A page that is opened at an event never paints another one, nor on the way from one event to the next."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -46,7 +45,7 @@ UNREAD = ("", "…")
 
 
 @pytest.fixture(scope="module")
-def story(browser: Browser, site: Site) -> Iterator[dict[str, int]]:
+def story(browser: Browser, site: Site) -> dict[str, int]:
     """A finished run in which a pod, a node and the bindings come late, and the events before that."""
     steps = [
         {"at": "5s", "create": pod(f"{LATE}-pod", cpu="100m")},
@@ -63,7 +62,7 @@ def story(browser: Browser, site: Site) -> Iterator[dict[str, int]]:
     events = get_json(f"{site.address}api/runs/{run}/events/?limit=500")["events"]
     late = next(event["seq"] for event in events if LATE in (event["object"] or ""))
     first = next(event["seq"] for event in events if event["kind"] == "PodBound")
-    yield {"run": run, "before": late - 1, "early": first - 1, "bound": first}
+    return {"run": run, "before": late - 1, "early": first - 1, "bound": first}
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.stories import PATIENCE_MS, finish, start
+from tests.e2e.stories import PATIENCE_MS, agree, finish, start
 
 DEMO = Path(__file__).parents[2] / "scenarios" / "half-bound.yaml"
 
@@ -22,7 +22,7 @@ def test_a_half_bound_claim_tells_its_missing_half_and_leads_to_the_write_that_w
     page: Page,
 ) -> None:
     run = half_bound(page, "volumes")
-    page.goto(f"/runs/{run}/volumes/?claim=shop/orders")
+    page.goto(f"/runs/{run}/volumes/?pod=shop/orders-0&claim=shop/orders")
     binding = page.get_by_role("region", name="Binding of orders")
     expect(binding).to_contain_text(
         "Bound to pv-gold: both sides name each other.", timeout=PATIENCE_MS
@@ -58,6 +58,7 @@ def test_chains_that_are_broken_can_be_told_apart_and_picked(page: Page) -> None
     expect(page).to_have_url(f"/runs/{run}/volumes/?volume=pv-scratch")
     expect(page.get_by_text("Released: its claim shop/scratch is gone")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Apply: Take the claimRef")).click()
+    agree(page)
     page.get_by_role("button", name="All 8").click()
     expect(page.get_by_role("button", name="pv-scratch, Available")).to_be_visible(
         timeout=PATIENCE_MS
@@ -68,7 +69,7 @@ def test_the_board_and_the_pods_page_lead_to_the_claim(page: Page) -> None:
     run = half_bound(page, "volumes-links")
     page.goto(f"/runs/{run}/pods/shop/orders-0/")
     page.get_by_role("link", name="orders", exact=True).click(timeout=PATIENCE_MS)
-    expect(page).to_have_url(f"/runs/{run}/volumes/?claim=shop/orders")
+    expect(page).to_have_url(f"/runs/{run}/volumes/?pod=shop/orders-0&claim=shop/orders")
     page.goto(f"/runs/{run}/")
     page.get_by_role("link", name="Claim ci/archive, Lost.").click(timeout=PATIENCE_MS)
     expect(page.get_by_role("region", name="Binding of archive")).to_be_visible(timeout=PATIENCE_MS)

@@ -4,6 +4,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import (
     PATIENCE_MS,
+    agree,
     finish,
     one_pod_that_lacks_two_things,
     one_pod_too_many,
@@ -21,6 +22,7 @@ def test_a_change_that_was_tried_in_a_fork_is_applied_by_a_button(page: Page) ->
     expect(section).to_contain_text("tried in a fork", timeout=PATIENCE_MS)
     expect(section).to_contain_text("cpu 500m short")
     section.get_by_role("button", name="Apply: Ask for 1 cpu instead of 1500m").click()
+    agree(page)
     inspector = page.get_by_role("complementary", name="Selected pod")
     expect(inspector).to_contain_text("bound to small", timeout=PATIENCE_MS)
     expect(section).to_have_count(0)
@@ -36,8 +38,10 @@ def test_two_changes_that_only_do_together_are_applied_by_one_button(page: Page)
     order = "Tolerate gpu:NoSchedule, and ask for 4 cpu instead of 5"
     expect(section).to_contain_text("Apply both")
     section.get_by_role("button", name=f"Apply: {order}").click()
+    agree(page)
     inspector = page.get_by_role("complementary", name="Selected pod")
     expect(inspector).to_contain_text("bound to small", timeout=PATIENCE_MS)
+    expect(section).to_have_count(0)
 
 
 def test_the_keyboard_asks_too(page: Page) -> None:

@@ -23,7 +23,9 @@ def pod(run: Run, name: str, *, owner: str = "ReplicaSet", phase: str = "Running
     metadata: dict[str, Any] = {"name": name, "namespace": "shop", "labels": {"app": "web"}}
     metadata["ownerReferences"] = [{"kind": owner, "name": "owner", "uid": "u"}]
     manifest = {"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "n1", "containers": []}}
-    Pod.objects.create(run=run, key=f"shop/{name}", manifest=manifest | {"status": {"phase": phase}})
+    Pod.objects.create(
+        run=run, key=f"shop/{name}", manifest=manifest | {"status": {"phase": phase}}
+    )
 
 
 def budget(run: Run, *, allowed: int, generation: int = 1) -> None:

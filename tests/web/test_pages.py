@@ -10,6 +10,7 @@ from django.test import Client
 from kscope.api_docs import operations
 from kscope.runs import views
 from kscope.runs.models import Run, Scenario
+from kscope.sim.validation import KINDS
 
 pytestmark = pytest.mark.django_db
 
@@ -165,7 +166,9 @@ def test_what_an_address_says_is_escaped_in_the_tabs(client: Client, lone_run: R
 
 
 def test_the_page_of_a_manifest_names_its_object(client: Client, lone_run: Run) -> None:
-    assert 'data-object="pod/shop/web"' in page(client, f"/runs/{lone_run.pk}/objects/pod/shop/web/")
+    assert 'data-object="pod/shop/web"' in page(
+        client, f"/runs/{lone_run.pk}/objects/pod/shop/web/"
+    )
 
 
 def test_the_question_of_a_fork_is_not_hidden(client: Client) -> None:
@@ -173,3 +176,12 @@ def test_the_question_of_a_fork_is_not_hidden(client: Client) -> None:
     scenario = Scenario.objects.create(name="s", digest="s", document={}, question=question)
     run = Run.objects.create(scenario=scenario, name="run", forked_at=2 * 10**9)
     assert f'<p class="question">{question}</p>' in page(client, f"/runs/{run.pk}/")
+
+
+def test_the_command_prints_every_kind_that_is_read(client: Client) -> None:
+    command = re.search(r"kubectl get (\S+) -A", page(client, "/"))
+    assert command
+    resources = command[1].split(",")
+    assert len(resources) == len(KINDS)
+    expected = {"deployments", "poddisruptionbudgets", "namespaces", "csistoragecapacities"}
+    assert {*expected, "storageclasses", "volumeattachments", "csinodes"} <= {*resources}

@@ -4,6 +4,7 @@ import {html} from "../lib/html.js";
 import {count} from "../model/format.js";
 import {ORDERS, cellWords, matrixNote, matrixOf, numbersOf, reasonWords} from "../model/matrix.js";
 import {Icon, Mark} from "./mark.js";
+import {useInSight} from "./popover.js";
 
 const ROWS = 30;
 const POPOVER = 340;
@@ -85,8 +86,9 @@ function below(cell, box) {
 function Cell({open, pod, close}) {
   const {node, plugin, verdict, left, top} = open;
   const rows = numbersOf(verdict, pod);
+  const box = useInSight(open);
   return html`
-    <div class="pop" id="cell" role="dialog" aria-label=${`Evidence: ${node}, ${plugin}`}
+    <div class="pop" id="cell" ref=${box} role="dialog" aria-label=${`Evidence: ${node}, ${plugin}`}
       style=${`left:${left}px;top:${top}px`}>
       <h3><${Mark} name="unschedulable" family="stuck" />${node} · ${plugin}
         <button class="btn icon plain close" aria-label="Close" onClick=${close}><${Icon} name="no" /></button></h3>

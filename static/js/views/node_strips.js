@@ -6,6 +6,7 @@ import {fullness} from "../model/nodes.js";
 import {cellAt, stripLayout} from "../model/strip.js";
 import {verdictOf} from "../model/verdict.js";
 import {NodeCard} from "./node_card.js";
+import {useInSight} from "./popover.js";
 
 /** Up to how many nodes which size of cell, in px. */
 const CELLS = [[300, 18], [1500, 12], [Infinity, 8]];
@@ -16,6 +17,7 @@ const TABLE_ROWS = 200;
 export function Strips({board, asked}) {
   const [open, setOpen] = useState(null);
   const {nodes, entities} = board.model;
+  const popover = useInSight(open);
   const cell = CELLS.find(([most]) => nodes.size <= most)[1];
   return html`
     <div class="zones strips">
@@ -26,7 +28,7 @@ export function Strips({board, asked}) {
         </section>`)}
       <${NodeTable} board=${board} asked=${asked} />
       ${open && entities.has(`node/${open.name}`) && html`
-        <div class="pop nodepop" role="dialog" aria-label=${`Node ${open.name}`} style=${`left:${open.x}px;top:${open.y}px`}>
+        <div class="pop nodepop" ref=${popover} role="dialog" aria-label=${`Node ${open.name}`} style=${`left:${open.x}px;top:${open.y}px`}>
           <button class="btn icon plain close" aria-label="Close" onClick=${() => setOpen(null)}>×</button>
           <${NodeCard} board=${board} name=${open.name} asked=${asked} node=${entities.get(`node/${open.name}`)}
             version=${nodes.version(open.name)} model=${board.model} /></div>`}
