@@ -16,8 +16,9 @@ const drawn = new Map();
 /** Keep the list of runs as it is on the server, for as long as someone looks at it. */
 async function refresh() {
   if (document.hidden || rows.size === 0) return;
-  const response = await fetch("/api/runs/");
-  if (!response.ok) return;
+  const response = await fetch("/api/runs/").catch(() => null);
+  // The next time will do; what stands in the list is as of the last.
+  if (!response?.ok) return;
   const listed = await response.json();
   const runs = listed.results ?? listed.runs ?? listed;
   for (const run of runs.slice(0, DRAWN)) {
@@ -32,8 +33,8 @@ async function refresh() {
 }
 
 async function trend(id, cell) {
-  const response = await fetch(`/api/runs/${id}/histogram/?buckets=40`);
-  if (!response.ok) return;
+  const response = await fetch(`/api/runs/${id}/histogram/?buckets=40`).catch(() => null);
+  if (!response?.ok) return;
   const histogram = new Histogram();
   histogram.reset(await response.json());
   const picture = document.createElementNS(SVG, "svg");

@@ -54,7 +54,7 @@ export class Board {
     this.evidence = new NewestEvidence(this);
     this.why = new WhyPending(api);
     this.replaying = signal(false);
-    this.notice = signal("");
+    this.notice = signal(address.problem ?? "");
     /** What may be tried again, as {message, retry}, for the notice with that message; or null. */
     this.again = signal(null);
     /** The question asked before a command is sent, with `answer`, which takes yes or no; or null. */

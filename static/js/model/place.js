@@ -32,10 +32,16 @@ export function hrefInRun(run, {pathname, search}, selection = {}) {
   return `${pathname.replace(/^\/runs\/\d+\//, `/runs/${run}/`)}${changedSearch(search, {...gone, ...selection})}`;
 }
 
-/** What the query of an address says: a place, and the number of an attempt. */
+/**
+ * What the query of an address says: a place, and the number of an attempt. `problem` is what is wrong
+ * with it, in words, or "".
+ */
 export function parsePlace(search) {
   const query = new URLSearchParams(search);
-  const place = {seq: parseSeq(query.get("seq") ?? ""), attempt: parseSeq(query.get("attempt") ?? "")};
+  const seq = parseSeq(query.get("seq") ?? "");
+  const problem = query.get("seq") && seq === null
+    ? `seq is “${query.get("seq")}” in the address; it must be a whole number. This is the newest event.` : "";
+  const place = {seq, problem, attempt: parseSeq(query.get("attempt") ?? "")};
   for (const kind of SELECTED) place[kind] = query.get(kind) ? `${kind}/${query.get(kind)}` : null;
   return place;
 }

@@ -29,7 +29,13 @@ test("names in a path are escaped, slashes between them are not", () => {
 
 test("what a link says is read back as the same place", () => {
   const search = pageHref(7, "board", PLACE).split("/").slice(3).join("/");
-  assert.deepEqual(parsePlace(search), {...PLACE, attempt: null});
+  assert.deepEqual(parsePlace(search), {...PLACE, attempt: null, problem: ""});
+});
+
+test("a seq that is no number is told", () => {
+  const {seq, problem} = parsePlace("?seq=abc");
+  assert.equal(seq, null);
+  assert.match(problem, /seq is “abc”/);
 });
 
 test("a query keeps what is not changed", () => {
