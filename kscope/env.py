@@ -3,7 +3,9 @@
 Every function takes a mapping so that it can be tried without touching the process.
 """
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_urlsafe
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
@@ -48,6 +50,27 @@ def env_int(
     if not lowest <= number <= highest:
         raise BadSetting(f"{name} is {number}; it must lie between {lowest} and {highest}")
     return number
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most *number* uses in *seconds*."""
+
+    number: int
+    seconds: int
+
+
+_UNITS = {"s": 1, "min": 60, "h": 3600}
+_RATE = re.compile(r"([0-9]{1,9})/([0-9]{0,4})(s|min|h)")
+
+
+def env_rate(env: Mapping[str, str], name: str, default: str) -> Rate:
+    """A number of uses and the time they are for: 600/min, 10/5min, 5000/h."""
+    text = env_str(env, name, default)
+    found = _RATE.fullmatch(text)
+    if not found or found[2] and not int(found[2]):
+        raise BadSetting(f"{name} is {text!r}; write a rate such as 600/min, 10/5min or 5000/h")
+    return Rate(int(found[1]), int(found[2] or 1) * _UNITS[found[3]])
 
 
 def env_list(env: Mapping[str, str], name: str, default: list[str]) -> list[str]:

@@ -9,7 +9,8 @@
 | KSCOPE_SECRET_KEY | kept in the data directory | signs sessions |
 | KSCOPE_HOSTS | localhost names | comma-separated host names that are answered |
 | KSCOPE_ORIGINS | none | comma-separated origins, with scheme, trusted behind a proxy |
-| KSCOPE_SECURE | 0 | 1 behind HTTPS: secure cookies |
+| KSCOPE_SECURE | 0 | 1 behind HTTPS: secure cookies, HSTS, plain HTTP is redirected |
+| KSCOPE_LOGIN | auto | required: nobody acts without an account; auto: see below |
 | KSCOPE_LOG | INFO | level of kscope's own log |
 | KSCOPE_LOG_FORMAT | lines | json: one JSON object a line |
 | KSCOPE_METRICS_TOKEN | none | lets a client read /metrics with `Authorization: Bearer …` |
@@ -17,11 +18,25 @@
 | KSCOPE_THIN_RUNS_DAYS | 0 | keep only spaced checkpoints of runs after so many days; 0: all |
 | KSCOPE_DROP_EVIDENCE_DAYS | 0 | drop attempts' evidence after so many days; 0 for never |
 | KSCOPE_UPLOAD_MAX | 67108864 | bytes of one upload, all files together |
+| KSCOPE_RATE_READ | 6000/min | requests of an account that read; more where no login is required |
+| KSCOPE_RATE_WRITE | 600/min | requests of an account that write; likewise |
+| KSCOPE_RATE_ANONYMOUS | 600/min | requests of an address that is not logged in |
+| KSCOPE_RATE_LOGIN | 10/5min | attempts to log in, for one name at one address |
+| KSCOPE_SOCKETS | 100 | open sockets of an account; more where no login is required |
+| KSCOPE_QUOTA_UPLOADS | 100 | uploads an account may keep |
+| KSCOPE_QUOTA_UPLOAD_BYTES | 1073741824 | bytes of all uploads an account may keep |
+| KSCOPE_QUOTA_RUNS | 200 | runs an account may keep |
+| KSCOPE_QUOTA_PLAYING | 10 | runs of an account that may play at once |
+
+With KSCOPE_LOGIN=auto a login is required unless `manage.py up` says, by KSCOPE_LOCAL=1, that it
+listens on loopback only and runs its own servers; no request can say so. docs/threat-model.md.
 """
 
 import os
 from pathlib import Path
 from typing import Any
+
+from csp.constants import NONCE, NONE, SELF
 
 from kscope import env, logs
 from kscope.up.address import known_servers
@@ -38,7 +53,7 @@ CSRF_TRUSTED_ORIGINS = env.env_list(os.environ, "KSCOPE_ORIGINS", [])
 
 INSTALLED_APPS = [
     "kscope.apps.KscopeConfig",
-    "django.contrib.admin",
+    "kscope.accounts.admin_config.KscopeAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -48,6 +63,9 @@ INSTALLED_APPS = [
     "channels",
     "rest_framework",
     "drf_spectacular",
+    "csp",
+    "knox",
+    "kscope.accounts",
     "kscope.runs",
     "scheduling",
     "volumes",
@@ -57,6 +75,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "kscope.operations.requests.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_permissions_policy.PermissionsPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -81,6 +101,8 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+                "kscope.accounts.context.visitor",
             ],
         },
     }
@@ -144,6 +166,16 @@ CELERY_BEAT_SCHEDULE = {
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 
+# What is counted for rate limits; where Redis does not answer, each process counts for itself.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "kscope",
+    },
+    "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+}
+
 # -- Operations -----------------------------------------------------------------------------------
 
 METRICS_TOKEN = env.env_str(os.environ, "KSCOPE_METRICS_TOKEN")
@@ -173,12 +205,74 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = 100
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 
+# -- Accounts and protection ----------------------------------------------------------------------
+
+LOGIN_REQUIRED = env.env_choice(
+    os.environ, "KSCOPE_LOGIN", "auto", ("auto", "required")
+) == "required" or not env.env_bool(os.environ, "KSCOPE_LOCAL", False)
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+KNOX_TOKEN_MODEL = "accounts.Token"
+# Its own table would stay empty.
+MIGRATION_MODULES = {"knox": None}
+REST_KNOX = {"TOKEN_PREFIX": "kscope_"}
+
+# Whoever is at the machine itself need not be kept from anything but a script that ran wild.
+_MORE = 1 if LOGIN_REQUIRED else 10
+_ANONYMOUS = env.env_rate(os.environ, "KSCOPE_RATE_ANONYMOUS", "600/min")
+_LOGIN = env.env_rate(os.environ, "KSCOPE_RATE_LOGIN", "10/5min")
+RATE_LIMITS = {
+    "read": env.env_rate(os.environ, "KSCOPE_RATE_READ", f"{6000 * _MORE}/min"),
+    "write": env.env_rate(os.environ, "KSCOPE_RATE_WRITE", f"{600 * _MORE}/min"),
+    "anonymous_read": _ANONYMOUS,
+    "anonymous_write": _ANONYMOUS,
+    "login": _LOGIN,
+    # Several people may share an address.
+    "login_address": env.Rate(_LOGIN.number * 5, _LOGIN.seconds),
+}
+SOCKETS_PER_ACCOUNT = env.env_int(os.environ, "KSCOPE_SOCKETS", 100 * _MORE, lowest=1)
+QUOTAS = {
+    "uploads": env.env_int(os.environ, "KSCOPE_QUOTA_UPLOADS", 100),
+    "upload_bytes": env.env_int(os.environ, "KSCOPE_QUOTA_UPLOAD_BYTES", 1024**3, highest=2**53),
+    "runs": env.env_int(os.environ, "KSCOPE_QUOTA_RUNS", 200),
+    "playing": env.env_int(os.environ, "KSCOPE_QUOTA_PLAYING", 10),
+}
+
 _SECURE = env.env_bool(os.environ, "KSCOPE_SECURE", False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _SECURE else None
+SECURE_SSL_REDIRECT = _SECURE
+# What watches the process asks it directly, without the proxy.
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if _SECURE else 0
+# Whether other names of the domain speak HTTPS, and browsers should know beforehand, is not ours
+# to decide: W005 and W021 ask for both.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-LOGIN_URL = "admin:login"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        # The import map is the one inline script.
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+PERMISSIONS_POLICY: dict[str, list[str]] = {
+    name: []
+    for name in (
+        *("accelerometer", "camera", "display-capture", "geolocation", "gyroscope"),
+        *("magnetometer", "microphone", "midi", "payment", "usb"),
+    )
+}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -192,8 +286,12 @@ USE_TZ = True
 
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "kscope.accounts.authentication.TokenAuthentication",
+        "kscope.accounts.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["kscope.accounts.permissions.ReadersAndEditors"],
+    "DEFAULT_THROTTLE_CLASSES": ["kscope.accounts.limits.RequestThrottle"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     # JSON alone: a form on a foreign page cannot send it without asking first.

@@ -8,9 +8,11 @@ from drf_spectacular.views import SpectacularAPIView
 
 from kscope.api_docs import api_docs
 
+FAVICON = RedirectView.as_view(url=static("favicon.svg"), http_method_names=["get", "head"])
+
 urlpatterns = [
     # Pages without a head of their own, such as a manifest, make browsers ask for this one.
-    path("favicon.ico", RedirectView.as_view(url=static("favicon.svg"))),
+    path("favicon.ico", FAVICON),
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("api/docs/", api_docs, name="api-docs"),
@@ -18,5 +20,6 @@ urlpatterns = [
     path("api/", include("kscope.runs.api_urls")),
     path("api/", include("volumes.api_urls")),
     path("api/", include("scheduling.api_urls")),
+    path("", include("kscope.accounts.urls")),
     path("", include("kscope.runs.urls")),
 ]

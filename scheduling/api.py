@@ -14,7 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kscope.runs import aside
-from kscope.runs.api import found_run, whole_number
+from kscope.runs.access import found_run
+from kscope.runs.api import whole_number
 from scheduling.drain import drain_preview
 from scheduling.models import SchedulingAttempt
 from scheduling.selectors import attempt_evidence_by_id, evidence_kept, pod_diagnosis_by_id
@@ -34,7 +35,8 @@ class AttemptList(APIView):
     )
     def get(self, request: Request, run_id: int) -> Response:
         """Attempts without their evidence."""
-        attempts = SchedulingAttempt.objects.filter(run_id=run_id).defer("evidence")
+        run = found_run(request, run_id)
+        attempts = SchedulingAttempt.objects.filter(run=run).defer("evidence")
         if pod := request.query_params.get("pod", ""):
             attempts = attempts.filter(pod=pod.removeprefix("pod/"))
         seq = whole_number(request, "seq")
@@ -63,7 +65,8 @@ class AttemptDetail(APIView):
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "docs/evidence.md"))
     def get(self, request: Request, run_id: int, attempt_id: int) -> Response:
         """Every node's verdict and score; made again from a checkpoint on large clusters."""
-        attempt = get_object_or_404(SchedulingAttempt, run_id=run_id, pk=attempt_id)
+        run = found_run(request, run_id)
+        attempt = get_object_or_404(SchedulingAttempt, run=run, pk=attempt_id)
         kept = evidence_kept(attempt)
         if kept is not None:
             return Response(kept)
@@ -145,7 +148,7 @@ class PodWhy(APIView):
     )
     def get(self, request: Request, run_id: int, namespace: str, name: str) -> Response:
         """The diagnosis, with changes tried in forks of the run; docs/why-pending.md."""
-        run, seq = found_run(run_id), whole_number(request, "seq")
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
         pod = f"{namespace}/{name}"
         return Response(aside.call(pod_diagnosis_by_id, run_id=run.pk, pod=pod, seq=seq))
 
@@ -173,4 +176,4 @@ class NodeDrain(APIView):
     )
     def get(self, request: Request, run_id: int, name: str) -> Response:
         """Its pods and the disruption budgets that cover them, now; nothing is done."""
-        return Response(drain_preview(found_run(run_id), name))
+        return Response(drain_preview(found_run(request, run_id), name))

@@ -52,6 +52,10 @@ class Servers:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+# Most tests act as whoever is at the machine; those of accounts ask for a login.
+os.environ.setdefault("KSCOPE_LOCAL", "1")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Start before pytest-django reads the settings."""

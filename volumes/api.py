@@ -7,7 +7,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kscope.runs import aside
-from kscope.runs.api import found_run, whole_number
+from kscope.runs.access import found_run
+from kscope.runs.api import whole_number
 from volumes.selectors import claim_candidates_by_id, volume_claimants_by_id
 
 _CANDIDATE = {
@@ -58,7 +59,7 @@ class ClaimCandidates(APIView):
     )
     def get(self, request: Request, run_id: int, namespace: str, name: str) -> Response:
         """The volumes in matching order, each with its verdict and evidence; docs/evidence.md."""
-        run, seq = found_run(run_id), whole_number(request, "seq")
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
         return Response(
             aside.call(
                 claim_candidates_by_id,
@@ -102,5 +103,5 @@ class VolumeClaimants(APIView):
     )
     def get(self, request: Request, run_id: int, name: str) -> Response:
         """The claims that could take it first, each with its verdict; docs/evidence.md."""
-        run, seq = found_run(run_id), whole_number(request, "seq")
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
         return Response(aside.call(volume_claimants_by_id, run_id=run.pk, volume=name, seq=seq))

@@ -6,7 +6,6 @@ import orjson
 import yaml
 from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiParameter,
@@ -20,7 +19,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView, exception_handler
 
+from kscope.accounts.access import Visibility, visitor_of
 from kscope.runs import aside, selectors, services
+from kscope.runs.access import found_run, found_scenario, readable_runs, readable_scenarios
 from kscope.runs.comparing import runs_compared
 from kscope.runs.counters import run_counters
 from kscope.runs.errors import ApplicationError
@@ -54,11 +55,6 @@ def whole_number(request: Request, name: str) -> int | None:
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
         raise ApplicationError(f"{name} is {text!r}; it must be a whole number, not below 0")
     return int(text)
-
-
-def found_run(run_id: int) -> Run:
-    """The run with its scenario; a 404 when there is none."""
-    return get_object_or_404(Run.objects.described(), pk=run_id)
 
 
 RUN = inline_serializer(
@@ -102,15 +98,27 @@ RUN = inline_serializer(
         "not_modelled": serializers.ListField(
             child=serializers.DictField(), help_text="kinds that the run leaves out, and its effect"
         ),
+        "owner": serializers.CharField(help_text="an account's name; empty where nobody logs in"),
+        "visibility": serializers.ChoiceField(Visibility.choices),
         "created": serializers.CharField(),
     },
 )
 
 
+class ReadableScenario(serializers.PrimaryKeyRelatedField):
+    """A scenario that the visitor may see."""
+
+    def get_queryset(self) -> Any:
+        """See rest_framework."""
+        if "request" not in self.context:  # the schema is being written
+            return Scenario.objects.all()
+        return readable_scenarios(visitor_of(self.context["request"]))
+
+
 class NewRun(serializers.Serializer):
     """What a run is made of."""
 
-    scenario = serializers.PrimaryKeyRelatedField(queryset=Scenario.objects.all())
+    scenario = ReadableScenario(queryset=Scenario.objects.all())
     profile = serializers.CharField(required=False, default="")
     seed = serializers.IntegerField(required=False, allow_null=True, default=None)
     tie_break = serializers.CharField(required=False, default="random")
@@ -118,21 +126,35 @@ class NewRun(serializers.Serializer):
     speed = serializers.ChoiceField(Run.Speed.choices, required=False, default=Run.Speed.TEN)
 
 
+class Sharing(serializers.Serializer):
+    """Who may see a run or a scenario, besides its owner."""
+
+    visibility = serializers.ChoiceField(Visibility.choices)
+
+
+def wanted_visibility(request: Request) -> str:
+    """The visibility in the body of a request."""
+    wanted = Sharing(data=request.data)
+    wanted.is_valid(raise_exception=True)
+    return wanted.validated_data["visibility"]
+
+
 class RunList(APIView):
     """Runs, newest first."""
 
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{runs: [Run]}"))
     def get(self, request: Request) -> Response:
-        """All runs."""
-        runs = Run.objects.described()
+        """All runs that the visitor may see."""
+        runs = readable_runs(visitor_of(request))
         return Response({"runs": [selectors.run_dict(run) for run in runs]})
 
     @extend_schema(request=NewRun, responses={201: RUN})
     def post(self, request: Request) -> Response:
-        """Make a run of a scenario."""
-        wanted = NewRun(data=request.data)
+        """Make a run of a scenario; it belongs to whoever makes it, and is private."""
+        wanted = NewRun(data=request.data, context={"request": request})
         wanted.is_valid(raise_exception=True)
-        run = services.run_create(**wanted.validated_data)
+        owner_id = visitor_of(request).account_id
+        run = services.run_create(**wanted.validated_data, owner_id=owner_id)
         return Response(selectors.run_dict(run), status=201)
 
 
@@ -142,12 +164,19 @@ class RunDetail(APIView):
     @extend_schema(responses=RUN)
     def get(self, request: Request, run_id: int) -> Response:
         """The run as it stands."""
-        return Response(selectors.run_dict(found_run(run_id)))
+        return Response(selectors.run_dict(found_run(request, run_id)))
+
+    @extend_schema(request=Sharing, responses=RUN)
+    def patch(self, request: Request, run_id: int) -> Response:
+        """Change who may see it."""
+        run = found_run(request, run_id, to_change=True)
+        services.owned_share(thing=run, visibility=wanted_visibility(request))
+        return Response(selectors.run_dict(run))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, run_id: int) -> Response:
         """Delete the run with all it recorded."""
-        services.run_delete(run=found_run(run_id))
+        services.run_delete(run=found_run(request, run_id, to_change=True))
         return Response(status=204)
 
 
@@ -165,7 +194,8 @@ class RunKept(APIView):
         """Keep the run whatever its age, or no longer."""
         wish = KeepWish(data=request.data)
         wish.is_valid(raise_exception=True)
-        run = services.run_keep(run=found_run(run_id), **wish.validated_data)
+        run = found_run(request, run_id, to_change=True)
+        run = services.run_keep(run=run, **wish.validated_data)
         return Response(selectors.run_dict(run))
 
 
@@ -207,7 +237,8 @@ class RunTransport(APIView):
         """Press one."""
         wish = TransportWish(data=request.data)
         wish.is_valid(raise_exception=True)
-        run = services.run_transport(run=found_run(run_id), **wish.validated_data)
+        run = found_run(request, run_id, to_change=True)
+        run = services.run_transport(run=run, **wish.validated_data)
         return Response(selectors.run_dict(run))
 
 
@@ -237,7 +268,8 @@ class RunBudget(APIView):
         wish.is_valid(raise_exception=True)
         wanted = dict(wish.validated_data)
         play = wanted.pop("play")
-        run = services.run_budget_change(run=found_run(run_id), wanted=wanted, play=play)
+        run = found_run(request, run_id, to_change=True)
+        run = services.run_budget_change(run=run, wanted=wanted, play=play)
         return Response(selectors.run_dict(run))
 
 
@@ -267,7 +299,9 @@ class RunFork(APIView):
         """Make one; answers once it is where it begins, or after five seconds (see `goal_at`)."""
         wanted = NewFork(data=request.data)
         wanted.is_valid(raise_exception=True)
-        fork = services.run_fork(run=found_run(run_id), **wanted.validated_data)
+        owner_id = visitor_of(request).account_id
+        run = found_run(request, run_id)
+        fork = services.run_fork(run=run, **wanted.validated_data, owner_id=owner_id)
         fork = services.run_wait_for_goal(run=fork)
         return Response(selectors.run_dict(fork), status=201)
 
@@ -284,7 +318,7 @@ class RunState(APIView):
     )
     def get(self, request: Request, run_id: int) -> Response:
         """Folded from the nearest checkpoint."""
-        run = found_run(run_id)
+        run = found_run(request, run_id)
         seq, at = whole_number(request, "seq"), whole_number(request, "at")
         if seq is None:
             seq = run.head_seq if at is None else selectors.run_seq_at(run, at=at)
@@ -320,6 +354,8 @@ class RunCompare(APIView):
             raise ApplicationError("with is missing: the run to compare with")
         names = ("at", "seq", "with_seq", "after", "with_after")
         places = {name: whole_number(request, name) for name in names}
+        for each in (run_id, other):
+            found_run(request, each)
         return Response(aside.call(runs_compared, run_id=run_id, with_id=other, **places))
 
 
@@ -350,7 +386,7 @@ class RunEvents(APIView):
     )
     def get(self, request: Request, run_id: int) -> Response | StreamingHttpResponse:
         """Events that match, in order of seq."""
-        run = found_run(run_id)
+        run = found_run(request, run_id)
         form = request.query_params.get("format", "json")
         if form not in CONTENT_TYPES:
             raise ApplicationError(f"format is {form!r}; it must be json, ndjson or csv")
@@ -414,7 +450,7 @@ class RunHistogram(APIView):
     def get(self, request: Request, run_id: int) -> Response:
         """Events per equal part of its time."""
         buckets = min(max(whole_number(request, "buckets") or 120, 1), 1_000)
-        return Response(selectors.run_histogram(found_run(run_id), buckets=buckets))
+        return Response(selectors.run_histogram(found_run(request, run_id), buckets=buckets))
 
 
 class RunCounters(APIView):
@@ -450,7 +486,7 @@ class RunObject(APIView):
         form = request.query_params.get("format", "json")
         if form not in ("json", "yaml"):
             raise ApplicationError(f"format is {form!r}; it must be json or yaml")
-        run, seq = found_run(run_id), whole_number(request, "seq")
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
         if seq is None:
             manifest, when = object_now(run, entity), "now"
         else:
@@ -487,7 +523,7 @@ class RunCommands(APIView):
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{commands: [Command]}"))
     def get(self, request: Request, run_id: int) -> Response:
         """All commands, oldest first."""
-        commands = Command.objects.filter(run=found_run(run_id))
+        commands = Command.objects.filter(run=found_run(request, run_id))
         return Response({"commands": [_command_dict(each) for each in commands]})
 
     @extend_schema(
@@ -498,7 +534,8 @@ class RunCommands(APIView):
         """Hand the engine a command; answers with the outcome, or pending after five seconds."""
         wanted = NewCommand(data=request.data)
         wanted.is_valid(raise_exception=True)
-        command = services.command_submit(run=found_run(run_id), body=dict(wanted.validated_data))
+        run = found_run(request, run_id, to_change=True)
+        command = services.command_submit(run=run, body=dict(wanted.validated_data))
         command = services.command_wait(command=command)
         status = {"applied": 200, "rejected": 409, "pending": 202}[command.status]
         return Response(_command_dict(command), status=status)
@@ -524,8 +561,8 @@ class ScenarioList(APIView):
 
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{scenarios: […]}"))
     def get(self, request: Request) -> Response:
-        """All scenarios, demos first."""
-        scenarios = Scenario.objects.defer("document")
+        """All scenarios that the visitor may see, demos first."""
+        scenarios = readable_scenarios(visitor_of(request))
         return Response({"scenarios": [_scenario_dict(each) for each in scenarios]})
 
     @extend_schema(
@@ -545,7 +582,11 @@ class ScenarioList(APIView):
         files = request.FILES.getlist("files")
         if not files:
             raise ApplicationError("No files were sent; they go into the field `files`.")
-        upload = upload_take(files, name=str(request.data.get("name") or ""))
+        upload = upload_take(
+            files,
+            name=str(request.data.get("name") or ""),
+            owner_id=visitor_of(request).account_id,
+        )
         if upload.scenario is None:
             problems = [
                 {
@@ -563,11 +604,36 @@ class ScenarioList(APIView):
         return Response(_scenario_dict(upload.scenario), status=201)
 
 
+class ScenarioDetail(APIView):
+    """One scenario."""
+
+    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "the scenario"))
+    def get(self, request: Request, scenario_id: int) -> Response:
+        """The scenario, without its objects."""
+        return Response(_scenario_dict(found_scenario(request, scenario_id)))
+
+    @extend_schema(request=Sharing, responses=OpenApiResponse(OpenApiTypes.OBJECT, "the scenario"))
+    def patch(self, request: Request, scenario_id: int) -> Response:
+        """Change who may see it."""
+        scenario = found_scenario(request, scenario_id, to_change=True)
+        services.owned_share(thing=scenario, visibility=wanted_visibility(request))
+        return Response(_scenario_dict(scenario))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, scenario_id: int) -> Response:
+        """Delete an upload that no run is made of."""
+        services.scenario_delete(scenario=found_scenario(request, scenario_id, to_change=True))
+        return Response(status=204)
+
+
 def _scenario_dict(scenario: Scenario) -> dict[str, Any]:
     return {
         "id": scenario.pk,
         "name": scenario.name,
         "question": scenario.question,
         "is_demo": scenario.is_demo,
+        "owner": scenario.owner.get_username() if scenario.owner else "",
+        "visibility": scenario.visibility,
+        "bytes": scenario.bytes,
         "summary": scenario.summary,
     }

@@ -19,4 +19,5 @@ urlpatterns = [
     path("runs/<int:run_id>/objects/<path:entity>/", api.RunObject.as_view(), name="api-object"),
     path("runs/<int:run_id>/commands/", api.RunCommands.as_view(), name="api-commands"),
     path("scenarios/", api.ScenarioList.as_view(), name="api-scenarios"),
+    path("scenarios/<int:scenario_id>/", api.ScenarioDetail.as_view(), name="api-scenario"),
 ]

@@ -9,3 +9,11 @@ class RunsConfig(AppConfig):
     name = "kscope.runs"
     label = "runs"
     verbose_name = "Runs"
+
+    def ready(self) -> None:
+        """Say what counts for the quotas of an account."""
+        from kscope.accounts.usage import counters
+        from kscope.runs.quotas import quotas_used
+
+        if quotas_used not in counters:
+            counters.append(quotas_used)

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from kscope.runs import comparison
 from kscope.runs.comparison import Decision, Difference, Spot
@@ -301,9 +302,11 @@ def _events_after(run: Run, seq: int) -> list[dict[str, Any]]:
 # Which runs to compare with
 
 
-def runs_to_compare(run: Run, *, limit: int = 100) -> list[dict[str, Any]]:
-    """Other runs, the nearest relatives first, each with what it is to *run*."""
-    others = Run.objects.described().exclude(pk=run.pk).order_by("-pk")
+def runs_to_compare(
+    run: Run, candidates: QuerySet[Run], *, limit: int = 100
+) -> list[dict[str, Any]]:
+    """Other runs of the candidates, the nearest relatives first, each with what it is to *run*."""
+    others = candidates.exclude(pk=run.pk).order_by("-pk")
     of_scenario = list(others.filter(scenario_id=run.scenario_id)[:limit])
     rest = list(others.exclude(scenario_id=run.scenario_id)[: max(0, limit - len(of_scenario))])
     told = [{**run_dict(other), "relation": _relation(run, other)} for other in of_scenario + rest]

@@ -8,11 +8,17 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import orjson
+from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import DatabaseError
 
+from kscope.accounts.access import Visitor
+from kscope.accounts.sockets import address_of, credential_of
 from kscope.runs.streaming import FAR_BEHIND, PIECES, Hub, hubs
+from kscope.runs.watching import RECHECK_SECONDS, open_sockets, watcher_of
 
-NO_SUCH_RUN = 4404
+NO_SUCH_RUN = 4404  # also for a run that the visitor may not see
+TOO_MANY = 4429
 TRY_AGAIN = 1011
 # A page that hears nothing for five seconds takes its connection for dead.
 HEARTBEAT_SECONDS = 2.0
@@ -51,14 +57,51 @@ class RunConsumer(AsyncWebsocketConsumer):
             await self._leave()
 
     async def connect(self) -> None:
-        """Join the hub and begin to send."""
+        """Join the hub and begin to send, if there is such a run for the visitor."""
+        self.run_id: int = self.scope["url_route"]["kwargs"]["run_id"]
+        self.credential = credential_of(self.scope)
+        self.counted: str | None = None
+        try:
+            visitor = await self._watcher()
+        except DatabaseError as problem:
+            log.warning("connection to run %s: %s", self.run_id, problem)
+            await self._refuse(TRY_AGAIN)
+            return
+        if visitor is None:
+            await self._refuse(NO_SUCH_RUN)
+            return
+        self.counted = open_sockets.enter(visitor, address_of(self.scope))
+        if self.counted is None:
+            await self._refuse(TOO_MANY)
+            return
         query = parse_qs(self.scope["query_string"].decode())
         after = query.get("after", [""])[0]
         self.cursor = int(after) if after.isdecimal() else None
         self.full = query.get("events", [""])[0] == "all"
-        self.hub: Hub = hubs.enter(self.scope["url_route"]["kwargs"]["run_id"])
+        self.hub: Hub = hubs.enter(self.run_id)
         await self.accept()
         self.sender = asyncio.create_task(self._send())
+        self.guard = asyncio.create_task(self._close_when_hidden())
+
+    async def _refuse(self, code: int) -> None:
+        """Close, so that the client learns the code, which it would not before accepting."""
+        await self.accept()
+        await self.close(code)
+
+    async def _watcher(self) -> Visitor | None:
+        found: Visitor | None = await database_sync_to_async(watcher_of)(
+            self.credential, self.run_id
+        )
+        return found
+
+    async def _close_when_hidden(self) -> None:
+        """Close once the visitor may not see the run any more: logged out, or not shared now."""
+        while True:
+            await asyncio.sleep(RECHECK_SECONDS)
+            with contextlib.suppress(DatabaseError):  # then the hub has nothing to send, either
+                if await self._watcher() is None:
+                    await self.close(NO_SUCH_RUN)
+                    return
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Whatever a client says is an answer to a heartbeat; what it says does not matter."""
@@ -72,10 +115,14 @@ class RunConsumer(AsyncWebsocketConsumer):
         if self.has_left:
             return
         self.has_left = True
-        if hasattr(self, "sender"):
-            self.sender.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self.sender
+        for name in ("guard", "sender"):
+            task = getattr(self, name, None)
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+        if getattr(self, "counted", None) is not None:
+            open_sockets.leave(self.counted)
         if hasattr(self, "hub"):
             await hubs.leave(self.hub)
 

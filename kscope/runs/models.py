@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.db import models
 from django.db.models.functions import Cast, Coalesce
 
+from kscope.accounts.access import Visibility, Visitor
 from kscope.runs.engine import wiring
 from kscope.sim.budget import Budget
 
@@ -56,12 +58,44 @@ def flag_of(*path: str) -> models.GeneratedField:
     )
 
 
-class Scenario(models.Model):
+class OwnedQuerySet(models.QuerySet[Any]):
+    """Queries of what has an owner."""
+
+    def readable_by(self, visitor: Visitor) -> Any:
+        """What the visitor may read."""
+        return self.filter(visitor.readable())
+
+    def owned_by(self, visitor: Visitor) -> Any:
+        """What is the visitor's."""
+        return self.filter(visitor.owned())
+
+
+class OwnedModel(models.Model):
+    """What belongs to an account, and may be shown to others; kscope/accounts/access.py."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        # Who has something is deactivated, not deleted: nothing becomes another's by accident.
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="%(class)ss",
+        help_text="empty: whoever is at the machine, where no login is required",
+    )
+    visibility = models.CharField(max_length=7, choices=Visibility, default=Visibility.PRIVATE)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+
+class Scenario(OwnedModel):
     """A cluster and what happens to it, as it was loaded; `digest` is of its content."""
 
     name = models.CharField(max_length=200)
     question = models.TextField(blank=True)
-    digest = models.CharField(max_length=64, unique=True)
+    digest = models.CharField(max_length=64)
     is_demo = models.BooleanField(default=False)
     position = models.IntegerField(default=0, help_text="order in the gallery")
     document = models.JSONField(decoder=StoredJSON, help_text="what the engine is built from")
@@ -71,24 +105,31 @@ class Scenario(models.Model):
         blank=True,
         help_text="kinds of its files that a run leaves out, and with what effect",
     )
+    bytes = models.BigIntegerField(default=0, help_text="of the document; counts for the quota")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ("-is_demo", "position", "name", "id")
+        constraints = (
+            # The same content twice, of two owners: neither learns of the other's.
+            models.UniqueConstraint(
+                fields=("owner", "digest"), name="scenario_owner_digest", nulls_distinct=False
+            ),
+        )
 
     def __str__(self) -> str:
         return self.name
 
 
-class RunQuerySet(models.QuerySet["Run"]):
+class RunQuerySet(OwnedQuerySet):
     """Queries of runs."""
 
     def described(self) -> "RunQuerySet":
         """With what is told of their scenarios, without the documents, which can be large."""
-        return self.select_related("scenario").defer("scenario__document")
+        return self.select_related("scenario", "owner").defer("scenario__document")
 
 
-class Run(models.Model):
+class Run(OwnedModel):
     """One execution of a scenario. The head columns describe the newest committed slice.
 
     `lease_epoch` rises whenever a worker takes the run; a slice commits only under the epoch its

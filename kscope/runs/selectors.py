@@ -62,6 +62,8 @@ def run_dict(run: Run) -> dict[str, Any]:
         "stop_reason": run.stop_reason,
         "not_modelled": run.scenario.not_modelled,
         "trial": run.trial,
+        "owner": run.owner.get_username() if run.owner else "",
+        "visibility": run.visibility,
         "created": run.created.isoformat(),
     }
 

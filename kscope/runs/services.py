@@ -7,13 +7,15 @@ from typing import Any
 
 import orjson
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Max, ProtectedError, Q
 
+from kscope.accounts.access import Visibility
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.forks import commands_plan, history_copy
 from kscope.runs.models import Command, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
+from kscope.runs.quotas import quotas_check
 from kscope.runs.selectors import check_seq
 from kscope.sim import scenario as sim_scenario
 from kscope.sim.budget import MOST, Budget
@@ -37,10 +39,12 @@ def scenario_store(
     is_demo: bool = False,
     position: int = 0,
     question: str = "",
+    owner_id: int | None = None,
 ) -> Scenario:
-    """Keep loaded files as a scenario; the same content is kept once.
+    """Keep loaded files as a scenario; the same content is kept once for each owner.
 
-    Raises ApplicationError when the files have problems: then nothing is saved.
+    Raises ApplicationError when the files have problems, or the owner keeps too much: then nothing
+    is saved.
     """
     if not result.ok:
         raise ApplicationError(
@@ -49,7 +53,8 @@ def scenario_store(
         )
     loaded = sim_scenario.Scenario.from_load(result, name=name)
     document = loaded.to_dict()
-    digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    encoded = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    digest = hashlib.sha256(encoded).hexdigest()
     kinds = Counter(str(manifest["kind"]) for manifest in loaded.objects)
     fields = {
         "name": loaded.title or loaded.name,
@@ -59,11 +64,44 @@ def scenario_store(
         "document": document,
         "summary": dict(sorted(kinds.items())),
         "not_modelled": document.get("not_modelled", []),
+        "bytes": len(encoded),
+        "visibility": Visibility.PUBLIC if is_demo else Visibility.PRIVATE,
     }
-    # Somebody who uploads the file of a demo must not take the demo out of the gallery.
-    keep = Scenario.objects.update_or_create if is_demo else Scenario.objects.get_or_create
-    scenario, _ = keep(digest=digest, defaults=fields)
-    return scenario
+    if is_demo:
+        return Scenario.objects.update_or_create(digest=digest, owner=None, defaults=fields)[0]
+    with transaction.atomic():
+        quotas_check(owner_id)
+        # The content of a demo is the demo's, whoever uploads it.
+        known = Scenario.objects.filter(Q(owner_id=owner_id) | Q(is_demo=True), digest=digest)
+        found = known.order_by("is_demo").first()
+        if found is None:
+            quotas_check(owner_id, uploads=1, upload_bytes=len(encoded))
+            found, _ = Scenario.objects.get_or_create(
+                digest=digest, owner_id=owner_id, defaults=fields
+            )
+        return found
+
+
+def scenario_delete(*, scenario: Scenario) -> None:
+    """Delete an upload. Raises ApplicationError while there are runs of it, and for a demo."""
+    if scenario.is_demo:
+        raise ApplicationError("A demo cannot be deleted.", status=409)
+    number = scenario.runs.count()
+    if number:
+        are = "run is" if number == 1 else "runs are"
+        raise ApplicationError(f"{number} {are} made of it; delete them first.", status=409)
+    try:
+        scenario.delete()
+    except ProtectedError as used:
+        raise ApplicationError("A run was made of it just now.", status=409) from used
+
+
+def owned_share(*, thing: Run | Scenario, visibility: str) -> None:
+    """Change who may see a run or a scenario; open streams of those who may not are closed."""
+    thing.visibility = Visibility(visibility)
+    thing.save(update_fields=["visibility"])
+    if isinstance(thing, Run):
+        publish_head(thing.pk, thing.head_seq)
 
 
 def run_create(
@@ -74,24 +112,31 @@ def run_create(
     tie_break: str = "random",
     play: bool = False,
     speed: str = Run.Speed.TEN,
+    owner_id: int | None = None,
 ) -> Run:
-    """A new run of *scenario*, from its beginning. Raises ApplicationError for a bad choice."""
+    """A new run of *scenario*, from its beginning.
+
+    Raises ApplicationError for a bad choice, or when its owner has too many.
+    """
     document = scenario.document
     profile = profile or document.get("profile") or "v1.34"
     if seed is None:
         seed = int(document.get("seed") or 0)
     _check_choice(document, profile, seed, tie_break)
-    run = Run.objects.create(
-        scenario=scenario,
-        name=document.get("name") or scenario.name,
-        profile=profile,
-        seed=seed,
-        tie_break=tie_break,
-        status=Run.Status.PLAYING if play else Run.Status.PAUSED,
-        speed=speed,
-        **budget_columns(Budget.of(document)),
-    )
-    run_wake(run.pk)
+    with transaction.atomic():
+        quotas_check(owner_id, runs=1, playing=int(play))
+        run = Run.objects.create(
+            scenario=scenario,
+            name=document.get("name") or scenario.name,
+            profile=profile,
+            seed=seed,
+            tie_break=tie_break,
+            status=Run.Status.PLAYING if play else Run.Status.PAUSED,
+            speed=speed,
+            owner_id=owner_id,
+            **budget_columns(Budget.of(document)),
+        )
+        run_wake(run.pk)
     return run
 
 
@@ -127,6 +172,7 @@ def run_fork(
     tie_break: str = "",
     play: bool = False,
     afresh: bool = False,
+    owner_id: int | None = None,
 ) -> Run:
     """A new run that begins where *run* stood after event *seq* (default: where it stands now).
 
@@ -151,8 +197,10 @@ def run_fork(
         _check_can_continue(parent)
     try:
         with transaction.atomic():
+            quotas_check(owner_id, runs=1, playing=int(play))
             fork = Run.objects.create(
                 scenario_id=parent.scenario_id,
+                owner_id=owner_id,
                 name=name or parent.name,
                 status=Run.Status.PLAYING if play else Run.Status.PAUSED,
                 speed=parent.speed,
@@ -236,6 +284,8 @@ def run_budget_change(*, run: Run, wanted: dict[str, int | None], play: bool = F
         if amount is not None and not 0 < amount <= MOST:
             raise ApplicationError(f"{part} is {amount}; it must be between 1 and {MOST:,}")
     with transaction.atomic():
+        if play and run.status != Run.Status.PLAYING:
+            quotas_check(run.owner_id, playing=1)
         run = Run.objects.described().select_for_update(of=("self",)).get(pk=run.pk)
         columns = budget_columns(run.budget.changed(wanted))
         for name, amount in columns.items():
@@ -280,6 +330,9 @@ def run_transport(
     if action in ("play", "step") and run.stopped_by in _FINAL:
         raise ApplicationError(run.stop_reason, status=409)
     with transaction.atomic():
+        if action == "play" and run.status != Run.Status.PLAYING:
+            # The account before the run, as where runs are made: two locks, in one order.
+            quotas_check(run.owner_id, playing=1)
         run = Run.objects.described().select_for_update(of=("self",)).get(pk=run.pk)
         if speed:
             run.speed = speed

@@ -373,7 +373,7 @@ class Hub:
 
     async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
         found = await link.execute(
-            "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, stopped_by,"
+            "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, visibility, stopped_by,"
             " stop_reason, CASE WHEN differs_for = %s THEN differs_from END"
             " FROM runs_run WHERE id = %s",
             [wiring.engine_digest(), self.run_id],
@@ -382,7 +382,7 @@ class Hub:
         if row is None:
             raise Run.DoesNotExist
         names = ("status", "speed", "head", "head_at", "next_at", "goal_at", "error")
-        names += ("stopped_by", "stop_reason", "differs_from")
+        names += ("visibility", "stopped_by", "stop_reason", "differs_from")
         return {**self.run, **dict(zip(names, row, strict=True))}
 
     def _tell(self) -> None:

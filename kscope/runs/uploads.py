@@ -22,8 +22,17 @@ class Upload:
     scenario: Scenario | None
 
 
-def upload_take(files: Iterable[UploadedFile], *, name: str = "", question: str = "") -> Upload:
-    """Read the files and keep them as a scenario; with any problem nothing is saved."""
+def upload_take(
+    files: Iterable[UploadedFile],
+    *,
+    name: str = "",
+    question: str = "",
+    owner_id: int | None = None,
+) -> Upload:
+    """Read the files and keep them as a scenario; with any problem nothing is saved.
+
+    Raises ApplicationError when the owner keeps too much already.
+    """
     given = list(files)
     names = [file.name or "file" for file in given]
     problem = _too_much(given)
@@ -37,7 +46,10 @@ def upload_take(files: Iterable[UploadedFile], *, name: str = "", question: str 
     if not result.ok or not result.objects:
         return Upload(report, None)
     title = name.replace("\0", "") or PurePath(names[0]).stem
-    return Upload(report, services.scenario_store(name=title, result=result, question=question))
+    scenario = services.scenario_store(
+        name=title, result=result, question=question, owner_id=owner_id
+    )
+    return Upload(report, scenario)
 
 
 def _too_much(files: list[UploadedFile]) -> Problem | None:

@@ -18,4 +18,5 @@ urlpatterns = [
     path("runs/<int:run_id>/compare/", views.compare, name="compare"),
     path("scenarios/upload/", views.scenario_upload, name="scenario-upload"),
     path("scenarios/<int:scenario_id>/start/", views.scenario_start, name="scenario-start"),
+    path("scenarios/<int:scenario_id>/change/", views.scenario_change, name="scenario-change"),
 ]

@@ -5,14 +5,16 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from kscope.accounts.access import Visibility, visitor_of
+from kscope.accounts.pages import for_editors, refused
 from kscope.runs import services
+from kscope.runs.access import found_run, found_scenario, readable_runs, readable_scenarios
 from kscope.runs.comparing import runs_to_compare
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Run, Scenario
 from kscope.runs.selectors import run_dict
 from kscope.runs.uploads import upload_take
 
@@ -29,12 +31,23 @@ def live_page(view: Page) -> Page:
 @live_page
 def home(request: HttpRequest) -> HttpResponse:
     """Runs, the gallery of scenarios, and the upload form."""
-    runs = Run.objects.described()
+    visitor = visitor_of(request)
+    whose = request.GET.get("whose", "all")
+    runs = readable_runs(visitor)
+    if whose == "mine":
+        runs = runs.owned_by(visitor)
+    elif whose == "others":
+        runs = runs.exclude(visitor.owned())
     shown = None if request.GET.get("runs") == "all" else SHOWN_RUNS
+    scenarios = list(readable_scenarios(visitor))
+    for scenario in scenarios:
+        scenario.is_changeable = not scenario.is_demo and visitor.may_change(scenario)
     context = {
         "runs": runs[:shown],
         "older_runs": 0 if shown is None else max(0, runs.count() - shown),
-        "scenarios": Scenario.objects.defer("document"),
+        "whose": whose,
+        "scenarios": scenarios,
+        "visibilities": Visibility.values,
     }
     return render(request, "runs/home.html", context)
 
@@ -99,15 +112,18 @@ def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
 @live_page
 def compare(request: HttpRequest, run_id: int) -> HttpResponse:
     """A run beside another one, or the runs it can be laid beside."""
-    run = get_object_or_404(Run.objects.described(), pk=run_id)
-    return _run_page(request, run_id, "compare", others=runs_to_compare(run))
+    run = found_run(request, run_id)
+    others = runs_to_compare(run, readable_runs(visitor_of(request)))
+    return _run_page(request, run_id, "compare", others=others)
 
 
 def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> HttpResponse:
-    run = get_object_or_404(Run.objects.described(), pk=run_id)
+    run = found_run(request, run_id)
+    may_change = visitor_of(request).may_change(run)
     context = {
         "run": run,
-        "run_data": run_dict(run),
+        "run_data": {**run_dict(run), "may_change": may_change},
+        "may_change": may_change,
         "page": page,
         "profiles": services.PROFILES,
         **more,
@@ -116,12 +132,16 @@ def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> Http
 
 
 @require_POST
+@for_editors
 def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
     """Make a run of a scenario, let it play, and go to its board."""
-    scenario = get_object_or_404(Scenario, pk=scenario_id)
+    scenario = found_scenario(request, scenario_id)
     try:
         run = services.run_create(
-            scenario=scenario, profile=request.POST.get("profile", ""), play=True
+            scenario=scenario,
+            profile=request.POST.get("profile", ""),
+            play=True,
+            owner_id=visitor_of(request).account_id,
         )
     except ApplicationError as refusal:
         messages.error(request, refusal.message)
@@ -130,6 +150,7 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
+@for_editors
 def scenario_upload(request: HttpRequest) -> HttpResponse:
     """Read uploaded files and tell what was understood, or what is wrong and where."""
     if request.method == "GET":
@@ -138,6 +159,31 @@ def scenario_upload(request: HttpRequest) -> HttpResponse:
     if not files:
         messages.error(request, "Choose at least one file.")
         return render(request, "runs/upload.html", status=400)
-    upload = upload_take(files, name=request.POST.get("name", "").strip())
+    name = request.POST.get("name", "").strip()
+    try:
+        upload = upload_take(files, name=name, owner_id=visitor_of(request).account_id)
+    except ApplicationError as refusal:
+        return refused(request, refusal.message, refusal.status)
     context = {"report": upload.report, "scenario": upload.scenario}
     return render(request, "runs/upload.html", context, status=200 if upload.scenario else 422)
+
+
+@require_POST
+@for_editors
+def scenario_change(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Share an upload, or delete it, as a form on the home page asks."""
+    visitor = visitor_of(request)
+    scenario = found_scenario(request, scenario_id)
+    if not visitor.may_change(scenario):
+        return refused(request, "The upload belongs to another account.", 403)
+    visibility = request.POST.get("visibility", "")
+    try:
+        if "delete" in request.POST:
+            services.scenario_delete(scenario=scenario)
+            messages.success(request, f"{scenario.name} was deleted.")
+        elif visibility in Visibility.values:
+            services.owned_share(thing=scenario, visibility=visibility)
+            messages.success(request, f"{scenario.name} is {visibility} now.")
+    except ApplicationError as refusal:
+        messages.error(request, f"{scenario.name}: {refusal.message}")
+    return redirect("home")

@@ -3,6 +3,7 @@ module imports, so that it fetches all of it at once instead of finding out step
 """
 
 import json
+from typing import Any
 
 from django import template
 from django.templatetags.static import static
@@ -13,13 +14,17 @@ from kscope.static_finder import import_map_names, imported_names
 register = template.Library()
 
 
-@register.simple_tag
-def importmap() -> SafeString:
-    """The import map as a script element; it must stand before the first module script."""
+@register.simple_tag(takes_context=True)
+def importmap(context: dict[str, Any]) -> SafeString:
+    """The import map as a script element; it must stand before the first module script.
+
+    It is the one inline script, and carries the nonce of the content security policy.
+    """
     imports = {name: static(file) for name, file in import_map_names().items()}
     # "<" cannot end the script element when it is escaped; names come from our own map anyway.
     text = json.dumps({"imports": imports}, indent=1).replace("<", "\\u003c")
-    return mark_safe(f'<script type="importmap">{text}</script>')
+    nonce = context.get("CSP_NONCE", "")
+    return mark_safe(f'<script type="importmap" nonce="{nonce}">{text}</script>')
 
 
 @register.simple_tag

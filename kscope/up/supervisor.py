@@ -18,11 +18,12 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from kscope.env import env_bool
 from kscope.up.account import own_directory, server_account, state_directory
 from kscope.up.address import Servers
 from kscope.up.children import (
@@ -38,8 +39,10 @@ from kscope.up.postgres import Postgres
 from kscope.up.valkey import Valkey
 
 POLL_S = 0.1
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # What decides whether `prepare` has anything to do.
 PREPARED_FROM = (
+    "kscope/accounts/migrations/*.py",
     "kscope/runs/migrations/*.py",
     "scheduling/migrations/*.py",
     "volumes/migrations/*.py",
@@ -60,6 +63,17 @@ class Options:
     host: str
     port: int
     workers: int
+
+    def is_local(self, env: Mapping[str, str]) -> bool:
+        """Whether only this machine reaches kscope, which then asks nobody to log in.
+
+        Its own servers, an address of the loopback, and no sign of a proxy that would bring others.
+        """
+        is_proxied = env_bool(env, "KSCOPE_SECURE", False) or any(
+            env.get(name) for name in ("KSCOPE_HOSTS", "KSCOPE_ORIGINS")
+        )
+        is_embedded = not (env.get("DATABASE_URL") or env.get("REDIS_URL"))
+        return self.host in LOOPBACK and is_embedded and not is_proxied
 
     @property
     def address(self) -> str:
@@ -286,6 +300,7 @@ def _environment(options: Options, servers: Servers) -> dict[str, str]:
         "DATABASE_URL": servers.database_url,
         "REDIS_URL": servers.redis_url,
         "KSCOPE_DATA": str(options.data),
+        "KSCOPE_LOCAL": "1" if options.is_local(os.environ) else "0",
         "DJANGO_SETTINGS_MODULE": "kscope.settings",
         "PYTHONUNBUFFERED": "1",
     }

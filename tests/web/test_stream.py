@@ -26,12 +26,14 @@ from tests.web.conftest import drive
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def opened(run_id: int, query: str = "") -> ApplicationCommunicator:
+def opened(
+    run_id: int, query: str = "", headers: list[tuple[bytes, bytes]] | None = None
+) -> ApplicationCommunicator:
     scope = {
         "type": "websocket",
         "path": f"/ws/runs/{run_id}/",
         "query_string": query.encode(),
-        "headers": [],
+        "headers": headers or [],
         "subprotocols": [],
     }
     return ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)

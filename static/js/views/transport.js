@@ -17,7 +17,8 @@ export function Transport({board}) {
   const {past} = board.place;
   const waits = board.isWaiting && past;
   const playing = past ? board.replaying.value : run.status === "playing";
-  const failed = !past && run.status === "failed";
+  // Recorded events can be replayed by whoever may see them.
+  const failed = !past && (run.status === "failed" || run.may_change === false);
   const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
   return html`
     <section class="transport" aria-label="Transport">

@@ -1,0 +1,94 @@
+"""Accounts, roles, quotas and tokens in the admin."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
+
+from kscope.accounts.access import role_of
+from kscope.accounts.models import Account, Token
+from kscope.accounts.usage import usage_of
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+class AccountForm(forms.ModelForm):
+    """An account is saved with its user even where nothing was changed."""
+
+    def has_changed(self) -> bool:
+        """See forms.ModelForm."""
+        return True
+
+
+class AccountInline(admin.StackedInline):
+    """Role and quotas."""
+
+    model = Account
+    form = AccountForm
+    can_delete = False
+    verbose_name_plural = "role and quotas"
+    readonly_fields = ("used",)
+
+    @admin.display(description="used of the quotas")
+    def used(self, account: Account) -> str:
+        """What counts, how much of it is used, and the limit."""
+        if account.user_id is None:
+            return ""
+        return "; ".join(
+            f"{each.quota.replace('_', ' ')} {_amount(each.used, each.is_bytes)}"
+            f" of {_amount(each.limit, each.is_bytes)}"
+            for each in usage_of(account)
+        )
+
+
+def _amount(number: int, is_bytes: bool) -> str:
+    return filesizeformat(number) if is_bytes else f"{number:,}"
+
+
+@admin.register(User)
+class AccountAdmin(UserAdmin):
+    """Accounts. The role decides; Django's own groups and permissions are not used."""
+
+    inlines = (AccountInline,)
+    list_display = ("username", "role", "is_active", "last_login", "date_joined")
+    list_filter = ("account__role", "is_active")
+    list_select_related = ("account",)
+    fieldsets = (
+        (None, {"fields": ("username", "password", "email", "is_active")}),
+        ("Dates", {"fields": ("last_login", "date_joined")}),
+    )
+    readonly_fields = ("last_login", "date_joined")
+    filter_horizontal = ()
+
+    @admin.display(description="role", ordering="account__role")
+    def role(self, user: User) -> str:
+        """The role, in a word."""
+        return role_of(user)
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        """A new user gets an account first, which can then be changed."""
+        return self.inlines if obj else ()
+
+
+@admin.register(Token)
+class TokenAdmin(admin.ModelAdmin):
+    """Tokens can be seen, without what they were made of, and revoked."""
+
+    list_display = ("name", "user", "scope", "created", "expiry")
+    list_filter = ("scope",)
+    list_select_related = ("user",)
+    search_fields = ("name", "user__username")
+    fields = ("name", "user", "scope", "created", "expiry")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Their owners make them."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A token stays what it was made as."""
+        return False

@@ -1,0 +1,13 @@
+"""What every template knows of the visitor."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from kscope.accounts.access import visitor_of
+
+
+def visitor(request: HttpRequest) -> dict[str, Any]:
+    """`visitor`, and whether there is anything to log in for."""
+    return {"visitor": visitor_of(request), "login_required": settings.LOGIN_REQUIRED}

@@ -1,0 +1,28 @@
+"""Forms about accounts."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+
+from kscope.accounts.access import Scope
+from kscope.accounts.models import Token
+
+
+class TokenForm(forms.Form):
+    """What a new token is called, what it may do, and for how long."""
+
+    name = forms.CharField(max_length=100)
+    scope = forms.ChoiceField(choices=Scope, initial=Scope.READ, label="May")
+    days = forms.IntegerField(min_value=1, max_value=3650, initial=90, label="Expires after, days")
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_name(self) -> str:
+        """A name stands for one token of the account."""
+        name: str = self.cleaned_data["name"].strip()
+        if "\0" in name or Token.objects.filter(user=self.user, name=name).exists():
+            raise forms.ValidationError("You have a token of this name already.")
+        return name

@@ -1,0 +1,86 @@
+"""Rate limits: how often an account or an address may do something.
+
+Uses are counted in Redis, in windows of fixed length. Without Redis each process counts for itself.
+"""
+
+import hashlib
+import logging
+import math
+import time
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.core.cache import caches
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from kscope.accounts.access import Visitor, visitor_of
+from kscope.env import Rate
+
+log = logging.getLogger(__name__)
+
+
+def take(name: str, who: str) -> int:
+    """Count one use of the limit *name* by *who*; 0, or the seconds to wait if it is one too many."""
+    rate: Rate = settings.RATE_LIMITS[name]
+    now = _now()
+    window = int(now // rate.seconds)
+    words = hashlib.sha256(f"{who}\0{window}".encode()).hexdigest()
+    if _count(f"limit:{name}:{words}", rate.seconds) <= rate.number:
+        return 0
+    return max(1, math.ceil((window + 1) * rate.seconds - now))
+
+
+def request_limit(request: Any, visitor: Visitor) -> int:
+    """Count a request; 0, or the seconds to wait."""
+    kind = "read" if request.method in SAFE_METHODS else "write"
+    if visitor.role is None:
+        kind = f"anonymous_{kind}"
+    return take(kind, visitor_key(visitor, address_of(request)))
+
+
+def visitor_key(visitor: Visitor, address: str) -> str:
+    """Under which name a visitor's uses are counted: the account, else the address."""
+    return f"address {address}" if visitor.account_id is None else f"account {visitor.account_id}"
+
+
+def address_of(request: Any) -> str:
+    """The address of the client, as the server knows it."""
+    return request.META.get("REMOTE_ADDR") or "unknown"
+
+
+class RequestThrottle(BaseThrottle):
+    """Counts every REST request; the answer to one too many is 429 with Retry-After."""
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        """See rest_framework."""
+        self._wait = request_limit(request, visitor_of(request))
+        return not self._wait
+
+    def wait(self) -> float:
+        """See rest_framework."""
+        return self._wait
+
+
+def _now() -> float:
+    return time.time()
+
+
+def _count(key: str, seconds: int) -> int:
+    try:
+        return _count_in("default", key, seconds)
+    except redis.RedisError as problem:
+        log.warning("rate limits are counted in this process alone: %s", problem)
+        return _count_in("process", key, seconds)
+
+
+def _count_in(alias: str, key: str, seconds: int) -> int:
+    cache = caches[alias]
+    if cache.add(key, 1, timeout=seconds * 2):
+        return 1
+    try:
+        return int(cache.incr(key))
+    except ValueError:  # it was forgotten in between
+        return 1

@@ -1,0 +1,46 @@
+"""Decorators of pages that change something."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from rest_framework.permissions import SAFE_METHODS
+
+from kscope.accounts.access import visitor_of
+from kscope.accounts.limits import request_limit
+
+Page = Callable[..., HttpResponse]
+
+
+def for_editors(view: Page) -> Page:
+    """Only for those who may create; others are asked to log in, or told that they may not."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        visitor = visitor_of(request)
+        wait = request_limit(request, visitor)
+        if wait:
+            return too_many(request, wait)
+        if visitor.role is None:
+            back = request.get_full_path() if request.method in SAFE_METHODS else "/"
+            return redirect_to_login(back)
+        if not visitor.may_create:
+            return refused(request, "Your account may read, not upload or start runs.", 403)
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def too_many(request: HttpRequest, wait: int) -> HttpResponse:
+    """The page for one request too many."""
+    answer = refused(request, f"Too many requests. Try again in {wait} s.", 429)
+    answer["Retry-After"] = str(wait)
+    return answer
+
+
+def refused(request: HttpRequest, words: str, status: int) -> HttpResponse:
+    """A page that says why not."""
+    return render(request, "refused.html", {"words": words}, status=status)

@@ -1,0 +1,37 @@
+"""Making accounts and tokens."""
+
+import datetime
+from secrets import token_urlsafe
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from kscope.accounts.access import Role, Scope
+from kscope.accounts.models import Account, Token
+
+
+def account_create(*, name: str, role: str = Role.VIEWER, password: str = "") -> tuple[User, str]:
+    """A new account and its password, a random one unless given."""
+    password = password or token_urlsafe(12)
+    with transaction.atomic():
+        user = get_user_model().objects.create_user(name, password=password)
+        account_set_role(user=user, role=role)
+    return user, password
+
+
+def account_set_role(*, user: User, role: str) -> Account:
+    """Give the account a role; it holds from the next request on."""
+    account = Account.objects.get_or_create(user=user)[0]
+    account.user = user
+    account.role = Role(role)
+    account.save()
+    return account
+
+
+def token_create(
+    *, user: User, name: str, scope: str = Scope.READ, days: int | None = 90
+) -> tuple[Token, str]:
+    """A new token, and its text, which cannot be shown again; *days* None never expires."""
+    expiry = None if days is None else datetime.timedelta(days=days)
+    return Token.objects.create(user=user, expiry=expiry, name=name, scope=Scope(scope))

@@ -1,0 +1,92 @@
+"""Who is behind a WebSocket, now and a while later."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
+from django.http.cookie import parse_cookie
+from django.http.request import split_domain_port, validate_host
+from rest_framework.exceptions import AuthenticationFailed
+
+from kscope.accounts.access import Visitor, visitor_for
+from kscope.accounts.authentication import TokenAuthentication, is_own_origin
+
+Scope = dict[str, Any]
+Application = Callable[[Scope, Any, Any], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a socket was opened with: a token, or the key of a session; "" for none."""
+
+    token: str = ""
+    session: str = ""
+
+    def visitor(self) -> Visitor | None:
+        """The visitor it stands for at this moment; None when the token is refused.
+
+        Asks the database, so that a socket that is open notices a logout or a revoked token.
+        """
+        if self.token:
+            try:
+                user, token = TokenAuthentication().authenticate_credentials(self.token.encode())
+            except AuthenticationFailed:
+                return None
+            return visitor_for(user, scope=token.scope)
+        if not self.session:
+            return visitor_for(AnonymousUser())
+        request = HttpRequest()
+        store = import_module(settings.SESSION_ENGINE).SessionStore
+        request.session = store(self.session)
+        return visitor_for(get_user(request))
+
+
+def credential_of(scope: Scope) -> Credential:
+    """The credential in the headers of a handshake."""
+    words = _header(scope, b"authorization").split()
+    if len(words) == 2 and words[0].lower() == "token":
+        return Credential(token=words[1])
+    cookies = parse_cookie(_header(scope, b"cookie"))
+    return Credential(session=cookies.get(settings.SESSION_COOKIE_NAME, ""))
+
+
+def address_of(scope: Scope) -> str:
+    """The address of the client, as the server knows it."""
+    client = scope.get("client")
+    return str(client[0]) if client else "unknown"
+
+
+def own_origin_only(application: Application) -> Application:
+    """The ASGI application, for sockets that pages of this site open, or programs that are no browser.
+
+    A browser always names the origin of the page. The host must be one that is answered at all,
+    so that a foreign name that is made to point here gets nothing.
+    """
+
+    async def guarded(scope: Scope, receive: Any, send: Any) -> None:
+        host, origin = _header(scope, b"host"), _header(scope, b"origin")
+        if not _is_answered(host) or (origin and not is_own_origin(origin, host)):
+            await receive()
+            await send({"type": "websocket.close", "code": 4403})
+            return
+        await application(scope, receive, send)
+
+    return guarded
+
+
+def _is_answered(host: str) -> bool:
+    try:
+        domain, _ = split_domain_port(host)
+    except DisallowedHost:
+        return False
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    return dict(scope["headers"]).get(name, b"").decode("latin-1")

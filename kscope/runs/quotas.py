@@ -1,0 +1,50 @@
+"""Quotas: how many uploads and runs an account may keep, and how many may play at once."""
+
+from django.db.models import Count, Q, Sum
+
+from kscope.accounts.models import Account
+from kscope.accounts.usage import limit_of
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Run, Scenario
+
+WORDS = {
+    "uploads": "Your account keeps {used:,} uploads; it may keep {limit:,}. Delete one first.",
+    "upload_bytes": "With this upload your account would keep {wanted:,} bytes; it may keep {limit:,}.",
+    "runs": "Your account keeps {used:,} runs; it may keep {limit:,}. Delete one first.",
+    "playing": "{used:,} runs of this account play; {limit:,} may play at once. Pause one first.",
+}
+
+
+def quotas_used(owner_id: int) -> dict[str, int]:
+    """What the account with this id uses, by the name of the quota."""
+    uploads = Scenario.objects.filter(owner_id=owner_id).aggregate(
+        number=Count("pk"), bytes=Sum("bytes", default=0)
+    )
+    playing = Q(status=Run.Status.PLAYING)
+    runs = Run.objects.filter(owner_id=owner_id).aggregate(
+        number=Count("pk"), playing=Count("pk", filter=playing)
+    )
+    return {
+        "uploads": uploads["number"],
+        "upload_bytes": uploads["bytes"],
+        "runs": runs["number"],
+        "playing": runs["playing"],
+    }
+
+
+def quotas_check(owner_id: int | None, **wanted: int) -> None:
+    """Whether the account may have so much more of the quotas named. Raises ApplicationError.
+
+    Its row stays locked up to the end of the transaction, so that two requests at once cannot both
+    take what is left. What has no owner is not counted.
+    """
+    if owner_id is None:
+        return
+    account, _ = Account.objects.select_for_update().get_or_create(user_id=owner_id)
+    used = quotas_used(owner_id)
+    for quota, more in wanted.items():
+        limit = limit_of(account, quota)
+        if more and used[quota] + more > limit:
+            words = WORDS[quota].format(used=used[quota], limit=limit, wanted=used[quota] + more)
+            told = {"quota": quota, "used": used[quota], "limit": limit}
+            raise ApplicationError(words, told, status=403)

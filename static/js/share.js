@@ -1,0 +1,3 @@
+import {connectShare} from "./controllers/share.js";
+
+connectShare(document.querySelector("#share"), document.querySelector("#share-dialog"));
