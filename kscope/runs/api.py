@@ -14,6 +14,7 @@ from drf_spectacular.utils import (
     inline_serializer,
 )
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -113,6 +114,12 @@ class ReadableScenario(serializers.PrimaryKeyRelatedField):
         if "request" not in self.context:  # the schema is being written
             return Scenario.objects.all()
         return readable_scenarios(visitor_of(self.context["request"]))
+
+    def fail(self, key: str, **kwargs: Any) -> None:
+        """See rest_framework; one that is not to be seen is as one that is not there."""
+        if key == "does_not_exist":
+            raise NotFound(f"There is no scenario {kwargs['pk_value']}.")
+        super().fail(key, **kwargs)
 
 
 class NewRun(serializers.Serializer):

@@ -49,7 +49,9 @@ def test_a_page_that_is_not_there_says_so_in_our_own_words(client: Client) -> No
 
 
 def test_the_login_says_where_the_password_is(client: Client) -> None:
-    assert "manage.py changepassword admin" in page(client, "/admin/login/")
+    asked = client.get("/admin/", follow=True)
+    assert asked.redirect_chain[-1][0] == "/login/?next=%2Fadmin%2F"
+    assert "manage.py changepassword admin" in asked.content.decode()
 
 
 def test_a_form_without_its_token_is_refused_in_words() -> None:
