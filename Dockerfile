@@ -6,7 +6,7 @@ RUN npm ci --no-audit --no-fund
 
 FROM python:3.12-slim
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCOPE_DATA=/data
-RUN useradd --create-home --uid 10001 kscope && mkdir /data && chown kscope /data
+RUN useradd --no-create-home --uid 10001 --user-group kscope && mkdir /data && chown 10001:10001 /data
 WORKDIR /app
 COPY requirements/runtime.txt requirements/
 RUN pip install --no-cache-dir --require-hashes --no-deps -r requirements/runtime.txt
@@ -18,7 +18,7 @@ COPY volumes volumes
 COPY templates templates
 COPY static static
 COPY scenarios scenarios
-USER kscope
+USER 10001:10001
 EXPOSE 8000
 CMD ["python", "-m", "uvicorn", "kscope.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
      "--lifespan", "off", "--ws-per-message-deflate", "false", "--no-access-log"]

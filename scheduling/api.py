@@ -27,6 +27,7 @@ class AttemptList(APIView):
     """A pod's attempts, newest first."""
 
     @extend_schema(
+        operation_id="runs_attempts_list",
         parameters=[
             OpenApiParameter("pod", str, description="NAMESPACE/NAME"),
             OpenApiParameter("seq", int, description="only attempts told up to this event"),

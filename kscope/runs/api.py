@@ -149,7 +149,9 @@ def wanted_visibility(request: Request) -> str:
 class RunList(APIView):
     """Runs, newest first."""
 
-    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{runs: [Run]}"))
+    @extend_schema(
+        operation_id="runs_list", responses=OpenApiResponse(OpenApiTypes.OBJECT, "{runs: [Run]}")
+    )
     def get(self, request: Request) -> Response:
         """All runs that the visitor may see."""
         runs = readable_runs(visitor_of(request))
@@ -566,7 +568,10 @@ class ScenarioList(APIView):
 
     parser_classes = (MultiPartParser, JSONParser)
 
-    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{scenarios: […]}"))
+    @extend_schema(
+        operation_id="scenarios_list",
+        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{scenarios: […]}"),
+    )
     def get(self, request: Request) -> Response:
         """All scenarios that the visitor may see, demos first."""
         scenarios = readable_scenarios(visitor_of(request))

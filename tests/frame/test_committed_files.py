@@ -75,7 +75,8 @@ def test_docker_compose_accepts_the_file() -> None:
         pytest.skip("no docker here")
     if subprocess.run([docker, "compose", "version"], capture_output=True).returncode:
         pytest.skip("docker has no compose plugin here")
-    env = {"PATH": "/usr/bin:/bin", "KSCOPE_SECRET_KEY": "x", "POSTGRES_PASSWORD": "x"}
+    secrets = dict.fromkeys(("KSCOPE_SECRET_KEY", "POSTGRES_PASSWORD", "VALKEY_PASSWORD"), "x")
+    env = {"PATH": "/usr/bin:/bin", **secrets}
     done = subprocess.run(
         [docker, "compose", "-f", ROOM / "docker-compose.yml", "config", "--quiet"],
         capture_output=True,

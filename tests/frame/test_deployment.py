@@ -1,0 +1,137 @@
+"""What a server that others reach is started with: compose, settings, and when a login is required."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kscope.up.supervisor import Options
+
+ROOM = Path(__file__).resolve().parents[2]
+SECRET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
+COMPOSE = yaml.safe_load((ROOM / "docker-compose.yml").read_text())
+SERVICES: dict[str, Any] = COMPOSE["services"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_containers_have_no_rights_to_lose(name: str) -> None:
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "cap_add" not in service
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    uid, gid = service["user"].split(":")
+    assert int(uid) > 0
+    assert int(gid) > 0
+    assert "privileged" not in service
+    assert any(each.startswith("/tmp") or name == "redis" for each in service["tmpfs"])
+
+
+def test_only_the_web_process_is_reached_from_outside() -> None:
+    published = [name for name, service in SERVICES.items() if "ports" in service]
+    assert published == ["web"]
+    assert SERVICES["web"]["ports"] == ["${KSCOPE_PUBLISH:-127.0.0.1:8000}:8000"]
+    assert COMPOSE["networks"]["inside"] == {"internal": True}
+    outside = [name for name, service in SERVICES.items() if "outside" in service["networks"]]
+    assert outside == ["web"]
+
+
+def test_valkey_asks_for_a_password() -> None:
+    assert "--requirepass" in SERVICES["redis"]["command"][-1]
+    assert SERVICES["web"]["environment"]["REDIS_URL"].startswith("redis://:${VALKEY_PASSWORD:?")
+
+
+def test_the_image_runs_as_an_ordinary_account() -> None:
+    lines = (ROOM / "Dockerfile").read_text().splitlines()
+    assert [line for line in lines if line.startswith("USER")] == ["USER 10001:10001"]
+
+
+def compose_environment(**given: str) -> dict[str, str]:
+    """The variables of the web container, as compose fills them in from *given*."""
+
+    def filled(found: re.Match[str]) -> str:
+        name, _, default = found[1].partition(":-")
+        name = name.partition(":?")[0]
+        return given.get(name) or default
+
+    variables = SERVICES["web"]["environment"]
+    return {name: re.sub(r"\$\{([^}]+)\}", filled, text) for name, text in variables.items()}
+
+
+def checked(environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    """`manage.py check --deploy` with these variables and none of ours."""
+    return subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOM,
+        env={"PATH": os.environ["PATH"], **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_django_finds_nothing_wrong_with_the_compose_settings(tmp_path: Path) -> None:
+    passwords = {"POSTGRES_PASSWORD": "p", "VALKEY_PASSWORD": "v"}
+    environment = compose_environment(KSCOPE_SECRET_KEY=SECRET, **passwords)
+    done = checked({**environment, "KSCOPE_DATA": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    assert "no issues (2 silenced)" in done.stdout + done.stderr
+
+
+def test_django_warns_of_a_server_without_https(tmp_path: Path) -> None:
+    environment = compose_environment(KSCOPE_SECRET_KEY=SECRET, KSCOPE_SECURE="0")
+    done = checked({**environment, "KSCOPE_DATA": str(tmp_path)})
+    assert done.returncode == 1
+    assert "security.W012" in done.stderr
+
+
+def is_local(host: str, **environment: str) -> bool:
+    options = Options(room=ROOM, data=ROOM, host=host, port=1, workers=1)
+    return options.is_local(environment)
+
+
+def test_nobody_logs_in_where_only_this_machine_reaches_it() -> None:
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert is_local(host)
+    assert is_local("127.0.0.1", KSCOPE_SECURE="0")
+
+
+def test_a_login_is_required_wherever_others_may_reach_it() -> None:
+    for host in ("0.0.0.0", "::", "192.168.1.2", "kscope.example"):
+        assert not is_local(host)
+    for name, value in (
+        ("DATABASE_URL", "postgresql://db/kscope"),
+        ("REDIS_URL", "redis://r"),
+        ("KSCOPE_HOSTS", "kscope.example"),
+        ("KSCOPE_ORIGINS", "https://kscope.example"),
+        ("KSCOPE_SECURE", "1"),
+    ):
+        assert not is_local("127.0.0.1", **{name: value}), name
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_required"),
+    [
+        ({}, True),
+        ({"KSCOPE_LOCAL": "1"}, False),
+        ({"KSCOPE_LOCAL": "0"}, True),
+        ({"KSCOPE_LOCAL": "1", "KSCOPE_LOGIN": "required"}, True),
+    ],
+)
+def test_a_login_is_required_unless_up_says_otherwise(
+    environment: dict[str, str], is_required: bool, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from kscope import settings; print(settings.LOGIN_REQUIRED)"],
+        cwd=ROOM,
+        env={"PATH": os.environ["PATH"], "KSCOPE_DATA": str(tmp_path), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == str(is_required)
