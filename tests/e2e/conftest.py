@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -91,11 +92,22 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser, site: Site) -> Iterator[Page]:
-    """A fresh page with no cookies; a script error on it fails the test."""
-    context = browser.new_context(base_url=site.address, viewport={"width": 1440, "height": 900})
+    """A fresh page with no cookies; an error of a script or against the policy fails the test."""
+    with watched_page(browser, site.address) as page:
+        yield page
+
+
+@contextmanager
+def watched_page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page at *address*; at the end it must have had no script error, and broken no policy."""
+    context = browser.new_context(base_url=address, viewport={"width": 1440, "height": 900})
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on(
+        "console",
+        lambda told: errors.append(told.text) if "Content Security Policy" in told.text else None,
+    )
     yield page
     context.close()
     assert errors == []

@@ -27,11 +27,12 @@ def free_port() -> int:
 class Up:
     """Starts `manage.py up` on *data*; a context manager that leaves nothing running."""
 
-    def __init__(self, data: Path, port: int | None = None) -> None:
+    def __init__(self, data: Path, port: int | None = None, **variables: str) -> None:
         self.data = data
         self.port = port or free_port()
         self.output_file = data.parent / f"up-{self.port}.out"
         env = {key: value for key, value in os.environ.items() if key not in SERVER_VARIABLES}
+        env.update(variables)
         with self.output_file.open("wb") as output:
             self.process = subprocess.Popen(
                 [
