@@ -1,5 +1,6 @@
 """The REST API of runs and scenarios. Errors are `{"message", …}` with a fitting status."""
 
+import re
 from typing import Any
 
 import orjson
@@ -409,7 +410,8 @@ class RunEvents(APIView):
             return Response(_event_page(run, wanted, descending=descending, limit=limit))
         query = event_query(run, wanted, descending=descending, limit=limit)
         response = StreamingHttpResponse(event_lines(query, form), content_type=CONTENT_TYPES[form])
-        name = f"{run.name}-{run.pk}-events.{form}".replace('"', "")
+        # A name may hold what a header may not.
+        name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{run.pk}-events.{form}")
         response["Content-Disposition"] = f'attachment; filename="{name}"'
         return response
 

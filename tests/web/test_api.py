@@ -338,6 +338,13 @@ def test_a_run_that_is_not_there_answers_in_the_same_shape(client: Client) -> No
     assert "message" in answer.json()
 
 
+def test_a_run_with_an_odd_name_can_be_exported(client: Client, driven: Run) -> None:
+    Run.objects.update(name='a\r\nX-Evil: 1 "b" é')
+    answer = client.get(f"/api/runs/{driven.pk}/events/?format=csv&limit=1")
+    assert answer.status_code == 200
+    assert "X-Evil" not in answer.headers
+
+
 def test_a_form_on_a_foreign_page_cannot_command(client: Client, driven: Run) -> None:
     answer = client.post(f"/api/runs/{driven.pk}/transport/", {"action": "play"})
     assert answer.status_code == 415
