@@ -72,12 +72,14 @@ class Rule:
 PAGE = Rule(GET="readers")
 READ = Rule(GET="readers")
 OPEN = Rule(GET="everybody")
-ADMIN = Rule(GET="admins", POST="admins")
 
 RULES = {
     # Pages.
     "favicon.ico": OPEN,
     "healthz": OPEN,
+    "readyz": OPEN,
+    "metrics": Rule(GET="admins"),
+    "operations/": Rule(GET="admins"),
     "": OPEN,
     "login/": Rule(GET="everybody", POST="everybody"),
     "logout/": Rule(POST="everybody"),
@@ -101,6 +103,8 @@ RULES = {
     "api/docs/": OPEN,
     "api/runs/": Rule(GET="everybody", POST="forkers"),
     "api/runs/<int:run_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
+    "api/operations/": Rule(GET="admins"),
+    "api/runs/<int:run_id>/kept/": Rule(PUT="changers"),
     "api/runs/<int:run_id>/transport/": Rule(POST="changers"),
     "api/runs/<int:run_id>/fork/": Rule(POST="forkers"),
     "api/runs/<int:run_id>/state/": READ,
@@ -120,6 +124,7 @@ RULES = {
 # Bodies that a serializer takes, where one is needed to get as far as the rule.
 BODIES: dict[str, Any] = {
     "api/runs/<int:run_id>/": {"visibility": "shared"},
+    "api/runs/<int:run_id>/kept/": {"kept": True},
     "api/runs/<int:run_id>/transport/": {"action": "pause"},
     "api/runs/<int:run_id>/commands/": {"verb": "cordon", "object": "node/n1"},
     "api/scenarios/<int:scenario_id>/": {"visibility": "shared"},
@@ -213,6 +218,7 @@ def world(db: Any, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(aside, "call", lambda function, **arguments: {})
     monkeypatch.setattr("kscope.runs.api.object_now", lambda run, entity: {"kind": "Pod"})
     monkeypatch.setattr("scheduling.api.evidence_kept", lambda attempt: {})
+    monkeypatch.setattr("kscope.operations.views.readiness", lambda parts: {"ready": True})
     for name in ("run_wait_for_goal", "command_wait"):
         monkeypatch.setattr(services, name, lambda **one: next(iter(one.values())))
     return World()

@@ -2,20 +2,24 @@
 
 import io
 import json
+from importlib import import_module
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.models import ProtectedError
 from django.test import Client
 
 from kscope.accounts import limits
 from kscope.accounts.access import Role, Scope, Visibility, Visitor, role_of, visitor_for
-from kscope.accounts.models import Token
+from kscope.accounts.models import Account, Token
 from kscope.accounts.services import account_create, account_set_role, token_create
 from kscope.env import Rate
 from kscope.runs import services
@@ -137,6 +141,29 @@ def test_an_account_that_owns_runs_is_not_deleted() -> None:
     a_scenario(owner=user)
     with pytest.raises(ProtectedError):
         user.delete()
+
+
+# What was there before
+
+
+def test_what_was_there_before_accounts_is_shared() -> None:
+    demo, own = a_scenario(is_demo=True), a_scenario(digest="t", document={"a": 1})
+    run = Run.objects.create(scenario=own, name="r")
+    owners = import_module("kscope.runs.migrations.0006_owners")
+    owners.share_what_exists(apps, SimpleNamespace(connection=connection))
+    for row in (demo, own, run):
+        row.refresh_from_db()
+    assert (demo.visibility, own.visibility, run.visibility) == ("public", "shared", "shared")
+    assert own.bytes == len('{"a": 1}')
+
+
+def test_users_who_were_there_before_keep_their_rights() -> None:
+    users = get_user_model().objects
+    user, boss = users.create_user("old"), users.create_superuser("boss")
+    Account.objects.all().delete()
+    import_module("kscope.accounts.migrations.0001_initial").give_accounts(apps, None)
+    roles = {role_of(users.get(pk=each.pk)) for each in (user, boss)}
+    assert roles == {Role.EDITOR, Role.ADMIN}
 
 
 # Owners
