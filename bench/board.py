@@ -101,13 +101,13 @@ def _drawn(stack: Servers, run: Any) -> list[Row]:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.add_init_script(_WATCH)
         page.goto(f"http://127.0.0.1:{stack.port}/runs/{run.pk}/")
-        page.wait_for_function("seen.drawn")
+        page.wait_for_function("() => seen.drawn")
         took = page.evaluate("seen.drawn - seen.state") / 1_000
         page.wait_for_timeout(1_000)
         still = _frames(page)
         page.get_by_role("button", name="Play", exact=True).click()
         stack.start_python("drive", "-m", "bench.drive", str(run.pk))
-        page.wait_for_function("Number(document.querySelector('#seq').value) > 16_000")
+        page.wait_for_function("() => Number(document.querySelector('#seq').value) > 16_000")
         playing = _frames(page)
         browser.close()
     return [

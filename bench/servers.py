@@ -80,6 +80,7 @@ def servers() -> Iterator[Servers]:
             "DATABASE_URL": postgres.url,
             "REDIS_URL": valkey.url,
             "KSCOPE_DATA": str(folder),
+            "KSCOPE_LOCAL": "1",
             "KSCOPE_LOG": "WARNING",
             "DJANGO_SETTINGS_MODULE": "kscope.settings",
         }

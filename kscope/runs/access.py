@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 
 from kscope.accounts.access import Visitor, refuse, visitor_of
 from kscope.runs.models import OwnedQuerySet, Run, RunQuerySet, Scenario
@@ -24,7 +24,9 @@ def found_run(request: Any, run_id: int, *, to_change: bool = False) -> Run:
     Raises Http404 for a run that is not there or not to be seen, both alike.
     """
     visitor = visitor_of(request)
-    run: Run = get_object_or_404(readable_runs(visitor), pk=run_id)
+    run: Run | None = readable_runs(visitor).filter(pk=run_id).first()
+    if run is None:
+        raise Http404(f"There is no run {run_id}.")
     if to_change and not visitor.may_change(run):
         refuse(visitor, f"change run {run.pk}: it belongs to another account")
     return run
@@ -33,7 +35,9 @@ def found_run(request: Any, run_id: int, *, to_change: bool = False) -> Run:
 def found_scenario(request: Any, scenario_id: int, *, to_change: bool = False) -> Scenario:
     """The scenario, likewise."""
     visitor = visitor_of(request)
-    scenario: Scenario = get_object_or_404(readable_scenarios(visitor), pk=scenario_id)
+    scenario: Scenario | None = readable_scenarios(visitor).filter(pk=scenario_id).first()
+    if scenario is None:
+        raise Http404(f"There is no scenario {scenario_id}.")
     if to_change and not visitor.may_change(scenario):
         refuse(visitor, f"change scenario {scenario.pk}: it belongs to another account")
     return scenario

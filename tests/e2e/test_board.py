@@ -65,7 +65,7 @@ def test_scrubbing_back_shows_the_past_and_the_way_home(page: Page) -> None:
 def test_dragging_the_scrubber_leaves_the_newest_event(page: Page) -> None:
     start(page, "dragging", one_pod_every_ten_seconds("dragging"))
     page.wait_for_function(
-        "Number(document.querySelector('#seq')?.value) > 60", timeout=PATIENCE_MS
+        "() => Number(document.querySelector('#seq')?.value) > 60", timeout=PATIENCE_MS
     )
     page.get_by_role("button", name="Pause").click()
     page.get_by_label("Position in the run").evaluate(
@@ -90,7 +90,7 @@ def test_a_reload_comes_back_to_the_selected_pod(page: Page) -> None:
 def test_every_key_of_the_transport_works(page: Page) -> None:
     start(page, "keys", one_pod_every_ten_seconds("keys"))
     page.wait_for_function(
-        "Number(document.querySelector('#seq')?.value) > 10", timeout=PATIENCE_MS
+        "() => Number(document.querySelector('#seq')?.value) > 10", timeout=PATIENCE_MS
     )
     page.keyboard.press("Space")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
@@ -145,4 +145,6 @@ def test_a_demo_of_the_gallery_plays_to_its_end(page: Page) -> None:
 def test_two_playing_runs_take_turns_on_one_worker(page: Page) -> None:
     start(page, "first-of-two", one_pod_every_ten_seconds("first-of-two"))
     start(page, "second-of-two", one_pod_every_ten_seconds("second-of-two"))
-    page.wait_for_function("Number(document.querySelector('#seq')?.value) > 20", timeout=60_000)
+    page.wait_for_function(
+        "() => Number(document.querySelector('#seq')?.value) > 20", timeout=60_000
+    )

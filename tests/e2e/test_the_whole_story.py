@@ -33,7 +33,7 @@ def test_a_taint_set_in_the_admin_shows_on_the_live_board(
 
 def _see_it_run(page: Page) -> None:
     page.wait_for_function(
-        "Number(document.querySelector('#seq')?.value) > 20", timeout=PATIENCE_MS
+        "() => Number(document.querySelector('#seq')?.value) > 20", timeout=PATIENCE_MS
     )
     before = shown_seq(page)
     page.wait_for_function(
