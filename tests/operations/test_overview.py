@@ -88,9 +88,9 @@ def test_the_page_shows_runs_and_links_to_them(admin_client: Client, start: Star
 def test_only_admins_see_how_kscope_is_operated(client: Client, settings: Any) -> None:
     settings.LOGIN_REQUIRED = True
     assert client.get("/operations/").status_code == 302
-    assert client.get("/api/operations/").status_code == 403
+    assert client.get("/api/operations/").status_code == 401
     client.force_login(User.objects.create_user("viewer"))
     assert client.get("/operations/").status_code == 403
-    assert client.get("/api/operations/").status_code == 403
+    assert client.get("/api/operations/").status_code == 401
     settings.LOGIN_REQUIRED = False
     assert client.get("/operations/").status_code == 200
