@@ -477,7 +477,7 @@ class RunCounters(APIView):
     )
     def get(self, request: Request, run_id: int) -> Response:
         """Samples of the last 21 seconds of virtual time, on a grid of a tenth of a second."""
-        run = found_run(run_id)
+        run = found_run(request, run_id)
         seq = whole_number(request, "seq")
         return Response(run_counters(run, seq=run.head_seq if seq is None else seq))
 

@@ -38,7 +38,7 @@ def share_what_exists(apps, schema_editor):
 class Migration(migrations.Migration):
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-        ("runs", "0007_budgets"),
+        ("runs", "0005_forks"),
     ]
 
     operations = [
