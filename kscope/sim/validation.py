@@ -30,6 +30,7 @@ _SUBDOMAIN = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
 )
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
 _PART = re.compile(r"([A-Za-z0-9_./-]*?)((?:\[[0-9]+\])*)(?:\.|$)")
 # Names of these kinds are path segments, not DNS names. Upstream: ValidatePathSegmentName.
 _LOOSE_NAMES = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Event"})
@@ -57,6 +58,31 @@ def check_manifest(raw: dict[str, Any], path: Path, report: Report) -> None:
     rule = KINDS.get(kind)
     if rule is not None:
         rule(raw, path, report)
+
+
+def check_stored(raw: dict[str, Any], path: Path, report: Report) -> None:
+    """As check_manifest, for what an engine is going to store, of whatever kind it is.
+
+    A file's objects of kinds that no engine reads are left out; a command's are stored.
+    """
+    check_manifest(raw, path, report)
+    if is_known(raw):
+        return
+    kind: str = raw["kind"]
+    if not _KIND.fullmatch(kind):
+        wrong = f"{shown(kind)} is not a kind: at most 63 letters and digits, a letter first"
+        report.add((*path, "kind"), kind, wrong)
+    elif kind in KINDS:
+        version: Any = raw.get("apiVersion")
+        wrong = f"the {kind} of {shown(version)} is another kind than the one that is simulated"
+        report.add((*path, "apiVersion"), version, wrong)
+    metadata = raw.get("metadata")
+    for name, longest in ("name", 253), ("namespace", 63):
+        value = cast("dict[str, Any]", metadata).get(name) if isinstance(metadata, dict) else None
+        if isinstance(value, str) and len(value) > longest:
+            wrong = f"{shown(value)} has {len(value):,} characters; at most {longest} are allowed"
+            report.add((*path, "metadata", name), value, wrong)
+    _STORED.get(kind, _PASSED_ON)(raw, path, report)
 
 
 def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report) -> None:
@@ -570,6 +596,11 @@ def _refuse_mismatch(
         report.add(where, made, "`selector` does not match template `labels`")
 
 
+def _kind(required: Iterable[str] = (), /, **rules: Rule) -> Rule:
+    """As `fields`; spec and status are mappings, also where nothing in them is read."""
+    return fields(required, **({"spec": _mapping, "status": _mapping} | rules))
+
+
 # The labels that the API server gives to the pods of a Job, in their older and newer form.
 _JOB_UID = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
@@ -645,7 +676,7 @@ def _selecting_controller(value: Any, path: Path, report: Report) -> None:
 
 
 KINDS: Mapping[str, Rule] = {
-    "Pod": fields(
+    "Pod": _kind(
         ("spec",),
         spec=_POD_SPEC,
         status=fields(
@@ -659,7 +690,7 @@ KINDS: Mapping[str, Rule] = {
             initContainerStatuses=_container_statuses,
         ),
     ),
-    "Node": fields(
+    "Node": _kind(
         spec=fields(
             unschedulable=boolean,
             taints=list_of(fields(("key", "effect"), key=text, value=text, effect=_effect)),
@@ -673,7 +704,7 @@ KINDS: Mapping[str, Rule] = {
             volumesInUse=texts,
         ),
     ),
-    "PersistentVolume": fields(
+    "PersistentVolume": _kind(
         ("spec",),
         spec=fields(
             ("capacity", "accessModes"),
@@ -693,7 +724,7 @@ KINDS: Mapping[str, Rule] = {
         ),
         status=fields(phase=text, reason=text, message=text),
     ),
-    "PersistentVolumeClaim": fields(
+    "PersistentVolumeClaim": _kind(
         ("spec",),
         spec=_CLAIM_SPEC,
         status=fields(
@@ -703,7 +734,7 @@ KINDS: Mapping[str, Rule] = {
             conditions=_conditions,
         ),
     ),
-    "StorageClass": fields(
+    "StorageClass": _kind(
         ("provisioner",),
         provisioner=text,
         volumeBindingMode=one_of("Immediate", "WaitForFirstConsumer"),
@@ -715,13 +746,13 @@ KINDS: Mapping[str, Rule] = {
             fields(matchLabelExpressions=list_of(fields(("key", "values"), key=text, values=texts)))
         ),
     ),
-    "PriorityClass": fields(
+    "PriorityClass": _kind(
         ("value",),
         value=integer(-(2**31), 2_000_001_000),
         globalDefault=boolean,
         preemptionPolicy=_preemption,
     ),
-    "PodDisruptionBudget": fields(
+    "PodDisruptionBudget": _kind(
         spec=fields(
             minAvailable=_count_or_percent,
             maxUnavailable=_count_or_percent,
@@ -729,7 +760,7 @@ KINDS: Mapping[str, Rule] = {
         ),
         status=fields(disruptionsAllowed=integer(), disruptedPods=map_of(timestamp)),
     ),
-    "CSINode": fields(
+    "CSINode": _kind(
         spec=fields(
             drivers=list_of(
                 fields(
@@ -742,15 +773,15 @@ KINDS: Mapping[str, Rule] = {
             )
         )
     ),
-    "CSIDriver": fields(spec=fields(attachRequired=boolean, storageCapacity=boolean)),
-    "CSIStorageCapacity": fields(
+    "CSIDriver": _kind(spec=fields(attachRequired=boolean, storageCapacity=boolean)),
+    "CSIStorageCapacity": _kind(
         ("storageClassName",),
         storageClassName=text,
         nodeTopology=label_selector,
         capacity=quantity,
         maximumVolumeSize=quantity,
     ),
-    "VolumeAttachment": fields(
+    "VolumeAttachment": _kind(
         ("spec",),
         spec=fields(
             ("attacher", "nodeName", "source"),
@@ -762,18 +793,26 @@ KINDS: Mapping[str, Rule] = {
             attached=boolean, attachError=fields(message=text), detachError=fields(message=text)
         ),
     ),
-    "Namespace": fields(spec=fields(finalizers=texts), status=fields(phase=text)),
-    "RuntimeClass": fields(
+    "Namespace": _kind(spec=fields(finalizers=texts), status=fields(phase=text)),
+    "RuntimeClass": _kind(
         overhead=fields(podFixed=quantities),
         scheduling=fields(nodeSelector=labels, tolerations=_tolerations),
     ),
-    "Service": fields(spec=fields(selector=map_of(text))),
+    "Service": _kind(spec=fields(selector=map_of(text))),
     "ReplicationController": _selecting_controller,
     "ReplicaSet": _selecting,
     "Deployment": _selecting,
     "StatefulSet": _selecting,
     "DaemonSet": _selecting,
     "Job": _selecting_job,
+}
+
+_PASSED_ON = _kind()
+# Kinds that only engines make, and read again.
+_STORED: Mapping[str, Rule] = {
+    "ControllerRevision": _kind(
+        data=fields(spec=fields(template=_pod_template)), revision=_any_integer
+    )
 }
 
 _CORE_KINDS = ("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service")

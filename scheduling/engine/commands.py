@@ -21,7 +21,7 @@ from kscope.sim.objects import (
 from kscope.sim.recorder import Recorder
 from kscope.sim.scenario import STEP_VERBS
 from kscope.sim.store import ObjectStore
-from kscope.sim.validation import Report, check_manifest, shown
+from kscope.sim.validation import Report, check_stored, shown
 from scheduling.engine.admission import Admission
 from scheduling.engine.eviction import evict
 from scheduling.engine.faults import FaultInjector
@@ -374,11 +374,13 @@ def _parsed(manifest: Manifest | None) -> ApiObject:
 def _refuse_faults(manifest: Manifest) -> None:
     """What the API server would not store would stop an engine that reads it."""
     report = Report()
-    check_manifest(manifest, (), report)
+    check_stored(manifest, (), report)
     if report.problems:
-        path, _, why = report.problems[0]
-        name = manifest["metadata"]["name"]
-        raise Invalid(f'{manifest["kind"]} "{name}" is invalid: {show_path(path)}: {why}')
+        path, value, why = report.problems[0]
+        if value is not None and str(value) not in why and shown(value) not in why:
+            why = f"{shown(value)}: {why}"
+        kind, name = manifest["kind"], shown(manifest["metadata"]["name"])
+        raise Invalid(f"{kind} {name} is invalid: {show_path(path)}: {why}")
 
 
 # Upstream: pkg/apis/core/validation ValidatePodUpdate(); what of a pod's spec may be updated.

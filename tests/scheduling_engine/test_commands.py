@@ -111,3 +111,46 @@ def test_times_far_from_the_run_are_as_good_as_any() -> None:
     cluster = played(Cluster.create(scene(node("n"), old, pod("new", cpu="4", priority=1))))
     assert node_of(cluster, "new") == "n"
     assert cluster.take().rows
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        ({"kind": "ConfigMap", "spec": "x"}, 'spec: expected a mapping, found "x"'),
+        ({"kind": "StorageClass", "provisioner": "p", "status": []}, "status: expected a mapping"),
+        ({"kind": "Pod", "apiVersion": "v1", "spec": True}, "spec: expected a mapping, found true"),
+        ({"kind": "Job", "apiVersion": "batch.example.com/v1", "spec": "x"}, "apiVersion: the Job"),
+        ({"kind": "No/Kind"}, 'kind: "No/Kind" is not a kind'),
+        ({"kind": "ConfigMap", "metadata": {"name": "n" * 300}}, "metadata.name: "),
+        ({"kind": "ControllerRevision", "data": {"spec": {"template": "x"}}}, "data.spec.template"),
+        ({"kind": "ControllerRevision", "revision": "new"}, "revision: expected an integer"),
+    ],
+)
+def test_a_manifest_of_the_wrong_shape_is_refused(manifest: dict[str, Any], said: str) -> None:
+    cluster = played(Cluster.create(scene(node("n"))))
+    whole = {"apiVersion": "v1", "metadata": {"name": "a"}, **manifest}
+    for verb in ("create", "apply", "replace"):
+        assert said in _refusal(cluster, verb=verb, manifest=whole)
+    assert _refusal(cluster, verb="create", manifest=pod("web")) == ""
+    assert node_of(played(cluster), "web") == "n"
+
+
+def test_a_broken_controller_revision_never_reaches_its_controller() -> None:
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c"}]}}
+    spec = {"selector": {"matchLabels": {"app": "db"}}, "serviceName": "db", "template": template}
+    db = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": spec}
+    cluster = played(Cluster.create(scene(node("n"), db)))
+    (revision,) = cluster.store.objects("ControllerRevision")
+    for nonsense in ("x", {"spec": "x"}, {"spec": {"template": {"spec": {"containers": ["a"]}}}}):
+        refusal = _refusal(cluster, verb="patch", object=revision.id, patch={"data": nonsense})
+        assert 'ControllerRevision "db-' in refusal
+        assert "data" in refusal
+    assert cluster.store.get("ControllerRevision", revision.key) is revision
+
+
+def test_a_refusal_names_the_field_and_shows_the_value() -> None:
+    cluster = played(Cluster.create(scene(node("n"))))
+    broken = pod("web", containers=[])
+    assert _refusal(cluster, verb="create", manifest=broken) == (
+        'Invalid: Pod "web" is invalid: spec.containers: a list: needs at least 1'
+    )
