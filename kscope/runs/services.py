@@ -19,6 +19,7 @@ from kscope.runs.quotas import quotas_check
 from kscope.runs.selectors import check_seq
 from kscope.sim import scenario as sim_scenario
 from kscope.sim.budget import MOST, Budget
+from kscope.sim.cleaning import clean_command
 from kscope.sim.errors import SimError
 from kscope.sim.loader import LoadResult
 from kscope.sim.units import MINUTE
@@ -395,7 +396,11 @@ def _wake(run_id: int) -> None:
 
 
 def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
-    """Hand a command to the run's engine. Raises ApplicationError when it is none."""
+    """Hand a command to the run's engine. Raises ApplicationError when it is none.
+
+    Kept is what the engine is given: without the values that nobody may keep.
+    """
+    body = clean_command(body)
     try:
         wiring.parse_command(body)
     except SimError as problem:

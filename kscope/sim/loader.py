@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import is_not
 from pathlib import Path as FilePath
 from typing import Any, Literal, Protocol, cast
 
+from kscope.sim.cleaning import clean, clean_command
 from kscope.sim.documents import (
-    COLLECTIONS,
     Document,
     DocumentError,
     Limits,
@@ -24,14 +23,12 @@ from kscope.sim.documents import (
     show_path,
     too_large,
 )
-from kscope.sim.objects import NAMESPACED
 from kscope.sim.scenario import parse_header, parse_recording
 from kscope.sim.unmodelled import LeftOut, left_out
 from kscope.sim.validation import Report, check_manifest, is_known, shown
 
 Manifest = dict[str, Any]
 
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # The keys of a kube-scheduler-simulator snapshot, whose items have no kind.
 _SNAPSHOT = {
     "namespaces": ("Namespace", "v1"),
@@ -49,14 +46,6 @@ _CONFIGURATION_TYPE = {
     "kind": "KubeSchedulerConfiguration",
 }
 _MAX_PROBLEMS = 200
-_SECRET_FIELDS = ("data", "stringData")
-_WITH_CONTAINERS = frozenset(
-    ("Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job")
-    + ("CronJob", "PodTemplate")
-)
-_ON_THE_WAY_TO_ENV = frozenset(
-    ("spec", "template", "jobTemplate", "containers", "initContainers", "ephemeralContainers")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,9 +402,7 @@ class _Loader:
         header = parse_recording(raw, report) if recording else parse_header(raw, path, report)
         self._check_steps(raw if recording else raw.get("spec"), path, report, recording)
         if len(report.problems) == before:
-            for step in header["steps"]:
-                if "manifest" in step:
-                    step["manifest"] = clean(step["manifest"])
+            header["steps"] = [_step_cleaned(step) for step in header["steps"]]
         self._result.scenario = header
         self._result.warnings += _not_simulated(raw) if recording else []
 
@@ -461,6 +448,12 @@ class _Loader:
         self._result.objects.append(LoadedObject(manifest, origin))
 
 
+def _step_cleaned(step: Manifest) -> Manifest:
+    if "manifest" in step:
+        return {**step, "manifest": clean(step["manifest"])}
+    return clean_command(step)
+
+
 def _is_list(kind: str, manifest: Manifest) -> bool:
     return kind == "List" or (kind.endswith("List") and "items" in manifest)
 
@@ -472,81 +465,6 @@ def is_configuration(manifest: Manifest) -> bool:
         return True
     policy = any(key in manifest for key in ("predicates", "priorities", "extenders"))
     return kind == "Policy" and (version in (None, "v1") or policy)
-
-
-def clean(raw: Manifest) -> Manifest:
-    """A copy without what must not be kept; with the namespace that the API would fill in."""
-    metadata = {key: part for key, part in raw["metadata"].items() if key != "managedFields"}
-    annotations = metadata.get("annotations")
-    if annotations and LAST_APPLIED in annotations:
-        metadata["annotations"] = {k: v for k, v in annotations.items() if k != LAST_APPLIED}
-    if raw["kind"] in NAMESPACED and not metadata.get("namespace"):
-        metadata["namespace"] = "default"
-    elif is_known(raw) and raw["kind"] not in NAMESPACED:
-        # Upstream: rest.EnsureObjectNamespaceMatchesRequestNamespace().
-        metadata.pop("namespace", None)
-    cleaned: Manifest = without_nulls({**raw, "metadata": metadata})
-    # Of whatever group it is: what a secret holds is not kept.
-    if raw["kind"].endswith("Secret"):
-        for name in _SECRET_FIELDS:
-            cleaned.pop(name, None)
-    elif raw["kind"] in _WITH_CONTAINERS:
-        cleaned = cast("Manifest", _without_env(cleaned))
-    return cleaned
-
-
-def without_nulls(value: Any) -> Any:
-    """*value* without fields that are null: to the API server they are not there.
-
-    What has none of them is given back as it is.
-    """
-    if isinstance(value, list):
-        items = cast("list[Any]", value)
-        kept = [without_nulls(item) if item.__class__ in COLLECTIONS else item for item in items]
-        return kept if any(map(is_not, kept, items)) else items
-    if not isinstance(value, dict):
-        return value
-    parts = cast("Manifest", value)
-    changed: Manifest = {}
-    for name, part in parts.items():
-        if part is None:
-            changed[name] = None
-        elif part.__class__ in COLLECTIONS and (settled := without_nulls(part)) is not part:
-            changed[name] = settled
-    if not changed:
-        return parts
-    return {name: part for name, part in (parts | changed).items() if part is not None}
-
-
-def _without_env(value: Any) -> Any:
-    """A pod, or what holds a pod's template, without values of environment that are a Secret's.
-
-    Some tools write them out beside the reference.
-    """
-    if isinstance(value, list):
-        return [_without_env(item) for item in cast("list[Any]", value)]
-    if not isinstance(value, dict):
-        return value
-    parts = cast("Manifest", value)
-    kept: Manifest = {}
-    for name, part in parts.items():
-        if name == "env" and isinstance(part, list):
-            kept[name] = [_without_value(entry) for entry in cast("list[Any]", part)]
-        elif name in _ON_THE_WAY_TO_ENV:
-            kept[name] = _without_env(part)
-        else:
-            kept[name] = part
-    return kept
-
-
-def _without_value(entry: Any) -> Any:
-    if not isinstance(entry, dict):
-        return entry
-    parts = cast("Manifest", entry)
-    source = parts.get("valueFrom")
-    if not isinstance(source, dict) or "secretKeyRef" not in source:
-        return parts
-    return {name: part for name, part in parts.items() if name != "value"}
 
 
 def _not_simulated(recording: Manifest) -> list[str]:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
+from kscope.sim.cleaning import clean, clean_command, without_nulls
 from kscope.sim.documents import show_path
 from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
 from kscope.sim.faults import invalid
-from kscope.sim.loader import clean, without_nulls
 from kscope.sim.loop import EventLoop
 from kscope.sim.objects import (
     ApiObject,
@@ -71,6 +71,7 @@ class Command:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Command":
         """The command of its JSON form. Raises Invalid for an unknown verb or a missing part."""
+        data = clean_command(data)
         known = {name: data[name] for name in cls.__slots__ if data.get(name) is not None}
         for name, kind in _PARTS.items():
             part = known.get(name)

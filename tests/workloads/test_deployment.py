@@ -1,5 +1,6 @@
 from typing import Any
 
+from kscope.sim.cleaning import clean
 from tests.workloads.builders import World, make, make_node, make_pod, template
 
 NODES = (make_node("n1"), make_node("n2"))
@@ -188,3 +189,20 @@ def test_pods_whose_owners_kind_the_scenario_does_not_know_are_left_alone() -> N
     world = World(*NODES, *pods)
     world.run(60)
     assert world.names() == [pod["metadata"]["name"] for pod in pods]
+
+
+def test_a_changed_environment_rolls_out_though_its_values_are_left_out() -> None:
+    def with_level(value: str) -> dict[str, Any]:
+        env = [{"name": "LEVEL", "value": value}]
+        container = {"name": "c", "image": "app:1", "env": env}
+        return clean(make("Deployment", replicas=1, template=template(containers=[container])))
+
+    world = World(make_node("n1"), with_level("info"))
+    world.run(30)
+    world.do("apply", manifest=with_level("info"))
+    world.run(30)
+    (before,) = world.names()
+    world.do("apply", manifest=with_level("debug"))
+    world.run(30)
+    assert before not in world.names()
+    assert len(world.names()) == 1

@@ -1,4 +1,4 @@
-from kscope.sim.loader import without_nulls
+from kscope.sim.cleaning import without_nulls
 from kscope.sim.rng import Streams
 from scheduling.engine.workloads.naming import (
     ALPHABET,

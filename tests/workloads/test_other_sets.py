@@ -72,6 +72,16 @@ def test_a_refused_pod_is_told_once_per_attempt_and_tried_again() -> None:
 # StatefulSets
 
 
+def test_a_dumped_stateful_set_keeps_the_pods_of_its_revision() -> None:
+    owner = make("StatefulSet", replicas=1, serviceName="web")
+    owner["metadata"] |= {"uid": "sts", "generation": 3}
+    owner["status"] = {"updateRevision": "web-5d4f", "observedGeneration": 3}
+    label = {"controller-revision-hash": "web-5d4f"}
+    world = World(*NODES, owner, make_pod("web-0", "n1", owner, labels=label, uid="pod"))
+    world.run(60)
+    assert world.get("Pod", "web-0").uid == "pod"
+
+
 def test_a_stateful_set_scales_up_in_order_and_down_in_reverse() -> None:
     world = World(*NODES, make("StatefulSet", replicas=3, serviceName="web"))
     world.run(10)

@@ -65,7 +65,7 @@ class Revisions:
         collisions = owner.status.get("collisionCount")
         labels: Manifest = dict(part(template, "metadata", "labels"))
         if owner.kind == "StatefulSet":
-            label = revision_hash(data, collisions or 0)
+            label = (number == 1 and _hash_in_status(owner)) or revision_hash(data, collisions or 0)
             labels[HASH_LABEL] = label
         else:
             label = template_hash(plain_template(template), collisions)
@@ -96,6 +96,18 @@ class Revisions:
 def revision_template(revision: ApiObject, owner: ApiObject) -> Manifest:
     """The pod template of *revision*; the owner's own when the revision does not hold it."""
     return _template_of(revision) or part(owner.spec, "template")
+
+
+def _hash_in_status(owner: ApiObject) -> str:
+    """What its cluster called the revision of its template, or "".
+
+    A dump's revisions are not read, and values that are left out of its template were hashed, too.
+    """
+    status, prefix = owner.status, f"{owner.name}-"
+    name: str = status.get("updateRevision") or ""
+    if status.get("observedGeneration") != owner.metadata.get("generation"):
+        return ""
+    return name.removeprefix(prefix) if name.startswith(prefix) else ""
 
 
 def _template_of(revision: ApiObject) -> Manifest:
