@@ -18,6 +18,7 @@
 | KSCOPE_THIN_RUNS_DAYS | 0 | keep only spaced checkpoints of runs after so many days; 0: all |
 | KSCOPE_DROP_EVIDENCE_DAYS | 0 | drop attempts' evidence after so many days; 0 for never |
 | KSCOPE_UPLOAD_MAX | 67108864 | bytes of one upload, all files together |
+| KSCOPE_UPLOAD_FILES | 2000 | files of one upload |
 | KSCOPE_RATE_READ | 6000/min | requests of an account that read; more where no login is required |
 | KSCOPE_RATE_WRITE | 600/min | requests of an account that write; likewise |
 | KSCOPE_RATE_ANONYMOUS | 600/min | requests of an address that is not logged in |
@@ -202,7 +203,7 @@ WHITENOISE_MAX_AGE = 0
 # A form field may hold a pasted manifest; files above 2.5 MB go to disk, not to memory.
 UPLOAD_MAX_BYTES = env.env_int(os.environ, "KSCOPE_UPLOAD_MAX", 64 * 1024 * 1024, lowest=1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
-DATA_UPLOAD_MAX_NUMBER_FILES = 100
+DATA_UPLOAD_MAX_NUMBER_FILES = env.env_int(os.environ, "KSCOPE_UPLOAD_FILES", 2_000, lowest=1)
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 
 # -- Accounts and protection ----------------------------------------------------------------------

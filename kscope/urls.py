@@ -8,6 +8,8 @@ from drf_spectacular.views import SpectacularAPIView
 
 from kscope.api_docs import api_docs
 
+handler400 = "kscope.runs.body_limit.bad_request"
+
 FAVICON = RedirectView.as_view(url=static("favicon.svg"), http_method_names=["get", "head"])
 
 urlpatterns = [

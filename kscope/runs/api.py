@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 import yaml
+from django.core.exceptions import SuspiciousOperation
 from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -24,6 +25,7 @@ from rest_framework.views import APIView, exception_handler
 from kscope.accounts.access import Visibility, visitor_of
 from kscope.runs import aside, selectors, services
 from kscope.runs.access import found_run, found_scenario, readable_runs, readable_scenarios
+from kscope.runs.body_limit import why_refused
 from kscope.runs.comparing import runs_compared
 from kscope.runs.counters import run_counters
 from kscope.runs.errors import ApplicationError
@@ -41,6 +43,9 @@ def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | Non
     """Every refusal in one shape: a message for people, and what else may help."""
     if isinstance(problem, ApplicationError):
         return Response({"message": problem.message, **problem.extra}, status=problem.status)
+    if isinstance(problem, SuspiciousOperation):
+        words, status = why_refused(problem)
+        return Response({"message": f"Nothing was saved: {words}."}, status=status)
     response = exception_handler(problem, context)
     if response is not None and isinstance(response.data, dict) and "detail" in response.data:
         response.data = {"message": str(response.data["detail"])}

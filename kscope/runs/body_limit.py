@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -96,14 +97,40 @@ def _is_too_long(length: int) -> bool:
 def _refusal(request: HttpRequest, announced: int) -> HttpResponse:
     allowed = settings.UPLOAD_MAX_BYTES // _MIB
     size = f"{announced / _MIB:.1f} MiB" if announced else f"more than {allowed} MiB"
-    words = f"{size} were sent; an upload may hold {allowed} MiB in all"
+    return _refused(request, f"{size} were sent; an upload may hold {allowed} MiB in all", 413)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """What a request gets that Django cannot accept, such as one with too many files."""
+    return _refused(request, *why_refused(exception))
+
+
+def why_refused(problem: Exception) -> tuple[str, int]:
+    """What is wrong with a request that Django does not accept, and the status of the answer."""
+    if isinstance(problem, TooManyFilesSent):
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+        words = (
+            f"more than {most:,} files were sent; an upload may hold {most:,}. One file may hold "
+            "many objects, as `kubectl get … -A -o yaml` prints them"
+        )
+        return words, 413
+    if isinstance(problem, TooManyFieldsSent):
+        return f"more than {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,} fields were sent", 413
+    if isinstance(problem, RequestDataTooBig):
+        allowed = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // _MIB
+        return f"more than {allowed} MiB were sent; larger things go into a file", 413
+    return "the request is not one that can be understood", 400
+
+
+def _refused(request: HttpRequest, words: str, status: int) -> HttpResponse:
+    """*words* as JSON, as the upload page's report, or as plain text: what the client can show."""
     if request.path.startswith("/api/"):
-        return JsonResponse({"message": f"Nothing was saved: {words}."}, status=413)
+        return JsonResponse({"message": f"Nothing was saved: {words}."}, status=status)
     if request.path != reverse("scenario-upload"):
-        return HttpResponse(f"{words}\n", content_type="text/plain", status=413)
+        return HttpResponse(f"{words}\n", content_type="text/plain", status=status)
     result = LoadResult()
     result.problems.append(
         Problem(file="Your files", document=0, line=0, field="", value="", message=words)
     )
     context = {"report": upload_report(["Your files"], result), "scenario": None}
-    return render(request, "runs/upload.html", context, status=413)
+    return render(request, "runs/upload.html", context, status=status)

@@ -1,10 +1,9 @@
 """What the upload page says about the files that were read: counts by kind, problems, warnings."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kscope.sim.loader import LoadedObject, LoadResult, Problem
+from kscope.sim.loader import FileContents, LoadResult, Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,25 +32,21 @@ class UploadReport:
 
 def upload_report(names: Iterable[str], result: LoadResult) -> UploadReport:
     """The report on the files *names*, which were read into *result*."""
-    files = [_file_report(name, result) for name in dict.fromkeys(names)]
+    problems: dict[str, list[Problem]] = {}
+    for problem in result.problems:
+        problems.setdefault(problem.file, []).append(problem)
+    # What is wrong with all of them together stands for itself.
+    found = dict.fromkeys([*names, *problems])
+    files = [_file_report(name, result, problems.get(name, [])) for name in found]
     return UploadReport(files=files, warnings=list(result.warnings))
 
 
-def _file_report(name: str, result: LoadResult) -> FileReport:
-    objects = [each for each in result.objects if each.origin.file == name]
-    aside = [each for each in result.kept_aside if each.origin.file == name]
-    problems = [each for each in result.problems if each.file == name]
-    documents = {each.origin.document for each in (*objects, *aside)}
-    documents.update(problem.document for problem in problems if problem.document)
+def _file_report(name: str, result: LoadResult, problems: list[Problem]) -> FileReport:
+    contents = result.files.get(name, FileContents())
     return FileReport(
         name=name,
-        documents=len(documents),
-        kinds=_kinds(objects),
-        aside=_kinds(aside),
+        documents=contents.documents,
+        kinds=dict(sorted(contents.kinds.items())),
+        aside=dict(sorted(contents.aside.items())),
         problems=problems,
     )
-
-
-def _kinds(objects: list[LoadedObject]) -> dict[str, int]:
-    counts = Counter(str(each.manifest.get("kind") or "without a kind") for each in objects)
-    return dict(sorted(counts.items()))

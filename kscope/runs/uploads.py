@@ -1,5 +1,6 @@
 """From uploaded files to a scenario, or to a report on what is wrong with them."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -12,6 +13,8 @@ from kscope.runs.engine import wiring
 from kscope.runs.models import Scenario
 from kscope.runs.upload_report import UploadReport, upload_report
 from kscope.sim.loader import LoadResult, Problem, load_files
+from kscope.sim.scenario import LONGEST_NAME
+from kscope.sim.validation import shown, text_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,8 @@ def upload_take(
     Raises ApplicationError when the owner keeps too much already.
     """
     given = list(files)
-    names = [file.name or "file" for file in given]
-    problem = _too_much(given)
+    names = _names(given)
+    problem = _too_much(given) or _bad_name(name)
     if problem is not None:
         result = LoadResult()
         result.problems.append(problem)
@@ -45,11 +48,29 @@ def upload_take(
     report = upload_report(names, result)
     if not result.ok or not result.objects:
         return Upload(report, None)
-    title = name.replace("\0", "") or PurePath(names[0]).stem
+    title = name or PurePath(names[0]).stem[:LONGEST_NAME]
     scenario = services.scenario_store(
         name=title, result=result, question=question, owner_id=owner_id
     )
     return Upload(report, scenario)
+
+
+def _names(files: list[UploadedFile]) -> list[str]:
+    """What the files are called; of several of one name each has its number."""
+    names: list[str] = []
+    counts: Counter[str] = Counter()
+    for file in files:
+        name = file.name or "file"
+        counts[name] += 1
+        names.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    return names
+
+
+def _bad_name(name: str) -> Problem | None:
+    fault = text_fault(name, LONGEST_NAME)
+    if fault is None:
+        return None
+    return Problem(file="Your upload", field="name", value=shown(name), message=fault)
 
 
 def _too_much(files: list[UploadedFile]) -> Problem | None:
@@ -63,7 +84,5 @@ def _too_much(files: list[UploadedFile]) -> Problem | None:
                 f"{total / 1_048_576:.1f} MiB with the files before it; "
                 f"an upload may hold {allowed} MiB in all"
             )
-            return Problem(
-                file=file.name or "file", document=0, line=0, field="", value="", message=message
-            )
+            return Problem(file=file.name or "file", message=message)
     return None

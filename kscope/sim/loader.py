@@ -136,8 +136,22 @@ class _Place:
 
 
 @dataclass(slots=True)
+class FileContents:
+    """How much of a file was understood: its documents, and its objects by kind."""
+
+    documents: int = 0
+    kinds: dict[str, int] = field(default_factory=dict[str, int])
+    aside: dict[str, int] = field(default_factory=dict[str, int])
+
+    def count(self, kind: str, *, aside: bool = False) -> None:
+        """One more object of *kind*, or of one that is kept aside."""
+        counts = self.aside if aside else self.kinds
+        counts[kind] = counts.get(kind, 0) + 1
+
+
+@dataclass(slots=True)
 class LoadResult:
-    """What the files hold. With problems, everything else is empty."""
+    """What the files hold. With problems, everything but `files` is empty."""
 
     objects: list[LoadedObject] = field(default_factory=list[LoadedObject])
     scenario: dict[str, Any] | None = None
@@ -148,6 +162,8 @@ class LoadResult:
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
     warnings: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
+    # What each file holds by itself, also when it, or another one, has problems.
+    files: dict[str, FileContents] = field(default_factory=dict[str, FileContents])
 
     @property
     def ok(self) -> bool:
@@ -209,15 +225,17 @@ def load_files(
 class _Loader:
     def __init__(self, check: SetupCheck | None = None) -> None:
         self._result = LoadResult()
-        self._seen: dict[tuple[str, str, str], Origin] = {}
+        # Where among the objects each stands.
+        self._places_of: dict[tuple[str, str, str], int] = {}
+        self._repeated = self._outdated = 0
         self._uids: dict[str, tuple[str, str, Origin]] = {}
         self._check_setup = check
         # Where the scheduler's configuration and the scenario's spec stand.
         self._places: dict[str, _Place] = {}
         self._configuration_path: Path = ()
-        self._files: list[str] = []
 
     def read(self, name: str, data: bytes, limits: Limits) -> None:
+        contents = self._result.files.setdefault(name, FileContents())
         try:
             documents = read_documents(name, data, limits)
         except DocumentError as error:
@@ -227,7 +245,7 @@ class _Loader:
             return
         if not documents:
             self.refuse(name, "the file is empty")
-        self._files.append(name)
+        contents.documents += len(documents)
         reports: list[tuple[int, Report]] = []
         for document in documents:
             report = Report()
@@ -235,6 +253,9 @@ class _Loader:
             self._document(name, document, report)
             if report.problems:
                 reports.append((document.index, report))
+            whole = self._result.scenario, self._result.configuration
+            if whole != before and not report.problems:
+                contents.count(str(document.value.get("kind") or "Scenario"))
             if self._result.configuration is not before[1]:
                 path = self._configuration_path
                 self._places["configuration"] = _Place(name, document.index, data, path)
@@ -258,14 +279,25 @@ class _Loader:
         else:
             profile = ""
         if result.problems:
-            return LoadResult(problems=result.problems)
+            return LoadResult(problems=result.problems, files=result.files)
         if not result.objects and result.scenario is None:
             aside = ", ".join(f"{count} {kind}" for kind, count in result.aside_counts.items())
             message = "nothing that kscope simulates was found"
             message += f", only {aside}" if aside else ""
-            return LoadResult(problems=[Problem(file=", ".join(self._files), message=message)])
+            problem = Problem(file=_names(list(result.files)), message=message)
+            return LoadResult(problems=[problem], files=result.files)
         result.left_out = left_out(self._unread())
         result.warnings += [str(one) for one in result.left_out]
+        if self._repeated:
+            result.warnings.append(
+                f"{self._repeated:,} repeated: objects that stand in the files more than once are "
+                "taken once"
+            )
+        if self._outdated:
+            result.warnings.append(
+                f"{self._outdated:,} outdated: of objects that stand in the files in several "
+                "versions the newest is taken"
+            )
         if profile:
             result.scenario = {**(result.scenario or {}), "profile": profile}
         return result
@@ -349,7 +381,7 @@ class _Loader:
     def _configuration(
         self, manifest: Manifest, path: Path, origin: Origin, report: Report
     ) -> None:
-        if self._result.configuration is not None:
+        if self._result.configuration not in (None, manifest):
             report.add(path, None, "a second scheduler configuration; only one is allowed")
         self._result.configuration = manifest
         self._result.configuration_origin = origin
@@ -429,14 +461,16 @@ class _Loader:
         manifest = clean(raw)
         metadata = manifest["metadata"]
         key = (manifest["kind"], metadata.get("namespace", ""), metadata["name"])
-        first = self._seen.setdefault(key, origin)
+        contents = self._result.files[origin.file]
         # Events and other kinds kept aside may share a kind between groups.
         if not is_known(manifest):
+            contents.count(manifest["kind"], aside=True)
             self._result.kept_aside.append(LoadedObject(manifest, origin))
             return
-        if first is not origin:
-            told = f'{key[0]} "{metadata["name"]}" is there twice; first in {first}'
-            report.add((*path, "metadata", "name"), metadata["name"], told)
+        contents.count(manifest["kind"])
+        place = self._places_of.get(key)
+        if place is not None:
+            self._object_again(place, LoadedObject(manifest, origin), path, report)
             return
         uid = metadata.get("uid")
         if uid:
@@ -445,7 +479,43 @@ class _Loader:
                 told = f'{kind} "{name}" has the same uid, in {where}; without one it gets its own'
                 report.add((*path, "metadata", "uid"), uid, told)
                 return
+        self._places_of[key] = len(self._result.objects)
         self._result.objects.append(LoadedObject(manifest, origin))
+
+    def _object_again(self, place: int, again: LoadedObject, path: Path, report: Report) -> None:
+        """Dumps overlap: what is identical is taken once, of two versions the newer."""
+        first = self._result.objects[place]
+        if again.manifest == first.manifest:
+            self._repeated += 1
+            return
+        versions = _version(first.manifest), _version(again.manifest)
+        if _uid(first.manifest) == _uid(again.manifest) != "" and 0 < min(versions) < max(versions):
+            self._outdated += 1
+            if versions[1] > versions[0]:
+                self._result.objects[place] = again
+            return
+        name = again.manifest["metadata"]["name"]
+        told = (
+            f'{again.manifest["kind"]} "{name}" is there twice, with different contents; first in '
+            f"{first.origin}. Neither is known to be newer: that takes one uid and two "
+            "resourceVersions"
+        )
+        report.add((*path, "metadata", "name"), name, told)
+
+
+def _names(files: list[str]) -> str:
+    more = len(files) - 3
+    return ", ".join(files[:3]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _uid(manifest: Manifest) -> str:
+    return manifest["metadata"].get("uid") or ""
+
+
+def _version(manifest: Manifest) -> int:
+    """The resourceVersion, where it is the number that API servers make it; else 0."""
+    text: str = manifest["metadata"].get("resourceVersion") or ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
 
 
 def _step_cleaned(step: Manifest) -> Manifest:

@@ -16,7 +16,7 @@ from kscope.sim.faults import check as check_fault
 from kscope.sim.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.objects import NAMESPACED, entity_id
 from kscope.sim.units import MILLISECOND, SECOND
-from kscope.sim.validation import Report, shown
+from kscope.sim.validation import Report, shown, text_fault
 
 Manifest = dict[str, Any]
 
@@ -61,6 +61,8 @@ _SPEC_FIELDS = (
     "schedulers",
     "budget",
 )
+# What a column of names holds.
+LONGEST_NAME = 200
 DEFAULT_UNTIL = 600 * SECOND
 # A seed is on the record, whose integers have 64 bits.
 SEEDS = range(-(1 << 63), 1 << 63)
@@ -185,6 +187,7 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
         value = holder.get(name)
         if isinstance(value, str):
             header[name] = value
+            _check_length(name, value, (*where, name), report)
         elif value is not None:
             report.add((*where, name), value, f"expected a text, found {shown(value)}")
     if header.get("profile", "v1.34") not in PROFILE_NAMES:
@@ -217,6 +220,8 @@ def parse_recording(raw: Manifest, report: Report) -> dict[str, Any]:
     header: dict[str, Any] = {
         name: raw[name] for name in ("name", "title") if isinstance(raw.get(name), str)
     }
+    for name, value in header.items():
+        _check_length(name, value, (name,), report)
     _until(header, raw.get("duration"), ("duration",), report)
     header["latencies"] = _fakes(raw.get("fakes"), report)
     faults = _recorded_faults(raw, report)
@@ -225,6 +230,12 @@ def parse_recording(raw: Manifest, report: Report) -> dict[str, Any]:
         steps.extend(_recorded_step(item, ("steps", index), report))
     header["steps"] = sorted(steps, key=_at)
     return header
+
+
+def _check_length(name: str, value: str, path: Path, report: Report) -> None:
+    fault = text_fault(value, LONGEST_NAME) if name in ("name", "title") else None
+    if fault is not None:
+        report.add(path, value, fault)
 
 
 # What a recording's stand-ins took their time for, and the latency that it is here.

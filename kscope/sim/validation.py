@@ -129,6 +129,15 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + ('…"' if isinstance(value, str) else "…")
 
 
+def text_fault(text: str, longest: int) -> str | None:
+    """Why a text cannot be kept in a column of *longest* characters, or None."""
+    if len(text) > longest:
+        return f"has {len(text):,} characters; at most {longest:,} are kept"
+    if "\0" in text:
+        return "holds the character U+0000"
+    return None
+
+
 # --- rules for values; an absent or null value is no value, as in the API
 
 

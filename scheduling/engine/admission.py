@@ -129,23 +129,33 @@ class Admission:
 
     def _admit_pod(self, pod: Pod) -> ApiObject:
         pod = with_default_requests(pod)
+        # What a cluster holds at first may come from one, which has admitted it: it stays.
+        is_old = not self.watches_namespaces and was_admitted(pod)
         patch: dict[str, Any] = {}
-        if pod.spec.get("priority") is None:
+        try:
             patch.update(self._priority(pod))
-        else:
-            patch.update(self._policy(pod))
+        except Invalid:
+            if not is_old:
+                raise
+            patch["priority"] = 0
         if self._default_tolerations:
             patch.update(_tolerations(pod))
         runtime_class = pod.spec.get("runtimeClassName")
         if runtime_class:
             borne: list[Manifest] = patch.get("tolerations") or pod.spec.get("tolerations") or []
-            patch.update(self._of_runtime(pod, runtime_class, borne))
+            try:
+                patch.update(self._of_runtime(pod, runtime_class, borne))
+            except Invalid:
+                if not is_old:
+                    raise
         changes = {"spec": patch} if patch else {}
         if "phase" not in pod.status:
             changes["status"] = {"phase": "Pending"}
         return pod.patched(changes) if changes else pod
 
     def _priority(self, pod: Pod) -> Manifest:
+        if pod.spec.get("priority") is not None:
+            return self._policy(pod)
         name = pod.spec.get("priorityClassName") or ""
         if not name:
             default = self._default_priority_class()
@@ -203,6 +213,11 @@ class Admission:
                 chosen = min(c.name for c in defaults if c.creation_timestamp == newest)
                 claim = claim.patched({"spec": {"storageClassName": chosen}})
         return claim if "phase" in claim.status else claim.patched({"status": {"phase": "Pending"}})
+
+
+def was_admitted(pod: Pod) -> bool:
+    """Whether a pod as a file holds it has passed the admission of the cluster it comes from."""
+    return bool(pod.status.get("phase") or pod.node_name)
 
 
 def template_generation(daemon_set: ApiObject) -> int:

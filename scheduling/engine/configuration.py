@@ -15,7 +15,7 @@ from kscope.sim.objects import Manifest
 from kscope.sim.units import SECOND
 from scheduling.engine import names
 from scheduling.engine.extenders import read_extenders
-from scheduling.engine.first_objects import refused_objects
+from scheduling.engine.first_objects import missing_classes, refused_objects
 from scheduling.engine.handle import Handle
 from scheduling.engine.plugin_arguments import check_arguments
 from scheduling.engine.plugin_sets import (
@@ -477,7 +477,7 @@ def check_setup(
 
     A scenario that does not name its profile gets the one that its configuration is for.
     """
-    report = SetupReport(faults=refused_objects(objects))
+    report = SetupReport(faults=refused_objects(objects), warnings=missing_classes(objects))
     told = str(scenario.get("profile") or "")
     entries = scenario.get("schedulers") or ()
     version = told or _profile_of(configuration) or V1_34

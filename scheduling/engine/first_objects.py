@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kscope.sim.errors import ApiError
 from kscope.sim.loader import SetupFault
 from kscope.sim.loop import EventLoop
-from kscope.sim.objects import Manifest, from_manifest
+from kscope.sim.objects import Manifest, Pod, from_manifest
 from kscope.sim.recorder import Recorder
 from kscope.sim.store import ObjectStore
-from scheduling.engine.admission import Admission
+from scheduling.engine.admission import SYSTEM_PRIORITIES, Admission, was_admitted
 
 _CLASSES = ("PriorityClass", "RuntimeClass")
 # What a pod may name that has to be there.
@@ -35,6 +36,28 @@ def refused_objects(objects: Sequence[Manifest]) -> list[SetupFault]:
         except ApiError as refusal:
             found.append(_fault(place, _spec(raw), str(refusal)))
     return found
+
+
+def missing_classes(objects: Sequence[Manifest]) -> list[str]:
+    """What to say of pods that name a class that is not there, and are kept for they were admitted."""
+    known = {(raw["kind"], raw["metadata"]["name"]) for raw in objects if raw["kind"] in _CLASSES}
+    known.update(("PriorityClass", name) for name in SYSTEM_PRIORITIES)
+    missing: Counter[tuple[str, str]] = Counter()
+    for raw in objects:
+        if raw["kind"] != "Pod" or not any(_spec(raw).get(name) for name in _NAMED):
+            continue
+        spec = _spec(raw)
+        named = [("RuntimeClass", spec.get("runtimeClassName"))]
+        if spec.get("priority") is None:
+            named.append(("PriorityClass", spec.get("priorityClassName")))
+        wanted = [(kind, name) for kind, name in named if name and (kind, name) not in known]
+        if wanted and was_admitted(Pod(raw)):
+            missing.update(wanted)
+    return [
+        f"{kind} {name} is not among the files; {count:,} {'pod' if count == 1 else 'pods'} that "
+        "a cluster has admitted with it stay as they are"
+        for (kind, name), count in sorted(missing.items())
+    ]
 
 
 def _admission(objects: Sequence[Manifest]) -> Admission:

@@ -24,6 +24,8 @@ spec:
 """
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
+NAMED = b"apiVersion: v1\nkind: Node\nmetadata: {name: %b}\n"
+
 
 def load(text: str | bytes, name: str = "a.yaml") -> LoadResult:
     return load_files([(name, text.encode() if isinstance(text, str) else text)])
@@ -93,12 +95,53 @@ def test_one_broken_item_keeps_the_whole_list_out() -> None:
     assert problem.field == "items[1].spec.containers"
 
 
-def test_the_same_name_twice_is_refused_across_files_with_both_places() -> None:
-    result = load_files([("a.yaml", POD), ("b.yaml", POD)])
-    (problem,) = result.problems
-    assert (problem.file, problem.document, problem.line) == ("b.yaml", 1, 4)
-    assert (problem.field, problem.value) == ("metadata.name", '"web"')
-    assert 'Pod "web" is there twice; first in a.yaml, document 1, line 1' in problem.message
+def test_other_contents_of_one_name_are_refused_with_both_places() -> None:
+    other = pod(spec={"containers": [{"name": "other"}]}).encode()
+    (problem,) = load_files([("a.yaml", POD), ("b.json", other)]).problems
+    assert problem.file == "b.json"
+    assert problem.field == "metadata.name"
+    assert "first in a.yaml, document 1, line 1" in problem.message
+
+
+def test_what_overlapping_dumps_share_is_taken_once() -> None:
+    result = load_files([("a.yaml", POD), ("b.yaml", POD + b"---\n" + NAMED % b"n1")])
+    assert [one.manifest["kind"] for one in result.objects] == ["Pod", "Node"]
+    assert [sorted(file.kinds) for file in result.files.values()] == [["Pod"], ["Node", "Pod"]]
+    assert "1 repeated" in result.warnings[0]
+
+
+@pytest.mark.parametrize("versions", [("9", "10"), ("10", "9")])
+def test_the_newer_of_two_versions_is_taken(versions: tuple[str, str]) -> None:
+    files = [
+        (version, pod(metadata={"name": "web", "uid": "u", "resourceVersion": version}).encode())
+        for version in versions
+    ]
+    result = load_files(files)
+    (only,) = result.objects
+    assert only.manifest["metadata"]["resourceVersion"] == only.origin.file == "10"
+    assert "1 outdated" in result.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"uid": "other", "resourceVersion": "10"},
+        {"uid": "u", "resourceVersion": "newer"},
+        {"uid": "u", "resourceVersion": "9", "labels": {"a": "b"}},
+    ],
+)
+def test_versions_that_cannot_be_compared_are_refused(again: dict[str, Any]) -> None:
+    first = pod(metadata={"name": "web", "uid": "u", "resourceVersion": "9"}).encode()
+    second = pod(metadata={"name": "web", **again}).encode()
+    (problem,) = load_files([("a.json", first), ("b.json", second)]).problems
+    assert "first in a.json" in problem.message
+
+
+def test_a_good_file_beside_a_broken_one_is_still_understood() -> None:
+    result = load_files([("good.yaml", NAMED % b"n1"), ("broken.yaml", b"a: [1\nb: }")])
+    assert not result.objects
+    assert result.files["good.yaml"].kinds == {"Node": 1}
+    assert result.files["broken.yaml"].kinds == {}
 
 
 def test_a_copy_that_kept_its_uid_is_refused_with_the_place_of_the_other() -> None:

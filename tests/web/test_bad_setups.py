@@ -148,6 +148,18 @@ def test_a_pod_that_names_a_class_that_is_not_there_is_told(field: str, message:
     assert problem.message == message
 
 
+@pytest.mark.parametrize("field", ["priorityClassName", "runtimeClassName"])
+@pytest.mark.parametrize("sign", ["status: {phase: Pending}", "spec: {nodeName: n1, FIELD: nope,"])
+def test_a_pod_that_its_cluster_admitted_is_kept(field: str, sign: str) -> None:
+    old = POD.replace("spec: {FIELD: nope,", sign) if "FIELD" in sign else f"{POD}{sign}\n"
+    taken = upload(NODE + old.replace("FIELD", field))
+    (warning,) = taken.report.warnings
+    assert "nope is not among the files; 1 pod that a cluster has admitted" in warning
+    assert taken.scenario is not None
+    cluster = Cluster.create(LoadedScenario.from_dict(taken.scenario.document))
+    assert cluster.store.get("Pod", "default/p").spec[field] == "nope"
+
+
 def test_a_pod_whose_class_is_there_or_is_the_systems_is_taken() -> None:
     text = "---\nkind: PriorityClass\napiVersion: scheduling.k8s.io/v1\nmetadata: {name: nope}\n"
     given = POD.replace("FIELD", "priorityClassName")

@@ -139,3 +139,65 @@ def test_the_api_tells_the_same_problems_as_data(client: Client) -> None:
         4,
         "status.allocatable.cpu",
     )
+
+
+@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
+def test_too_many_files_are_refused_with_the_limit(
+    client: Client, settings: Any, path: str
+) -> None:
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 3
+    strict = Client(enforce_csrf_checks=True)
+    strict.get("/scenarios/upload/")
+    token = strict.cookies["csrftoken"].value
+    given = [SimpleUploadedFile(f"{place}.yaml", NODE.encode()) for place in range(4)]
+    for sender in (client, strict):
+        answer = sender.post(path, {"files": given, "csrfmiddlewaretoken": token})
+        assert answer.status_code == 413
+        assert "more than 3 files were sent; an upload may hold 3" in answer.content.decode()
+    assert not Scenario.objects.exists()
+
+
+def test_a_file_for_each_of_300_namespaces_is_read(client: Client) -> None:
+    text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: n%d}\n"
+    files = [("all.yaml", text % place) for place in range(300)]
+    assert upload(client, ("nodes.yaml", NODE), *files).status_code == 200
+    assert Scenario.objects.get().summary == {"Namespace": 300, "Node": 1}
+
+
+def test_a_good_file_beside_a_broken_one_is_reported_as_understood(client: Client) -> None:
+    page = upload(client, ("good.yaml", NODE), ("bad.yaml", "a: [1\nb: }")).content.decode()
+    assert "<li>Node <b>1</b></li>" in page
+    assert page.count("Nothing understood.") == 1
+
+
+@pytest.mark.parametrize("name", ["n" * 201, "a\0b"])
+def test_a_name_that_no_column_holds_is_refused(client: Client, name: str) -> None:
+    for path in ("/scenarios/upload/", "/api/scenarios/"):
+        given = SimpleUploadedFile("a.yaml", NODE.encode())
+        answer = client.post(path, {"files": [given], "name": name})
+        assert answer.status_code == 422
+        assert (
+            "at most 200 are kept" in answer.content.decode() or "U+0000" in answer.content.decode()
+        )
+    assert not Scenario.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("header", "field"),
+    [("metadata: {name: LONG}", "metadata.name"), ("spec: {title: LONG}", "spec.title")],
+)
+def test_a_header_with_too_long_a_name_is_refused_at_its_field(
+    client: Client, header: str, field: str
+) -> None:
+    text = f"apiVersion: kscope.dev/v1\nkind: Scenario\n{header}\n".replace("LONG", "n" * 300)
+    given = SimpleUploadedFile("a.yaml", f"{text}---\n{NODE}".encode())
+    answer = client.post("/api/scenarios/", {"files": [given]})
+    assert answer.status_code == 422
+    (problem,) = answer.json()["problems"]
+    assert problem["field"] == field
+    assert "300 characters" in problem["message"]
+
+
+def test_a_long_name_of_a_file_is_cut_to_what_a_column_holds(client: Client) -> None:
+    assert upload(client, ("n" * 250 + ".yaml", NODE)).status_code == 200
+    assert len(Scenario.objects.get().name) == 200
