@@ -1,10 +1,13 @@
 """The admin: runs and what they recorded; editing an object gives the engine a command."""
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.templatetags.admin_urls import add_preserved_filters
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.forms.fields import InvalidJSONInput
@@ -144,11 +147,14 @@ class IndentedJSONField(forms.JSONField):
 
 
 class ManifestForm(forms.Form):
-    """The manifest as JSON. `changes()` says what the user wants, as a command's body.
+    """The manifest as JSON. `command()` says what the user wants, as a command's body.
 
+    The form carries what it was rendered with: the values, so that only what the user changed is
+    asked for, and the resourceVersion, so that the engine refuses an edit of something older.
     Subclasses add fields for what is edited often; what they change goes on top of the manifest.
     """
 
+    version = forms.CharField(widget=forms.HiddenInput, required=False)
     manifest = IndentedJSONField(
         widget=forms.Textarea(attrs={"rows": 30, "cols": 100, "spellcheck": "false"}),
         help_text="The object as the simulated API server holds it. The engine decides what it takes.",
@@ -156,8 +162,12 @@ class ManifestForm(forms.Form):
 
     def __init__(self, *args: Any, instance: ProjectedObject, **kwargs: Any) -> None:
         self.instance = instance
-        kwargs["initial"] = {**self.shown(instance.manifest), **kwargs.get("initial", {})}
+        version = instance.metadata("resourceVersion")
+        shown = {**self.shown(instance.manifest), "version": version}
+        kwargs["initial"] = {**shown, **kwargs.get("initial", {})}
         super().__init__(*args, **kwargs)
+        for name, field in self.fields.items():
+            field.show_hidden_initial = name != "version"
         self.order_fields([name for name in self.fields if name != "manifest"])
 
     def shown(self, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -175,14 +185,12 @@ class ManifestForm(forms.Form):
         if not isinstance(manifest, dict):
             raise forms.ValidationError("A manifest is a JSON object.")
         metadata = manifest.get("metadata")
+        if not isinstance(metadata, dict):
+            raise forms.ValidationError("metadata is a JSON object.")
         for field, value, wanted in (
             ("kind", manifest.get("kind"), old.get("kind")),
-            ("metadata.name", (metadata or {}).get("name"), self.instance.metadata("name")),
-            (
-                "metadata.namespace",
-                (metadata or {}).get("namespace"),
-                self.instance.metadata("namespace"),
-            ),
+            ("metadata.name", metadata.get("name"), self.instance.metadata("name")),
+            ("metadata.namespace", metadata.get("namespace"), self.instance.metadata("namespace")),
         ):
             if value != wanted:
                 raise forms.ValidationError(f"{field} is {value!r}; it must stay {wanted!r}.")
@@ -190,14 +198,78 @@ class ManifestForm(forms.Form):
 
     def command(self) -> dict[str, Any] | None:
         """The body of the command that the edit amounts to; None when nothing was changed."""
-        manifest = self.edited(self.cleaned_data["manifest"])
-        patch = difference(self.instance.manifest, manifest)
+        patch = difference(self._rendered(), self._typed())
         if not patch:
             return None
-        version = self.instance.metadata("resourceVersion")
         # The version that was looked at goes along: an edit of something older is a conflict.
+        version = self.cleaned_data["version"] or self.instance.metadata("resourceVersion")
         patch.setdefault("metadata", {})["resourceVersion"] = version
         return {"verb": "patch", "object": self.instance.entity, "patch": patch}
+
+    def show_beside(self, newer: ProjectedObject) -> list["Differing"]:
+        """What differs between what was typed, which stays, and the *newer* object, if it is newer.
+
+        Submitted again, the form changes that one.
+        """
+        version = newer.metadata("resourceVersion") or ""
+        if version == self.cleaned_data["version"]:
+            return []
+        self.data = self.data.copy()
+        self.data["version"] = version
+        typed = self._typed()
+        own = {path for path, _ in _leaves(difference(self._rendered(), typed))}
+        return [
+            Differing(
+                field=".".join(path),
+                newer=_as_text(_at(newer.manifest, path)),
+                typed=_as_text(value),
+                is_own=any(path[: len(each)] == each or each[: len(path)] == path for each in own),
+            )
+            for path, value in _leaves(difference(newer.manifest, typed))
+            if path != ("metadata", "resourceVersion")
+        ]
+
+    def _rendered(self) -> dict[str, Any]:
+        """The manifest that the form was rendered with."""
+        field = self.fields["manifest"]
+        try:
+            found = field.to_python(self.data.get(self.add_initial_prefix("manifest")))
+        except forms.ValidationError:
+            found = None
+        return found if isinstance(found, dict) else self.instance.manifest
+
+    def _typed(self) -> dict[str, Any]:
+        """The manifest that the user wants."""
+        return self.edited(self.cleaned_data["manifest"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differing:
+    """A field in which an object and what a user typed differ, and whether the user changed it."""
+
+    field: str
+    newer: str
+    typed: str
+    is_own: bool
+
+
+def _leaves(patch: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """The paths of a merge patch with what they are set to."""
+    for name, part in patch.items():
+        if isinstance(part, dict) and part:
+            yield from _leaves(part, (*path, name))
+        else:
+            yield (*path, name), part
+
+
+def _as_text(value: Any) -> str:
+    return "not set" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _at(manifest: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        manifest = manifest.get(name) if isinstance(manifest, dict) else None
+    return manifest
 
 
 def difference(old: Any, new: Any) -> dict[str, Any]:
@@ -242,9 +314,14 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id or "")
         form = self.form_class(request.POST or None, instance=instance)
         may = self.has_change_permission(request, instance)
+        differing: list[Differing] = []
+        command = None
         if request.method == "POST" and may and form.is_valid():
-            self.submit(request, instance, form.command())
-            return HttpResponseRedirect(self._after(request, instance))
+            command = self.submit(request, instance, form.command())
+            if command is None or command.status != Command.Status.REJECTED:
+                return HttpResponseRedirect(self._after(request, instance))
+            newer = self.get_object(request, object_id or "")
+            differing = [] if newer is None else form.show_beside(newer)
         context = {
             **self.admin_site.each_context(request),
             "title": f"{self.opts.verbose_name} {instance.key}",
@@ -256,10 +333,14 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             "board_url": f"/runs/{instance.run_id}/",
             "has_change_permission": may,
             "has_view_permission": True,
+            "preserved_filters": self.get_preserved_filters(request),
+            "refused": command,
+            "differing": differing,
             "media": self.media + form.media,
             **(extra_context or {}),
         }
-        return TemplateResponse(request, self.change_form_template, context)
+        status = 200 if command is None else 409
+        return TemplateResponse(request, self.change_form_template, context, status=status)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
@@ -283,17 +364,18 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             "opts": self.opts,
             "original": instance,
             "run": instance.run,
+            "preserved_filters": self.get_preserved_filters(request),
             **(extra_context or {}),
         }
         return TemplateResponse(request, "admin/runs/object_delete.html", context)
 
     def submit(
         self, request: HttpRequest, instance: ProjectedObject, body: dict[str, Any] | None
-    ) -> None:
+    ) -> Command | None:
         """Give the engine the command, wait for the outcome, and say it."""
         if body is None:
             messages.info(request, "Nothing was changed.")
-            return
+            return None
         command = services.command_submit(run=instance.run, body=body)
         command = services.command_wait(command=command)
         if command.status == Command.Status.APPLIED:
@@ -312,11 +394,14 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
                 f"{instance.key}: command {command.pk} is still waiting; no worker has taken the run "
                 "yet. It stays queued.",
             )
+        return command
 
     def _after(self, request: HttpRequest, instance: ProjectedObject) -> str:
         if "_continue" in request.POST:
             return request.get_full_path()
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        filters = {"preserved_filters": self.get_preserved_filters(request), "opts": self.opts}
+        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        return add_preserved_filters(filters, address)
 
 
 @admin.register(OtherObject)

@@ -1,7 +1,9 @@
 """The admin: edits become commands; nobody writes a row behind the engine's back."""
 
 import json
+import re
 from html import unescape
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -19,17 +21,60 @@ def admin(transactional_db: Any, admin_client: Client) -> Client:
     return admin_client
 
 
-def edit(admin: Client, run: Run, row: Any, **fields: Any) -> str:
-    """Post the form of *row* while the run is being driven; the messages of the answer."""
-    form = {
-        "manifest": json.dumps(row.manifest),
-        "taints": json.dumps(row.manifest.get("spec", {}).get("taints") or []),
-        "labels": json.dumps(row.manifest["metadata"].get("labels") or {}),
-        **fields,
-    }
-    path = f"/admin/{row._meta.app_label}/{row._meta.model_name}/{row.pk}/change/"
+class FormReader(HTMLParser):
+    """The fields of the last form of a page with their values, as a browser would send them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.fields: dict[str, str] = {}
+        self._textarea = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.fields = {}
+        elif tag == "textarea":
+            self._textarea = given["name"]
+            self.fields[self._textarea] = ""
+        elif tag == "input" and given.get("name") and self._is_sent(given):
+            self.fields[given["name"]] = given.get("value", "on")
+
+    @staticmethod
+    def _is_sent(given: dict[str, str]) -> bool:
+        return given.get("type") != "submit" and (
+            given.get("type") != "checkbox" or "checked" in given
+        )
+
+    def handle_data(self, data: str) -> None:
+        if self._textarea:
+            # A newline right behind the tag does not belong to the text.
+            self.fields[self._textarea] += data.removeprefix("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._textarea = ""
+
+
+def address(row: Any, query: str = "") -> str:
+    return f"/admin/{row._meta.app_label}/{row._meta.model_name}/{row.pk}/change/{query}"
+
+
+def opened(admin: Client, row: Any) -> dict[str, str]:
+    """The form of *row* as it is rendered for a session."""
+    return FormReader(admin.get(address(row)).content.decode()).fields
+
+
+def submitted(admin: Client, run: Run, row: Any, form: dict[str, str], query: str = "") -> Any:
+    """The answer to *form*, posted while the run is being driven."""
     with driving(run):
-        return unescape(admin.post(path, form, follow=True).content.decode())
+        return admin.post(address(row, query), form, follow=True)
+
+
+def edit(admin: Client, run: Run, row: Any, **fields: str) -> str:
+    """Open the form of *row*, fill in some fields and submit it; the page that answers."""
+    answer = submitted(admin, run, row, {**opened(admin, row), **fields})
+    return unescape(answer.content.decode())
 
 
 @pytest.mark.parametrize(
@@ -76,15 +121,65 @@ def test_what_the_engine_refuses_is_told_and_changes_nothing(admin: Client, driv
     assert Pod.objects.get(pk=pod.pk).manifest == pod.manifest
 
 
-def test_an_edit_of_something_that_changed_meanwhile_is_a_conflict(
-    admin: Client, driven: Run
-) -> None:
+TAINT = {"key": "newer", "effect": "NoSchedule"}
+
+
+def test_an_older_form_cannot_wipe_a_newer_taint(admin: Client, driven: Run) -> None:
     node = Node.objects.get(run=driven, key="n1")
-    stale = {**node.manifest, "metadata": {**node.manifest["metadata"], "resourceVersion": "999"}}
-    Node.objects.filter(pk=node.pk).update(manifest=stale)
+    older, newer = opened(admin, node), opened(admin, node)
+    submitted(admin, driven, node, {**newer, "taints": json.dumps([TAINT])})
+    answer = submitted(admin, driven, node, {**older, "labels": '{"typed": "here"}'})
+    page = unescape(answer.content.decode())
+    assert answer.status_code == 409
+    assert "Nothing was saved: Conflict" in page
+    row = page.partition("Changed by")[2]
+    assert '"newer"' in row.partition("others")[0]
+    assert FormReader(page).fields["labels"] == '{"typed": "here"}'
     node.refresh_from_db()
-    page = edit(admin, driven, node, unschedulable="on")
-    assert "rejected: Conflict" in page
+    assert node.manifest["spec"]["taints"] == [TAINT]
+    assert "typed" not in node.manifest["metadata"]["labels"]
+
+
+def test_a_form_submitted_again_changes_only_its_own_fields(admin: Client, driven: Run) -> None:
+    node = Node.objects.get(run=driven, key="n1")
+    older = opened(admin, node)
+    edit(admin, driven, node, taints=json.dumps([TAINT]))
+    refused = submitted(admin, driven, node, {**older, "labels": '{"typed": "here"}'})
+    again = FormReader(refused.content.decode()).fields
+    assert submitted(admin, driven, node, again).redirect_chain
+    node.refresh_from_db()
+    assert node.manifest["spec"]["taints"] == [TAINT]
+    assert node.manifest["metadata"]["labels"] == {"typed": "here"}
+
+
+def test_what_was_typed_outlives_a_refusal_by_the_engine(admin: Client, driven: Run) -> None:
+    pod = Pod.objects.get(run=driven, key="default/web")
+    typed = json.dumps({**pod.manifest, "spec": {**pod.manifest["spec"], "hostNetwork": True}})
+    page = edit(admin, driven, pod, manifest=typed)
+    assert "Nothing was saved: Invalid" in page
+    assert "Newest version" not in page
+    assert json.loads(FormReader(page).fields["manifest"]) == json.loads(typed)
+
+
+@pytest.mark.parametrize("what", ["change", "delete"])
+def test_the_filter_of_the_list_outlives_saving_and_deleting(
+    admin: Client, driven: Run, what: str
+) -> None:
+    pod = Pod.objects.get(run=driven, key="default/giant")
+    wanted = f"run__id__exact={driven.pk}"
+    page = admin.get(f"/admin/scheduling/pod/?{wanted}").content.decode()
+    found = re.search(rf'href="([^"]*/{pod.pk}/change/[^"]*)"', page)
+    assert found is not None
+    link = unescape(found[1])
+    page = admin.get(link).content.decode()
+    form = FormReader(page).fields
+    if what == "delete":
+        found = re.search(r'href="([^"]*/delete/[^"]*)"', page)
+        assert found is not None
+        link = unescape(found[1])
+    with driving(driven):
+        answer = admin.post(link, form)
+    assert answer.headers["Location"].endswith(f"/admin/scheduling/pod/?{wanted}")
 
 
 def test_a_manifest_of_another_object_is_refused_by_the_form(admin: Client, driven: Run) -> None:
