@@ -35,6 +35,7 @@ from kscope.runs.parsers import JSONParser
 from kscope.runs.past import object_at, object_now
 from kscope.runs.uploads import upload_take
 from kscope.sim.budget import MOST
+from kscope.sim.validation import LONGEST_ENTITY
 
 MOST_EVENTS = 1_000
 
@@ -239,6 +240,7 @@ class TransportWish(serializers.Serializer):
         required=False,
         allow_blank=True,
         default="",
+        max_length=LONGEST_ENTITY,
         help_text="entity id; play until this pod is bound or refused",
     )
     trial = Promise(required=False, allow_null=True, default=None)

@@ -74,9 +74,10 @@ class RunConsumer(AsyncWebsocketConsumer):
         if self.counted is None:
             await self._refuse(TOO_MANY)
             return
-        query = parse_qs(self.scope["query_string"].decode())
+        # What is no cursor that a run can have is none: the client gets a snapshot.
+        query = parse_qs(self.scope["query_string"].decode("utf-8", "replace"))
         after = query.get("after", [""])[0]
-        self.cursor = int(after) if after.isdecimal() else None
+        self.cursor = int(after) if after.isdecimal() and len(after) < 19 else None
         self.full = query.get("events", [""])[0] == "all"
         self.hub: Hub = hubs.enter(self.run_id)
         await self.accept()

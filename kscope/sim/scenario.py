@@ -16,7 +16,7 @@ from kscope.sim.faults import check as check_fault
 from kscope.sim.latency import DEFAULT_LATENCIES, Latency
 from kscope.sim.objects import NAMESPACED, entity_id
 from kscope.sim.units import MILLISECOND, SECOND
-from kscope.sim.validation import Report, shown, text_fault
+from kscope.sim.validation import LONGEST_ENTITY, Report, shown, text_fault
 
 Manifest = dict[str, Any]
 
@@ -64,7 +64,7 @@ _SPEC_FIELDS = (
 # What a column of names holds.
 LONGEST_NAME = 200
 DEFAULT_UNTIL = 600 * SECOND
-# A seed is on the record, whose integers have 64 bits.
+# Seeds and seconds are on the record, whose integers have 64 bits.
 SEEDS = range(-(1 << 63), 1 << 63)
 
 
@@ -397,9 +397,9 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
         found["labels"] = _labels(parts["labels"], (*where, "labels"), report)
     grace = parts.get("grace_seconds")
     if grace is not None:
-        if isinstance(grace, bool) or not isinstance(grace, int) or grace < 0:
-            message = f"expected a number of seconds, found {shown(grace)}"
-            report.add((*where, "grace_seconds"), grace, message)
+        fault = grace_fault(grace)
+        if fault:
+            report.add((*where, "grace_seconds"), grace, fault)
         found["grace_seconds"] = grace
     propagation = parts.get("propagation", parts.get("propagationPolicy"))
     if verb == "delete" and propagation is not None:
@@ -418,6 +418,15 @@ def _labels(raw: Any, path: Path, report: Report) -> dict[str, str]:
         if not isinstance(value, str):
             report.add((*path, name), value, f"expected a text, found {shown(value)}")
     return {name: value for name, value in labels.items() if isinstance(value, str)}
+
+
+def grace_fault(grace: Any) -> str:
+    """Why this is no grace period, in seconds, or ""."""
+    if isinstance(grace, bool) or not isinstance(grace, int):
+        return f"expected a number of seconds, found {shown(grace)}"
+    if grace < 0:
+        return f"{grace} is less than 0"
+    return f"{grace} is no integer of 64 bits" if grace not in SEEDS else ""
 
 
 def _only(found: Manifest, known: tuple[str, ...], path: Path, report: Report) -> None:
@@ -439,13 +448,16 @@ def _object(verb: str, body: Any, path: Path, report: Report) -> str:
         report.add(path, body, "needs an object like node/n1, or kind and name")
         return ""
     key = f"{parts.get('namespace') or 'default'}/{name}" if kind in NAMESPACED else name
-    return entity_id(kind, key)
+    return _entity(entity_id(kind, key), name, path, report)
 
 
 def _entity(name: str, found: str, path: Path, report: Report) -> str:
     prefix, _, key = name.partition("/")
     if not prefix or not key:
         report.add(path, found, f"{shown(found)} is not an object like node/n1 or pod/default/web")
+    fault = text_fault(name, LONGEST_ENTITY)
+    if fault is not None:
+        report.add(path, found, fault)
     return name
 
 

@@ -30,6 +30,10 @@ _SUBDOMAIN = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
 )
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+# Upstream: DNS1123SubdomainMaxLength. Of what has a longer name no index could hold an event.
+LONGEST_OBJECT_NAME = 253
+# An entity id: a kind, a namespace and a name.
+LONGEST_ENTITY = 63 + 1 + 63 + 1 + LONGEST_OBJECT_NAME
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
 _PART = re.compile(r"([A-Za-z0-9_./-]*?)((?:\[[0-9]+\])*)(?:\.|$)")
 # Names of these kinds are path segments, not DNS names. Upstream: ValidatePathSegmentName.
@@ -77,11 +81,11 @@ def check_stored(raw: dict[str, Any], path: Path, report: Report) -> None:
         wrong = f"the {kind} of {shown(version)} is another kind than the one that is simulated"
         report.add((*path, "apiVersion"), version, wrong)
     metadata = raw.get("metadata")
-    for name, longest in ("name", 253), ("namespace", 63):
+    for name, longest in ("name", LONGEST_OBJECT_NAME), ("namespace", 63):
         value = cast("dict[str, Any]", metadata).get(name) if isinstance(metadata, dict) else None
-        if isinstance(value, str) and len(value) > longest:
-            wrong = f"{shown(value)} has {len(value):,} characters; at most {longest} are allowed"
-            report.add((*path, "metadata", name), value, wrong)
+        fault = text_fault(value, longest) if isinstance(value, str) else None
+        if fault is not None:
+            report.add((*path, "metadata", name), value, fault)
     _STORED.get(kind, _PASSED_ON)(raw, path, report)
 
 
@@ -145,6 +149,26 @@ def text(value: Any, path: Path, report: Report) -> None:
     if not isinstance(value, str):
         quotes = "; put it in quotes" if isinstance(value, (bool, int, float)) else ""
         report.add(path, value, f"expected a text, found {shown(value)}{quotes}")
+
+
+def object_name(value: Any, path: Path, report: Report) -> None:
+    """A text no longer than the name of an object may be."""
+    text(value, path, report)
+    fault = text_fault(value, LONGEST_OBJECT_NAME) if isinstance(value, str) else None
+    if fault is not None:
+        report.add(path, value, fault)
+
+
+def dns_label(value: Any, path: Path, report: Report) -> None:
+    """Upstream: IsDNS1123Label()."""
+    text(value, path, report)
+    if isinstance(value, str) and (len(value) > 63 or not _DNS_LABEL.fullmatch(value)):
+        report.add(
+            path,
+            value,
+            f'{shown(value)} is not a name here: at most 63 lower case letters, digits or "-", '
+            "with a letter or digit at both ends",
+        )
 
 
 def boolean(value: Any, path: Path, report: Report) -> None:
@@ -448,7 +472,7 @@ _POD_SPEC = fields(
     initContainers=list_of(_container),
     overhead=quantities,
     resources=_resources,
-    nodeName=text,
+    nodeName=object_name,
     nodeSelector=labels,
     affinity=_affinity,
     tolerations=_tolerations,
@@ -483,7 +507,7 @@ _POD_SPEC = fields(
     volumes=list_of(
         fields(
             ("name",),
-            name=text,
+            name=dns_label,
             persistentVolumeClaim=fields(("claimName",), claimName=text, readOnly=boolean),
             ephemeral=fields(
                 volumeClaimTemplate=fields(("spec",), metadata=_labelled, spec=_CLAIM_SPEC)
@@ -550,7 +574,9 @@ _workload = fields(
         volumeClaimTemplates=list_of(
             fields(
                 ("metadata", "spec"),
-                metadata=fields(("name",), name=text, labels=labels, annotations=map_of(text)),
+                metadata=fields(
+                    ("name",), name=object_name, labels=labels, annotations=map_of(text)
+                ),
                 spec=_CLAIM_SPEC,
             )
         ),

@@ -19,9 +19,9 @@ from kscope.sim.objects import (
     split_entity_id,
 )
 from kscope.sim.recorder import Recorder
-from kscope.sim.scenario import STEP_VERBS
+from kscope.sim.scenario import STEP_VERBS, grace_fault
 from kscope.sim.store import ObjectStore
-from kscope.sim.validation import Report, check_stored, shown
+from kscope.sim.validation import LONGEST_ENTITY, Report, check_stored, shown, text_fault
 from scheduling.engine.admission import Admission
 from scheduling.engine.eviction import evict
 from scheduling.engine.faults import FaultInjector
@@ -77,8 +77,13 @@ class Command:
             part = known.get(name)
             if part is not None and (isinstance(part, bool) or not isinstance(part, kind)):
                 raise Invalid(f"{name}: expected {_KIND_NAMES[kind]}, found {shown(part)}")
+        fault = text_fault(known.get("object", ""), LONGEST_ENTITY)
+        if fault is not None:
+            raise Invalid(f"object: {shown(known['object'])} {fault}")
         if known.get("verb") not in VERBS:
-            raise Invalid(f"verb is {data.get('verb')!r}; it must be one of {', '.join(VERBS)}")
+            raise Invalid(
+                f"verb is {shown(data.get('verb'))}; it must be one of {', '.join(VERBS)}"
+            )
         command = cls(**known)
         if command.verb in ("create", "apply", "replace"):
             if command.manifest is None:
@@ -89,11 +94,14 @@ class Command:
             raise Invalid(f"{command.verb} needs an object")
         if command.verb == "patch" and command.patch is None:
             raise Invalid("patch needs a patch")
-        if command.grace_seconds is not None and command.grace_seconds < 0:
-            raise Invalid(f"grace_seconds: {command.grace_seconds} is less than 0")
+        if command.grace_seconds is not None:
+            fault = grace_fault(command.grace_seconds)
+            if fault:
+                raise Invalid(f"grace_seconds: {fault}")
         if command.propagation and command.propagation not in PROPAGATIONS:
             known_ones = ", ".join(PROPAGATIONS)
-            raise Invalid(f"propagation is {command.propagation!r}; it must be one of {known_ones}")
+            found = shown(command.propagation)
+            raise Invalid(f"propagation is {found}; it must be one of {known_ones}")
         return command
 
     def to_dict(self) -> dict[str, Any]:

@@ -38,6 +38,8 @@ KIND = "KubeSchedulerConfiguration"
 POLICY = "Policy"
 _MODERN_VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2")
 _CLASSIC_VERSION = "v1alpha1"
+# Each has a queue and a cache of its own.
+MOST_SCHEDULERS = 50
 # Plugins that v1 has no more. Upstream: invalidPluginsByVersion.
 _TAKEN_OUT = frozenset(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"))
 
@@ -223,7 +225,7 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
     sets = plugin_sets(fields.mapping("plugins"), catalogue)
     warnings: list[str] = []
     arguments = _plugin_config(fields, catalogue, warnings)
-    profile_name = fields.text("schedulerName") or "default-scheduler"
+    profile_name = fields.object_name("schedulerName") or "default-scheduler"
     sorts = sets.of("queueSort")
     whose = f'for profile with scheduler name "{profile_name}"'
     if len(sorts) != 1:
@@ -385,7 +387,7 @@ def _parse_classic(fields: Fields, version: str) -> SchedulerSetup:
     profile = setup.profiles[0]
     profile = replace(
         profile,
-        name=fields.text("schedulerName") or "default-scheduler",
+        name=fields.object_name("schedulerName") or "default-scheduler",
         percentage=fields.integer("percentageOfNodesToScore", 0, low=0, high=100),
     )
     if fields.boolean("disablePreemption"):
@@ -546,6 +548,9 @@ def read_schedulers(
             default_setup(version) if configuration is None else read_setup(configuration, version)
         )
         return (SchedulerSpec(setup=setup),)
+    if len(items) > MOST_SCHEDULERS:
+        problem = f"there are {len(items):,} schedulers; at most {MOST_SCHEDULERS} are run"
+        raise ConfigurationError("schedulers", None, problem)
     found: list[SchedulerSpec] = []
     taken: dict[str, None] = {}
     for item in items:
@@ -571,7 +576,7 @@ def _read_scheduler(item: Fields, version: str) -> SchedulerSpec:
         except ConfigurationError as fault:
             path = f"{item.at('configuration')}.{fault.path}".rstrip(".")
             raise ConfigurationError(path, fault.value, fault.problem) from fault
-    name = item.text("name")
+    name = item.object_name("name")
     if name and name not in setup.names:
         if len(setup.profiles) > 1:
             raise item.error("name", f"is not among {', '.join(setup.names)}")

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from kscope.sim.errors import SimError
 from kscope.sim.scenario import parse_duration
-from kscope.sim.validation import shown
+from kscope.sim.validation import LONGEST_OBJECT_NAME, shown, text_fault
 from scheduling.engine.any_case import in_any_case
 
 
@@ -62,6 +62,14 @@ class Fields:
             return default
         if not isinstance(value, str):
             raise self.error(name, f"expected a text, found {shown(value)}")
+        return value
+
+    def object_name(self, name: str) -> str:
+        """A text no longer than the name of an object may be."""
+        value = self.text(name)
+        fault = text_fault(value, LONGEST_OBJECT_NAME)
+        if fault is not None:
+            raise self.error(name, fault)
         return value
 
     def one_of(self, name: str, allowed: tuple[str, ...], default: str) -> str:

@@ -154,3 +154,31 @@ def test_a_refusal_names_the_field_and_shows_the_value() -> None:
     assert _refusal(cluster, verb="create", manifest=broken) == (
         'Invalid: Pod "web" is invalid: spec.containers: a list: needs at least 1'
     )
+
+
+@pytest.mark.parametrize("verb", ["apply", "patch"])
+def test_what_was_made_from_an_older_version_is_a_conflict(verb: str) -> None:
+    cluster = played(Cluster.create(scene(node("n"))))
+    older = cluster.store.get("Node", "n").raw
+    assert _refusal(cluster, verb="cordon", object="node/n") == ""
+    if verb == "apply":
+        refusal = _refusal(cluster, verb=verb, manifest=older)
+    else:
+        patch = {"metadata": {"resourceVersion": older["metadata"]["resourceVersion"]}}
+        refusal = _refusal(cluster, verb=verb, object="node/n", patch=patch)
+    assert refusal.startswith("Conflict: ")
+    assert cluster.store.get("Node", "n").spec["unschedulable"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"verb": "delete", "object": "pod/" + "n" * 5_000}, "object: .* has 5,004 characters"),
+        ({"verb": "delete", "object": "pod/a\0"}, r"object: .* holds the character U\+0000"),
+        ({"verb": "delete", "object": "pod/a/b", "grace_seconds": 2**63}, "no integer of 64 bits"),
+        ({"verb": "x" * 5_000}, "verb is .{0,90}; it must be one of"),
+    ],
+)
+def test_a_part_that_no_column_holds_is_refused(parts: dict[str, Any], said: str) -> None:
+    with pytest.raises(Invalid, match=said):
+        Command.from_dict(parts)

@@ -77,6 +77,8 @@ def _of_pod(**spec: Any) -> list[tuple[str, str]]:
             {"spec": {**WORKLOAD, "volumeClaimTemplates": [{"metadata": {}, "spec": CLAIM}]}},
             "spec.volumeClaimTemplates[0].metadata.name",
         ),
+        ("StorageClass", {"provisioner": "p", "spec": "x"}, "spec"),
+        ("Service", {"status": ["x"]}, "status"),
     ],
 )
 def test_a_field_that_cannot_be_read_is_named(kind: str, parts: Manifest, field: str) -> None:
@@ -107,6 +109,18 @@ def test_a_field_that_cannot_be_read_is_named(kind: str, parts: Manifest, field:
     ],
 )
 def test_a_pod_is_checked_down_to_its_volumes(spec: Manifest, field: str) -> None:
+    assert [where for where, _ in _of_pod(**spec)] == [field]
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"nodeName": "n" * 254}, "spec.nodeName"),
+        ({"volumes": [{"name": "n" * 64}]}, "spec.volumes[0].name"),
+        ({"volumes": [{"name": "a/b"}]}, "spec.volumes[0].name"),
+    ],
+)
+def test_a_name_that_events_would_be_recorded_of_is_bounded(spec: Manifest, field: str) -> None:
     assert [where for where, _ in _of_pod(**spec)] == [field]
 
 

@@ -32,7 +32,7 @@ def opened(
     scope = {
         "type": "websocket",
         "path": f"/ws/runs/{run_id}/",
-        "query_string": query.encode(),
+        "query_string": query.encode("utf-8", "surrogateescape"),
         "headers": headers or [],
         "subprotocols": [],
     }
@@ -405,3 +405,9 @@ async def test_a_reader_that_takes_no_message_is_dropped(
     socket = await connected(driven)
     await socket.wait(timeout=5)
     assert hubs_of(driven) == []
+
+
+@pytest.mark.parametrize("query", ["after=%FF", "after=" + "9" * 30, "\udcff=1"])
+async def test_a_query_of_nonsense_gets_a_snapshot(driven: Run, query: str) -> None:
+    async with watching(driven, query) as socket:
+        assert (await message(socket, "snapshot"))["seq"] == driven.head_seq
