@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 PY := .venv/bin/python
 
-.PHONY: help setup setup-dev up test test-py test-js test-e2e check format bench lock clean clean-data
+.PHONY: help setup setup-dev up test test-py test-js test-e2e fuzz check format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,10 @@ test-js: setup-dev
 
 test-e2e: setup-dev
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib" tests/e2e
+
+fuzz: setup-dev ## 100,000 broken inputs; FUZZ_KIND, FUZZ_FIRST and FUZZ_COUNT choose some
+	@FUZZ_COUNT=$${FUZZ_COUNT:-9100} FUZZ_SECONDS=$${FUZZ_SECONDS:-7200} \
+	    $(PY) -m pytest -n 2 -rP --show-capture=stdout tests/fuzz
 
 check: setup-dev ## format, lint, types, import contracts, migrations
 	$(PY) -m ruff check .

@@ -26,7 +26,9 @@ NONSENSE: tuple[Any, ...] = (
 )
 
 
-def mutated(documents: list[Any], chance: Random) -> list[Any]:
+def mutated(
+    documents: list[Any], chance: Random, nonsense: tuple[Any, ...] = NONSENSE
+) -> list[Any]:
     """A copy of *documents* with one to three things removed, doubled, moved or made nonsense."""
     copy = deepcopy(documents)
     for _ in range(chance.choice((1, 1, 2, 3))):
@@ -41,7 +43,7 @@ def mutated(documents: list[Any], chance: Random) -> list[Any]:
         elif kind < 0.55:
             holder[last] = deepcopy(_at(copy, _alike(places, path, chance)))
         else:
-            holder[last] = deepcopy(chance.choice(NONSENSE))
+            holder[last] = deepcopy(chance.choice(nonsense))
     return copy
 
 
