@@ -134,9 +134,15 @@ def _parsed(text: str) -> list[Any]:
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
 
 
+def _few(found: list[Any], chance: Random) -> list[Any]:
+    """Some of a file's documents, in their order: less to read, and more of it broken."""
+    kept = sorted(chance.sample(range(len(found)), min(len(found), chance.choice((3, 6, 9)))))
+    return [found[place] for place in kept]
+
+
 def manifests(chance: Random) -> bytes:
     """A cluster's objects, some of them changed."""
-    return dumped(mutated(documents(chance.choice(FILES)), chance))
+    return dumped(mutated(_few(documents(chance.choice(FILES)), chance), chance))
 
 
 def scenario(chance: Random) -> bytes:
@@ -188,13 +194,18 @@ def some_bytes(chance: Random) -> tuple[str, bytes]:
     if chance.random() < 0.3:
         text = chance.choice((_HEADER, *CONFIGURATIONS)).encode()
     else:
-        text = chance.choice(FILES).read_bytes()
+        text = b"\n---\n".join(_few(_texts(chance.choice(FILES)), chance))
     if chance.random() < 0.3:
         loaded = [each for each in yaml.load_all(text, Loader=yaml.CSafeLoader) if each]
         items = {"apiVersion": "v1", "kind": "List", "items": loaded}
         text = orjson.dumps(items, default=str, option=orjson.OPT_NON_STR_KEYS)
         return "a.json", broken_bytes(text, chance)
     return "a.yaml", broken_bytes(text, chance)
+
+
+@cache
+def _texts(path: Path) -> list[bytes]:
+    return [each for each in path.read_bytes().split(b"\n---\n") if each.strip()]
 
 
 CLUSTERS = 12
