@@ -7,7 +7,7 @@ a workload's template keeps a digest of what was left out, of 16 bits, from whic
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import is_not
 from typing import Any, Final, cast
 
@@ -93,9 +93,7 @@ def _metadata_kept(metadata: Manifest) -> Manifest:
 def _without_values(value: Any) -> Any:
     """Any part of a manifest without the values of the containers in it."""
     if isinstance(value, list):
-        items = cast("list[Any]", value)
-        kept = [_without_values(each) if each.__class__ in COLLECTIONS else each for each in items]
-        return kept if any(map(is_not, kept, items)) else items
+        return _each(cast("list[Any]", value), _without_values)
     if not isinstance(value, dict):
         return value
     parts = _with_containers_cleaned(cast("Manifest", value))
@@ -188,9 +186,7 @@ def without_nulls(value: Any) -> Any:
     What has none of them is given back as it is.
     """
     if isinstance(value, list):
-        items = cast("list[Any]", value)
-        kept = [without_nulls(item) if item.__class__ in COLLECTIONS else item for item in items]
-        return kept if any(map(is_not, kept, items)) else items
+        return _each(cast("list[Any]", value), without_nulls)
     if not isinstance(value, dict):
         return value
     parts = cast("Manifest", value)
@@ -203,3 +199,9 @@ def without_nulls(value: Any) -> Any:
     if not changed:
         return parts
     return {name: part for name, part in (parts | changed).items() if part is not None}
+
+
+def _each(items: list[Any], change: Callable[[Any], Any]) -> list[Any]:
+    """*items* with *change* made in each collection among them; the same list if in none."""
+    kept = [change(item) if item.__class__ in COLLECTIONS else item for item in items]
+    return kept if any(map(is_not, kept, items)) else items
