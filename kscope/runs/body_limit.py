@@ -119,7 +119,7 @@ def why_refused(problem: Exception) -> tuple[str, int]:
     if isinstance(problem, RequestDataTooBig):
         allowed = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // _MIB
         return f"more than {allowed} MiB were sent; larger things go into a file", 413
-    return "the request is not one that can be understood", 400
+    return "the request cannot be understood", 400
 
 
 def _refused(request: HttpRequest, words: str, status: int) -> HttpResponse:

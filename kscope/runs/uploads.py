@@ -58,11 +58,12 @@ def upload_take(
 def _names(files: list[UploadedFile]) -> list[str]:
     """What the files are called; of several of one name each has its number."""
     names: list[str] = []
-    counts: Counter[str] = Counter()
+    counts: Counter[PurePath] = Counter()
     for file in files:
-        name = file.name or "file"
+        name = PurePath(file.name or "file")
         counts[name] += 1
-        names.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+        number = f" ({counts[name]})" if counts[name] > 1 else ""
+        names.append(f"{name.stem}{number}{name.suffix}")
     return names
 
 
