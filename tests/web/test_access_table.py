@@ -223,6 +223,7 @@ def world(db: Any, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(aside, "call", lambda function, **arguments: {})
     monkeypatch.setattr("kscope.runs.api.object_now", lambda run, entity: {"kind": "Pod"})
     monkeypatch.setattr("scheduling.api.evidence_kept", lambda attempt: {})
+    monkeypatch.setattr("scheduling.api.drain_preview", lambda run, node: {})
     monkeypatch.setattr("kscope.operations.views.readiness", lambda parts: {"ready": True})
     for name in ("run_wait_for_goal", "command_wait"):
         monkeypatch.setattr(services, name, lambda **one: next(iter(one.values())))
