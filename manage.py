@@ -4,6 +4,8 @@
 import os
 import sys
 
+from kscope.up.command_line import run_command
+
 
 def main() -> int:
     """Run one command; `up` is handed to the supervisor, which must not load Django."""
@@ -19,4 +21,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command(main))

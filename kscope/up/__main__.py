@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from kscope.up.children import StartError
+from kscope.up.command_line import run_command, say
 from kscope.up.supervisor import Options, serve
 
 ROOM = Path(__file__).resolve().parents[2]
@@ -19,10 +20,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return serve(_options(arguments, os.environ))
     except StartError as error:
-        print(f"\n{error}", file=sys.stderr)
+        say(f"\n{error}", sys.stderr)
         return 1
     except OSError as error:
-        print(f"\nkscope could not start: {error}", file=sys.stderr)
+        say(f"\nkscope could not start: {error}", sys.stderr)
         return 1
 
 
@@ -54,4 +55,4 @@ def _number(text: str, what: str, lowest: int, highest: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command(main))

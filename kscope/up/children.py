@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kscope.up.stop_request import StopAsked, obey_stop_request
+
+POLL_S = 0.02
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -130,33 +133,61 @@ def run_to_end(
 ) -> str:
     """Run a short command and return its output, which *log* gets too.
 
-    Raises StartError with *failure* and the end of the output when it fails.
+    Raises StartError with *failure* and the end of the output when it fails, StopAsked when `up`
+    is asked to stop meanwhile; the command is killed then.
     """
-    done = subprocess.run(
+    process = subprocess.Popen(
         [os.fspath(word) for word in command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=dict(env),
         cwd=cwd,
+        # Of its own, so that Ctrl-C in the terminal reaches only `up`.
+        process_group=0,
         preexec_fn=die_with_parent,
-        check=False,
         **as_user(user),
     )
-    output = done.stdout.decode(errors="replace")
+    output = _output_of(process).decode(errors="replace")
     if log is not None:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(output)
-    if done.returncode:
+    if process.returncode:
         end = "\n".join(f"    {line}" for line in output.splitlines()[-12:])
         raise StartError(f"{failure}\n{end}" + (f"\nAll of it is in {log}." if log else ""))
     return output
 
 
+def _output_of(process: "subprocess.Popen[bytes]") -> bytes:
+    while True:
+        try:
+            return process.communicate(timeout=POLL_S)[0]
+        except subprocess.TimeoutExpired:
+            try:
+                obey_stop_request()
+            except StopAsked:
+                process.kill()
+                process.communicate()
+                raise
+
+
 def wait_until(ready: Callable[[], bool], child: Child, *, patience_s: float, what: str) -> None:
-    """Wait until *ready* holds; StartError with the end of the log when *child* ends or is late."""
+    """Wait until *ready* holds for *child*; if that does not come about, *child* is stopped.
+
+    Raises StartError with the end of its log when it ends or is late, StopAsked when `up` is asked
+    to stop meanwhile.
+    """
+    try:
+        _wait_until(ready, child, patience_s=patience_s, what=what)
+    except (StartError, StopAsked):
+        child.stop()
+        raise
+
+
+def _wait_until(ready: Callable[[], bool], child: Child, *, patience_s: float, what: str) -> None:
     deadline = time.monotonic() + patience_s
     while not ready():
+        obey_stop_request()
         code = child.exit_code()
         if code is not None:
             raise StartError(
@@ -168,7 +199,7 @@ def wait_until(ready: Callable[[], bool], child: Child, *, patience_s: float, wh
                 f"{child.name} did not {what} within {patience_s:.0f} s. Its log, {child.log}, ends:\n"
                 f"{child.log_tail()}"
             )
-        time.sleep(0.02)
+        time.sleep(POLL_S)
 
 
 def describe_exit(code: int) -> str:

@@ -99,6 +99,7 @@ class Postgres:
             capture_output=True,
             env=self._env(),
             cwd=self.sockets,
+            process_group=0,
             check=False,
             **as_user(self.user),
         )

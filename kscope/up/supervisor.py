@@ -21,7 +21,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
 from kscope.env import env_bool
 from kscope.up.account import own_directory, server_account, state_directory
@@ -34,12 +33,15 @@ from kscope.up.children import (
     start_child,
     wait_until,
 )
+from kscope.up.command_line import say
 from kscope.up.holder import forget_run_file, hold, sweep, write_run_file
 from kscope.up.postgres import Postgres
+from kscope.up.stop_request import StopAsked, listen_for_stop_requests, obey_stop_request
 from kscope.up.valkey import Valkey
 
 POLL_S = 0.1
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+PATIENCE_S = 180.0  # for a start on a machine that is busy with other things
 # What decides whether `prepare` has anything to do.
 PREPARED_FROM = (
     "kscope/accounts/migrations/*.py",
@@ -81,10 +83,6 @@ class Options:
         return f"http://{shown}:{self.port}/"
 
 
-class StopAsked(BaseException):
-    """SIGINT or SIGTERM came. Not an Exception, so that nothing on the way swallows it."""
-
-
 @dataclass(slots=True)
 class Started:
     """What runs so far, in the order in which it was started."""
@@ -100,12 +98,7 @@ class Started:
         return next((child for child in self.children if child.exit_code() is not None), None)
 
     def stop(self) -> None:
-        """Stop in reverse order, those that use the servers all at once.
-
-        Signals are ignored meanwhile: a second Ctrl-C changes nothing.
-        """
-        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(signum, signal.SIG_IGN)
+        """Stop in reverse order, those that use the servers all at once."""
         for child in self.children:
             if child.name not in ("PostgreSQL", "Valkey"):
                 child.ask()
@@ -119,22 +112,21 @@ def serve(options: Options) -> int:
     Raises StartError when something cannot be started; what was started is stopped first.
     """
     began = time.monotonic()
-    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signum, _ask_to_stop)
+    listen_for_stop_requests()
     started = Started()
     with hold(options.data):
         swept = sweep(options.data)
         if swept:
-            _say(f"stopped what an earlier start left running: {', '.join(swept)}")
+            say(f"stopped what an earlier start left running: {', '.join(swept)}")
         _check_port_is_free(options)
         sockets = Path(tempfile.mkdtemp(prefix="kscope-"))
         try:
             _start_all(options, sockets, started)
             seconds = time.monotonic() - began
-            _say(f"kscope is at {options.address} (started in {seconds:.1f} s; Ctrl-C stops it)")
+            say(f"kscope is at {options.address} (started in {seconds:.1f} s; Ctrl-C stops it)")
             return _watch(started)
         except StopAsked:
-            _say("stopping")
+            say("stopping")
             return 0
         finally:
             started.stop()
@@ -153,9 +145,9 @@ def _start_all(options: Options, sockets: Path, started: Started) -> None:
     web = started.add(_start_web(options, env))
     worker = started.add(_start_worker(options, env))
     write_run_file(data, servers, options.address, sockets, started.children)
-    wait_until(lambda: _answers(options), web, patience_s=60, what="answer")
+    wait_until(lambda: _answers(options), web, patience_s=PATIENCE_S, what="answer")
     ready = data / "worker-ready"
-    wait_until(ready.exists, worker, patience_s=60, what="become ready")
+    wait_until(ready.exists, worker, patience_s=PATIENCE_S, what="become ready")
     # Nobody waits for the sweeper: it finds what was lost, and a start loses nothing.
     started.add(_start_sweeper(options, env))
     write_run_file(data, servers, options.address, sockets, started.children)
@@ -172,7 +164,7 @@ def _start_servers(options: Options, sockets: Path, started: Started) -> Servers
         state = state_directory(options.data, user)
         state.parent.mkdir(parents=True, exist_ok=True)
         if not state.exists():
-            _say(f"making the database in {state}")
+            say(f"making the database in {state}")
         link = options.data / "postgres"
         if state != link and not link.is_symlink():
             link.symlink_to(state)  # so that `make clean-data` finds it
@@ -200,7 +192,7 @@ def _start_web(options: Options, env: dict[str, str]) -> Child:
         log=options.data / "log" / "web.log",
         env=env,
         cwd=options.room,
-        stop_signals=((signal.SIGTERM, 4.0),),
+        stop_signals=((signal.SIGTERM, 10.0),),
     )
 
 
@@ -212,7 +204,7 @@ def _start_worker(options: Options, env: dict[str, str]) -> Child:
         options,
         env,
         # Warm first: drivers let go of their runs within a slice. Then cold; the lease covers the rest.
-        stop_signals=((signal.SIGTERM, 4.0), (signal.SIGQUIT, 3.0)),
+        stop_signals=((signal.SIGTERM, 10.0), (signal.SIGQUIT, 3.0)),
     )
 
 
@@ -257,7 +249,7 @@ def _prepare(options: Options, env: dict[str, str]) -> None:
     if embedded and stamp.exists() and stamp.read_text() == wanted:
         return
     stamp.unlink(missing_ok=True)
-    _say("preparing the database and the demo scenarios")
+    say("preparing the database and the demo scenarios")
     report = options.data / "prepared.json"
     report.unlink(missing_ok=True)
     run_to_end(
@@ -270,7 +262,7 @@ def _prepare(options: Options, env: dict[str, str]) -> None:
     password = json.loads(report.read_text())["password"]
     report.unlink()
     if password:
-        _say(f"admin account: user admin, password {password} (shown only now)")
+        say(f"admin account: user admin, password {password} (shown only now)")
     stamp.write_text(wanted)
 
 
@@ -332,13 +324,14 @@ def _answers(options: Options) -> bool:
 
 def _watch(started: Started) -> int:
     while True:
+        obey_stop_request()
         dead = started.dead()
         if dead is not None:
             code = dead.exit_code() or 0
-            print(
+            say(
                 f"\n{dead.name} {describe_exit(code)}; stopping the rest. Its log, {dead.log}, ends:\n"
                 f"{dead.log_tail()}",
-                file=sys.stderr,
+                sys.stderr,
             )
             return 1
         time.sleep(POLL_S)
@@ -349,11 +342,3 @@ def _keep_log_short(folder: Path, limit: int = 5_000_000) -> None:
     for log in folder.glob("*.log"):
         if log.stat().st_size > limit:
             log.replace(log.with_suffix(".log.old"))
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
-
-
-def _ask_to_stop(_signum: int, _frame: FrameType | None) -> None:
-    raise StopAsked

@@ -20,7 +20,7 @@ def server() -> Iterator[tuple[str, str]]:
     """The address of a server that requires a login, and its admin's password."""
     with tempfile.TemporaryDirectory(prefix="kscope-e2e-") as folder:
         Path(folder).chmod(0o755)
-        with Up(Path(folder, "data"), KSCOPE_LOGIN="required") as up:
+        with Up(Path(folder, "data"), env={"KSCOPE_LOGIN": "required"}) as up:
             up.wait_until_serving(patience_s=180)
             match = re.search(r"password (\S+)", up.output)
             assert match, up.output

@@ -3,8 +3,8 @@
 import json
 import signal
 import socket
+import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.frame.up_process import Up, free_port, still_running
+from tests.frame.up_process import Up, free_port, wait_until_ended
+from tests.waiting import HANG_SECONDS, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +35,35 @@ def test_first_start_shows_the_admin_password_and_ctrl_c_ends_it_with_status_0(d
         up.process.send_signal(signal.SIGINT)
         assert up.wait_for_end() == 0
     assert "admin account: user admin, password " in up.output
-    assert still_running(family) == []
+    wait_until_ended(family)
     assert not (data / "run.json").exists()
+
+
+@pytest.mark.parametrize("moment", ["making the database", "preparing", "kscope is at"])
+def test_several_signals_at_once_stop_it_once(moment: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="kscope-up-") as folder:
+        Path(folder).chmod(0o755)
+        with Up(Path(folder, "data")) as up:
+            up.wait_until_it_says(moment)
+            family = up.family()
+            for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                up.process.send_signal(signum)
+            assert up.wait_for_end() == 0
+        wait_until_ended(family)
+        assert "stopping" in up.output
+        assert "Traceback" not in up.output
+        assert not Path(folder, "data", "run.json").exists()
+
+
+def test_it_serves_on_when_nobody_reads_its_output_any_more(data: Path) -> None:
+    with Up(data, output=subprocess.PIPE) as up:
+        assert up.process.stdout
+        while b"kscope is at" not in up.process.stdout.readline():
+            pass
+        up.process.stdout.close()
+        assert up.answers()
+        up.process.send_signal(signal.SIGINT)
+        assert up.wait_for_end() == 0
 
 
 def test_second_start_on_the_same_data_is_refused_with_the_pid_of_the_first(data: Path) -> None:
@@ -54,7 +82,7 @@ def test_kill_9_leaves_nothing_running_and_the_next_start_works(data: Path) -> N
         family = up.family()
         up.kill()
     assert len(family) >= 4
-    assert still_running(family) == []
+    wait_until_ended(family)
     with Up(data) as again:
         assert again.wait_until_serving().answers()
         assert "password" not in again.output
@@ -67,18 +95,21 @@ def asked(up: Up, path: str, body: dict[str, object] | None = None) -> dict[str,
         json.dumps(body).encode() if body else None,
         {"Content-Type": "application/json"},
     )
-    with urlopen(request, timeout=20) as answer:
+    with urlopen(request, timeout=HANG_SECONDS) as answer:
         found: dict[str, Any] = json.load(answer)
         return found
 
 
 def wait_until_beyond(up: Up, run: int, at: int) -> int:
     """The virtual time that the run has reached, once it is beyond *at*."""
-    deadline = time.monotonic() + 20
-    while (reached := asked(up, f"runs/{run}/")["head_at"]) <= at:
-        assert time.monotonic() < deadline, f"the run stands at {reached}"
-        time.sleep(0.1)
-    return int(reached)
+    reached = [0]
+
+    def is_beyond() -> bool:
+        reached[0] = asked(up, f"runs/{run}/")["head_at"]
+        return reached[0] > at
+
+    wait_for(is_beyond, lambda: f"the run stands at {reached[0]}")
+    return reached[0]
 
 
 def test_ctrl_c_lets_go_of_a_run_that_plays_and_the_next_start_goes_on_with_it(
@@ -110,7 +141,7 @@ def test_a_child_that_dies_is_named_and_the_rest_is_stopped(data: Path) -> None:
         next(process for process in family if process.pid == valkey).kill()
         assert up.wait_for_end() == 1
     assert "Valkey was ended by SIGKILL" in up.output
-    assert still_running(family) == []
+    wait_until_ended(family)
 
 
 def test_busy_port_is_refused_before_anything_starts(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from urllib.request import urlopen
 
 import psutil
+
+from tests.waiting import HANG_SECONDS, wait_for
 
 ROOM = Path(__file__).resolve().parents[2]
 SERVER_VARIABLES = ("DATABASE_URL", "REDIS_URL", "KSCOPE_DATA", "PORT", "KSCOPE_PORT")
@@ -27,21 +29,29 @@ def free_port() -> int:
 class Up:
     """Starts `manage.py up` on *data*; a context manager that leaves nothing running."""
 
-    def __init__(self, data: Path, port: int | None = None, **variables: str) -> None:
+    def __init__(
+        self,
+        data: Path,
+        port: int | None = None,
+        *,
+        workers: int = 1,
+        env: Mapping[str, str] | None = None,
+        output: int | None = None,
+    ) -> None:
+        """*env* adds to the environment; *output* replaces the file that `output` reads."""
         self.data = data
         self.port = port or free_port()
         self.output_file = data.parent / f"up-{self.port}.out"
-        env = {key: value for key, value in os.environ.items() if key not in SERVER_VARIABLES}
-        env.update(variables)
-        with self.output_file.open("wb") as output:
+        kept = {key: value for key, value in os.environ.items() if key not in SERVER_VARIABLES}
+        with self.output_file.open("wb") as file:
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, ROOM / "manage.py", "up"),
-                    *("--data", data, "--port", str(self.port), "--workers", "1"),
+                    *("--data", data, "--port", str(self.port), "--workers", str(workers)),
                 ],
-                stdout=output,
+                stdout=file if output is None else output,
                 stderr=subprocess.STDOUT,
-                env=env,
+                env=kept | dict(env or {}),
                 cwd=ROOM,
             )
 
@@ -56,26 +66,29 @@ class Up:
     ) -> None:
         with contextlib.suppress(ProcessLookupError):
             self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(HANG_SECONDS)
 
     @property
     def output(self) -> str:
         return self.output_file.read_text()
 
-    def wait_until_serving(self, patience_s: float = 60) -> "Up":
+    def wait_until_serving(self) -> "Up":
         """Until the address is printed; AssertionError with the output when it ends before."""
-        deadline = time.monotonic() + patience_s
-        while "kscope is at" not in self.output:
-            assert self.process.poll() is None, self.output
-            assert time.monotonic() < deadline, self.output
-            time.sleep(0.05)
+        return self.wait_until_it_says("kscope is at")
+
+    def wait_until_it_says(self, text: str) -> "Up":
+        """Until *text* is printed; AssertionError with the output when it ends before."""
+        wait_for(
+            lambda: text in self.output or self.process.poll() is not None, lambda: self.output
+        )
+        assert text in self.output, self.output
         return self
 
-    def wait_for_end(self, patience_s: float = 40) -> int:
-        return self.process.wait(patience_s)
+    def wait_for_end(self) -> int:
+        return self.process.wait(HANG_SECONDS)
 
     def answers(self) -> bool:
-        with urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=10) as response:
+        with urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=HANG_SECONDS) as response:
             return bool(response.status == 200)
 
     def family(self) -> list[psutil.Process]:
@@ -84,21 +97,19 @@ class Up:
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(HANG_SECONDS)
 
 
-def still_running(processes: list[psutil.Process], patience_s: float = 10) -> list[str]:
-    """Names of those of *processes* that have not ended after *patience_s*."""
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        left = [process for process in processes if _alive(process)]
-        if not left:
-            return []
-        time.sleep(0.05)
-    return [" ".join(process.cmdline()) for process in left]
+def wait_until_ended(processes: list[psutil.Process]) -> None:
+    """Until none of *processes* runs; AssertionError with their command lines otherwise."""
+    wait_for(
+        lambda: not any(map(is_alive, processes)),
+        lambda: "\n".join(" ".join(each.cmdline()) for each in processes if is_alive(each)),
+    )
 
 
-def _alive(process: psutil.Process) -> bool:
+def is_alive(process: psutil.Process) -> bool:
+    """Whether the process has not ended yet."""
     # In a container without an init, what ended stays as a zombie.
     with contextlib.suppress(psutil.NoSuchProcess):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
