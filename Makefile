@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 PY := .venv/bin/python
 
-.PHONY: help setup setup-dev up test test-py test-js test-e2e fuzz check format bench lock clean clean-data
+.PHONY: help setup setup-dev up test test-py test-js test-e2e test-chaos soak fuzz check format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,16 +18,23 @@ setup-dev: ## install what tests and checks need as well
 up: setup ## start kscope and print its address; Ctrl-C stops it
 	@exec $(PY) manage.py up
 
-test: setup-dev test-py test-js test-e2e ## the whole suite, on servers of its own
+test: setup-dev ## the whole suite, on servers of its own; all parts, also when one fails
+	@.ci/parts test-py test-js test-e2e test-chaos
 
 test-py: setup-dev
-	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)
+	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-js: setup-dev
 	@$(PY) kscope/up/setup.py node --test $(sort $(wildcard tests/js/*.test.js tests/js/*/*.test.js))
 
 test-e2e: setup-dev
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib" tests/e2e
+
+test-chaos: setup-dev ## kill what runs, at random moments with a seed, and look for what was lost
+	@$(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib" tests/chaos
+
+soak: setup-dev ## 200 such episodes; SOAK_ARGS="--episodes 50 --seed 7" for others
+	@$(PY) -m tests.chaos.soak $(SOAK_ARGS)
 
 fuzz: setup-dev ## 100,000 broken inputs; FUZZ_KIND, FUZZ_FIRST and FUZZ_COUNT choose some
 	@FUZZ_COUNT=$${FUZZ_COUNT:-9100} FUZZ_SECONDS=$${FUZZ_SECONDS:-7200} \
