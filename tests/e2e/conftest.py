@@ -16,9 +16,13 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.e2e.stories import PATIENCE_MS
 from tests.frame.up_process import Up
+from tests.waiting import HANG_SECONDS
+
+expect.set_options(timeout=PATIENCE_MS)
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
@@ -61,7 +65,7 @@ def site() -> Iterator[Site]:
 def no_run_plays_on(site: Site) -> Iterator[None]:
     """Runs left playing would take turns with those of later tests, and slow them down."""
     yield
-    with urlopen(f"{site.address}api/runs/", timeout=20) as answer:
+    with urlopen(f"{site.address}api/runs/", timeout=HANG_SECONDS) as answer:
         listed = json.load(answer)["runs"]
     for run in listed:
         if run["status"] == "playing":
@@ -71,7 +75,7 @@ def no_run_plays_on(site: Site) -> Iterator[None]:
                     b'{"action": "pause"}',
                     {"Content-Type": "application/json"},
                 ),
-                timeout=20,
+                timeout=HANG_SECONDS,
             ).close()
 
 
@@ -101,6 +105,7 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
 def watched_page(browser: Browser, address: str) -> Iterator[Page]:
     """A page at *address*; at the end it must have had no script error, and broken no policy."""
     context = browser.new_context(base_url=address, viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

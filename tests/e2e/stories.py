@@ -7,7 +7,9 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Page, expect
 
-PATIENCE_MS = 20_000
+from tests.waiting import HANG_SECONDS, wait_for
+
+PATIENCE_MS = 1000 * HANG_SECONDS
 
 
 def node(name: str, *, cpu: str = "4", zone: str = "zone-1") -> dict[str, Any]:
@@ -88,7 +90,7 @@ def start(page: Page, name: str, content: bytes) -> int:
 
 def finish(page: Page) -> None:
     """Wait until the run has nothing left to do."""
-    expect(page.get_by_text("events, finished")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("events, finished")).to_be_visible(timeout=PATIENCE_MS)
 
 
 def agree(page: Page) -> None:
@@ -100,6 +102,25 @@ def agree(page: Page) -> None:
 def shown_seq(page: Page) -> int:
     """The sequence number that the board shows."""
     return int(page.get_by_label("Sequence number").input_value())
+
+
+def stand_still(page: Page, run: int) -> int:
+    """Wait until a paused run has stopped and all of it is shown; returns its newest seq.
+
+    The engine answers a command after what it was doing, and from then on it knows of the pause.
+    """
+    nothing = {"verb": "delete", "object": "node/nowhere"}
+    address = f"/api/runs/{run}/commands/"
+    number = page.request.post(address, data=nothing).json()["id"]
+    wait_for(
+        lambda: any(
+            each["id"] == number and each["status"] == "rejected"
+            for each in page.request.get(address).json()["commands"]
+        )
+    )
+    head = page.request.get(f"/api/runs/{run}/").json()["head"]
+    expect(page.get_by_label("Sequence number")).to_have_value(str(head))
+    return int(head)
 
 
 def pod_button(page: Page, name: str) -> Any:
@@ -118,5 +139,5 @@ def log_in(page: Page, password: str) -> None:
 
 def get_json(address: str) -> Any:
     """What the API answers."""
-    with urlopen(address, timeout=20) as answer:
+    with urlopen(address, timeout=HANG_SECONDS) as answer:
         return json.load(answer)

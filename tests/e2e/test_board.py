@@ -12,16 +12,16 @@ from tests.e2e.stories import (
     one_pod_too_many,
     pod_button,
     shown_seq,
+    stand_still,
     start,
 )
 
 
 def test_pause_stops_the_run_and_a_step_adds_one_event(page: Page) -> None:
-    start(page, "stepping", one_pod_every_ten_seconds("stepping"))
+    run = start(page, "stepping", one_pod_every_ten_seconds("stepping"))
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    page.wait_for_timeout(600)
-    before = shown_seq(page)
+    before = stand_still(page, run)
     page.wait_for_timeout(700)
     assert shown_seq(page) == before
     page.get_by_role("button", name="Step one event", exact=True).click()
@@ -88,14 +88,13 @@ def test_a_reload_comes_back_to_the_selected_pod(page: Page) -> None:
 
 
 def test_every_key_of_the_transport_works(page: Page) -> None:
-    start(page, "keys", one_pod_every_ten_seconds("keys"))
+    run = start(page, "keys", one_pod_every_ten_seconds("keys"))
     page.wait_for_function(
         "() => Number(document.querySelector('#seq')?.value) > 10", timeout=PATIENCE_MS
     )
     page.keyboard.press("Space")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    page.wait_for_timeout(600)
-    before = shown_seq(page)
+    before = stand_still(page, run)
     page.keyboard.press(",")
     expect(page.get_by_text("Looking at the past")).to_be_visible()
     assert shown_seq(page) == before - 1
@@ -146,5 +145,5 @@ def test_two_playing_runs_take_turns_on_one_worker(page: Page) -> None:
     start(page, "first-of-two", one_pod_every_ten_seconds("first-of-two"))
     start(page, "second-of-two", one_pod_every_ten_seconds("second-of-two"))
     page.wait_for_function(
-        "() => Number(document.querySelector('#seq')?.value) > 20", timeout=60_000
+        "() => Number(document.querySelector('#seq')?.value) > 20", timeout=PATIENCE_MS
     )

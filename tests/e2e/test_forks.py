@@ -1,12 +1,12 @@
 """Going another way from an instant on, and laying both ways beside each other."""
 
 import re
-import time
 from typing import Any
 
 from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
+from tests.waiting import wait_for
 
 
 def api(page: Page, path: str, body: dict[str, Any] | None = None) -> Any:
@@ -24,10 +24,10 @@ def first(page: Page, run: int, kind: str) -> int:
 def cordoned_fork(page: Page, run: int) -> int:
     """A fork before the first attempt, in which no pod gets a node; played to its end."""
     fork = api(page, f"{run}/fork/", {"seq": first(page, run, "AttemptStarted") - 1})["id"]
-    assert api(page, f"{fork}/commands/", {"verb": "cordon", "object": "node/small"})["seq"]
+    api(page, f"{fork}/commands/", {"verb": "cordon", "object": "node/small"})
+    wait_for(lambda: api(page, f"{fork}/commands/")["commands"][0]["status"] == "applied")
     api(page, f"{fork}/transport/", {"action": "play", "speed": "max"})
-    while api(page, f"{fork}/")["status"] == "playing":
-        time.sleep(0.1)
+    wait_for(lambda: api(page, f"{fork}/")["status"] != "playing")
     return fork
 
 

@@ -10,10 +10,11 @@ import psutil
 from kscope.up.address import Servers, known_servers
 from kscope.up.children import Child
 from kscope.up.holder import sweep, write_run_file
+from tests.waiting import HANG_SECONDS
 
 
 def sleeper(log: Path) -> Child:
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
     return Child("sleeper", process, log, ())
 
 
@@ -22,7 +23,7 @@ def test_sweep_ends_a_process_that_an_earlier_start_left(tmp_path: Path) -> None
     write_run_file(tmp_path, Servers("p", "r"), "http://x/", tmp_path / "kscope-x", [child])
     try:
         assert sweep(tmp_path) == ["sleeper"]
-        assert child.process.wait(5) != 0
+        assert child.process.wait(HANG_SECONDS) != 0
         assert not (tmp_path / "run.json").exists()
     finally:
         child.process.kill()

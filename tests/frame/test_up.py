@@ -46,8 +46,10 @@ def test_several_signals_at_once_stop_it_once(moment: str) -> None:
         with Up(Path(folder, "data")) as up:
             up.wait_until_it_says(moment)
             family = up.family()
-            for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            # Held back meanwhile, so that all of them wait for it when it goes on.
+            for signum in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 up.process.send_signal(signum)
+            up.process.send_signal(signal.SIGCONT)
             assert up.wait_for_end() == 0
         wait_until_ended(family)
         assert "stopping" in up.output

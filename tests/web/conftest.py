@@ -12,6 +12,7 @@ from kscope.runs import aside, committer, runner, services
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
 from kscope.sim.loader import load_files
+from tests.waiting import HANG_SECONDS
 
 CLUSTER = """
 apiVersion: kscope.dev/v1
@@ -52,6 +53,13 @@ def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody but the test drives runs, and a driver does not linger."""
     monkeypatch.setattr(wiring, "enqueue", None)
     monkeypatch.setattr(runner, "LINGER_SECONDS", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for an answer gets it, however busy the machine is."""
+    for wait in (services.command_wait, services.run_wait_for_goal):
+        monkeypatch.setitem(wait.__kwdefaults__, "seconds", HANG_SECONDS)
 
 
 @pytest.fixture(autouse=True)

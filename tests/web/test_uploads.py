@@ -9,6 +9,7 @@ from django.test import Client
 
 from kscope.asgi import application
 from kscope.runs.models import Run, Scenario
+from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.django_db
 
@@ -78,7 +79,7 @@ async def answered(sender: Sender, path: str, **headers: str) -> tuple[int, str]
         "query_string": b"",
         "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in named.items()],
     }
-    await asyncio.wait_for(application(scope, sender.receive, send), 10)
+    await asyncio.wait_for(application(scope, sender.receive, send), HANG_SECONDS)
     return sent[0]["status"], b"".join(part.get("body", b"") for part in sent[1:]).decode()
 
 

@@ -1,6 +1,5 @@
 """Slices written by a process of their own, as those of big runs are."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -11,6 +10,7 @@ from kscope.runs.models import Run, RunEvent
 from kscope.runs.writer import Writer
 from scheduling.models import Pod, SchedulingAttempt
 from scheduling.services import cluster_create
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., Run]
@@ -22,10 +22,7 @@ def writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Writer]:
     monkeypatch.setattr(committer, "BIG_SLICE", 1)
     found = Writer()
     monkeypatch.setattr(committer, "_writer", found)
-    deadline = time.monotonic() + 30
-    while not found.is_ready:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(lambda: found.is_ready)
     yield found
     found.close()
 
