@@ -7,6 +7,9 @@ from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView
 
 from kscope.api_docs import api_docs
+from kscope.unavailable import handle_server_error
+
+handler500 = handle_server_error
 
 handler400 = "kscope.runs.body_limit.bad_request"
 

@@ -1,0 +1,42 @@
+"""What is answered while PostgreSQL is away."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+from django.test import Client, RequestFactory
+
+from kscope.unavailable import handle_server_error
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    """A browser, while nothing listens where the database should be."""
+    connection.close()
+    monkeypatch.setitem(connection.settings_dict, "HOST", "/nonexistent")
+    yield Client(raise_request_exception=False)
+    connection.close()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["/api/runs/", "/api/runs/1/", "/api/runs/1/state/"])
+def test_the_api_says_that_the_database_is_away(client: Client, path: str) -> None:
+    answer = client.get(path)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "2")
+    assert answer.json()["message"].startswith("The database does not answer.")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["/", "/runs/1/", "/admin/"])
+def test_a_page_says_that_the_database_is_away(client: Client, path: str) -> None:
+    answer = client.get(path, headers={"Cookie": "sessionid=0123456789abcdef"})
+    assert answer.status_code == 503
+    assert "The database does not answer." in answer.content.decode()
+    assert "Traceback" not in answer.content.decode()
+
+
+def test_a_mistake_is_still_answered_with_500(rf: RequestFactory) -> None:
+    try:
+        raise KeyError("what is this")
+    except KeyError:
+        assert handle_server_error(rf.get("/api/runs/")).status_code == 500
