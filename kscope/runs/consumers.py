@@ -142,11 +142,14 @@ class RunConsumer(AsyncWebsocketConsumer):
 
     async def _send_for_ever(self) -> None:
         hub = self.hub
-        while not hub.ready.is_set() and not hub.gone:
-            await self._wait(hub.change)
-        told_run = None
+        told_run, generation = None, hub.generation
         while not hub.gone:
             change = hub.change
+            if not hub.ready.is_set():
+                await self._wait(change)
+                continue
+            if generation != hub.generation:
+                self.cursor, generation = None, hub.generation
             await self._catch_up()
             if hub.run != told_run:
                 told_run = hub.run

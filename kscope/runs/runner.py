@@ -180,7 +180,14 @@ class Driver:
         saved = checkpoints_usable(run_id, seq=run.head_seq).values_list("seq", flat=True)
         self._checkpoint_seq: int = saved.first() or 0
         self._checkpoint_allowed = 0.0
-        self._committed_seq = run.head_seq
+        self._head = slices.Head(
+            seq=run.head_seq,
+            at=run.head_at,
+            steps=run.head_steps,
+            commands=run.head_commands,
+            digest=run.head_digest,
+            next_at=run.next_at,
+        )
         self._committed = self._began = time.monotonic()
         began = time.monotonic()
         self.engine = self._engine(run)
@@ -236,7 +243,7 @@ class Driver:
         try:
             # An engine is half a million objects that live long and leave hardly any garbage in
             # circles: looking through them again and again took a tenth of the time.
-            with uncollected():
+            with uncollected(), slices.renewals_unwaited():
                 if not self._is_started:
                     self._commit()
                 self._drive(listener)
@@ -358,7 +365,7 @@ class Driver:
         return True
 
     def _has_news(self) -> bool:
-        return self.engine.seq > self._committed_seq
+        return self.engine.seq > self._head.seq
 
     def _is_past_end(self) -> bool:
         until = self.controls.until
@@ -533,8 +540,10 @@ class Driver:
             objects=engine.objects,
             memory=self._memory.used,
         )
+        before, self._head = self._head, head
         known = self._committer.begin(
             head,
+            before=before,
             piece=piece,
             done=done or (),
             steps_taken=steps,
@@ -549,7 +558,6 @@ class Driver:
         if waits or self.controls.status != Run.Status.PLAYING:
             known = self._committer.wait()
         self.controls = known or self.controls
-        self._committed_seq = engine.seq
         self._committed = time.monotonic()
 
     def _checkpoint_if_due(self) -> Checkpoint | None:

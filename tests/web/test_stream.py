@@ -21,6 +21,7 @@ from kscope.runs.routing import websocket_urlpatterns
 from kscope.runs.selectors import run_state_at
 from kscope.sim.generate import synthetic
 from kscope.sim.view import NotComposable, State, fold
+from tests.waiting import HANG_SECONDS
 from tests.web.conftest import drive
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,12 +44,12 @@ def opened(
 async def watching(run: Run, query: str = "") -> AsyncIterator[ApplicationCommunicator]:
     socket = opened(run.pk, query)
     await socket.send_input({"type": "websocket.connect"})
-    assert (await socket.receive_output(timeout=5))["type"] == "websocket.accept"
+    assert (await socket.receive_output(timeout=HANG_SECONDS))["type"] == "websocket.accept"
     try:
         yield socket
     finally:
         await socket.send_input({"type": "websocket.disconnect", "code": 1000})
-        await socket.wait(timeout=5)
+        await socket.wait(timeout=HANG_SECONDS)
 
 
 async def connected(run: Run) -> ApplicationCommunicator:
@@ -64,7 +65,7 @@ def hubs_of(run: Run) -> list[int]:
 
 async def message(socket: ApplicationCommunicator, kind: str = "") -> dict[str, Any]:
     while True:
-        received = json.loads((await socket.receive_output(timeout=10))["text"])
+        received = json.loads((await socket.receive_output(timeout=HANG_SECONDS))["text"])
         if kind in ("", received["type"]):
             return received
 
@@ -189,7 +190,7 @@ class SlowReader:
             self.messages.append(json.loads(sent["text"]))
 
     async def until(self, done: Any) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             while not done(self.messages):
                 await asyncio.sleep(0.01)
 
@@ -329,11 +330,24 @@ def test_what_went_and_came_back_is_one_patch_for_a_reader_with_the_state_before
 async def test_a_run_that_does_not_exist_closes_the_socket(transactional_db: Any) -> None:
     socket = opened(999)
     await socket.send_input({"type": "websocket.connect"})
-    assert (await socket.receive_output(timeout=5))["type"] == "websocket.accept"
-    closed = await socket.receive_output(timeout=5)
+    assert (await socket.receive_output(timeout=HANG_SECONDS))["type"] == "websocket.accept"
+    closed = await socket.receive_output(timeout=HANG_SECONDS)
     assert (closed["type"], closed["code"]) == ("websocket.close", 4404)
     await socket.send_input({"type": "websocket.disconnect", "code": 4404})
-    await socket.wait(timeout=5)
+    await socket.wait(timeout=HANG_SECONDS)
+
+
+async def test_readers_begin_anew_when_the_run_was_set_back(driven: Run) -> None:
+    async with watching(driven) as socket:
+        shown = await message(socket, "snapshot")
+        earlier = shown["seq"] - 3
+        await RunEvent.objects.filter(run=driven, seq__gt=earlier).adelete()
+        await Run.objects.filter(pk=driven.pk).aupdate(head_seq=earlier)
+        anew = await message(socket, "snapshot")
+    assert anew["seq"] == earlier
+    await driven.arefresh_from_db()
+    instant = await sync_to_async(run_state_at)(driven, seq=earlier)
+    assert anew["state"] == instant.state
 
 
 async def test_the_hub_ends_with_its_last_watcher(driven: Run) -> None:
