@@ -18,6 +18,7 @@
 | KSCOPE_THIN_RUNS_DAYS | 0 | keep only spaced checkpoints of runs after so many days; 0: all |
 | KSCOPE_DROP_EVIDENCE_DAYS | 0 | drop attempts' evidence after so many days; 0 for never |
 | KSCOPE_UPLOAD_MAX | 67108864 | bytes of one upload, all files together |
+| KSCOPE_WRITER_EVENTS | 1000 | events of one slice from which a process of its own writes a run |
 | KSCOPE_UPLOAD_FILES | 2000 | files of one upload |
 | KSCOPE_RATE_READ | 6000/min | requests of an account that read; more where no login is required |
 | KSCOPE_RATE_WRITE | 600/min | requests of an account that write; likewise |
@@ -166,6 +167,9 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+
+# A process beside the worker costs 60 MB: only runs that keep a core busy get one (ADR 0014).
+WRITER_EVENTS = env.env_int(os.environ, "KSCOPE_WRITER_EVENTS", 1_000, lowest=1)
 
 # What is counted for rate limits; where Redis does not answer, each process counts for itself.
 CACHES = {

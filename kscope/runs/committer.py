@@ -9,13 +9,14 @@ command, a step, the end) is written before the runner goes on. See docs/adr/001
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from django.conf import settings
 from django.db import OperationalError, connection
 
 from kscope.runs import slices
 from kscope.runs.writer import Writer, slice_write
 
 # A run with slices of so many events keeps a core busy, and gets a process to write them.
-BIG_SLICE = 1_000
+BIG_SLICE = settings.WRITER_EVENTS
 
 # One for all the runs that this worker drives, one after the other.
 _writer: Writer | None = None

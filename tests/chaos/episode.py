@@ -1,0 +1,235 @@
+"""One episode: runs play, commands come, things are killed; then all is looked at."""
+
+import contextlib
+import json
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import psycopg
+import redis
+import yaml
+from celery import Celery
+
+from kscope import env
+from kscope.sim.generate import synthetic
+from tests.chaos.clients import Api, Commander, Watcher
+from tests.chaos.judge import Evidence, judge
+from tests.chaos.plan import Act, Plan
+from tests.chaos.tree import SERVERS, Tree
+from tests.waiting import HANG_SECONDS, wait_for
+
+ROOM = Path(__file__).resolve().parents[2]
+TASK = "scheduling.tasks.run_simulation"
+
+
+class Episode:
+    """Carries a plan out on a tree that runs already."""
+
+    def __init__(self, tree: Tree, plan: Plan) -> None:
+        self.tree = tree
+        self.plan = plan
+        self.api = Api(tree.up.port)
+        self.runs: list[int] = []
+        self.found: dict[int, Evidence] = {}
+        self.done: list[str] = []
+        """The faults that found something to strike."""
+
+    def play(self) -> list[str]:
+        """Everything that is wrong afterwards; nothing when all is well."""
+        for name, speed, seed in self.plan.runs:
+            self._start_run(name, speed, seed)
+        commander = Commander(self.api, list(self.plan.commands), self.runs, self.found)
+        commander.nodes = {run: self._nodes(run) for run in self.runs}
+        watchers = [Watcher(self.tree.up.port, run, self.found[run]) for run in self.runs]
+        threads = [commander, *watchers]
+        for thread in threads:
+            thread.start()
+        try:
+            self._strike()
+            commander.join()
+            self._wait_until_finished()
+            self._wait_for_watchers(watchers)
+        finally:
+            commander.join()
+            for watcher in watchers:
+                watcher.over.set()
+                watcher.join()
+        wrong = [fault for run in self.runs for fault in judge(self.tree, run, self.found[run])]
+        for run in self.runs:
+            urlopen(
+                Request(f"http://127.0.0.1:{self.api.port}/api/runs/{run}/", method="DELETE"),
+                timeout=HANG_SECONDS,
+            ).close()
+        return wrong + self.api.nonsense
+
+    def _start_run(self, name: str, speed: str, seed: int) -> None:
+        body = {"scenario": self._scenario(name), "play": True, "speed": speed, "seed": seed}
+        run = self.api.insist("runs/", body)["id"]
+        self.runs.append(run)
+        self.found[run] = Evidence()
+
+    def _scenario(self, name: str) -> int:
+        title = _titles().get(name, name)
+        listed = self.api.insist("scenarios/")["scenarios"]
+        known = {each["name"]: each["id"] for each in listed}
+        return known[title] if title in known else self._upload(title)
+
+    def _upload(self, name: str) -> int:
+        """Forty nodes and four hundred pods: more than a slice holds."""
+        scenario = synthetic(nodes=40, pods=400)
+        text = yaml.dump_all(scenario.objects, Dumper=yaml.CSafeDumper)
+        edge = "chaos-upload"
+        content = (
+            f'--{edge}\r\nContent-Disposition: form-data; name="name"\r\n\r\n{name}\r\n'
+            f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="{name}.yaml"\r\n\r\n'
+            f"{text}\r\n--{edge}--\r\n"
+        ).encode()
+        request = Request(
+            f"http://127.0.0.1:{self.api.port}/api/scenarios/",
+            content,
+            {"Content-Type": f"multipart/form-data; boundary={edge}"},
+        )
+        with urlopen(request, timeout=HANG_SECONDS) as answer:
+            return int(json.load(answer)["id"])
+
+    def _nodes(self, run: int) -> list[str]:
+        """The ids of the nodes, known as soon as the run has begun."""
+        nodes: list[str] = []
+
+        def are_there() -> bool:
+            state = self.api.insist(f"runs/{run}/state/")["state"]
+            nodes[:] = sorted(entity for entity in state if entity.startswith("node/"))
+            return bool(nodes)
+
+        wait_for(are_there, f"run {run} does not begin", every=0.1)
+        return nodes
+
+    # What goes wrong
+
+    def _strike(self) -> None:
+        began = time.monotonic()
+        for act in self.plan.faults:
+            time.sleep(max(0.0, began + act.after - time.monotonic()))
+            # The servers may be down already: then there is nothing to strike.
+            with contextlib.suppress(psycopg.Error, redis.RedisError, OSError, KeyError):
+                if self._commit_fault(act):
+                    self.done.append(act.what)
+        time.sleep(0.3)
+        self._heal()
+
+    def _commit_fault(self, act: Act) -> bool:
+        run = self.runs[act.run]
+        what = act.what
+        if what.startswith("kill ") and what != "kill backends":
+            return self.tree.kill(what.removeprefix("kill "))
+        if what == "kill backends":
+            return bool(
+                self.tree.ask(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            )
+        if what == "crash database":
+            return self.tree.crash_database()
+        if what == "stop pool past the lease":
+            return self._stop_past_the_lease(run)
+        if what == "empty the broker":
+            redis.Redis.from_url(self.tree.redis_url()).flushall()
+            return True
+        celery = Celery(broker=env.celery_broker(self.tree.redis_url()))
+        late = {"countdown": 3} if what == "late task" else {}
+        for _ in range(3):
+            celery.send_task(TASK, args=[run], queue="kscope", **late)
+        celery.close()
+        return True
+
+    def _stop_past_the_lease(self, run: int) -> bool:
+        """Hold the owner's process until another one has the run, then let it go on."""
+        (owner,) = self.tree.ask(
+            "SELECT lease_owner, lease_epoch FROM runs_run WHERE id = %s AND lease_until > now()",
+            run,
+        ) or [("", 0)]
+        pid = int(owner[0].rpartition(":")[2] or 0)
+        pool = [each for each in self.tree.children("pool") if each.pid == pid]
+        if not pool:
+            return False
+        pool[0].suspend()
+        try:
+            wait_for(lambda: self._has_another_owner(run, owner[1]), every=0.2)
+            time.sleep(0.5)
+        finally:
+            pool[0].resume()
+        return True
+
+    def _has_another_owner(self, run: int, epoch: int) -> bool:
+        """Whether another process has taken the run since, or had the time to and no reason."""
+        (row,) = self.tree.ask(
+            "SELECT lease_epoch > %s OR lease_until IS NULL OR lease_until < now() - interval '4 s'"
+            " FROM runs_run WHERE id = %s",
+            epoch,
+            run,
+        )
+        return bool(row[0])
+
+    def _heal(self) -> None:
+        """Whatever was killed is started again by somebody, as people or `restart: always` do."""
+        for name in SERVERS:
+            child = self.tree.servers.get(name)
+            if child is not None and child.exit_code() is not None:
+                self._look_while_away(name)
+        if any(fault.startswith("kill ") for fault in self.done):
+            names = {"kill up", "kill worker", "kill web", "kill sweeper"}
+            if self.tree.embedded:
+                names |= {f"kill {name}" for name in SERVERS}
+            if names & set(self.done):
+                self.tree.up.wait_for_end()
+        self.tree.revive()
+
+    def _look_while_away(self, name: str) -> None:
+        """What is told while a server is away: 503 without the database, and no nonsense ever."""
+        with contextlib.suppress(OSError):
+            status, _ = self.api.ask("runs/")
+            if name == "PostgreSQL" and status != 503:
+                self.api.nonsense.append(f"without a database the API answers {status}")
+
+    # The end
+
+    def _wait_until_finished(self) -> None:
+        wait_for(
+            lambda: not self._unfinished(),
+            lambda: f"not finished: {self._unfinished()}; {self.api.nonsense}",
+            every=0.1,
+        )
+
+    def _unfinished(self) -> list[Any]:
+        return self.tree.insist(
+            "SELECT id, status, error, head_seq, lease_owner, lease_epoch, lease_until::text"
+            " FROM runs_run r WHERE id = ANY(%s)"
+            " AND (status = 'playing' OR EXISTS (SELECT FROM runs_command c"
+            "  WHERE c.run_id = r.id AND c.status = 'pending'))",
+            self.runs,
+        )
+
+    def _wait_for_watchers(self, watchers: list[Watcher]) -> None:
+        heads = dict(
+            self.tree.insist("SELECT id, head_seq FROM runs_run WHERE id = ANY(%s)", self.runs)
+        )
+        for run, watcher in zip(self.runs, watchers, strict=True):
+            wait_for(
+                lambda watcher=watcher, run=run: watcher.cursor == heads[run],
+                lambda watcher=watcher, run=run: f"shown {watcher.cursor}, recorded {heads[run]}",
+            )
+
+
+@cache
+def _titles() -> dict[str, str]:
+    """The names under which the demos are kept."""
+    titles: dict[str, str] = {}
+    for path in (ROOM / "scenarios").glob("*.yaml"):
+        for document in yaml.load_all(path.read_bytes(), Loader=yaml.CSafeLoader):
+            if document and document.get("kind") == "Scenario":
+                titles[path.stem] = document["spec"].get("title") or path.stem
+    return titles
