@@ -36,7 +36,7 @@ def given() -> Iterator[Tree]:
     tree.stop()
 
 
-@pytest.mark.parametrize("seed", filter(is_embedded, SEEDS))
+@pytest.mark.parametrize("seed", [seed for seed in SEEDS if is_embedded(seed)])
 def test_nothing_is_lost_with_servers_of_its_own(embedded: Tree, seed: int) -> None:
     assert Episode(embedded, plan_of(seed)).play() == []
 
