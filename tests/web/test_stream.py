@@ -55,7 +55,7 @@ async def watching(run: Run, query: str = "") -> AsyncIterator[ApplicationCommun
 async def connected(run: Run) -> ApplicationCommunicator:
     socket = opened(run.pk)
     await socket.send_input({"type": "websocket.connect"})
-    assert (await socket.receive_output(timeout=5))["type"] == "websocket.accept"
+    assert (await socket.receive_output(timeout=HANG_SECONDS))["type"] == "websocket.accept"
     return socket
 
 
@@ -393,7 +393,7 @@ async def test_a_reader_that_stops_answering_is_dropped(
     socket = await connected(driven)
     await message(socket, "heartbeat")
     await socket.send_input({"type": "websocket.receive", "text": "{}"})
-    await socket.wait(timeout=5)
+    await socket.wait(timeout=HANG_SECONDS)
     assert hubs_of(driven) == []
 
 
@@ -417,7 +417,7 @@ async def test_a_reader_that_takes_no_message_is_dropped(
 
     monkeypatch.setattr(consumers.RunConsumer, "send", stuck)
     socket = await connected(driven)
-    await socket.wait(timeout=5)
+    await socket.wait(timeout=HANG_SECONDS)
     assert hubs_of(driven) == []
 
 
