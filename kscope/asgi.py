@@ -6,19 +6,26 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
+# Threads come and go with requests, so their connections are kept in a pool.
+os.environ.setdefault("KSCOPE_DATABASE_POOL", "16")
 http = get_asgi_application()
 
 # The routes reach models, which exist only once Django is set up.
 from kscope.accounts.sockets import own_origin_only  # noqa: E402
 from kscope.operations import presence  # noqa: E402
+from kscope.runs.admission import admission  # noqa: E402
 from kscope.runs.body_limit import body_limit  # noqa: E402
 from kscope.runs.routing import websocket_urlpatterns  # noqa: E402
 
 presence.begin("web")
 
-application = ProtocolTypeRouter(
-    {
-        "http": body_limit(http),
-        "websocket": own_origin_only(URLRouter(websocket_urlpatterns)),
-    }
+application = body_limit(
+    admission(
+        ProtocolTypeRouter(
+            {
+                "http": http,
+                "websocket": own_origin_only(URLRouter(websocket_urlpatterns)),
+            }
+        )
+    )
 )

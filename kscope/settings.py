@@ -29,6 +29,13 @@
 | KSCOPE_QUOTA_UPLOAD_BYTES | 1073741824 | bytes of all uploads an account may keep |
 | KSCOPE_QUOTA_RUNS | 200 | runs an account may keep |
 | KSCOPE_QUOTA_PLAYING | 10 | runs of an account that may play at once |
+| KSCOPE_ENGINE_PROCESSES | one more than cores, 3 to 8 | processes that answer pages' questions about engines |
+| KSCOPE_ENGINE_MEMORY | 4096 | MiB that one of these may use; at rest it is replaced above a quarter |
+| KSCOPE_WEB_PLACES | 8 | requests that a web process serves at once; others take turns |
+| KSCOPE_WEB_SOCKETS | 2000 | WebSockets of a web process |
+| KSCOPE_WEB_STREAMS | 512 | MiB that the live streams of a web process may keep |
+| KSCOPE_WEB_SENDING | 256 | MiB that may be on their way to readers before the slowest are cut off |
+| KSCOPE_DATABASE_POOL | 16 in a web process, else 0 | connections that are shared by all threads; 0: one for each thread |
 
 With KSCOPE_LOGIN=auto a login is required unless `manage.py up` says, by KSCOPE_LOCAL=1, that it
 listens on loopback only and runs its own servers; no request can say so. docs/threat-model.md.
@@ -119,11 +126,20 @@ REDIS_URL = _SERVERS.redis_url
 DATABASES: dict[str, dict[str, Any]] = {
     "default": {
         **env.postgres_database(DATABASE_URL),
-        # Under ASGI a persistent connection would stay with its thread; health checks find dead ones.
         "CONN_MAX_AGE": 60,
         "CONN_HEALTH_CHECKS": True,
     }
 }
+# Under ASGI each request has a thread of its own, with which a persistent connection would be lost:
+# there all threads share a pool. kscope/asgi.py sets its default.
+DATABASE_POOL = env.env_int(os.environ, "KSCOPE_DATABASE_POOL", 0, highest=1_000)
+if DATABASE_POOL:
+    DATABASES["default"]["CONN_MAX_AGE"] = 0
+    DATABASES["default"]["OPTIONS"]["pool"] = {
+        "min_size": 1,
+        "max_size": DATABASE_POOL,
+        "timeout": 10.0,
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CHANNEL_LAYERS = {
@@ -203,6 +219,17 @@ STATICFILES_FINDERS = [
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = env.env_bool(os.environ, "KSCOPE_STATIC_RELOAD", True)
 WHITENOISE_MAX_AGE = 0
+
+# What a web process may use at most: see docs/limits.md.
+_CORES = os.cpu_count() or 1
+ENGINE_PROCESSES = env.env_int(
+    os.environ, "KSCOPE_ENGINE_PROCESSES", min(max(_CORES + 1, 3), 8), lowest=1, highest=64
+)
+ENGINE_MEMORY_MIB = env.env_int(os.environ, "KSCOPE_ENGINE_MEMORY", 4096, lowest=256)
+WEB_PLACES = env.env_int(os.environ, "KSCOPE_WEB_PLACES", 8, lowest=1, highest=256)
+WEB_SOCKETS = env.env_int(os.environ, "KSCOPE_WEB_SOCKETS", 2_000, lowest=1)
+WEB_STREAMS_MIB = env.env_int(os.environ, "KSCOPE_WEB_STREAMS", 512, lowest=16)
+WEB_SENDING_MIB = env.env_int(os.environ, "KSCOPE_WEB_SENDING", 256, lowest=16)
 
 # A form field may hold a pasted manifest; files above 2.5 MB go to disk, not to memory.
 UPLOAD_MAX_BYTES = env.env_int(os.environ, "KSCOPE_UPLOAD_MAX", 64 * 1024 * 1024, lowest=1024)

@@ -13,9 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from kscope.runs import aside
 from kscope.runs.access import found_run
+from kscope.runs.answers import EngineAnswer, EngineView
 from kscope.runs.api import whole_number
+from kscope.runs.aside import Question
 from scheduling.drain import drain_preview
 from scheduling.models import SchedulingAttempt
 from scheduling.selectors import attempt_evidence_by_id, evidence_kept, pod_diagnosis_by_id
@@ -60,18 +61,19 @@ class AttemptList(APIView):
         )
 
 
-class AttemptDetail(APIView):
+class AttemptDetail(EngineView):
     """One attempt with its evidence."""
 
     @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "docs/evidence.md"))
-    def get(self, request: Request, run_id: int, attempt_id: int) -> Response:
+    def get(self, request: Request, run_id: int, attempt_id: int) -> Response | EngineAnswer:
         """Every node's verdict and score; made again from a checkpoint on large clusters."""
         run = found_run(request, run_id)
         attempt = get_object_or_404(SchedulingAttempt, run=run, pk=attempt_id)
         kept = evidence_kept(attempt)
         if kept is not None:
             return Response(kept)
-        return Response(aside.call(attempt_evidence_by_id, attempt_id=attempt.pk))
+        arguments = {"attempt_id": attempt.pk}
+        return EngineAnswer(Question(attempt_evidence_by_id, arguments, run_id, lasts=True))
 
 
 _CHECK = {
@@ -140,18 +142,18 @@ DIAGNOSIS = inline_serializer(
 )
 
 
-class PodWhy(APIView):
+class PodWhy(EngineView):
     """Why a pod has no node, and the smallest change that would give it one."""
 
     @extend_schema(
         parameters=[OpenApiParameter("seq", int, description="after this event; now when absent")],
         responses=DIAGNOSIS,
     )
-    def get(self, request: Request, run_id: int, namespace: str, name: str) -> Response:
+    def get(self, request: Request, run_id: int, namespace: str, name: str) -> EngineAnswer:
         """The diagnosis, with changes tried in forks of the run; docs/why-pending.md."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
-        pod = f"{namespace}/{name}"
-        return Response(aside.call(pod_diagnosis_by_id, run_id=run.pk, pod=pod, seq=seq))
+        arguments = {"run_id": run.pk, "pod": f"{namespace}/{name}", "seq": seq}
+        return EngineAnswer(Question(pod_diagnosis_by_id, arguments, run.pk, lasts=seq is not None))
 
 
 class NodeDrain(APIView):

@@ -3,12 +3,11 @@
 from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from kscope.runs import aside
 from kscope.runs.access import found_run
+from kscope.runs.answers import EngineAnswer, EngineView
 from kscope.runs.api import whole_number
+from kscope.runs.aside import Question
 from volumes.selectors import claim_candidates_by_id, volume_claimants_by_id
 
 _CANDIDATE = {
@@ -45,7 +44,7 @@ CANDIDATES = inline_serializer(
 )
 
 
-class ClaimCandidates(APIView):
+class ClaimCandidates(EngineView):
     """What matching says of every volume for a claim."""
 
     @extend_schema(
@@ -57,17 +56,17 @@ class ClaimCandidates(APIView):
         ],
         responses=CANDIDATES,
     )
-    def get(self, request: Request, run_id: int, namespace: str, name: str) -> Response:
+    def get(self, request: Request, run_id: int, namespace: str, name: str) -> EngineAnswer:
         """The volumes in matching order, each with its verdict and evidence; docs/evidence.md."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
-        return Response(
-            aside.call(
-                claim_candidates_by_id,
-                run_id=run.pk,
-                claim=f"{namespace}/{name}",
-                seq=seq,
-                node=request.query_params.get("node", ""),
-            )
+        arguments = {
+            "run_id": run.pk,
+            "claim": f"{namespace}/{name}",
+            "seq": seq,
+            "node": request.query_params.get("node", ""),
+        }
+        return EngineAnswer(
+            Question(claim_candidates_by_id, arguments, run.pk, lasts=seq is not None)
         )
 
 
@@ -94,14 +93,17 @@ CLAIMANTS = inline_serializer(
 )
 
 
-class VolumeClaimants(APIView):
+class VolumeClaimants(EngineView):
     """What matching says of a volume for every claim that has none."""
 
     @extend_schema(
         parameters=[OpenApiParameter("seq", int, description="after this event; now when absent")],
         responses=CLAIMANTS,
     )
-    def get(self, request: Request, run_id: int, name: str) -> Response:
+    def get(self, request: Request, run_id: int, name: str) -> EngineAnswer:
         """The claims that could take it first, each with its verdict; docs/evidence.md."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
-        return Response(aside.call(volume_claimants_by_id, run_id=run.pk, volume=name, seq=seq))
+        arguments = {"run_id": run.pk, "volume": name, "seq": seq}
+        return EngineAnswer(
+            Question(volume_claimants_by_id, arguments, run.pk, lasts=seq is not None)
+        )

@@ -1,5 +1,6 @@
 """The REST API of runs and scenarios. Errors are `{"message", …}` with a fitting status."""
 
+import json
 import re
 from typing import Any
 
@@ -18,13 +19,17 @@ from drf_spectacular.utils import (
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.parsers import MultiPartParser
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView, exception_handler
 
 from kscope.accounts.access import Visibility, visitor_of
-from kscope.runs import aside, selectors, services
+from kscope.runs import selectors, services
 from kscope.runs.access import found_run, found_scenario, readable_runs, readable_scenarios
+from kscope.runs.answers import EngineAnswer, EngineView
+from kscope.runs.aside import Question
+from kscope.runs.aside.question import QUERY_SECONDS
 from kscope.runs.body_limit import why_refused
 from kscope.runs.comparing import runs_compared
 from kscope.runs.counters import run_counters
@@ -43,7 +48,7 @@ MOST_EVENTS = 1_000
 def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | None:
     """Every refusal in one shape: a message for people, and what else may help."""
     if isinstance(problem, ApplicationError):
-        return Response({"message": problem.message, **problem.extra}, status=problem.status)
+        return Response(problem.body, status=problem.status, headers=problem.headers)
     if isinstance(problem, SuspiciousOperation):
         words, status = why_refused(problem)
         return Response({"message": f"Nothing was saved: {words}."}, status=status)
@@ -350,7 +355,7 @@ class RunState(APIView):
         )
 
 
-class RunCompare(APIView):
+class RunCompare(EngineView):
     """Two runs beside each other."""
 
     @extend_schema(
@@ -364,7 +369,7 @@ class RunCompare(APIView):
         ],
         responses=OpenApiResponse(OpenApiTypes.OBJECT, "docs/compare.md"),
     )
-    def get(self, request: Request, run_id: int) -> Response:
+    def get(self, request: Request, run_id: int) -> EngineAnswer:
         """Where they part, which pods are elsewhere, and both in numbers."""
         other = whole_number(request, "with")
         if other is None:
@@ -373,7 +378,8 @@ class RunCompare(APIView):
         places = {name: whole_number(request, name) for name in names}
         for each in (run_id, other):
             found_run(request, each)
-        return Response(aside.call(runs_compared, run_id=run_id, with_id=other, **places))
+        arguments = {"run_id": run_id, "with_id": other, **places}
+        return EngineAnswer(Question(runs_compared, arguments, run_id, seconds=QUERY_SECONDS))
 
 
 _EVENT_PARAMETERS = [
@@ -489,7 +495,7 @@ class RunCounters(APIView):
         return Response(run_counters(run, seq=run.head_seq if seq is None else seq))
 
 
-class RunObject(APIView):
+class RunObject(EngineView):
     """One object's manifest, now or at any event."""
 
     @extend_schema(
@@ -499,22 +505,27 @@ class RunObject(APIView):
         ],
         responses=OpenApiResponse(OpenApiTypes.OBJECT, "the manifest"),
     )
-    def get(self, request: Request, run_id: int, entity: str) -> Response | HttpResponse:
+    def get(self, request: Request, run_id: int, entity: str) -> HttpResponse:
         """The manifest as the simulated API server held it."""
         form = request.query_params.get("format", "json")
         if form not in ("json", "yaml"):
             raise ApplicationError(f"format is {form!r}; it must be json or yaml")
         run, seq = found_run(request, run_id), whole_number(request, "seq")
-        if seq is None:
-            manifest, when = object_now(run, entity), "now"
-        else:
-            manifest, when = object_at(run, entity, seq=seq), f"after event {seq}"
-        if manifest is None:
-            raise ApplicationError(f"{entity} is not there {when}", status=404)
-        if form == "yaml":
-            text = yaml.safe_dump(manifest, allow_unicode=True)  # sorted, as kubectl does it
-            return HttpResponse(text, content_type="text/plain; charset=utf-8")
-        return Response(manifest)
+        when = "now" if seq is None else f"after event {seq}"
+
+        def show(manifest: Any) -> tuple[bytes | str, str]:
+            if manifest is None:
+                raise ApplicationError(f"{entity} is not there {when}", status=404)
+            if form == "json":
+                return JSONRenderer().render(manifest), CONTENT_TYPES["json"]
+            # Sorted, as kubectl does it.
+            return yaml.safe_dump(manifest, allow_unicode=True), "text/plain; charset=utf-8"
+
+        found = object_now(run, entity) if seq is None else object_at(run, entity, seq=seq)
+        if isinstance(found, Question):
+            return EngineAnswer(found, lambda text: show(json.loads(text)))
+        content, content_type = show(found)
+        return HttpResponse(content, content_type=content_type)
 
 
 class NewCommand(serializers.Serializer):

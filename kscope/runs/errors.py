@@ -4,12 +4,31 @@ from typing import Any
 
 
 class ApplicationError(Exception):
-    """A request that cannot be met, in words for the user; `extra` goes out with it as JSON."""
+    """A request that cannot be met, in words for the user; `extra` goes out with it as JSON.
+
+    With *retry_after* the same request may be met after so many seconds.
+    """
 
     def __init__(
-        self, message: str, extra: dict[str, Any] | None = None, status: int = 400
+        self,
+        message: str,
+        extra: dict[str, Any] | None = None,
+        status: int = 400,
+        retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.extra = extra or {}
         self.status = status
+        self.retry_after = retry_after
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The one shape of a refusal in JSON."""
+        later = {} if self.retry_after is None else {"retry_after": self.retry_after}
+        return {"message": self.message, **self.extra, **later}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes into the header of the response."""
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}

@@ -1,7 +1,7 @@
 """Objects as they were at an event: a stretch of the run is replayed, and each write noted down.
 
 Rows hold only the newest manifests, and events carry what pages draw, not whole manifests. Replaying
-from the checkpoint before gives every version again, in a process beside this one (aside.py), which
+from the checkpoint before gives every version again, in a process beside this one (aside), which
 keeps the notes of a few stretches, so that looking at one object after the other, or stepping to and
 fro, replays once.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from operator import itemgetter
 
-from kscope.runs import aside
+from kscope.runs.aside import Question
 from kscope.runs.checkpoints import checkpoint_before
 from kscope.runs.engine import Manifest, wiring
 from kscope.runs.errors import ApplicationError
@@ -68,11 +68,11 @@ class Stretch:
 _stretches: dict[tuple[int, int], Stretch] = {}
 
 
-def object_at(run: Run, entity: str, *, seq: int) -> Manifest | None:
+def object_at(run: Run, entity: str, *, seq: int) -> Manifest | Question | None:
     """The manifest of *entity* after event *seq*; None when it was not there.
 
-    Takes as long as a replay from the checkpoint before, unless nothing happened to the object
-    since. Raises ApplicationError when the run has no such event or cannot be replayed.
+    It is a question to an engine process, which replays from the checkpoint before, unless nothing
+    happened to the object since. Raises ApplicationError when the run has no such event.
     """
     check_seq(run, seq)
     events = RunEvent.objects.filter(run_id=run.pk, object=entity)
@@ -80,8 +80,8 @@ def object_at(run: Run, entity: str, *, seq: int) -> Manifest | None:
         return object_now(run, entity)
     if not events.filter(seq__lte=seq).exists():
         return None
-    found: Manifest | None = aside.call(object_replayed, run_id=run.pk, entity=entity, seq=seq)
-    return found
+    arguments = {"run_id": run.pk, "entity": entity, "seq": seq}
+    return Question(object_replayed, arguments, run.pk, lasts=True)
 
 
 def object_replayed(run_id: int, entity: str, seq: int) -> Manifest | None:

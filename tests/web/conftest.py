@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import orjson
 import pytest
+from asgiref.sync import sync_to_async
 from django.db import connection
 
 from kscope.runs import aside, committer, runner, services
@@ -72,7 +74,14 @@ def no_writer_left() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is computed beside the web process is computed in it."""
-    monkeypatch.setattr(aside, "call", lambda function, **arguments: function(**arguments))
+
+    def answer(question: aside.Question) -> bytes:
+        return orjson.dumps(question.function(**question.arguments))
+
+    async def ask(question: aside.Question, asker: str) -> bytes:
+        return await sync_to_async(answer)(question)
+
+    monkeypatch.setattr(aside, "ask", ask)
 
 
 @pytest.fixture

@@ -1,33 +1,42 @@
-"""The process beside the web process: answers, refusals, mistakes, and how it ends."""
+"""The processes beside the web process: answers, refusals, turns, deadlines, and how they end."""
 
+import asyncio
 import os
 import signal
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.db import connections
 
-from kscope.runs import aside, past
+from kscope.runs import past
+from kscope.runs.aside import Pool, Question, pool
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
+from kscope.runs.past import object_at
 
 pytestmark = pytest.mark.django_db(transaction=True)
-CALL = aside.call
 
 
-@pytest.fixture(autouse=True)
-def beside(nothing_aside: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The real thing again, ended after the test so that it lets go of the database."""
-    monkeypatch.setattr(aside, "call", CALL)
-    yield
-    aside.close()
+@pytest.fixture
+async def engines() -> AsyncIterator[Pool]:
+    """Two processes at most, ended after the test so that they let go of the database."""
+    processes = Pool(size=2)
+    yield processes
+    asked = asyncio.all_tasks() - {asyncio.current_task()}
+    await processes.close()
+    await asyncio.gather(*asked, return_exceptions=True)
+    await sync_to_async(connections.close_all)()
 
 
 def refuse(message: str) -> None:
     raise ApplicationError(message, {"head": 7}, 409)
 
 
-def process_id() -> int:
+def process_id(**_: Any) -> int:
     return os.getpid()
 
 
@@ -35,44 +44,165 @@ def break_down() -> None:
     raise KeyError("what is this")
 
 
-def test_an_object_of_the_past_is_computed_in_another_process(
-    driven: Run, monkeypatch: pytest.MonkeyPatch
+def take_long(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def take_memory() -> int:
+    return len(bytearray(8 << 30))
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate()]
+
+
+def question(function: Any, run_id: int = 1, **options: Any) -> Question:
+    arguments = options.pop("arguments", {})
+    return Question(function, arguments, run_id, **options)
+
+
+async def answer(engines: Pool, function: Any, run_id: int = 1, **options: Any) -> int:
+    asker = options.pop("asker", "a")
+    return int(await engines.ask(question(function, run_id, **options), asker))
+
+
+async def until(condition: Any) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def slowly(run_id: int = 1, **options: Any) -> Question:
+    """A question that takes minutes; one about another run is another question."""
+    return question(take_long, run_id, arguments={"seconds": 600.0 + run_id}, **options)
+
+
+async def test_an_object_of_the_past_is_computed_in_another_process(
+    engines: Pool, driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(past, "_stretches", {})
-    bound = RunEvent.objects.get(run=driven, object="pod/default/late", kind="PodBound").seq
-    assert past.object_at(driven, "pod/default/late", seq=bound)["spec"]["nodeName"]
-    assert "nodeName" not in past.object_at(driven, "pod/default/late", seq=bound - 1)["spec"]
+    event = await RunEvent.objects.aget(run=driven, object="pod/default/late", kind="PodBound")
+    found = await sync_to_async(object_at)(driven, "pod/default/late", seq=event.seq - 1)
+    assert isinstance(found, Question)
+    assert b'"nodeName"' not in await engines.ask(found, "a")
     assert past._stretches == {}
-    assert aside.call(process_id) != os.getpid()
+    assert await answer(engines, process_id) != os.getpid()
 
 
-def test_a_refusal_is_told_with_its_words() -> None:
+async def test_a_refusal_is_told_with_its_words(engines: Pool) -> None:
     with pytest.raises(ApplicationError) as told:
-        aside.call(refuse, message="not so")
+        await engines.ask(question(refuse, arguments={"message": "not so"}), "a")
     assert (told.value.message, told.value.extra, told.value.status) == ("not so", {"head": 7}, 409)
 
 
-def test_a_mistake_is_told_with_its_traceback_and_the_next_call_works() -> None:
+async def test_a_mistake_is_told_and_the_next_call_works(engines: Pool) -> None:
     with pytest.raises(RuntimeError, match="what is this"):
-        aside.call(break_down)
-    assert aside.call(process_id)
+        await answer(engines, break_down)
+    assert await answer(engines, process_id)
 
 
-def test_a_process_that_was_killed_is_replaced() -> None:
-    first = aside.call(process_id)
+async def test_a_process_that_was_killed_is_replaced(engines: Pool) -> None:
+    first = await answer(engines, process_id)
     os.kill(first, signal.SIGKILL)
-    assert aside.call(process_id) not in (first, os.getpid())
+    assert await answer(engines, process_id) not in (first, os.getpid())
 
 
-def test_what_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aside, "PATIENCE_SECONDS", 0.0)
-    with pytest.raises(ApplicationError, match="too long"):
-        aside.call(process_id)
-    assert aside._child is None
+async def test_a_slow_question_does_not_block_another_asker(engines: Pool) -> None:
+    slow = [asyncio.create_task(engines.ask(slowly(run), "a")) for run in (1, 2)]
+    await until(lambda: len(engines._computing) == 1)
+    assert await answer(engines, process_id, asker="b")
+    assert not any(task.done() for task in slow)
 
 
-def test_it_ends_with_its_parent() -> None:
-    aside.call(process_id)
-    child: Any = aside._child
-    child.stdin.close()
-    assert child.wait(5) == 0
+async def test_what_takes_too_long_is_given_up(engines: Pool) -> None:
+    with pytest.raises(ApplicationError, match="longer than") as told:
+        await engines.ask(slowly(seconds=1.0), "a")
+    assert told.value.status == 504
+    assert await answer(engines, process_id)
+
+
+async def test_what_nobody_waits_for_gives_way(engines: Pool) -> None:
+    alone = engines.size = 1
+    left = asyncio.create_task(engines.ask(slowly(), "a"))
+    await until(lambda: engines._computing)
+    left.cancel()
+    assert await answer(engines, process_id, asker="b")
+    assert len(engines.processes) == alone
+
+
+async def test_a_question_left_before_its_turn_is_not_computed(engines: Pool) -> None:
+    slow = asyncio.create_task(engines.ask(slowly(), "a"))
+    left = asyncio.create_task(engines.ask(question(process_id), "a"))
+    await until(lambda: len(engines._waiting) == 1)
+    left.cancel()
+    await until(lambda: len(engines._waiting) == 0)
+    assert not slow.done()
+
+
+async def test_the_same_question_is_computed_once_for_all(engines: Pool) -> None:
+    wanted = question(take_long, arguments={"seconds": 0.5}, lasts=True)
+    asked = [asyncio.create_task(engines.ask(wanted, asker)) for asker in "abcdefgh"]
+    await until(lambda: engines._computing)
+    assert (len(engines._computing), len(engines._waiting)) == (1, 0)
+    assert await asyncio.gather(*asked) == [b"null"] * 8
+
+
+async def test_too_many_of_one_asker_are_refused_for_now(
+    engines: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [
+        asyncio.create_task(engines.ask(slowly(run), "a")) for run in range(pool.WAITING_EACH + 1)
+    ]
+    await until(lambda: len(engines._waiting) == pool.WAITING_EACH)
+    with pytest.raises(ApplicationError, match="of your questions") as told:
+        await engines.ask(question(process_id), "a")
+    assert (told.value.status, told.value.headers) == (429, {"Retry-After": "3"})
+    assert await answer(engines, process_id, asker="b")
+    assert not any(task.done() for task in asked)
+
+
+async def test_who_waits_too_long_is_asked_to_come_back(
+    engines: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = asyncio.create_task(engines.ask(slowly(), "a"))
+    await until(lambda: engines._computing)
+    monkeypatch.setattr(pool, "WAIT_SECONDS", 0.1)
+    with pytest.raises(ApplicationError, match="try again") as told:
+        await engines.ask(question(process_id), "a")
+    assert (told.value.status, told.value.retry_after) == (503, 3)
+    assert not slow.done()
+
+
+async def test_the_process_that_knows_the_run_is_asked_again(engines: Pool) -> None:
+    engines.size = 3
+    both = await asyncio.gather(
+        *(answer(engines, process_id, run, asker=f"{run}") for run in (1, 2))
+    )
+    assert len(set(both)) == 2
+    assert [await answer(engines, process_id, run) for run in (2, 1, 1, 2)] == [
+        both[1],
+        both[0],
+        both[0],
+        both[1],
+    ]
+
+
+async def test_an_answer_that_needs_too_much_memory_is_refused(engines: Pool) -> None:
+    before = await answer(engines, process_id)
+    with pytest.raises(ApplicationError, match="more memory"):
+        await answer(engines, take_memory)
+    assert await answer(engines, process_id) != before
+
+
+async def test_a_process_has_no_thread_but_its_own(engines: Pool) -> None:
+    """One that reads from the parent would break the interpreter's shutdown."""
+    assert await engines.ask(question(threads), "a") == b'["MainThread"]'
+
+
+async def test_it_ends_with_its_pipe(engines: Pool) -> None:
+    await answer(engines, process_id)
+    [process] = engines.processes
+    assert process._process
+    assert process._process.stdin
+    process._process.stdin.close()
+    assert await asyncio.wait_for(process._process.wait(), 10) == 0

@@ -1,0 +1,130 @@
+"""What runs in an engine process: `python -m kscope.runs.aside.child PARENT_PID`.
+
+It reads a line of JSON for each question and writes two messages: that it has begun, and the answer.
+It ends when it was idle for a while, when it has grown too large, and with the process that
+started it: the kernel kills it, whatever it is computing.
+"""
+
+import gc
+import importlib
+import json
+import os
+import resource
+import select
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import IO, Any
+
+import orjson
+import psutil
+
+from kscope.up.children import die_with_parent
+
+IDLE_SECONDS = 120.0
+# One that rests with more than this part of the memory it may use is replaced by a fresh one.
+REST_PART = 4
+_MEBIBYTE = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a question: "result", "refusal" or "problem", and its text."""
+
+    said: str
+    text: bytes
+    fresh: bool = True
+
+
+def main() -> None:
+    """Answer questions until there are none for a while, or the parent has ended."""
+    die_with_parent()
+    if os.getppid() != int(sys.argv[1]):
+        return  # it ended before the kernel was asked
+    # What is printed by chance must not come between the answers.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
+    import django
+
+    django.setup()
+    from django.conf import settings
+
+    limit = settings.ENGINE_MEMORY_MIB * _MEBIBYTE
+    _limit_memory(limit)
+    # Engines are large and leave garbage only when they are let go of, which is after an answer.
+    gc.set_threshold(50_000, 50, 50)
+    # Read without a buffer of Python's: select would not see the lines in it.
+    questions = os.fdopen(0, "rb", buffering=0)
+    while select.select([questions], [], [], IDLE_SECONDS)[0]:
+        line = questions.readline()
+        if not line:
+            return
+        _say(answers, {"said": "begun"})
+        outcome = _outcome(orjson.loads(line))
+        gc.collect()
+        last = not outcome.fresh or psutil.Process().memory_info().rss > limit // REST_PART
+        _say(answers, {"said": outcome.said, "size": len(outcome.text), "last": last}, outcome.text)
+        if last:
+            return
+
+
+def _limit_memory(limit: int) -> None:
+    """Let an allocation beyond *limit* bytes fail, which ends one answer instead of the machine."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+
+
+def _say(answers: IO[bytes], message: dict[str, Any], text: bytes = b"") -> None:
+    answers.write(orjson.dumps(message) + b"\n" + text)
+    answers.flush()
+
+
+def _outcome(request: dict[str, Any]) -> Outcome:
+    from django.db import connection
+
+    from kscope.runs.errors import ApplicationError
+    from kscope.runs.same_database import database_use
+
+    database_use(request["database"])
+    connection.close_if_unusable_or_obsolete()
+    try:
+        _limit_statements(request["seconds"])
+        module, name = request["function"].split(":")
+        function = getattr(importlib.import_module(module), name)
+        return Outcome("result", _json(function(**request["arguments"])))
+    except ApplicationError as refusal:
+        words = {"message": refusal.message, "extra": refusal.extra, "status": refusal.status}
+        return Outcome("refusal", orjson.dumps(words))
+    except MemoryError:
+        pass
+    except Exception:  # noqa: BLE001 whatever it is, the web process logs it
+        return Outcome("problem", traceback.format_exc().encode())
+    # After the handler, so that the frames that hold the memory are gone.
+    words = {"message": "That takes more memory than one question may use.", "status": 503}
+    return Outcome("refusal", orjson.dumps({**words, "extra": {}}), fresh=False)
+
+
+def _json(answer: Any) -> bytes:
+    try:
+        return orjson.dumps(answer)
+    except TypeError:  # an integer of more than 64 bits, which a manifest may hold
+        return json.dumps(answer).encode()
+
+
+def _limit_statements(seconds: float) -> None:
+    """Let the database server stop when this process is killed, or the question's time is up."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('statement_timeout', %s, false),"
+            " set_config('client_connection_check_interval', '1s', false)",
+            [f"{round(seconds * 1000)}ms"],
+        )
+
+
+if __name__ == "__main__":
+    main()

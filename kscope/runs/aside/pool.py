@@ -1,0 +1,215 @@
+"""Which question is computed when, and by which engine process.
+
+    asked ──▶ waiting ──▶ computing ──▶ answered
+                 │            └──▶ given up: its asker left and somebody else waits, or its time is up
+                 └──▶ refused: its asker left, too many wait, or it has waited too long
+
+Askers take turns, and so do the runs of one asker. One asker never has all processes.
+"""
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from kscope.runs.aside.process import EngineProcess, ProcessEnded
+from kscope.runs.aside.question import Question
+from kscope.runs.errors import ApplicationError
+from kscope.runs.fair_queue import FairQueue, QueueFull
+
+WAITING = 64  # questions of all askers
+WAITING_EACH = 16  # of one asker
+WAIT_SECONDS = 30.0
+RETRY_AFTER = 3
+_TOO_MANY = "Too many questions wait for an answer; try again in a moment."
+_TOO_MANY_OF_YOURS = f"{WAITING_EACH} of your questions wait already; try again in a moment."
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A question and everybody who waits for its answer."""
+
+    question: Question
+    asker: str
+    request: bytes
+    answer: "asyncio.Future[bytes]"
+    askers: int = 0
+    computing: "asyncio.Task[None] | None" = None
+    patience: asyncio.TimerHandle | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Whose turn it needs."""
+        return self.asker, str(self.question.run_id)
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether nobody waits for it any more."""
+        return self.askers == 0
+
+
+class Pool:
+    """The engine processes of one event loop, started as they are needed."""
+
+    def __init__(self, size: int | None = None) -> None:
+        self.size = size or settings.ENGINE_PROCESSES
+        self.processes: list[EngineProcess] = []
+        self._idle: list[EngineProcess] = []  # the one used last comes last
+        self._waiting: FairQueue[Job] = FairQueue(WAITING, WAITING_EACH)
+        self._computing: list[Job] = []
+
+    async def ask(self, question: Question, asker: str) -> bytes:
+        """See `aside.ask`."""
+        job = self._shared(question) or self._queued(question, asker)
+        job.askers += 1
+        self._dispatch()
+        try:
+            return await asyncio.shield(job.answer)
+        finally:
+            job.askers -= 1
+            if job.is_abandoned and not job.answer.done():
+                self._abandon(job)
+
+    async def close(self) -> None:
+        """Refuse what waits and end all processes."""
+        while (job := self._waiting.take()) is not None:
+            self._refuse(job, "kscope is stopping.", 503)
+        tasks = [job.computing for job in self._computing if job.computing]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for process in self.processes:
+            process.kill()
+        await asyncio.gather(*(process.wait() for process in self.processes))
+        self.processes, self._idle = [], []
+
+    def _shared(self, question: Question) -> Job | None:
+        """The same question of somebody else, if its answer will be the same."""
+        request = question.request()
+        same = (job for job in self._computing if question.lasts and job.request == request)
+        return next(same, None) or self._waiting.find(lambda job: job.request == request)
+
+    def _queued(self, question: Question, asker: str) -> Job:
+        """A new job in the queue. Raises ApplicationError when there is no room."""
+        loop = asyncio.get_running_loop()
+        job = Job(question, asker, question.request(), loop.create_future())
+        # Nobody may be left to look at the outcome.
+        job.answer.add_done_callback(lambda answer: answer.cancelled() or answer.exception())
+        try:
+            dropped = self._waiting.put(job.key, job)
+        except QueueFull as full:
+            words, status = (_TOO_MANY_OF_YOURS, 429) if full.own else (_TOO_MANY, 503)
+            raise ApplicationError(words, status=status, retry_after=RETRY_AFTER) from None
+        if dropped:
+            self._refuse(dropped, _TOO_MANY, 503)
+        job.patience = loop.call_later(WAIT_SECONDS, self._lose_patience, job)
+        return job
+
+    def _lose_patience(self, job: Job) -> None:
+        if self._waiting.remove(job.key, job):
+            self._refuse(job, "Other questions took too long; try again in a moment.", 503)
+
+    def _refuse(self, job: Job, words: str, status: int) -> None:
+        if job.patience:
+            job.patience.cancel()
+        refusal = ApplicationError(words, status=status, retry_after=RETRY_AFTER)
+        job.answer.set_exception(refusal)
+
+    def _abandon(self, job: Job) -> None:
+        """A waiting question goes; one that is computed only gives way when others wait."""
+        if self._waiting.remove(job.key, job):
+            self._refuse(job, "Nobody waits for the answer.", 503)
+        self._dispatch()
+
+    # Computing.
+
+    def _dispatch(self) -> None:
+        """Give waiting questions to processes for as long as there are both."""
+        while self._waiting:
+            process = self._free_process()
+            if process is None:
+                self._stop_abandoned()
+                return
+            job = self._waiting.take(skip=self._has_its_share)
+            if job is None:
+                self._idle.append(process)
+                return
+            self._begin(job, self._best(process, job.question.run_id))
+
+    def _free_process(self) -> EngineProcess | None:
+        """An idle process, or a new one where there may be more."""
+        self.processes = [process for process in self.processes if process.is_alive]
+        self._idle = [process for process in self._idle if process.is_alive]
+        if self._idle:
+            return self._idle.pop(0)
+        if len(self.processes) >= self.size:
+            return None
+        process = EngineProcess()
+        self.processes.append(process)
+        return process
+
+    def _best(self, process: EngineProcess, run_id: int) -> EngineProcess:
+        """An idle process that knows the run, else *process*."""
+        for place, idle in enumerate(self._idle):
+            if run_id in idle.runs and run_id not in process.runs:
+                self._idle[place] = process
+                return idle
+        return process
+
+    def _has_its_share(self, asker: str) -> bool:
+        """Whether *asker* has all processes that one may have: one is always left for others."""
+        own = sum(job.asker == asker and not job.is_abandoned for job in self._computing)
+        return own >= max(1, self.size - 1)
+
+    def _stop_abandoned(self) -> None:
+        """Stop a computation that nobody waits for, so that its process becomes free."""
+        for job in self._computing:
+            if job.is_abandoned and job.computing:
+                job.computing.cancel()
+                return
+
+    def _begin(self, job: Job, process: EngineProcess) -> None:
+        if job.patience:
+            job.patience.cancel()
+        self._computing.append(job)
+        job.computing = asyncio.create_task(self._compute(job, process))
+
+    async def _compute(self, job: Job, process: EngineProcess) -> None:
+        try:
+            async with asyncio.timeout(job.question.seconds):
+                answer = await self._answer(job, process)
+            job.answer.set_result(answer)
+        except TimeoutError:
+            process.kill()
+            words = f"That takes longer than {job.question.seconds:.0f} s to compute."
+            job.answer.set_exception(ApplicationError(words, status=504))
+        except ProcessEnded:
+            self._refuse(job, "The process that computed this has ended.", 503)
+        except asyncio.CancelledError:
+            process.kill()
+            self._refuse(job, "Nobody waits for the answer.", 503)
+        except Exception as problem:  # noqa: BLE001 whoever waits gets it, and the pool goes on
+            job.answer.set_exception(problem)
+        finally:
+            self._computing.remove(job)
+            await self._put_back(process)
+
+    async def _answer(self, job: Job, process: EngineProcess) -> bytes:
+        """The answer of *process*, which may have ended since it was used last."""
+        run_id = job.question.run_id
+        try:
+            return await process.ask(job.request, run_id)
+        except ProcessEnded as ended:
+            if ended.begun:
+                raise
+        await process.renew()
+        return await process.ask(job.request, run_id)
+
+    async def _put_back(self, process: EngineProcess) -> None:
+        if process.is_alive:
+            self._idle.append(process)
+        else:
+            with contextlib.suppress(asyncio.CancelledError):
+                await process.wait()
+        self._dispatch()

@@ -1,0 +1,102 @@
+"""The web process's end of one engine process."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from typing import Any
+
+import orjson
+
+from kscope.runs.errors import ApplicationError
+
+ANSWER_BYTES = 64 * 1_048_576
+# Of the runs that a process was asked about; it keeps what it replayed of the newest.
+REMEMBERED = 3
+
+
+class ProcessEnded(Exception):
+    """The process has ended. If it had not *begun*, another one may be asked the same."""
+
+    def __init__(self, *, begun: bool) -> None:
+        super().__init__("an engine process ended without an answer")
+        self.begun = begun
+
+
+class EngineProcess:
+    """Starts with its first question and answers one at a time."""
+
+    def __init__(self) -> None:
+        self.runs: list[int] = []
+        self.ended = False
+        self._process: Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """None before it was started."""
+        return self._process.pid if self._process else None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked; one that was not started yet can."""
+        return not self.ended and (self._process is None or self._process.returncode is None)
+
+    async def ask(self, request: bytes, run_id: int) -> bytes:
+        """The JSON text of the answer. Raises ProcessEnded, ApplicationError, RuntimeError."""
+        self.runs = [run_id, *(each for each in self.runs if each != run_id)][:REMEMBERED]
+        if self._process is None:
+            self._process = await self._start()
+        begun = False
+        try:
+            assert self._process.stdin
+            assert self._process.stdout
+            self._process.stdin.write(request)
+            await self._process.stdin.drain()
+            begun = bool(await self._process.stdout.readline())
+            head = orjson.loads(await self._process.stdout.readline() if begun else b"")
+            return await self._answer(head, self._process.stdout)
+        except (OSError, EOFError, ValueError):
+            self.kill()
+            raise ProcessEnded(begun=begun) from None
+
+    def kill(self) -> None:
+        """End it at once; whatever it computes is lost."""
+        self.ended = True
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def renew(self) -> None:
+        """Have a fresh process answer the next question."""
+        self.kill()
+        await self.wait()
+        self._process, self.ended, self.runs = None, False, []
+
+    async def wait(self) -> None:
+        """Return when it is gone."""
+        if self._process is not None:
+            await self._process.wait()
+
+    async def _start(self) -> Process:
+        from django.conf import settings
+
+        # The pool of connections of a web process is of no use to a process with one thread.
+        environment = {**os.environ, "KSCOPE_DATABASE_POOL": "0"}
+        words = [sys.executable, "-m", "kscope.runs.aside.child", str(os.getpid())]
+        return await asyncio.create_subprocess_exec(
+            *words, stdin=PIPE, stdout=PIPE, cwd=settings.BASE_DIR, env=environment
+        )
+
+    async def _answer(self, head: dict[str, Any], output: asyncio.StreamReader) -> bytes:
+        self.ended = head["last"]
+        if head["size"] > ANSWER_BYTES:
+            self.kill()
+            mebibytes = head["size"] // 1_048_576
+            raise ApplicationError(f"The answer is too large: {mebibytes} MiB.", status=413)
+        text = await output.readexactly(head["size"])
+        if head["said"] == "refusal":
+            raise ApplicationError(**orjson.loads(text))
+        if head["said"] == "problem":
+            raise RuntimeError(text.decode())
+        return text

@@ -1,0 +1,43 @@
+"""What a page wants to know of an engine."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from kscope.runs.same_database import database_name
+
+REPLAY_SECONDS = 60.0
+QUERY_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A call of *function*, one of a module, with *arguments*; both they and the answer are JSON.
+
+    It is about run *run_id*: the process that answered about the run before is preferred, because it
+    keeps what it replayed. Computing may take *seconds*. The answer *lasts* when it is about a given
+    event of the history, which never changes.
+    """
+
+    function: Callable[..., Any]
+    arguments: dict[str, Any]
+    run_id: int
+    seconds: float = REPLAY_SECONDS
+    lasts: bool = False
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        name = f"{self.function.__module__}:{self.function.__qualname__}"
+        object.__setattr__(self, "name", name)
+
+    def request(self) -> bytes:
+        """The line that an engine process reads."""
+        request = {
+            "function": self.name,
+            "arguments": self.arguments,
+            "database": database_name(),
+            "seconds": self.seconds,
+        }
+        return orjson.dumps(request, option=orjson.OPT_SORT_KEYS) + b"\n"
