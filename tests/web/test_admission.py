@@ -1,0 +1,212 @@
+"""How many requests are served at once, in whose turn, and how their responses are sent."""
+
+import asyncio
+import importlib
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from kscope.runs import admission as gate
+from kscope.runs.admission import Places, admission, request_key
+from kscope.runs.errors import ApplicationError
+from kscope.runs.sending import Sending
+
+Message = dict[str, Any]
+
+
+def scope(path: str = "/api/runs/", address: str = "1.1.1.1", cookie: str = "") -> Message:
+    headers = [(b"cookie", cookie.encode())] if cookie else []
+    return {"type": "http", "path": path, "client": (address, 1), "headers": headers}
+
+
+class Reader:
+    """A client: what it has received, and whether it takes more."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.takes = asyncio.Event()
+        self.takes.set()
+
+    async def receive(self) -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(self, message: Message) -> None:
+        await self.takes.wait()
+        self.messages.append(message)
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message.get("body", b"") for message in self.messages)
+
+
+async def request(application: Any, reader: Reader, **where: str) -> None:
+    await application(scope(**where), reader.receive, reader.send)
+
+
+@pytest.fixture
+async def busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[tuple[Any, list[str], asyncio.Event]]:
+    """An application with one place that serves until it may end, and the paths it has served."""
+    monkeypatch.setattr(settings, "WEB_PLACES", 1)
+    served: list[str] = []
+    may_end = asyncio.Event()
+
+    async def serve(scope: Message, receive: Any, send: Any) -> None:
+        await receive()
+        served.append(scope["path"])
+        await may_end.wait()
+        start = {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [(b"Content-Length", b"2")],
+        }
+        await send(start)
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    yield admission(serve), served, may_end
+    may_end.set()
+
+
+async def turns() -> None:
+    """Let everything run that can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_requests_beyond_the_places_wait_for_their_turn(busy: Any) -> None:
+    application, served, may_end = busy
+    first, second = (
+        asyncio.create_task(request(application, Reader(), path=path)) for path in "ab"
+    )
+    await turns()
+    assert served == ["a"]
+    may_end.set()
+    await asyncio.gather(first, second)
+    assert served == ["a", "b"]
+
+
+async def test_one_address_with_many_requests_does_not_hold_up_another(busy: Any) -> None:
+    application, served, may_end = busy
+    asked = [
+        asyncio.create_task(request(application, Reader(), path=f"a{place}")) for place in range(9)
+    ]
+    await turns()
+    asked.append(asyncio.create_task(request(application, Reader(), path="b", address="2.2.2.2")))
+    await turns()
+    may_end.set()
+    await asyncio.gather(*asked)
+    assert served.index("b") <= 2
+
+
+async def test_a_request_about_no_run_passes_the_many_about_one() -> None:
+    runs = [request_key(scope(path)) for path in ("/api/runs/7/state/", "/api/runs/")]
+    assert runs[0][:2] == runs[1][:2]
+    assert [key[2] for key in runs] == ["7", ""]
+    assert request_key(scope(cookie="a"))[1] != request_key(scope(cookie="b"))[1]
+
+
+async def test_too_many_waiting_requests_are_refused_for_now(busy: Any) -> None:
+    application, _, may_end = busy
+    readers = [Reader() for _ in range(gate.WAITING + 2)]
+    asked = [asyncio.create_task(request(application, reader)) for reader in readers]
+    await turns()
+    start, body = readers[-1].messages
+    assert start["status"] == 503
+    assert (b"Retry-After", b"2") in start["headers"]
+    assert json.loads(body["body"]) == {
+        "message": "kscope is busy; try again in a moment.",
+        "retry_after": 2,
+    }
+    may_end.set()
+    await asyncio.gather(*asked)
+    assert {reader.body for reader in readers[:-1]} == {b"ok"}
+
+
+async def test_a_place_given_to_someone_who_has_just_left_goes_on() -> None:
+    places = Places(1)
+    await places.take(("a",))
+    left, stays = (asyncio.create_task(places.take((name,))) for name in "bc")
+    await turns()
+    places.give_back()
+    left.cancel()
+    await asyncio.gather(left, return_exceptions=True)
+    await asyncio.wait_for(stays, 5)
+
+
+async def test_who_waits_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "WAIT_SECONDS", 0.01)
+    places = Places(1)
+    await places.take(("a",))
+    with pytest.raises(ApplicationError, match="busy"):
+        await places.take(("b",))
+    places.give_back()
+    await asyncio.wait_for(places.take(("c",)), 5)
+
+
+async def test_a_slow_reader_of_a_response_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "WEB_PLACES", 1)
+    content = bytes(300_000)
+
+    async def serve(scope: Message, receive: Any, send: Any) -> None:
+        await receive()
+        length = str(len(content)).encode()
+        headers = [(b"Content-Length", length)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+
+    application = admission(serve)
+    slow, quick = Reader(), Reader()
+    slow.takes.clear()
+    waiting = asyncio.create_task(request(application, slow))
+    await request(application, quick)
+    assert quick.body == content
+    slow.takes.set()
+    await waiting
+    assert slow.body == content
+    assert max(len(message.get("body", b"")) for message in slow.messages) == gate.PIECE_BYTES
+    assert [message.get("more_body", False) for message in slow.messages[1:]] == [True] * 4 + [
+        False
+    ]
+
+
+async def test_waiting_for_an_engine_holds_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "WEB_PLACES", 1)
+    answered = asyncio.Event()
+
+    async def serve(scope: Message, receive: Any, send: Any) -> None:
+        await receive()
+        if scope["path"] == "why":
+            gate.leave()
+            await answered.wait()
+
+    application = admission(serve)
+    asking = [asyncio.create_task(request(application, Reader(), path="why")) for _ in range(5)]
+    await asyncio.wait_for(request(application, Reader()), 5)
+    assert not any(task.done() for task in asking)
+    answered.set()
+    await asyncio.gather(*asking)
+
+
+def test_the_readers_that_take_longest_are_cut_off_first() -> None:
+    cut: list[str] = []
+    sending = Sending(limit=250_000)
+    with (
+        sending.hold(100_000, lambda: cut.append("a")),
+        sending.hold(100_000, lambda: cut.append("b")),
+    ):
+        assert cut == []
+        with sending.hold(100_000, lambda: cut.append("c")):
+            assert cut == ["a"]
+            assert sending.size == 200_000
+    assert (sending.size, sending.readers_cut) == (0, 1)
+
+
+def test_no_part_of_the_chain_makes_requests_wait_in_threads() -> None:
+    """A part that cannot wait asynchronously would hold a thread while an engine computes."""
+    for name in settings.MIDDLEWARE:
+        module, _, part = name.rpartition(".")
+        assert getattr(importlib.import_module(module), part).async_capable, name
