@@ -105,6 +105,7 @@ class Turn:
         self._key = key
         self._held = False
         self._asked = False
+        self._loop = asyncio.get_running_loop()
 
     def after_body(self, receive: Receive) -> Receive:
         """*receive*, which takes the place before it hands over the end of the body."""
@@ -126,6 +127,10 @@ class Turn:
             self._held = False
             self._places.give_back()
 
+    def leave_soon(self) -> None:
+        """The same, from any thread."""
+        self._loop.call_soon_threadsafe(self.leave)
+
 
 _turn: ContextVar[Turn | None] = ContextVar("turn", default=None)
 
@@ -134,7 +139,7 @@ def leave() -> None:
     """Give the place of the current request to another one: what follows only waits."""
     turn = _turn.get()
     if turn is not None:
-        turn.leave()
+        turn.leave_soon()
 
 
 async def _serve(

@@ -43,6 +43,7 @@ from kscope.sim.budget import MOST
 from kscope.sim.validation import LONGEST_ENTITY
 
 MOST_EVENTS = 1_000
+MOST_RUNS = 500
 
 
 def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | None:
@@ -162,12 +163,28 @@ class RunList(APIView):
     """Runs, newest first."""
 
     @extend_schema(
-        operation_id="runs_list", responses=OpenApiResponse(OpenApiTypes.OBJECT, "{runs: [Run]}")
+        operation_id="runs_list",
+        parameters=[
+            OpenApiParameter("limit", int, description=f"at most so many; {MOST_RUNS} at most"),
+            OpenApiParameter("before", int, description="only runs with a lower id"),
+        ],
+        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{runs: [Run], next}"),
     )
     def get(self, request: Request) -> Response:
-        """All runs that the visitor may see."""
+        """A page of runs that the visitor may see; `next` is the `before` of the page that follows, or null."""
+        size = min(whole_number(request, "limit") or 100, MOST_RUNS)
+        before = whole_number(request, "before")
         runs = readable_runs(visitor_of(request))
-        return Response({"runs": [selectors.run_dict(run) for run in runs]})
+        if before is not None:
+            runs = runs.filter(pk__lt=before)
+        found = list(runs[: size + 1])
+        page = found[:size]
+        return Response(
+            {
+                "runs": [selectors.run_dict(run) for run in page],
+                "next": page[-1].pk if len(found) > size else None,
+            }
+        )
 
     @extend_schema(request=NewRun, responses={201: RUN})
     def post(self, request: Request) -> Response:

@@ -14,12 +14,15 @@ from django.db import DatabaseError
 
 from kscope.accounts.access import Visitor
 from kscope.accounts.sockets import address_of, credential_of
+from kscope.runs.sending import sending
+from kscope.runs.stream_room import StreamsFull
 from kscope.runs.streaming import FAR_BEHIND, PIECES, Hub, hubs
 from kscope.runs.watching import RECHECK_SECONDS, open_sockets, watcher_of
 
 NO_SUCH_RUN = 4404  # also for a run that the visitor may not see
 TOO_MANY = 4429
 TRY_AGAIN = 1011
+TRY_LATER = 1013
 # A page that hears nothing for five seconds takes its connection for dead.
 HEARTBEAT_SECONDS = 2.0
 # Who takes no message for so long, or stops answering heartbeats, is dropped.
@@ -54,6 +57,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         except asyncio.CancelledError:
             if not self.is_dropped:
                 raise
+        finally:
             await self._leave()
 
     async def connect(self) -> None:
@@ -79,7 +83,11 @@ class RunConsumer(AsyncWebsocketConsumer):
         after = query.get("after", [""])[0]
         self.cursor = int(after) if after.isdecimal() and len(after) < 19 else None
         self.full = query.get("events", [""])[0] == "all"
-        self.hub: Hub = hubs.enter(self.run_id)
+        try:
+            self.hub: Hub = hubs.enter(self.run_id)
+        except StreamsFull:
+            await self._refuse(TRY_LATER)
+            return
         await self.accept()
         self.sender = asyncio.create_task(self._send())
         self.guard = asyncio.create_task(self._close_when_hidden())
@@ -178,10 +186,15 @@ class RunConsumer(AsyncWebsocketConsumer):
         await self._say(STALLED_HEARTBEAT if self.hub.is_stalled else HEARTBEAT)
 
     async def _say(self, text: str) -> None:
-        """Send it. Raises ReaderGone when the client does not take it."""
+        """Send it; it is counted for as long as the client takes to take it.
+
+        Raises ReaderGone when the client does not.
+        """
+        abort = self.scope.get("kscope.abort", lambda: None)
         try:
-            async with asyncio.timeout(DEAF_SECONDS):
-                await self.send(text)
+            with sending.hold(len(text), abort):
+                async with asyncio.timeout(DEAF_SECONDS):
+                    await self.send(text)
         except TimeoutError as late:
             raise ReaderGone from late
 

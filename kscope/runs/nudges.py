@@ -7,6 +7,7 @@ import redis
 from django.conf import settings
 
 WAKE = "wake"
+HEADS = "head:*"  # the channels of all runs
 # A place in the line of runs that wait for a worker ends with the turn, or after this when the
 # message that stood for it was lost.
 PLACE_SECONDS = 60
@@ -16,6 +17,11 @@ log = logging.getLogger(__name__)
 def head_channel(run_id: int) -> str:
     """The channel on which the run's new heads are announced."""
     return f"head:{run_id}"
+
+
+def run_of_head_channel(channel: str) -> int:
+    """The run whose new heads are announced on *channel*."""
+    return int(channel.removeprefix("head:"))
 
 
 def publish_head(run_id: int, seq: int) -> None:

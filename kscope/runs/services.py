@@ -1,7 +1,6 @@
 """What can be done with scenarios and runs. Every write of the web side goes through here."""
 
 import hashlib
-import time
 from collections import Counter
 from typing import Any
 
@@ -17,6 +16,7 @@ from kscope.runs.models import Command, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.quotas import quotas_check
 from kscope.runs.selectors import check_seq
+from kscope.runs.waiting import moments
 from kscope.sim import scenario as sim_scenario
 from kscope.sim.budget import MOST, Budget
 from kscope.sim.cleaning import clean_command
@@ -248,11 +248,9 @@ def _check_can_continue(run: Run) -> None:
 
 def run_wait_for_goal(*, run: Run, seconds: float = ANSWER_SECONDS) -> Run:
     """The fork once it is where it begins, or as it is when the time is up."""
-    deadline = time.monotonic() + seconds
-    while run.goal_at is not None and run.status != Run.Status.FAILED:
-        if time.monotonic() > deadline:
+    for _ in moments(seconds):
+        if run.goal_at is None or run.status == Run.Status.FAILED:
             break
-        time.sleep(0.03)
         run = Run.objects.described().get(pk=run.pk)
     return run
 
@@ -422,8 +420,8 @@ def _named(manifest: dict[str, Any]) -> str:
 
 def command_wait(*, command: Command, seconds: float = ANSWER_SECONDS) -> Command:
     """The command once the engine has answered, or as it is when the time is up."""
-    deadline = time.monotonic() + seconds
-    while command.status == Command.Status.PENDING and time.monotonic() < deadline:
-        time.sleep(0.03)
+    for _ in moments(seconds):
+        if command.status != Command.Status.PENDING:
+            break
         command.refresh_from_db()
     return command

@@ -10,30 +10,32 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import deque
-from collections.abc import Sequence
+from collections import OrderedDict, deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 import psycopg
-import redis.asyncio
-from channels.db import database_sync_to_async
-from django.conf import settings
 from django.db import DatabaseError, connection
 
 from kscope.runs.counters import Sample, Samples, Tally, extend, grid_end, window
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
-from kscope.runs.nudges import head_channel
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
+from kscope.runs.stream_room import HeadNews, Links, StreamMemory, connection_parameters
 from kscope.sim.view import Attributes, Changes, NotComposable, State, compose, diff
 
 FRAME_SECONDS = 0.05
 POLL_SECONDS = 1.0
 RANGE = 2_000  # events of one frame at most
 RING = 200  # frames kept for those who are a little behind
-RING_BYTES = 16_000_000  # of their events; a ring holds at least one frame
+RING_BYTES = 16_000_000  # of memory; a ring holds at least one frame
+JOINED = 4  # places behind the newest event for which a frame and its text are kept
+# How many times the length of its JSON text a value takes in memory, roughly.
+IN_MEMORY = 5
+LOADERS = 2  # threads that read the states of runs that begin to be watched
 PIECES = 4  # of a range read for one reader; what composes worse is sent as a snapshot
 FAR_BEHIND = 20_000  # events; from here on a snapshot is cheaper
 RETRY_SECONDS = 0.5
@@ -67,13 +69,17 @@ class Frame:
     events: list[bytes]
     before: Before = field(default_factory=dict)
     counts: list[Sample] | None = None
+    size: int = 0
     _newest: str | None = None
     _full: str | None = None
 
-    @property
-    def size(self) -> int:
-        """Bytes of its events."""
-        return sum(map(len, self.events))
+    def weigh(self) -> None:
+        """Estimate the bytes of memory that it takes: its events, the changes, what was before."""
+        self.size = sum(map(len, self.events)) + 2 * IN_MEMORY * len(orjson.dumps(self.changes))
+
+    def forget_texts(self) -> None:
+        """Let go of the messages that were encoded; they can be again."""
+        self._newest = self._full = None
 
     def text(self, *, full: bool) -> str:
         """The message, encoded once."""
@@ -204,8 +210,10 @@ class _Rewound(Exception):
 class Hub:
     """Reads one run for everybody in this process who watches it."""
 
-    def __init__(self, run_id: int) -> None:
+    def __init__(self, run_id: int, room: "Room") -> None:
         self.run_id = run_id
+        self.room = room
+        self._state_bytes = 0
         self.last = 0
         self.at = 0
         self.state: State = {}
@@ -216,9 +224,9 @@ class Hub:
         self._snapshot: str | None = None
         self.run: dict[str, Any] = {}
         self.ring: deque[Frame] = deque()
-        self._ring_bytes = 0
+        self.ring_bytes = 0
         # What those who are behind were given since the last frame, by where they stood.
-        self._joined: dict[int, Frame] = {}
+        self._joined: OrderedDict[int, Frame] = OrderedDict()
         self.ready = asyncio.Event()
         self.gone = False
         self._read_at = time.monotonic()
@@ -240,6 +248,21 @@ class Hub:
                 await self._task
 
     @property
+    def kept_bytes(self) -> int:
+        """What it keeps in memory, roughly."""
+        return self._state_bytes + self.ring_bytes + len(self._snapshot or "")
+
+    def shed_ring(self) -> None:
+        """Keep the newest frame alone: who is further behind is served from the database."""
+        while len(self.ring) > 1:
+            self.ring_bytes -= self.ring.popleft().size
+
+    def shed_texts(self) -> None:
+        """Let go of the texts that can be encoded again."""
+        self._snapshot = None
+        self._joined.clear()
+
+    @property
     def change(self) -> asyncio.Event:
         """Is set as soon as there is something new; take it before you look, then wait on it."""
         return self._changed
@@ -253,6 +276,7 @@ class Hub:
         """The whole state at the hub's cursor as one message, encoded once for all who come."""
         if self._snapshot is None:
             self._snapshot = self._encode_snapshot()
+            self._state_bytes = IN_MEMORY * len(self._snapshot)
         return self._snapshot
 
     def _encode_snapshot(self) -> str:
@@ -280,13 +304,16 @@ class Hub:
         if cursor not in self._joined:
             # Readers that stand at the same place share one frame and its text.
             self._joined[cursor] = frames_joined(wanted, self.state)
+            while len(self._joined) > JOINED:
+                self._joined.popitem(last=False)
         return self._joined[cursor]
 
     async def range_after(self, cursor: int) -> list[Frame]:
         """Frames of this connection's own, read from the database."""
-        async with await connect() as link:
+        async with self.room.links.link() as link:
             rows = await link.execute(_SELECT, [self.run_id, cursor, self.last, RANGE])
-            return frames_composed(await rows.fetchall())
+            found = await rows.fetchall()
+        return frames_composed(found)
 
     async def _run(self) -> None:
         """Read for ever; whatever breaks is begun anew after a moment."""
@@ -303,7 +330,7 @@ class Hub:
             except _Rewound as rewound:
                 log.warning("stream of run %s begins anew: %s", self.run_id, rewound)
                 self._forget()
-            except (psycopg.Error, DatabaseError, redis.RedisError, OSError) as problem:
+            except (psycopg.Error, DatabaseError, OSError) as problem:
                 log.warning("stream of run %s: %s", self.run_id, problem)
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
@@ -318,14 +345,15 @@ class Hub:
         self.state = {}
         self.recent.clear()
         self.ring.clear()
-        self._ring_bytes = 0
+        self.ring_bytes = 0
         self._joined.clear()
 
     async def _load(self) -> None:
         if self.ready.is_set():
             return
-        run, self.last, self.at, self.state, newest = await database_sync_to_async(_instant)(
-            self.run_id
+        loop = asyncio.get_running_loop()
+        run, self.last, self.at, self.state, newest = await loop.run_in_executor(
+            _loaders, _instant, self.run_id
         )
         self.run = run
         self.recent.extend(newest)
@@ -334,31 +362,25 @@ class Hub:
         self._counts = [[since, 0, *self._tally.sizes]]
         self.ready.set()
         self._tell()
+        self.snapshot()  # whoever waits for it is about to ask, and its length tells the state's
+        self.room.shed()
 
     async def _follow(self) -> None:
-        client = redis.asyncio.Redis.from_url(settings.REDIS_URL)
-        pubsub = client.pubsub(ignore_subscribe_messages=True)
-        try:
-            await pubsub.subscribe(head_channel(self.run_id))
-            async with await connect() as link:
-                while True:
-                    started = time.monotonic()
-                    await self._read(link)
-                    rest = FRAME_SECONDS - (time.monotonic() - started)
-                    if rest > 0:
-                        await asyncio.sleep(rest)
-                    if not await self._is_behind(link):
-                        await pubsub.get_message(timeout=POLL_SECONDS)
-        finally:
-            await pubsub.aclose()
-            await client.aclose()
+        news = self.room.news.follow(self.run_id)
+        while True:
+            started = time.monotonic()
+            news.clear()
+            async with self.room.links.link() as link:
+                is_behind = await self._read(link)
+            rest = FRAME_SECONDS - (time.monotonic() - started)
+            if rest > 0:
+                await asyncio.sleep(rest)
+            if not is_behind:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(news.wait(), POLL_SECONDS)
 
-    async def _is_behind(self, link: "psycopg.AsyncConnection[Any]") -> bool:
-        found = await link.execute("SELECT head_seq FROM runs_run WHERE id = %s", [self.run_id])
-        row = await found.fetchone()
-        return row is not None and row[0] > self.last
-
-    async def _read(self, link: "psycopg.AsyncConnection[Any]") -> None:
+    async def _read(self, link: "psycopg.AsyncConnection[Any]") -> bool:
+        """Read what is new; returns whether there is more."""
         run = await self._read_run(link)
         self._read_at = time.monotonic()
         rows: list[Any] = []
@@ -379,18 +401,23 @@ class Hub:
         if rows or run != self.run:
             self.run = run
             self._tell()
+        return run["head"] > self.last
 
     def _keep(self, frame: Frame) -> None:
         """Put a frame into the ring, and let go of those that nobody will ask for."""
         self._joined.clear()
+        if self.ring:
+            self.ring[-1].forget_texts()
+        frame.weigh()
         self.ring.append(frame)
-        self._ring_bytes += frame.size
+        self.ring_bytes += frame.size
         while len(self.ring) > 1 and (
             len(self.ring) > RING
-            or self._ring_bytes > RING_BYTES
+            or self.ring_bytes > RING_BYTES
             or self.ring[0].last < self.last - FAR_BEHIND
         ):
-            self._ring_bytes -= self.ring.popleft().size
+            self.ring_bytes -= self.ring.popleft().size
+        self.room.shed()
 
     async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
         found = await link.execute(
@@ -412,38 +439,83 @@ class Hub:
         changed.set()
 
 
+_loaders = ThreadPoolExecutor(LOADERS, thread_name_prefix="hub")
+
+
 def _instant(run_id: int) -> tuple[dict[str, Any], int, int, State, list[bytes]]:
     from kscope.runs.selectors import run_newest_events
 
-    run = Run.objects.described().get(pk=run_id)
-    instant = run_state_at(run, seq=run.head_seq)
-    newest = [orjson.dumps(event) for event in run_newest_events(run, seq=run.head_seq)]
-    return run_dict(run), instant.seq, instant.at, instant.state, newest
+    try:
+        run = Run.objects.described().get(pk=run_id)
+        instant = run_state_at(run, seq=run.head_seq)
+        newest = [orjson.dumps(event) for event in run_newest_events(run, seq=run.head_seq)]
+        return run_dict(run), instant.seq, instant.at, instant.state, newest
+    finally:
+        connection.close()  # with a pool: given back
 
 
 async def connect() -> "psycopg.AsyncConnection[Any]":
     """A connection of its own to the database that Django uses."""
-    parameters = await database_sync_to_async(connection.get_connection_params)()
-    for name in ("cursor_factory", "context", "prepare_threshold", "server_side_binding", "pool"):
-        parameters.pop(name, None)
-    return await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
+    return await psycopg.AsyncConnection.connect(**await connection_parameters())
+
+
+class Room:
+    """The hubs of one event loop and what they share; it ends with the last of them."""
+
+    def __init__(self, memory: StreamMemory) -> None:
+        self.hubs: dict[int, Hub] = {}
+        self.links = Links()
+        self.news = HeadNews()
+        self.memory = memory
+
+    def shed(self) -> None:
+        """Keep the memory of all hubs within bounds."""
+        self.memory.shed(self.hubs.values())
+
+    def enter(self, run_id: int) -> Hub:
+        """See Hubs.enter."""
+        hub = self.hubs.get(run_id)
+        if hub is None or hub.gone:
+            self.memory.check_room(self.hubs.values())
+            hub = self.hubs[run_id] = Hub(run_id, self)
+            hub.start()
+        hub.watchers += 1
+        return hub
+
+    async def leave(self, hub: Hub) -> None:
+        """See Hubs.leave."""
+        hub.watchers -= 1
+        if hub.watchers > 0:
+            return
+        if self.hubs.get(hub.run_id) is hub:
+            del self.hubs[hub.run_id]
+            self.news.forget(hub.run_id)
+        await hub.stop()
+
+    async def close(self) -> None:
+        """Close what the hubs shared."""
+        await self.news.close()
+        await self.links.close()
 
 
 class Hubs:
     """The hubs of this process, each alive while somebody watches its run."""
 
     def __init__(self) -> None:
-        self._hubs: dict[tuple[int, int], Hub] = {}
+        self.memory = StreamMemory.of_settings()
+        self._rooms: dict[int, Room] = {}
+
+    def __iter__(self) -> Iterator[Hub]:
+        for room in self._rooms.values():
+            yield from room.hubs.values()
 
     def enter(self, run_id: int) -> Hub:
-        """The hub of a run, started when it is the first to watch it."""
-        key = (id(asyncio.get_running_loop()), run_id)
-        hub = self._hubs.get(key)
-        if hub is None or hub.gone:
-            hub = self._hubs[key] = Hub(run_id)
-            hub.start()
-        hub.watchers += 1
-        return hub
+        """The hub of a run, started when it is the first to watch it. Raises StreamsFull."""
+        key = id(asyncio.get_running_loop())
+        room = self._rooms.get(key)
+        if room is None:
+            room = self._rooms[key] = Room(self.memory)
+        return room.enter(run_id)
 
     def watched(self) -> list[Hub]:
         """The hubs there are; may be asked from another thread."""
@@ -451,12 +523,12 @@ class Hubs:
 
     async def leave(self, hub: Hub) -> None:
         """One watcher less; the last one ends it."""
-        hub.watchers -= 1
-        if hub.watchers == 0:
-            key = (id(asyncio.get_running_loop()), hub.run_id)
-            if self._hubs.get(key) is hub:
-                del self._hubs[key]
-            await hub.stop()
+        room = hub.room
+        await room.leave(hub)
+        key = id(asyncio.get_running_loop())
+        if not room.hubs and self._rooms.get(key) is room:
+            del self._rooms[key]
+            await room.close()
 
 
 hubs = Hubs()

@@ -285,12 +285,13 @@ def test_a_stream_that_could_not_load_tries_again(
         return instant(run_id)
 
     async def load() -> None:
-        hub = streaming.Hub(run.pk)
+        hub = streaming.Hub(run.pk, streaming.Room(streaming.hubs.memory))
         hub.start()
         try:
             await asyncio.wait_for(hub.ready.wait(), HANG_SECONDS)
         finally:
             await hub.stop()
+            await hub.room.close()
             await sync_to_async(connections.close_all)()
 
     monkeypatch.setattr(streaming, "_instant", break_once)

@@ -19,6 +19,7 @@ from kscope.runs import consumers, services, streaming
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.routing import websocket_urlpatterns
 from kscope.runs.selectors import run_state_at
+from kscope.runs.stream_room import StreamMemory, StreamsFull
 from kscope.sim.generate import synthetic
 from kscope.sim.view import NotComposable, State, fold
 from tests.waiting import HANG_SECONDS
@@ -229,7 +230,7 @@ async def test_a_slow_reader_gets_what_it_missed_as_one_frame(
 ) -> None:
     monkeypatch.setattr(streaming, "RANGE", 40)
     async with read_slowly(crowd) as reader:
-        [hub] = streaming.hubs._hubs.values()
+        [hub] = streaming.hubs
         last = hub.ring[0].first - 1
         assert len(hub.ring) > 20
         began = await sync_to_async(run_state_at)(await run_of(crowd), seq=last)
@@ -256,7 +257,7 @@ async def test_a_slow_reader_of_all_events_misses_none(
 ) -> None:
     monkeypatch.setattr(streaming, "RANGE", 40)
     async with read_slowly(crowd, "events=all") as reader:
-        [hub] = streaming.hubs._hubs.values()
+        [hub] = streaming.hubs
         first = hub.ring[0].first
         reader.reads.set()
         await reader.until(
@@ -290,15 +291,49 @@ def row(seq: int, changes: str) -> Any:
     return (seq, seq, "k", "pod/a", "c", None, "", None, changes)
 
 
+def new_hub(run_id: int = 1, memory: StreamMemory | None = None) -> streaming.Hub:
+    room = streaming.Room(memory or StreamMemory(1_000_000))
+    hub = room.hubs[run_id] = streaming.Hub(run_id, room)
+    return hub
+
+
+def keep_frame(hub: streaming.Hub, seq: int) -> streaming.Hub:
+    hub.last = seq
+    hub._keep(streaming.Frame(seq, seq, seq, {}, [b"0123456789"]))
+    return hub
+
+
+def test_the_largest_ring_goes_first_when_all_are_too_much() -> None:
+    room = new_hub().room
+    large, small = room.hubs[1], streaming.Hub(2, room)
+    room.hubs[2] = small
+    for seq in range(1, 31):
+        keep_frame(large, seq)
+    for seq in range(1, 4):
+        keep_frame(small, seq)
+    room.memory.limit = large.kept_bytes
+    keep_frame(small, 4)
+    assert (len(large.ring), len(small.ring)) == (1, 4)
+
+
+def test_no_more_runs_are_watched_when_states_are_too_much() -> None:
+    room = new_hub().room
+    room.hubs[1].state = {"pod/a": {"phase": "Running"}}
+    room.hubs[1].snapshot()
+    room.memory.limit = 100
+    with pytest.raises(StreamsFull):
+        room.enter(2)
+
+
 def test_the_ring_lets_go_of_what_is_too_old_or_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    hub = streaming.Hub(1)
+    hub = new_hub()
 
     def keep(seq: int) -> list[int]:
-        hub.last = seq
-        hub._keep(streaming.Frame(seq, seq, seq, {}, [b"0123456789"]))
+        keep_frame(hub, seq)
         return [kept.first for kept in hub.ring]
 
-    monkeypatch.setattr(streaming, "RING_BYTES", 100)
+    size = keep_frame(new_hub(), 1).ring_bytes
+    monkeypatch.setattr(streaming, "RING_BYTES", 10 * size)
     for seq in range(1, 31):
         kept = keep(seq)
     assert kept == list(range(21, 31))
@@ -353,8 +388,8 @@ async def test_readers_begin_anew_when_the_run_was_set_back(driven: Run) -> None
 async def test_the_hub_ends_with_its_last_watcher(driven: Run) -> None:
     async with watching(driven) as socket:
         await message(socket, "snapshot")
-        assert len(streaming.hubs._hubs) == 1
-    assert streaming.hubs._hubs == {}
+        assert len(list(streaming.hubs)) == 1
+    assert list(streaming.hubs) == []
 
 
 def test_a_pod_that_goes_and_comes_back_within_a_range_read_for_one_reader_splits_it() -> None:
