@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -361,6 +362,10 @@ def _narrow_socket() -> socket.socket:
 
 # What is printed.
 
+_ERROR = re.compile(
+    r"^([A-Za-z_.]+(?:Error|Exception|Timeout|Warning|Full)\b.{0,80})", re.MULTILINE
+)
+
 
 def report(plan: Plan, tally: Tally, log: str) -> None:
     """Memory over time, latencies, and what was shed."""
@@ -386,7 +391,9 @@ def report(plan: Plan, tally: Tally, log: str) -> None:
     print(f"connections: {tally.connects:,}; messages: {dict(tally.messages)}")
     print(f"closed with: {dict(sorted(tally.closes.items()))}")
     print(f"answers: {dict(sorted(tally.statuses.items()))}")
-    print(f"readers cut off: {log.count('was cut off')}; tracebacks: {log.count('Traceback')}")
+    print(f"readers cut off: {log.count('was cut off')}")
+    errors = Counter(_ERROR.findall(log))
+    print(f"errors in the web process's log: {dict(errors.most_common(8))}")
 
 
 def main() -> None:
