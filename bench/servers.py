@@ -34,6 +34,7 @@ class Servers:
         words = f"-m uvicorn kscope.asgi:application --host 127.0.0.1 --port {self.port}"
         options = (
             "--lifespan off --ws-per-message-deflate false --no-access-log --log-level warning"
+            " --ws-max-size 16384 --limit-concurrency 4096"
         )
         child = self._start("web", *words.split(), *options.split())
         wait_until(self._answers, child, patience_s=60, what="answer")

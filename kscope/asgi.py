@@ -1,6 +1,8 @@
 """The ASGI application: HTTP by Django, WebSockets by Channels."""
 
 import os
+import resource
+import sys
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
@@ -8,6 +10,11 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 # Threads come and go with requests, so their connections are kept in a pool.
 os.environ.setdefault("KSCOPE_DATABASE_POOL", "16")
+# The thread that serves all sockets gets its turn five times as soon as by default, when others compute.
+sys.setswitchinterval(0.001)
+# A socket is an open file, and many systems let a process have 1,024 unless it asks for more.
+_, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
 http = get_asgi_application()
 
 # The routes reach models, which exist only once Django is set up.

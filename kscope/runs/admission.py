@@ -28,6 +28,7 @@ WAITING = 256  # requests
 WAIT_SECONDS = 15.0
 STALL_SECONDS = 30.0  # for a reader to take a piece
 PIECE_BYTES = 65_536
+HEAVY_PART = 4  # of all places: so many there are in addition for requests that compute for long
 RETRY_AFTER = 2
 
 Message = dict[str, Any]
@@ -35,6 +36,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
+# These compute for long and hold the interpreter's lock meanwhile: few at once, and never instead of
+# the others.
+_HEAVY = re.compile(r"^/api/runs/\d+/(state|events|histogram|attempts)/")
 _RUN = re.compile(r"/runs/(\d+)/")
 _BUSY = "kscope is busy; try again in a moment."
 
@@ -42,11 +46,13 @@ _BUSY = "kscope is busy; try again in a moment."
 def admission(application: Application) -> Application:
     """The ASGI application, which serves so many requests and sockets at once as it can."""
     places = Places(settings.WEB_PLACES)
+    few_places = Places(max(1, settings.WEB_PLACES // HEAVY_PART))
     sockets = Sockets(settings.WEB_SOCKETS)
 
     async def admitted(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await _serve(application, places, scope, receive, send)
+            own = few_places if _HEAVY.search(scope["path"]) else places
+            await _serve(application, own, scope, receive, send)
         elif scope["type"] == "websocket":
             await sockets.serve(application, scope, receive, send)
         else:

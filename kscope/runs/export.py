@@ -2,8 +2,10 @@
 
 import csv
 import io
+from asyncio import AbstractEventLoop, Semaphore, get_running_loop
 from collections.abc import AsyncIterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import orjson
 from django.core.exceptions import EmptyResultSet
@@ -20,6 +22,8 @@ CONTENT_TYPES = {
     "json": "application/json",
 }
 _BATCH = 1_000
+AT_ONCE = 8  # each has a connection of its own for as long as its reader takes; others wait
+_semaphores: "WeakKeyDictionary[AbstractEventLoop, Semaphore]" = WeakKeyDictionary()
 
 
 def event_query(
@@ -51,6 +55,7 @@ async def event_lines(query: tuple[str, tuple[Any, ...]] | None, form: str) -> A
         return
     encode = _csv_rows if form == "csv" else _ndjson_rows
     async with (
+        _turns(),
         await connect() as link,
         link.transaction(),
         link.cursor(name="export") as cursor,
@@ -58,6 +63,10 @@ async def event_lines(query: tuple[str, tuple[Any, ...]] | None, form: str) -> A
         await cursor.execute(query[0], query[1])
         while rows := await cursor.fetchmany(_BATCH):
             yield encode(rows)
+
+
+def _turns() -> Semaphore:
+    return _semaphores.setdefault(get_running_loop(), Semaphore(AT_ONCE))
 
 
 def event_json(row: tuple[Any, ...]) -> bytes:

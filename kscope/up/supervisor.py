@@ -186,6 +186,8 @@ def _start_web(options: Options, env: dict[str, str]) -> Child:
             *("--host", options.host, "--port", str(options.port), "--lifespan", "off"),
             # Deflating every frame for every client costs more than loopback ever saves.
             *("--ws-per-message-deflate", "false", "--log-level", "info", "--no-access-log"),
+            # Pages send next to nothing over a socket. Sockets are bounded by kscope itself.
+            *("--ws-max-size", "16384", "--limit-concurrency", "4096"),
             # Sockets of open pages do not close by themselves.
             *("--timeout-graceful-shutdown", "1"),
         ],

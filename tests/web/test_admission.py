@@ -102,6 +102,19 @@ async def test_one_address_with_many_requests_does_not_hold_up_another(busy: Any
     assert served.index("b") <= 2
 
 
+async def test_requests_that_compute_for_long_leave_places_for_others(busy: Any) -> None:
+    application, served, may_end = busy
+    heavy = [
+        asyncio.create_task(request(application, Reader(), path=f"/api/runs/{run}/state/"))
+        for run in range(5)
+    ]
+    light = asyncio.create_task(request(application, Reader()))
+    await turns()
+    assert served == ["/api/runs/0/state/", "/api/runs/"]
+    may_end.set()
+    await asyncio.gather(light, *heavy)
+
+
 async def test_a_request_about_no_run_passes_the_many_about_one() -> None:
     runs = [request_key(scope(path)) for path in ("/api/runs/7/state/", "/api/runs/")]
     assert runs[0][:2] == runs[1][:2]
