@@ -34,6 +34,8 @@ from bench.table import percentile
 
 ROOM = Path(__file__).resolve().parent.parent
 SAMPLE_SECONDS = 5.0
+OPEN_SECONDS = 60.0  # for a socket to open
+RAMP_SECONDS = 10.0  # in which the sockets come one after the other
 SLOW_SECONDS = 2.0  # between two messages that a slow reader takes
 STEP_SECONDS = 0.5  # between two pods that come into each cluster
 QUESTIONS = (
@@ -265,6 +267,7 @@ class Load:
         is_dead = kind < self.plan.dead
         is_slow = not is_dead and kind < self.plan.dead + self.plan.slow
         seq: int | None = None
+        await asyncio.sleep(kind * RAMP_SECONDS)
         while True:
             address = f"ws://127.0.0.1:{self.plan.port}/ws/runs/{run}/"
             if seq is not None:
@@ -290,7 +293,9 @@ class Load:
     @contextlib.asynccontextmanager
     async def _connected(self, address: str) -> AsyncIterator[ClientConnection]:
         origin: Any = f"http://localhost:{self.plan.port}"
-        async with connect(address, max_size=None, max_queue=1, origin=origin) as connection:
+        async with connect(
+            address, max_size=None, max_queue=1, origin=origin, open_timeout=OPEN_SECONDS
+        ) as connection:
             self.tally.connects += 1
             self._sockets.add(connection)
             try:
