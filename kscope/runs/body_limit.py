@@ -15,7 +15,6 @@ from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooMany
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.deprecation import MiddlewareMixin
 
 from kscope.runs.upload_report import upload_report
 from kscope.sim.loader import LoadResult, Problem
@@ -67,8 +66,14 @@ class _Body:
         return _END
 
 
-class BodyLimitMiddleware(MiddlewareMixin):
+class BodyLimitMiddleware:
     """Answers requests whose body is too long, in front of everything that would parse it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any

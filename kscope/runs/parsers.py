@@ -1,10 +1,10 @@
 """What comes in from outside, made into what the engine and the database can hold."""
 
 import json
+from collections.abc import Callable
 from typing import IO, Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
-from django.utils.deprecation import MiddlewareMixin
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
@@ -35,14 +35,16 @@ class JSONDecoder(json.JSONDecoder):
             raise json.JSONDecodeError(str(problem), s, 0) from problem
 
 
-class AddressMiddleware(MiddlewareMixin):
+class AddressMiddleware:
     """Refuses addresses with U+0000, which the database cannot even look for."""
 
-    def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """The refusal, if there is one."""
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
         query = request.META.get("QUERY_STRING", "")
         if "\0" not in request.path and "%00" not in query and "\0" not in query:
-            return None
+            return self._get_response(request)
         words = "The address holds the character U+0000."
         if request.path.startswith("/api/"):
             return JsonResponse({"message": words}, status=400)

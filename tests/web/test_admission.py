@@ -1,7 +1,6 @@
 """How many requests are served at once, in whose turn, and how their responses are sent."""
 
 import asyncio
-import importlib
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -218,8 +217,7 @@ def test_the_readers_that_take_longest_are_cut_off_first() -> None:
     assert (sending.size, sending.readers_cut) == (0, 1)
 
 
-def test_no_part_of_the_chain_makes_requests_wait_in_threads() -> None:
-    """A part that cannot wait asynchronously would hold a thread while an engine computes."""
-    for name in settings.MIDDLEWARE:
-        module, _, part = name.rpartition(".")
-        assert getattr(importlib.import_module(module), part).async_capable, name
+def test_all_middleware_runs_in_one_go() -> None:
+    """The last one decides whether Django changes threads between them."""
+    assert settings.MIDDLEWARE[-1] == "kscope.runs.admission.OneThreadMiddleware"
+    assert not gate.OneThreadMiddleware.async_capable
