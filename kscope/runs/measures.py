@@ -3,10 +3,11 @@
 No label holds what grows without end, such as the id of a run or an account.
 """
 
-import functools
+import asyncio
+import contextlib
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
@@ -53,25 +54,19 @@ QUESTION_SECONDS = _histogram(
 )
 
 
-Call = TypeVar("Call", bound=Callable[..., Any])
-
-
-def counted_questions(call: Call) -> Call:
-    """Count and time what is asked of an engine; *call* takes the function that answers first."""
-
-    @functools.wraps(call)
-    def counted(function: Callable[..., Any], *args: Any, **arguments: Any) -> Any:
-        question, outcome = function.__name__, "failed"
-        began = time.monotonic()
-        try:
-            answer = call(function, *args, **arguments)
-            outcome = "answered"
-            return answer
-        except ApplicationError:
-            outcome = "refused"
-            raise
-        finally:
-            QUESTIONS.labels(question, outcome).inc()
-            QUESTION_SECONDS.labels(question).observe(time.monotonic() - began)
-
-    return counted  # type: ignore[return-value]
+@contextlib.contextmanager
+def question_counted(name: str) -> Iterator[None]:
+    """Count and time a question to an engine."""
+    outcome, began = "failed", time.monotonic()
+    try:
+        yield
+        outcome = "answered"
+    except ApplicationError:
+        outcome = "refused"
+        raise
+    except asyncio.CancelledError:
+        outcome = "given up"
+        raise
+    finally:
+        QUESTIONS.labels(name, outcome).inc()
+        QUESTION_SECONDS.labels(name).observe(time.monotonic() - began)

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -505,10 +505,6 @@ class Hubs:
         self.memory = StreamMemory.of_settings()
         self._rooms: dict[int, Room] = {}
 
-    def __iter__(self) -> Iterator[Hub]:
-        for room in self._rooms.values():
-            yield from room.hubs.values()
-
     def enter(self, run_id: int) -> Hub:
         """The hub of a run, started when it is the first to watch it. Raises StreamsFull."""
         key = id(asyncio.get_running_loop())
@@ -519,7 +515,7 @@ class Hubs:
 
     def watched(self) -> list[Hub]:
         """The hubs there are; may be asked from another thread."""
-        return list(self._hubs.values())
+        return [hub for room in list(self._rooms.values()) for hub in list(room.hubs.values())]
 
     async def leave(self, hub: Hub) -> None:
         """One watcher less; the last one ends it."""

@@ -230,7 +230,7 @@ async def test_a_slow_reader_gets_what_it_missed_as_one_frame(
 ) -> None:
     monkeypatch.setattr(streaming, "RANGE", 40)
     async with read_slowly(crowd) as reader:
-        [hub] = streaming.hubs
+        [hub] = streaming.hubs.watched()
         last = hub.ring[0].first - 1
         assert len(hub.ring) > 20
         began = await sync_to_async(run_state_at)(await run_of(crowd), seq=last)
@@ -257,7 +257,7 @@ async def test_a_slow_reader_of_all_events_misses_none(
 ) -> None:
     monkeypatch.setattr(streaming, "RANGE", 40)
     async with read_slowly(crowd, "events=all") as reader:
-        [hub] = streaming.hubs
+        [hub] = streaming.hubs.watched()
         first = hub.ring[0].first
         reader.reads.set()
         await reader.until(
@@ -388,8 +388,8 @@ async def test_readers_begin_anew_when_the_run_was_set_back(driven: Run) -> None
 async def test_the_hub_ends_with_its_last_watcher(driven: Run) -> None:
     async with watching(driven) as socket:
         await message(socket, "snapshot")
-        assert len(list(streaming.hubs)) == 1
-    assert list(streaming.hubs) == []
+        assert len(streaming.hubs.watched()) == 1
+    assert streaming.hubs.watched() == []
 
 
 def test_a_pod_that_goes_and_comes_back_within_a_range_read_for_one_reader_splits_it() -> None:

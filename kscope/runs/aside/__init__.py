@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 from kscope.runs.aside.pool import Pool
 from kscope.runs.aside.question import Question
+from kscope.runs.measures import question_counted
 
 _pools: "WeakKeyDictionary[AbstractEventLoop, Pool]" = WeakKeyDictionary()
 
@@ -29,7 +30,8 @@ async def ask(question: Question, asker: str) -> bytes:
     pool = _pools.get(loop)
     if pool is None:
         pool = _pools[loop] = Pool()
-    return await pool.ask(question, asker)
+    with question_counted(question.function.__name__):
+        return await pool.ask(question, asker)
 
 
 async def close() -> None:
