@@ -1,4 +1,4 @@
-"""Views whose answer is computed beside the web process, while no thread waits for it."""
+"""Views whose answer is computed beside the web process."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -49,8 +49,9 @@ class EngineAnswer(HttpResponse):
 class EngineView(APIView):
     """A view that may return an `EngineAnswer`.
 
-    Its handlers run in a thread, as those of other views do. The thread and its connection to the
-    database are free before the wait begins, and when the client leaves, the question is given up.
+    Its handlers run in a thread, as those of other views do. Before the wait begins, the request's
+    place and its connection to the database are given back; its thread sleeps. When the client
+    leaves, the question is given up.
     """
 
     @classmethod

@@ -7,7 +7,7 @@ processes answer (ADR 0017):
     view ── Question ──▶ Pool ── fair queue ──▶ EngineProcess ══ pipe ══▶ child.main
                            ◀──────────────── JSON text of the answer ◀───────
 
-Nothing waits in a thread: `answers.EngineView` releases its thread and its database connection first.
+Who waits holds neither a place among the requests nor a connection: see `answers.EngineView`.
 """
 
 from asyncio import AbstractEventLoop, get_running_loop
