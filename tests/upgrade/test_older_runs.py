@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connection
 from psycopg import sql
 
-from kscope.runs import aside, past, replay, runner, services
+from kscope.runs import past, replay, runner, services
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent
@@ -24,6 +24,7 @@ from kscope.runs.replay import engine_at_head
 from kscope.runs.same_database import database_use
 from kscope.runs.selectors import run_dict, run_state_at
 from kscope.runs.slices import run_needs_driver
+from tests.web.conftest import answer_here
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "runs-of-cfaca9f.sql.xz"
 MINUTE = 60 * 10**9
@@ -111,7 +112,7 @@ def _copy(template: str, name: str, blocker: Any) -> Iterator[str]:
 def _used(name: str, blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(wiring, "enqueue", None)
     monkeypatch.setattr(runner, "LINGER_SECONDS", 0.0)
-    monkeypatch.setattr(aside, "call", lambda function, **arguments: function(**arguments))
+    answer_here(monkeypatch)
     with blocker.unblock():
         usual = connection.settings_dict["NAME"]
         database_use(name)

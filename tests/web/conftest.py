@@ -74,6 +74,11 @@ def no_writer_left() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is computed beside the web process is computed in it."""
+    answer_here(monkeypatch)
+
+
+def answer_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have questions to engines answered in this process."""
 
     def answer(question: aside.Question) -> bytes:
         return orjson.dumps(question.function(**question.arguments))
