@@ -319,6 +319,7 @@ def test_the_largest_ring_goes_first_when_all_are_too_much() -> None:
 def test_no_more_runs_are_watched_when_states_are_too_much() -> None:
     room = new_hub().room
     room.hubs[1].state = {"pod/a": {"phase": "Running"}}
+    room.hubs[1]._counts = [[0, 0]]
     room.hubs[1].snapshot()
     room.memory.limit = 100
     with pytest.raises(StreamsFull):
