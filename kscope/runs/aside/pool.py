@@ -177,11 +177,8 @@ class Pool:
 
     async def _compute(self, job: Job, process: EngineProcess) -> None:
         try:
-            async with asyncio.timeout(job.question.seconds):
-                answer = await self._answer(job, process)
-            job.answer.set_result(answer)
+            job.answer.set_result(await self._answer(job, process))
         except TimeoutError:
-            process.kill()
             words = f"That takes longer than {job.question.seconds:.0f} s to compute."
             job.answer.set_exception(ApplicationError(words, status=504))
         except ProcessEnded:
@@ -197,14 +194,14 @@ class Pool:
 
     async def _answer(self, job: Job, process: EngineProcess) -> bytes:
         """The answer of *process*, which may have ended since it was used last."""
-        run_id = job.question.run_id
+        run_id, seconds = job.question.run_id, job.question.seconds
         try:
-            return await process.ask(job.request, run_id)
+            return await process.ask(job.request, run_id, seconds)
         except ProcessEnded as ended:
             if ended.begun:
                 raise
         await process.renew()
-        return await process.ask(job.request, run_id)
+        return await process.ask(job.request, run_id, seconds)
 
     async def _put_back(self, process: EngineProcess) -> None:
         if process.is_alive:

@@ -11,6 +11,7 @@ import orjson
 
 from kscope.runs.errors import ApplicationError
 
+START_SECONDS = 60.0  # a second or two, where the machine has nothing else to do
 ANSWER_BYTES = 64 * 1_048_576
 # Of the runs that a process was asked about; it keeps what it replayed of the newest.
 REMEMBERED = 3
@@ -42,8 +43,11 @@ class EngineProcess:
         """Whether it can be asked; one that was not started yet can."""
         return not self.ended and (self._process is None or self._process.returncode is None)
 
-    async def ask(self, request: bytes, run_id: int) -> bytes:
-        """The JSON text of the answer. Raises ProcessEnded, ApplicationError, RuntimeError."""
+    async def ask(self, request: bytes, run_id: int, seconds: float) -> bytes:
+        """The JSON text of the answer, which may take *seconds* once the process has started.
+
+        Raises TimeoutError, ProcessEnded, ApplicationError, RuntimeError.
+        """
         self.runs = [run_id, *(each for each in self.runs if each != run_id)][:REMEMBERED]
         if self._process is None:
             self._process = await self._start()
@@ -53,9 +57,14 @@ class EngineProcess:
             assert self._process.stdout
             self._process.stdin.write(request)
             await self._process.stdin.drain()
-            begun = bool(await self._process.stdout.readline())
-            head = orjson.loads(await self._process.stdout.readline() if begun else b"")
-            return await self._answer(head, self._process.stdout)
+            async with asyncio.timeout(START_SECONDS):
+                begun = bool(await self._process.stdout.readline())
+            async with asyncio.timeout(seconds):
+                head = orjson.loads(await self._process.stdout.readline() if begun else b"")
+                return await self._answer(head, self._process.stdout)
+        except TimeoutError:  # which is an OSError as well
+            self.kill()
+            raise
         except (OSError, EOFError, ValueError):
             self.kill()
             raise ProcessEnded(begun=begun) from None
