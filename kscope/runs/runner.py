@@ -300,7 +300,9 @@ class Driver:
             self._held_to = budget
 
     def _stop(self) -> Stop | None:
-        """What of the budget is used up, if anything is."""
+        """What of the budget is used up, if anything is and there is more to do."""
+        if self.engine.next_at is None:
+            return None
         budget = self.controls.budget
         if self._memory.is_over(budget.memory) and self._free_memory() > budget.memory:
             return Stop.at("memory", budget.memory, f"It takes {self._memory.text}")

@@ -84,7 +84,9 @@ def test_a_run_pauses_before_it_takes_the_machine(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "resident_bytes", lambda: 3 * 2**30)
-    run = _limited(start)
+    run = start()
+    services.run_transport(run=run, action="step")
+    run = _driven(run)
     assert run.stopped_by == "memory"
     assert run.stop_reason == (
         "Stopped at 2,048 MiB of memory, the budget of this run. It takes 3,072 MiB. "
@@ -92,6 +94,14 @@ def test_a_run_pauses_before_it_takes_the_machine(
     )
     assert run.memory_used == 3 * 2**30
     assert run.pk not in runner._live
+
+
+def test_a_run_that_ends_has_not_used_up_its_memory(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "resident_bytes", lambda: 3 * 2**30)
+    run = _limited(start)
+    assert (run.status, run.stopped_by) == (Run.Status.FINISHED, "")
 
 
 def test_a_fork_has_the_budget_of_its_parent(start: Start) -> None:
