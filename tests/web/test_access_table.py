@@ -220,7 +220,11 @@ class World:
 @pytest.fixture
 def world(db: Any, monkeypatch: pytest.MonkeyPatch) -> World:
     """Whoever gets past the rule gets an answer at once: engines are not what is tried here."""
-    monkeypatch.setattr(aside, "call", lambda function, **arguments: {})
+
+    async def ask(question: aside.Question, asker: str) -> bytes:
+        return b"{}"
+
+    monkeypatch.setattr(aside, "ask", ask)
     monkeypatch.setattr("kscope.runs.api.object_now", lambda run, entity: {"kind": "Pod"})
     monkeypatch.setattr("scheduling.api.evidence_kept", lambda attempt: {})
     monkeypatch.setattr("scheduling.api.drain_preview", lambda run, node: {})
