@@ -11,7 +11,9 @@ export function startRunPage(root, address) {
   const board = new Board({run, api: new RunApi(run.id), address});
   root.replaceChildren();
   connectHotkeys(board);
-  connectFork(board, document.querySelector("#fork-here"), document.querySelector("#fork-dialog"));
+  // Who may only read has no such button.
+  const fork = document.querySelector("#fork-here");
+  if (fork) connectFork(board, fork, document.querySelector("#fork-dialog"));
   aimTabs(board, document.querySelectorAll("a[data-page]"));
   showConnection(board, document.querySelector("#connection"));
   addEventListener("popstate", () => board.revisit());

@@ -3,11 +3,11 @@ import {Mark} from "./mark.js";
 
 /** Said once a run has used up a part of its budget. */
 export function StopBanner({board}) {
-  const {stopped_by: part, stop_reason: reason} = board.run.value;
+  const {stopped_by: part, stop_reason: reason, may_change: mayChange} = board.run.value;
   if (!part) return null;
   return html`
     <div class="past-banner" role="status"><${Mark} name="gated" family="held" /><span>${reason}</span>
-      <button class="btn" onClick=${openBudget}>Change the budget</button></div>`;
+      ${mayChange !== false && html`<button class="btn" onClick=${openBudget}>Change the budget</button>`}</div>`;
 }
 
 function openBudget() {
