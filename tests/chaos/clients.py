@@ -19,17 +19,27 @@ from tests.waiting import HANG_SECONDS, wait_for
 class Api:
     """The REST API, which may be away for a while but must never answer with nonsense."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, token: str = "") -> None:
         self.port = port
+        self.headers = {"Authorization": f"Token {token}"} if token else {}
         self.nonsense: list[str] = []
+
+    def request(
+        self,
+        path: str,
+        content: bytes | None = None,
+        *,
+        kind: str = "application/json",
+        method: str | None = None,
+    ) -> Request:
+        """A request that names who asks."""
+        headers = {"Content-Type": kind, **self.headers}
+        address = f"http://127.0.0.1:{self.port}/api/{path}"
+        return Request(address, content, headers, method=method)
 
     def ask(self, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
         """Status and answer; OSError when nobody answers."""
-        request = Request(
-            f"http://127.0.0.1:{self.port}/api/{path}",
-            json.dumps(body).encode() if body is not None else None,
-            {"Content-Type": "application/json"},
-        )
+        request = self.request(path, json.dumps(body).encode() if body is not None else None)
         try:
             with urlopen(request, timeout=HANG_SECONDS) as answer:
                 return answer.status, json.load(answer)
@@ -98,10 +108,11 @@ class Commander(threading.Thread):
 class Watcher(threading.Thread):
     """A page: follows the stream of a run, and comes back after the last event that it has."""
 
-    def __init__(self, port: int, run: int, evidence: Evidence) -> None:
+    def __init__(self, api: Api, run: int, evidence: Evidence) -> None:
         super().__init__()
-        self.address = f"ws://127.0.0.1:{port}/ws/runs/{run}/?events=all"
-        self.origin = Origin(f"http://127.0.0.1:{port}")
+        self.address = f"ws://127.0.0.1:{api.port}/ws/runs/{run}/?events=all"
+        self.origin = Origin(f"http://127.0.0.1:{api.port}")
+        self.headers = api.headers
         self.evidence = evidence
         self.over = threading.Event()
         self.cursor: int | None = None
@@ -115,7 +126,13 @@ class Watcher(threading.Thread):
 
     def _follow(self) -> None:
         address = self.address + (f"&after={self.cursor}" if self.cursor is not None else "")
-        with connect(address, origin=self.origin, close_timeout=1, max_size=None) as socket:
+        with connect(
+            address,
+            origin=self.origin,
+            additional_headers=self.headers,
+            close_timeout=1,
+            max_size=None,
+        ) as socket:
             while not self.over.is_set():
                 try:
                     message = json.loads(socket.recv(timeout=0.2))

@@ -6,7 +6,7 @@ import time
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
+from urllib.request import urlopen
 
 import psycopg
 import redis
@@ -31,7 +31,7 @@ class Episode:
     def __init__(self, tree: Tree, plan: Plan) -> None:
         self.tree = tree
         self.plan = plan
-        self.api = Api(tree.up.port)
+        self.api = Api(tree.port, tree.token)
         self.runs: list[int] = []
         self.found: dict[int, Evidence] = {}
         self.done: list[str] = []
@@ -43,7 +43,7 @@ class Episode:
             self._start_run(name, speed, seed)
         commander = Commander(self.api, list(self.plan.commands), self.runs, self.found)
         commander.nodes = {run: self._nodes(run) for run in self.runs}
-        watchers = [Watcher(self.tree.up.port, run, self.found[run]) for run in self.runs]
+        watchers = [Watcher(self.api, run, self.found[run]) for run in self.runs]
         threads = [commander, *watchers]
         for thread in threads:
             thread.start()
@@ -59,10 +59,8 @@ class Episode:
                 watcher.join()
         wrong = [fault for run in self.runs for fault in judge(self.tree, run, self.found[run])]
         for run in self.runs:
-            urlopen(
-                Request(f"http://127.0.0.1:{self.api.port}/api/runs/{run}/", method="DELETE"),
-                timeout=HANG_SECONDS,
-            ).close()
+            gone = self.api.request(f"runs/{run}/", method="DELETE")
+            urlopen(gone, timeout=HANG_SECONDS).close()
         return wrong + self.api.nonsense
 
     def _start_run(self, name: str, speed: str, seed: int) -> None:
@@ -87,11 +85,8 @@ class Episode:
             f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="{name}.yaml"\r\n\r\n'
             f"{text}\r\n--{edge}--\r\n"
         ).encode()
-        request = Request(
-            f"http://127.0.0.1:{self.api.port}/api/scenarios/",
-            content,
-            {"Content-Type": f"multipart/form-data; boundary={edge}"},
-        )
+        kind = f"multipart/form-data; boundary={edge}"
+        request = self.api.request("scenarios/", content, kind=kind)
         with urlopen(request, timeout=HANG_SECONDS) as answer:
             return int(json.load(answer)["id"])
 

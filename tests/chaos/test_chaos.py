@@ -47,7 +47,7 @@ def test_nothing_is_lost_on_given_servers(given: Tree, seed: int) -> None:
 
 
 def test_an_acknowledged_command_survives_a_crash_of_the_database(embedded: Tree) -> None:
-    api = Api(embedded.up.port)
+    api = Api(embedded.port)
     scenario = api.insist("scenarios/")["scenarios"][0]["id"]
     run = api.insist("runs/", {"scenario": scenario})["id"]
     acknowledged: list[int] = []
@@ -93,7 +93,7 @@ def test_a_full_disk_is_told_and_a_run_goes_on_when_there_is_room() -> None:
     with small_disk(256) as disk:
         tree = Tree(embedded=True, disk=disk)
         try:
-            api = Api(tree.up.port)
+            api = Api(tree.port)
             scenarios = api.insist("scenarios/")["scenarios"]
             surge = next(each["id"] for each in scenarios if each["name"] == "Checkout surge")
             run = api.insist("runs/", {"scenario": surge, "play": True, "speed": "10"})["id"]

@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, LiteralString
@@ -16,7 +18,7 @@ from kscope.up.account import own_directory, server_account
 from kscope.up.children import Child
 from kscope.up.postgres import Postgres
 from kscope.up.valkey import Valkey
-from tests.frame.up_process import Up, free_port, is_alive, wait_until_ended
+from tests.frame.up_process import ROOM, Up, free_port, is_alive, wait_until_ended
 from tests.waiting import wait_for
 
 SERVERS = ("PostgreSQL", "Valkey")
@@ -46,6 +48,8 @@ class Tree:
             for name in SERVERS:
                 self.start_server(name)
         self.up = self._start()
+        # Without servers of its own it asks everybody for an account.
+        self.token = "" if embedded else self._made_token()
 
     # What runs
 
@@ -75,6 +79,17 @@ class Tree:
             raise
         self.note_family(up)
         return up
+
+    def _made_token(self) -> str:
+        made = subprocess.run(
+            [sys.executable, ROOM / "manage.py", "token", "create", "admin", "chaos"]
+            + ["--scope", "write"],
+            env={**os.environ, "DATABASE_URL": self.database_url(), "REDIS_URL": self.redis_url()},
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        )
+        return made.stdout.strip()
 
     def revive(self) -> None:
         """Start again what was killed: given servers, and all the rest if it has ended."""
