@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.stories import cluster_file, get_json, node, pod, upload
+from tests.e2e.stories import PATIENCE_MS, cluster_file, get_json, node, pod, upload
 
 
 def _scenario_names(site: Site) -> list[str]:
@@ -56,5 +56,5 @@ def test_a_file_of_200_mb_is_refused_in_words(page: Page, site: Site, tmp_path: 
     page.locator("input[type=file]").set_input_files(huge)
     page.get_by_role("button", name="Read files").click()
     problems = page.get_by_role("region", name="Problems")
-    expect(problems).to_contain_text("an upload may hold 64 MiB in all", timeout=20_000)
+    expect(problems).to_contain_text("an upload may hold 64 MiB in all", timeout=PATIENCE_MS)
     assert _scenario_names(site) == before

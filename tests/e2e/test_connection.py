@@ -74,7 +74,7 @@ def test_a_silent_connection_is_not_called_live(relayed: Page, relay: Relay, pag
     relay.passes.clear()
     expect(state).to_have_text("Reconnecting…", timeout=10_000)
     relay.passes.set()
-    expect(state).to_have_text("Live", timeout=60_000)
+    expect(state).to_have_text("Live", timeout=PATIENCE_MS)
 
 
 def test_a_quiet_run_stays_live(page: Page) -> None:

@@ -27,6 +27,7 @@ from kscope.runs.consumers import NO_SUCH_RUN
 from kscope.runs.models import Run, Scenario
 from kscope.runs.routing import websocket_urlpatterns
 from scheduling.models import SchedulingAttempt
+from tests.waiting import HANG_SECONDS
 from tests.web.test_stream import opened
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
@@ -398,13 +399,13 @@ async def first_answer(run_id: int, headers: list[tuple[bytes, bytes]]) -> Any:
     """The type of the first message, or the code with which the socket is closed; then leave."""
     socket = opened(run_id, headers=headers)
     await socket.send_input({"type": "websocket.connect"})
-    assert (await socket.receive_output(timeout=5))["type"] == "websocket.accept"
+    assert (await socket.receive_output(timeout=HANG_SECONDS))["type"] == "websocket.accept"
     # What a client says gives it nothing more.
     await socket.send_input({"type": "websocket.receive", "text": '{"action": "play"}'})
     try:
-        answer = await socket.receive_output(timeout=5)
+        answer = await socket.receive_output(timeout=HANG_SECONDS)
         return answer["code"] if "code" in answer else json.loads(answer["text"])["type"]
     finally:
         await socket.send_input({"type": "websocket.disconnect", "code": 1000})
-        await socket.wait(timeout=5)
+        await socket.wait(timeout=HANG_SECONDS)
         await sync_to_async(connections.close_all)()

@@ -17,6 +17,7 @@ from kscope.asgi import application
 from kscope.runs import consumers, services, watching
 from kscope.runs.consumers import NO_SUCH_RUN, TOO_MANY
 from kscope.runs.models import Run, Scenario
+from tests.waiting import HANG_SECONDS
 from tests.web.test_stream import message, opened
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,7 +58,7 @@ async def code_after(run: Run, headers: Headers, act: Callable[[], Awaitable[Any
     """The code that an open socket is closed with once *act* was done."""
     socket = opened(run.pk, headers=headers)
     await socket.send_input({"type": "websocket.connect"})
-    await socket.receive_output(timeout=5)
+    await socket.receive_output(timeout=HANG_SECONDS)
     assert (await message(socket, "snapshot"))["seq"] == 0
     await act()
     while True:
@@ -65,7 +66,7 @@ async def code_after(run: Run, headers: Headers, act: Callable[[], Awaitable[Any
         if received["type"] == "websocket.close":
             break
     await socket.send_input({"type": "websocket.disconnect", "code": received["code"]})
-    await socket.wait(timeout=5)
+    await socket.wait(timeout=HANG_SECONDS)
     await sync_to_async(connections.close_all)()
     return int(received["code"])
 
@@ -98,11 +99,11 @@ async def test_an_account_opens_only_so_many_sockets(run: Run, user: User, setti
     first, second = (opened(run.pk, headers=headers) for _ in range(2))
     for socket in (first, second):
         await socket.send_input({"type": "websocket.connect"})
-        assert (await socket.receive_output(timeout=5))["type"] == "websocket.accept"
-    assert (await second.receive_output(timeout=5))["code"] == TOO_MANY
+        assert (await socket.receive_output(timeout=HANG_SECONDS))["type"] == "websocket.accept"
+    assert (await second.receive_output(timeout=HANG_SECONDS))["code"] == TOO_MANY
     for socket in (first, second):
         await socket.send_input({"type": "websocket.disconnect", "code": 1000})
-        await socket.wait(timeout=5)
+        await socket.wait(timeout=HANG_SECONDS)
     assert not watching.open_sockets._open
     await sync_to_async(connections.close_all)()
 
@@ -139,8 +140,8 @@ async def first_of(host: str, origin: str) -> str:
     }
     socket = ApplicationCommunicator(application, scope)
     await socket.send_input({"type": "websocket.connect"})
-    answer = await socket.receive_output(timeout=5)
+    answer = await socket.receive_output(timeout=HANG_SECONDS)
     await socket.send_input({"type": "websocket.disconnect", "code": 1000})
-    await socket.wait(timeout=5)
+    await socket.wait(timeout=HANG_SECONDS)
     await sync_to_async(connections.close_all)()
     return str(answer["type"])
