@@ -13,15 +13,26 @@ SIMULATE = [sys.executable, ROOM / "manage.py", "simulate", ROOM / "scenarios/ch
 
 
 def started(words: list[object], **streams: object) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(words, cwd=ROOM, stderr=subprocess.PIPE, **streams)  # type: ignore[call-overload]
+    return subprocess.Popen(  # type: ignore[call-overload]
+        words,
+        cwd=ROOM,
+        stderr=subprocess.PIPE,
+        # A shell that starts the tests in the background has them ignore Ctrl-C, and their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **streams,
+    )
 
 
 def end_of(process: "subprocess.Popen[bytes]") -> tuple[int, str]:
     """Its exit status and what it printed on stderr."""
     assert process.stderr
-    with process.stderr as errors:
-        told = errors.read().decode()
-    return process.wait(HANG_SECONDS), told
+    try:
+        status = process.wait(HANG_SECONDS)
+    finally:
+        process.kill()
+        with process.stderr as errors:
+            told = errors.read().decode()
+    return status, told
 
 
 def test_a_reader_that_has_enough_ends_a_command_in_silence() -> None:
