@@ -39,6 +39,14 @@ def test_a_pod_with_resource_claims_stays_pending(profile: str) -> None:
     assert (event.component, event.message) == ("kscope", _NEED)
 
 
+@pytest.mark.parametrize("profile", _VERSIONS)
+def test_no_new_node_lets_such_a_pod_in(profile: str) -> None:
+    steps = ((1, "create", {"manifest": _with_claim("train")}),)
+    steps += ((1, "create", {"manifest": node("n2")}),)
+    cluster = played(Cluster.create(scene(node("n1"), steps=steps), profile=profile), 400)
+    assert node_of(cluster, "train") == ""
+
+
 def test_the_pages_show_what_is_not_modelled() -> None:
     cluster = _cluster(_with_claim("train"))
     cluster.take()
