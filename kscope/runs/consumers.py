@@ -190,9 +190,8 @@ class RunConsumer(AsyncWebsocketConsumer):
 
         Raises ReaderGone when the client does not.
         """
-        abort = self.scope.get("kscope.abort", lambda: None)
         try:
-            with sending.hold(len(text), abort):
+            with sending.hold(len(text), self._abort):
                 async with asyncio.timeout(DEAF_SECONDS):
                     await self.send(text)
         except TimeoutError as late:
@@ -201,8 +200,13 @@ class RunConsumer(AsyncWebsocketConsumer):
     def _drop(self) -> None:
         """End the connection without its help."""
         self.is_dropped = True
+        self._abort()
         if self.serving:
             self.serving.cancel()
+
+    def _abort(self) -> None:
+        """Close the connection at once, with what is still to be sent."""
+        self.scope.get("kscope.abort", lambda: None)()
 
     async def _catch_up(self) -> None:
         """Send one message that brings a reader on, by whichever way is cheapest.

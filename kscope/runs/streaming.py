@@ -376,8 +376,10 @@ class Hub:
             if rest > 0:
                 await asyncio.sleep(rest)
             if not is_behind:
+                # Not wait_for: before Python 3.12 it forgets that it was cancelled when news come, too.
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), POLL_SECONDS)
+                    async with asyncio.timeout(POLL_SECONDS):
+                        await news.wait()
 
     async def _read(self, link: "psycopg.AsyncConnection[Any]") -> bool:
         """Read what is new; returns whether there is more."""

@@ -1,6 +1,7 @@
 """The live stream: snapshots, contiguous frames, resuming, and readers that are slow."""
 
 import asyncio
+import contextlib
 import copy
 import json
 from collections.abc import AsyncIterator
@@ -15,7 +16,7 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 from django.db import connections
 
-from kscope.runs import consumers, services, streaming
+from kscope.runs import consumers, services, stream_room, streaming
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.routing import websocket_urlpatterns
 from kscope.runs.selectors import run_state_at
@@ -61,7 +62,7 @@ async def connected(run: Run) -> ApplicationCommunicator:
 
 
 def hubs_of(run: Run) -> list[int]:
-    return [run_id for _, run_id in streaming.hubs._hubs if run_id == run.pk]
+    return [hub.run_id for hub in streaming.hubs.watched() if hub.run_id == run.pk]
 
 
 async def message(socket: ApplicationCommunicator, kind: str = "") -> dict[str, Any]:
@@ -386,6 +387,33 @@ async def test_readers_begin_anew_when_the_run_was_set_back(driven: Run) -> None
     assert anew["state"] == instant.state
 
 
+async def test_a_hub_that_is_told_news_while_it_stops_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[int] = []
+
+    async def read(self: streaming.Hub, link: Any) -> bool:
+        reads.append(1)
+        return False
+
+    async def nothing(*_: Any) -> None:
+        pass
+
+    monkeypatch.setattr(streaming.Hub, "_load", nothing)
+    monkeypatch.setattr(streaming.Hub, "_read", read)
+    monkeypatch.setattr(stream_room.HeadNews, "_listen", nothing)
+    monkeypatch.setattr(stream_room.Links, "link", lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(streaming, "FRAME_SECONDS", 0.0)
+    hub = new_hub()
+    hub.start()
+    while not reads:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    hub.room.news.follow(1).set()
+    stopping = asyncio.create_task(hub.stop())
+    # Not wait_for, which would cancel a second time.
+    done, _ = await asyncio.wait([stopping], timeout=5)
+    assert done
+
+
 async def test_the_hub_ends_with_its_last_watcher(driven: Run) -> None:
     async with watching(driven) as socket:
         await message(socket, "snapshot")
@@ -455,6 +483,23 @@ async def test_a_reader_that_takes_no_message_is_dropped(
     socket = await connected(driven)
     await socket.wait(timeout=HANG_SECONDS)
     assert hubs_of(driven) == []
+
+
+async def test_a_dropped_reader_is_cut_off_with_what_was_on_its_way(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "DEAF_SECONDS", 0.05)
+
+    async def stuck(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(consumers.RunConsumer, "send", stuck)
+    cut: list[bool] = []
+    scope = {**opened(driven.pk).scope, "kscope.abort": lambda: cut.append(True)}
+    socket = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)
+    await socket.send_input({"type": "websocket.connect"})
+    await socket.wait(timeout=HANG_SECONDS)
+    assert cut == [True]
 
 
 @pytest.mark.parametrize("query", ["after=%FF", "after=" + "9" * 30, "\udcff=1"])
