@@ -379,7 +379,7 @@ def run_stop_continuing(*, run_id: int, epoch: int, differs_from: int, reason: s
     What it recorded stays as it is, to be read.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        _fence(cursor, run_id, epoch)
+        _fence(cursor, run_id, epoch, None)
         cursor.execute(
             "UPDATE runs_run SET differs_from = %s, differs_for = %s, lease_until = NULL,"
             " steps_wanted = 0, until_pod = '',"

@@ -20,8 +20,8 @@ def ready(client: Client, parts: str = "") -> tuple[int, dict]:
 def test_healthz_answers_while_every_server_is_away(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(presence, "client", lambda: 1 / 0)
-    with connection.execute_wrapper(lambda *_: 1 / 0):
+    with monkeypatch.context() as patch, connection.execute_wrapper(lambda *_: 1 / 0):
+        patch.setattr(presence, "client", lambda: 1 / 0)
         assert client.get("/healthz").content == b"ok"
 
 

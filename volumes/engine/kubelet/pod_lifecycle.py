@@ -196,7 +196,7 @@ class Kubelets:
         else:
             worker.pod = pod
             if worker.holds and _may_be_resized(event.old, pod):
-                self._resources[node].take(pod)
+                self._resources[worker.node].take(pod)
             self._changed(worker, event.old)
 
     # Faults
