@@ -21,7 +21,7 @@ def server() -> Iterator[tuple[str, str]]:
     with tempfile.TemporaryDirectory(prefix="kscope-e2e-") as folder:
         Path(folder).chmod(0o755)
         with Up(Path(folder, "data"), env={"KSCOPE_LOGIN": "required"}) as up:
-            up.wait_until_serving(patience_s=180)
+            up.wait_until_serving()
             match = re.search(r"password (\S+)", up.output)
             assert match, up.output
             yield f"http://localhost:{up.port}/", match[1]
