@@ -1,4 +1,4 @@
-import {useEffect, useRef, useState} from "preact/hooks";
+import {useEffect, useLayoutEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../lib/html.js";
 import {drainLines} from "../model/consent.js";
@@ -11,7 +11,8 @@ export function Consent({board}) {
 
 function Question({board, question}) {
   const dialog = useRef(null);
-  useEffect(() => dialog.current.showModal(), []);
+  // Before the next frame, so that a key pressed right after the button already goes to the question.
+  useLayoutEffect(() => dialog.current.showModal(), []);
   const {title, button, lines, drains, answer} = question;
   return html`
     <dialog class="dialog" ref=${dialog} aria-labelledby="consent-title" aria-describedby="consent-lines" onClose=${() => answer(false)}>
