@@ -4,20 +4,20 @@ What the real scheduler's figures were measured with, too: the scheduler in one 
 kubelets and controllers that hear of every step.
 """
 
-from kscope.sim.latency import Latencies
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import from_manifest
-from kscope.sim.recorder import Recorder
-from kscope.sim.rng import Streams
-from kscope.sim.scenario import Scenario
-from kscope.sim.store import ObjectStore
-from scheduling.engine.admission import Admission
-from scheduling.engine.cluster import Slice
-from scheduling.engine.commands import Manifest
-from scheduling.engine.configuration import read_schedulers
-from scheduling.engine.extenders import ExtenderCalls
-from scheduling.engine.replicas import SchedulerReplicas, Surroundings
-from scheduling.engine.scheduler import Scheduler
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.latency import Latencies
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.rng import Streams
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.cluster.cluster import Slice
+from scheduling.engine.cluster.commands import Manifest
+from scheduling.engine.cluster.replicas import SchedulerReplicas, Surroundings
+from scheduling.engine.configuration.configuration import read_schedulers
+from scheduling.engine.configuration.extenders import ExtenderCalls
+from scheduling.engine.cycle.scheduler import Scheduler
 from volumes.engine.actors import VolumeActors
 from volumes.engine.phases import settled
 

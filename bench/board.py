@@ -17,15 +17,15 @@ from websockets.asyncio.client import connect
 
 from bench.servers import Servers, origin_of, servers, store_run
 from bench.table import Row, median
-from kscope.sim.generate import synthetic
-from kscope.sim.view import State, fold
+from kscope.sim.input.generate import synthetic
+from kscope.sim.kernel.view import State, fold
 
 
 def bench(full: bool = False) -> list[Row]:
     """The first opening in a web process, and later ones."""
     with servers() as stack:
+        from kscope.runs.drive.runner import run_drive
         from kscope.runs.models import RunEvent
-        from kscope.runs.runner import run_drive
 
         run = store_run(synthetic(5_000, 10_000))
         run_drive(run.pk)  # it is paused: only its beginning is committed

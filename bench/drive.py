@@ -8,7 +8,7 @@ import django
 def main(run_id: int) -> None:
     """Drive the run until it is finished."""
     django.setup()
-    from kscope.runs.runner import run_drive
+    from kscope.runs.drive.runner import run_drive
 
     run_drive(run_id)
 

@@ -15,12 +15,12 @@ from typing import Any
 from bench.alone import SchedulerAlone
 from bench.shapes import SHAPES, Manifest, Shape, claim, node, scenario
 from bench.table import Row, cpu_seconds, median, seconds
-from kscope.sim.units import SECOND
-from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.attempt import SchedulingAttempt
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
-from scheduling.engine.explanation import Explanation
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.columns.explanation import Explanation
+from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.attempt import SchedulingAttempt
 
 PATIENCE = 120 * SECOND
 PILOT = 10

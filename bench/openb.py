@@ -11,10 +11,10 @@ from typing import Any
 
 from bench.shapes import Manifest
 from bench.table import Row, seconds
-from kscope.sim.objects import from_manifest
-from kscope.sim.rng import Streams
-from scheduling.engine.decisions import decide
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.kernel.rng import Streams
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.decisions import decide
 
 GPU = "example.com/gpu-milli"
 MODEL = "gpu-model"

@@ -14,8 +14,8 @@ from websockets.asyncio.client import connect
 
 from bench.servers import Servers, origin_of, servers, store_run
 from bench.table import Row
-from kscope.sim.generate import synthetic
-from kscope.sim.units import MILLISECOND
+from kscope.sim.input.generate import synthetic
+from kscope.sim.kernel.units import MILLISECOND
 
 PATIENCE_S = 180.0
 MOST_SLICES = 60
@@ -140,8 +140,8 @@ class Written:
 
 def _commits(nodes: int, pods: int) -> tuple[Written, Written]:
     """The slices of one engine, written once by the runner's own code and once by the ORM."""
-    from kscope.runs.slices import Head, lease_take, slice_commit
-    from scheduling.engine.cluster import Cluster
+    from kscope.runs.drive.slices import Head, lease_take, slice_commit
+    from scheduling.engine.cluster.cluster import Cluster
 
     scenario = synthetic(nodes, pods)
     copied, by_orm = Written(), Written()

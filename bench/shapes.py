@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kscope.sim.latency import DEFAULT_LATENCIES, Latency
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import HOUR
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latency
+from kscope.sim.kernel.units import HOUR
 
 Manifest = dict[str, Any]
 

@@ -16,9 +16,9 @@ from websockets.asyncio.client import connect
 
 from bench.servers import Servers, origin_of, servers, store_run
 from bench.table import Row, percentile
-from kscope.sim.generate import synthetic
-from kscope.sim.recorder import EventRow
-from kscope.sim.units import MILLISECOND
+from kscope.sim.input.generate import synthetic
+from kscope.sim.kernel.recorder import EventRow
+from kscope.sim.kernel.units import MILLISECOND
 
 CLIENTS = 50
 PER_SECOND = 20
@@ -51,7 +51,7 @@ def bench(full: bool = False) -> list[Row]:
 
 def _latencies(stack: Servers, clients: int, frames: int) -> list[float]:
     """Milliseconds from commit to receipt, of every slice at every client."""
-    from kscope.runs.slices import Head, lease_take, slice_commit
+    from kscope.runs.drive.slices import Head, lease_take, slice_commit
 
     run = store_run(synthetic(200, 0))
     epoch = lease_take(run.pk, "bench")

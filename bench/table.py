@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kscope.runs.garbage import uncollected
+from kscope.runs.drive.garbage import uncollected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

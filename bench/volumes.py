@@ -1,6 +1,6 @@
 """Volumes: matching, binding by the PV controller, provisioning, and what the kubelets have mounted.
 
-Times are CPU times, and garbage is collected as seldom as the worker does it (kscope/runs/runner.py).
+Times are CPU times, and garbage is collected as seldom as the worker does it (kscope/runs/drive/runner.py).
 """
 
 import gc
@@ -14,18 +14,18 @@ from typing import Any, cast
 
 from bench.shapes import Manifest, claim, node, pod, scenario, volume
 from bench.table import Row, cpu_seconds, median, most_mib
-from kscope.runs.garbage import uncollected
-from kscope.sim.latency import DEFAULT_LATENCIES, Latencies, Latency
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, Pod, from_manifest
-from kscope.sim.recorder import Recorder
-from kscope.sim.rng import Streams
-from kscope.sim.store import ObjectStore
-from kscope.sim.units import HOUR, MINUTE, SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.runs.drive.garbage import uncollected
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.latency import DEFAULT_LATENCIES, Latencies, Latency
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.rng import Streams
+from kscope.sim.kernel.units import HOUR, MINUTE, SECOND
+from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod, from_manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from volumes.engine.actors import VolumeActors
-from volumes.engine.matching import VolumeIndex, find_matching_volume
+from volumes.engine.matching.matching import VolumeIndex, find_matching_volume
 from volumes.engine.phases import protected, settled
 
 VOLUMES = 10_000

@@ -20,9 +20,9 @@ http = get_asgi_application()
 # The routes reach models, which exist only once Django is set up.
 from kscope.accounts.sockets import own_origin_only  # noqa: E402
 from kscope.operations import presence  # noqa: E402
-from kscope.runs.admission import admission  # noqa: E402
-from kscope.runs.body_limit import body_limit  # noqa: E402
-from kscope.runs.routing import websocket_urlpatterns  # noqa: E402
+from kscope.runs.capacity.admission import admission  # noqa: E402
+from kscope.runs.stream.routing import websocket_urlpatterns  # noqa: E402
+from kscope.runs.web.body_limit import body_limit  # noqa: E402
 
 presence.begin("web")
 

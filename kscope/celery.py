@@ -19,7 +19,7 @@ from celery.signals import (
 from django.conf import settings
 from structlog.contextvars import bind_contextvars, unbind_contextvars
 
-from kscope.runs.stopping import stop_ask
+from kscope.runs.drive.stopping import stop_ask
 from kscope.up.children import die_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")

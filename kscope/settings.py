@@ -89,14 +89,14 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "kscope.runs.body_limit.BodyLimitMiddleware",
-    "kscope.runs.parsers.AddressMiddleware",
+    "kscope.runs.web.body_limit.BodyLimitMiddleware",
+    "kscope.runs.web.parsers.AddressMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     # The last one: see there.
-    "kscope.runs.admission.OneThreadMiddleware",
+    "kscope.runs.capacity.admission.OneThreadMiddleware",
 ]
 
 ROOT_URLCONF = "kscope.urls"
@@ -113,7 +113,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "kscope.accounts.context.visitor",
+                "kscope.accounts.web.context.visitor",
             ],
         },
     }
@@ -329,8 +329,8 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     # JSON alone: a form on a foreign page cannot send it without asking first.
-    "DEFAULT_PARSER_CLASSES": ["kscope.runs.parsers.JSONParser"],
-    "EXCEPTION_HANDLER": "kscope.runs.api.handle_errors",
+    "DEFAULT_PARSER_CLASSES": ["kscope.runs.web.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "kscope.runs.web.api.handle_errors",
     # `?format=` chooses between JSON, NDJSON and CSV in the exports.
     "URL_FORMAT_OVERRIDE": None,
 }

@@ -11,7 +11,7 @@ from kscope.unavailable import handle_server_error
 
 handler500 = handle_server_error
 
-handler400 = "kscope.runs.body_limit.bad_request"
+handler400 = "kscope.runs.web.body_limit.bad_request"
 
 FAVICON = RedirectView.as_view(url=static("favicon.svg"), http_method_names=["get", "head"])
 
@@ -22,9 +22,9 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("api/docs/", api_docs, name="api-docs"),
     path("", include("kscope.operations.urls")),
-    path("api/", include("kscope.runs.api_urls")),
+    path("api/", include("kscope.runs.web.api_urls")),
     path("api/", include("volumes.api_urls")),
     path("api/", include("scheduling.api_urls")),
-    path("", include("kscope.accounts.urls")),
-    path("", include("kscope.runs.urls")),
+    path("", include("kscope.accounts.web.urls")),
+    path("", include("kscope.runs.web.urls")),
 ]

@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import admin
 
 from kscope.runs.admin import ManifestForm, ProjectedObjectAdmin, ReadOnlyAdmin, seconds
-from kscope.runs.parsers import JSONDecoder
+from kscope.runs.web.parsers import JSONDecoder
 from scheduling.models import Node, Pod, SchedulingAttempt
 
 

@@ -13,8 +13,8 @@ class SchedulingConfig(AppConfig):
         """Register engine, task and tables."""
         from kscope.runs.engine import wiring
         from scheduling import models, selectors, services, tasks
-        from scheduling.engine.configuration import check_setup
-        from scheduling.engine.source import fingerprint
+        from scheduling.engine.configuration.configuration import check_setup
+        from scheduling.engine.framework.source import fingerprint
 
         wiring.create = services.cluster_create
         wiring.engine_digest = fingerprint

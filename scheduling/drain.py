@@ -4,9 +4,9 @@ from typing import Any, cast
 
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import OtherObject, Run
-from kscope.sim.objects import ApiObject, from_manifest
-from kscope.sim.objects import Pod as ApiPod
-from scheduling.engine.eviction import is_counted, is_exempt, selects
+from kscope.sim.objects.objects import ApiObject, from_manifest
+from kscope.sim.objects.objects import Pod as ApiPod
+from scheduling.engine.api_server.eviction import is_counted, is_exempt, selects
 from scheduling.models import Node, Pod
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from kscope.env import env_list
-from scheduling.engine.extenders import ExtenderError
+from scheduling.engine.configuration.extenders import ExtenderError
 
 SETTING = "KSCOPE_EXTENDERS"
 _MAX_ANSWER = 64 << 20

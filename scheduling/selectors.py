@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import orjson
 
+from kscope.runs.drive.replay import Diverged, engine_at_head, engine_at_seq, engine_created
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.replay import Diverged, engine_at_head, engine_at_seq, engine_created
 from kscope.runs.selectors import check_seq
 from kscope.sim.errors import SimError
-from scheduling.engine.cluster import Cluster
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis import diagnose
 from scheduling.models import SchedulingAttempt
 

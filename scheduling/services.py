@@ -9,11 +9,11 @@ from django.db.models import QuerySet
 from psycopg import Cursor
 
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.past import ObjectLog
-from kscope.sim.scenario import Scenario
-from scheduling.engine.attempt import SchedulingAttempt
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.runs.web.past import ObjectLog
+from kscope.sim.input.scenario import Scenario
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.extender_client import HttpTransport
 
 

@@ -8,8 +8,8 @@ from django.db import connection
 from kombu.exceptions import OperationalError
 
 from kscope.runs import nudges
-from kscope.runs.runner import run_drive
-from kscope.runs.slices import run_needs_driver
+from kscope.runs.drive.runner import run_drive
+from kscope.runs.drive.slices import run_needs_driver
 
 log = logging.getLogger(__name__)
 

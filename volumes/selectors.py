@@ -4,9 +4,9 @@ from typing import Any, TypeVar
 
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.past import ObjectLog, log_replayed
 from kscope.runs.selectors import check_seq
-from kscope.sim.objects import (
+from kscope.runs.web.past import ObjectLog, log_replayed
+from kscope.sim.objects.objects import (
     ApiObject,
     Node,
     PersistentVolume,
@@ -14,8 +14,8 @@ from kscope.sim.objects import (
     StorageClass,
     from_manifest,
 )
-from volumes.engine.candidates import candidates_for, claimants_dict, claimants_of
-from volumes.engine.matching import VolumeIndex
+from volumes.engine.matching.candidates import candidates_for, claimants_dict, claimants_of
+from volumes.engine.matching.matching import VolumeIndex
 from volumes.engine.phases import claim_class
 
 Obj = TypeVar("Obj", bound=ApiObject)

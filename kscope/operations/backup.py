@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 
 from kscope.runs.models import Run
-from kscope.sim.recorder import GENESIS, EventRow, chain, encode
+from kscope.sim.kernel.recorder import GENESIS, EventRow, chain, encode
 from kscope.up.children import StartError
 from kscope.up.postgres import find_binaries
 

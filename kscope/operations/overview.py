@@ -7,9 +7,9 @@ import redis
 from django.db import connection
 
 from kscope.operations import presence, retention
+from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
-from kscope.runs.slices import run_needs_driver
 
 SHOWN = 20
 # The larger ones of these are worth a row; others are a few kilobytes.

@@ -25,7 +25,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from kscope.runs.measures import REGISTRY
-from kscope.runs.streaming import hubs
+from kscope.runs.stream.streaming import hubs
 
 EVERY_SECONDS = 3.0
 SECONDS_KNOWN = 15

@@ -20,9 +20,9 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from kscope.runs import services
+from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
-from kscope.runs.slices import run_needs_driver
 
 SPACING = 50_000  # events between two checkpoints that stay
 log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from kscope.runs.models import (
     Run,
     Scenario,
 )
-from kscope.runs.parsers import JSONDecoder
+from kscope.runs.web.parsers import JSONDecoder
 
 
 def seconds(nanoseconds: int | None) -> str:

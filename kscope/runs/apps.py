@@ -13,7 +13,7 @@ class RunsConfig(AppConfig):
     def ready(self) -> None:
         """Say what counts for the quotas of an account."""
         from kscope.accounts.usage import counters
-        from kscope.runs.quotas import quotas_used
+        from kscope.runs.capacity.quotas import quotas_used
 
         if quotas_used not in counters:
             counters.append(quotas_used)

@@ -10,11 +10,11 @@ from typing import Any, Literal, Protocol
 
 from psycopg import Cursor
 
-from kscope.sim.budget import Budget
-from kscope.sim.budget import Stop as BudgetStop
-from kscope.sim.loader import SetupCheck
-from kscope.sim.recorder import Event, EventRow
-from kscope.sim.view import State
+from kscope.sim.input.budget import Budget
+from kscope.sim.input.budget import Stop as BudgetStop
+from kscope.sim.input.loader import SetupCheck
+from kscope.sim.kernel.recorder import Event, EventRow
+from kscope.sim.kernel.view import State
 
 Manifest = dict[str, Any]
 Stop = Literal["event", "cycle"]

@@ -10,7 +10,7 @@ from django.db.models.functions import Cast, Coalesce
 
 from kscope.accounts.access import Visibility, Visitor
 from kscope.runs.engine import wiring
-from kscope.sim.budget import Budget
+from kscope.sim.input.budget import Budget
 
 _USUAL = Budget()
 

@@ -8,10 +8,10 @@ import orjson
 from django.db import connection
 from django.db.models import QuerySet
 
-from kscope.runs.checkpoints import checkpoint_before, checkpoint_view
+from kscope.runs.drive.checkpoints import checkpoint_before, checkpoint_view
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
-from kscope.sim.view import State, fold
+from kscope.sim.kernel.view import State, fold
 
 NEWEST = 50
 MARKS = 200

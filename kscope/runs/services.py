@@ -9,20 +9,20 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max, ProtectedError, Q
 
 from kscope.accounts.access import Visibility
+from kscope.runs.capacity.quotas import quotas_check
+from kscope.runs.capacity.waiting import moments
+from kscope.runs.drive.forks import commands_plan, history_copy
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
-from kscope.runs.forks import commands_plan, history_copy
 from kscope.runs.models import Command, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
-from kscope.runs.quotas import quotas_check
 from kscope.runs.selectors import check_seq
-from kscope.runs.waiting import moments
-from kscope.sim import scenario as sim_scenario
-from kscope.sim.budget import MOST, Budget
-from kscope.sim.cleaning import clean_command
 from kscope.sim.errors import SimError
-from kscope.sim.loader import LoadResult
-from kscope.sim.units import MINUTE
+from kscope.sim.input import scenario as sim_scenario
+from kscope.sim.input.budget import MOST, Budget
+from kscope.sim.input.cleaning import clean_command
+from kscope.sim.input.loader import LoadResult
+from kscope.sim.kernel.units import MINUTE
 
 PROFILES = ("v1.34", "v1.20", "v1.16", "v1.11")
 TIE_BREAKS = ("random", "name")

@@ -1,0 +1,15 @@
+"""The scheduler, the workload controllers and the cluster around them.
+
+    diagnosis     why a pod is pending, and what would fix it
+    cluster       everything put together: a scenario becomes a running cluster
+    cycle         one pod's way through a scheduler
+    configuration from a file to profiles and plugins
+    queue, preemption, plugins
+    columns       kept answers of plugins, for speed only
+    framework     the plugin interface and its runtime
+    nodes         the scheduler's cache and its table of nodes
+    workloads     who makes pods; api_server: defaults, admission, evictions
+    pods          what a pod asks for
+
+A room imports only rooms below it; import-linter checks that. Plain typed Python.
+"""

@@ -14,7 +14,7 @@ import yaml
 from celery import Celery
 
 from kscope import env
-from kscope.sim.generate import synthetic
+from kscope.sim.input.generate import synthetic
 from tests.chaos.clients import Api, Commander, Watcher
 from tests.chaos.judge import Evidence, judge
 from tests.chaos.plan import Act, Plan

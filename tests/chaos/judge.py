@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
+from kscope.runs.drive.replay import go_to
 from kscope.runs.models import Run, Scenario
-from kscope.runs.replay import go_to
 from scheduling.services import cluster_create, command_parse
 from tests.chaos.tree import Tree
 

@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 from kscope.sim.errors import AlreadyExists, ApiError, Conflict, NotFound, SimError
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import (
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import (
     ApiObject,
     Node,
     PersistentVolume,
@@ -18,12 +19,11 @@ from kscope.sim.objects import (
     Pod,
     StorageClass,
 )
-from kscope.sim.units import SECOND
 from tests.conformance.vectors import Json, obj, pruned
 from volumes.engine.migration import NO_MIGRATION, Migration
 from volumes.engine.operations import Operation
 from volumes.engine.ports import Told
-from volumes.engine.provisioner import (
+from volumes.engine.pv_controller.provisioner import (
     InstantRecycler,
     PluginError,
     PluginRegistry,
@@ -31,8 +31,8 @@ from volumes.engine.provisioner import (
     Recycler,
     provisioned_manifest,
 )
-from volumes.engine.pv_controller import PersistentVolumeController
-from volumes.engine.writer import V1_20
+from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
+from volumes.engine.pv_controller.writer import V1_20
 
 CLAIMS, VOLUMES = "persistentvolumeclaims", "persistentvolumes"
 SKIP_LOCAL_STORE = "pv-testing-skip-local-store"

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from kscope.sim.latency import Latency
-from kscope.sim.loader import load_files
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import MILLISECOND, SECOND
-from kscope.sim.view import diff
+from kscope.sim.input.loader import load_files
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.latency import Latency
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.kernel.view import diff
 from tests.conformance.vectors import Json
 from tests.vectors import vector_set
 from tests.workloads.recorded import KINDS, History, histories

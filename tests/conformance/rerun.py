@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from kscope.sim.latency import Latency
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, Pod
-from kscope.sim.recorder import Event
-from kscope.sim.store import WatchEvent
-from kscope.sim.units import MILLISECOND, SECOND
-from scheduling.engine.algorithm import UNSCHEDULABLE, ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.attempt import SchedulingAttempt
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.pod_info import PodInfo
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.kernel.latency import Latency
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.attempt import SchedulingAttempt
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.conformance.recordings import (
     BY_PROVISIONER,
     ORIGIN,
@@ -30,7 +30,7 @@ from tests.conformance.recordings import (
     statuses_told,
 )
 from tests.workloads.recorded import History
-from volumes.engine.pv_controller import PersistentVolumeController
+from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
 
 # The scheduler of the recordings started this long before the first step: the phase of its tickers.
 TICKERS = ORIGIN - 4_600 * MILLISECOND

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from kscope.sim.objects import Pod
-from kscope.sim.units import SECOND
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Pod
 from tests.conformance.vectors import Json, load
 
 _UNITS = {"µs": 1_000, "ms": 1_000_000, "s": SECOND, "m": 60 * SECOND}

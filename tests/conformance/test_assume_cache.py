@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from kscope.sim.errors import NotFound, SimError
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim
+from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim
 from tests.conformance.vectors import Json, obj, parametrised, upstream
-from volumes.engine.assume_cache import AssumeCache, ClaimAssumeCache, VolumeAssumeCache
+from volumes.engine.binding.assume_cache import AssumeCache, ClaimAssumeCache, VolumeAssumeCache
 
 FILE = upstream("scheduling_scheduler_assume_cache_test.json")
 KINDS: dict[str, Any] = {

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from kscope.sim.errors import SimError
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import (
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import (
     ApiObject,
     Node,
     PersistentVolume,
@@ -16,11 +17,10 @@ from kscope.sim.objects import (
     Pod,
     StorageClass,
 )
-from kscope.sim.units import SECOND
 from tests.conformance.pv_harness import CLAIMS, VOLUMES, FakeApi
 from tests.conformance.vectors import Json, obj, parametrised, pruned, upstream, without_versions
-from volumes.engine.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.binder import (
+from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
+from volumes.engine.binding.binder import (
     UNBOUND_IMMEDIATE,
     V1_20,
     BinderRules,

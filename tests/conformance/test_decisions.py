@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.loader import load_files
-from kscope.sim.objects import Pod, from_manifest
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.decisions import decide
+from kscope.sim.input.loader import load_files
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Pod, from_manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis import diagnose
-from scheduling.engine.profiles import PROFILES
 from tests.conformance.vectors import parametrised
 from tests.vectors import vector_set
 

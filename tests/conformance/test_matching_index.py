@@ -2,9 +2,9 @@
 
 import pytest
 
-from kscope.sim.objects import Node, PersistentVolume, PersistentVolumeClaim
+from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim
 from tests.conformance.vectors import Json, obj, parametrised, upstream
-from volumes.engine.matching import (
+from volumes.engine.matching.matching import (
     Offer,
     VolumeIndex,
     Wanted,

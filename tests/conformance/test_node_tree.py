@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Node
-from scheduling.engine.node_tree import NodeTree, NodeTreeError, zone_key
+from kscope.sim.objects.objects import Node
+from scheduling.engine.nodes.node_tree import NodeTree, NodeTreeError, zone_key
 from tests.conformance.scheduler_vectors import named, v1_16
 from tests.conformance.vectors import Json, obj, parametrised, upstream
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
+from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from tests.conformance.pv_harness import CLAIMS, VOLUMES, FakeListers, Harness
 from tests.conformance.vectors import Json, obj, parametrised, pruned, upstream, without_versions
-from volumes.engine.matching import VolumeIndex
+from volumes.engine.matching.matching import VolumeIndex
 from volumes.engine.migration import MigrationGates
 from volumes.engine.phases import (
     BETA_STORAGE_PROVISIONER,
@@ -15,7 +15,7 @@ from volumes.engine.phases import (
     PROVISIONED_BY,
     STORAGE_PROVISIONER,
 )
-from volumes.engine.writer import ControllerError, is_delay_binding
+from volumes.engine.pv_controller.writer import ControllerError, is_delay_binding
 
 FILES = {
     name: upstream(f"persistentvolume_{name}_test.json")

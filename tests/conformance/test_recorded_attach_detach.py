@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, from_manifest
-from kscope.sim.recorder import Recorder
-from kscope.sim.store import ObjectStore
-from kscope.sim.units import MILLISECOND, SECOND
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.objects.objects import ApiObject, from_manifest
 from tests.conformance.vectors import Json, parametrised
 from tests.vectors import vector_set
 from volumes.engine.attach_detach import COMPONENT, AttachDetachController

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import ApiObject, from_manifest
-from kscope.sim.store import WatchEvent
-from kscope.sim.units import SECOND
-from kscope.sim.view import diff
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.kernel.view import diff
+from kscope.sim.objects.objects import ApiObject, from_manifest
 from tests.conformance.vectors import Json, parametrised
 from tests.vectors import vector_set
 from tests.volumes_engine.storage import Storage
-from volumes.engine.external_provisioner import DriverFaults
-from volumes.engine.writer import V1_20
+from volumes.engine.pv_controller.external_provisioner import DriverFaults
+from volumes.engine.pv_controller.writer import V1_20
 
 FOLDER = vector_set("control-plane-1.20")
 # Time 0 of the recordings, and the phase of the controller's resync in all of them.

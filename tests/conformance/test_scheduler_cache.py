@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Node
-from kscope.sim.units import SECOND
-from scheduling.engine.cache import CACHE_RULES, CacheError, SchedulerCache
-from scheduling.engine.node_info import NodeInfo
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.snapshot import Snapshot
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Node
+from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
+from scheduling.engine.nodes.node_info import NodeInfo
+from scheduling.engine.nodes.snapshot import Snapshot
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.conformance.scheduler_vectors import (
     ManualClock,
     named,

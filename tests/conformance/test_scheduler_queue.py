@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.pod_resources import RESOURCE_RULES
-from kscope.sim.units import MICROSECOND, SECOND
-from scheduling.engine.pod_info import PodInfo
+from kscope.sim.kernel.units import MICROSECOND, SECOND
+from kscope.sim.objects.pod_resources import RESOURCE_RULES
+from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.backoff import backoff_duration
 from scheduling.engine.queue.events import WILD_CARD, Action, ClusterEvent
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Node
-from scheduling.engine.snapshot import create_image_existence_map, get_node_image_states
+from kscope.sim.objects.objects import Node
+from scheduling.engine.nodes.snapshot import create_image_existence_map, get_node_image_states
 from tests.conformance.scheduler_vectors import named
 from tests.conformance.vectors import Json, obj, parametrised, upstream
 

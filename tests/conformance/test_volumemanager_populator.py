@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Pod
+from kscope.sim.objects.objects import Pod
 from tests.conformance.vectors import Json, parametrised, upstream
 from tests.conformance.volumemanager import (
     AnyObjects,

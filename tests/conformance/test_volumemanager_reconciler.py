@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, Manifest, Pod
-from kscope.sim.units import MILLISECOND, SECOND
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from tests.conformance.vectors import Json, parametrised, upstream
 from tests.conformance.volumemanager import (
     FakePlugin,

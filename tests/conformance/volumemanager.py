@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from kscope.sim import quantity
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from kscope.sim.objects import quantity
+from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from tests.conformance.vectors import Json, obj
 from volumes.engine.kubelet.actual_state import (
     ActualStateOfWorld,

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import yaml
 
-from kscope.sim.scenario import STEP_VERBS
-from scheduling.engine.cluster import Cluster
+from kscope.sim.input.scenario import STEP_VERBS
+from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.broken import broken_scenario
 from tests.properties.mutations import NONSENSE, mutated
 

@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 import pytest
 
-from kscope.sim.documents import DocumentError, parse_json
 from kscope.sim.errors import SimError
-from kscope.sim.loader import load_files
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
-from scheduling.engine.configuration import check_setup
+from kscope.sim.input.loader import load_files
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.documents import DocumentError, parse_json
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.configuration.configuration import check_setup
 from tests.fuzz import samples
 from tests.fuzz.limits import Tally, numbers_of
 

@@ -15,9 +15,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from kscope.runs import runner, services
+from kscope.runs import services
+from kscope.runs.drive import runner
 from kscope.runs.models import Command, Run, Scenario
-from kscope.runs.routing import websocket_urlpatterns
+from kscope.runs.stream.routing import websocket_urlpatterns
 from scheduling.models import Node, Pod
 from tests.fuzz import samples
 from tests.fuzz.limits import Tally, numbers_of

@@ -13,9 +13,10 @@ from django.db import connection
 from psycopg import sql
 
 from kscope.operations import backup
-from kscope.runs import runner, services
+from kscope.runs import services
+from kscope.runs.drive import runner
+from kscope.runs.drive.same_database import database_use
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.same_database import database_use
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., Run]

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from kscope import logs
-from kscope.runs import replay, runner
+from kscope.runs.drive import replay, runner
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 

@@ -12,7 +12,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from kscope.operations import presence
 from kscope.operations.metrics import metrics_text
-from kscope.runs import measures, runner
+from kscope.runs import measures
+from kscope.runs.drive import runner
 from kscope.runs.models import Run
 
 pytestmark = [

@@ -10,7 +10,8 @@ from django.test import Client
 
 from kscope.operations import presence
 from kscope.operations.overview import overview
-from kscope.runs import runner, services, slices
+from kscope.runs import services
+from kscope.runs.drive import runner, slices
 from kscope.runs.engine import wiring
 from kscope.runs.models import Command, Run
 

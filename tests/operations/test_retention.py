@@ -13,7 +13,8 @@ from kscope.celery import app as celery
 from kscope.operations import retention
 from kscope.operations.retention import Policy, retention_apply, retention_plan
 from kscope.operations.tasks import apply_retention
-from kscope.runs import services, slices
+from kscope.runs import services
+from kscope.runs.drive import slices
 from kscope.runs.models import Checkpoint, Run, RunEvent
 from kscope.runs.selectors import run_state_at
 from scheduling.models import SchedulingAttempt

@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any
 
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import MILLISECOND, SECOND
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import MILLISECOND, SECOND
 
 Manifest = dict[str, Any]
 

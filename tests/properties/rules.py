@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from kscope.sim.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod
-from kscope.sim.recorder import Event
-from scheduling.engine.cluster import Cluster
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod
+from scheduling.engine.cluster.cluster import Cluster
 from volumes.engine.kubelet.actual_state import AttachedVolume
 
 

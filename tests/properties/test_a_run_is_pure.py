@@ -8,11 +8,11 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kscope.sim.recorder import Event
-from kscope.sim.units import SECOND
-from kscope.sim.view import State, fold
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.kernel.view import State, fold
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.properties.clusters import random_scenario
 
 UNTIL = 60 * SECOND

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kscope.sim.objects import Pod
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import MILLISECOND, MINUTE
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import MILLISECOND, MINUTE
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose
-from scheduling.engine.profiles import PROFILES
 from tests.properties.clusters import random_scenario
 
 Manifest = dict[str, Any]

@@ -5,9 +5,9 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kscope.sim.recorder import Event
-from kscope.sim.units import MINUTE, SECOND
-from scheduling.engine.cluster import Cluster
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import MINUTE, SECOND
+from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.broken import UNTIL, broken_scenario
 from tests.properties.rules import (
     Detachments,

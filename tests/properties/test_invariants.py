@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kscope.sim.units import MILLISECOND, SECOND
-from scheduling.engine.cluster import Cluster
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.clusters import random_scenario
 
 UNTIL = 60 * SECOND

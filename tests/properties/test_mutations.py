@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kscope.sim.errors import SimError
-from kscope.sim.loader import LoadResult, load_files
-from kscope.sim.objects import from_manifest
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.decisions import decide
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.input.loader import LoadResult, load_files
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.decisions import decide
 from tests.properties.mutations import mutated
 from tests.vectors import vector_set
 

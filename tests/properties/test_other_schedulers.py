@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import MILLISECOND, SECOND
-from scheduling.engine.cluster import Cluster
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.clusters import random_scenario
 from tests.properties.rules import shown_wrongly
 from tests.scheduling_engine.test_extension_points import everywhere, installed

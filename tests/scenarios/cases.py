@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import MINUTE, SECOND
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import MINUTE, SECOND
 from tests.scenarios.played import Played
 
 ZONE = "topology.kubernetes.io/zone"

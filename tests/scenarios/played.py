@@ -4,12 +4,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kscope.sim.loader import load_paths
-from kscope.sim.recorder import Event
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import SECOND
-from kscope.sim.view import State, fold
-from scheduling.engine.cluster import Cluster
+from kscope.sim.input.loader import load_paths
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.kernel.view import State, fold
+from scheduling.engine.cluster.cluster import Cluster
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
 

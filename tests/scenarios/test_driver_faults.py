@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import MINUTE, SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import MINUTE, SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.scenarios.played import Played
 from tests.scenarios.test_golden import claim, fault, node, pod, storage_class, volume
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from kscope.sim.loader import load_paths
-from kscope.sim.recorder import Event
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
+from kscope.sim.input.loader import load_paths
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.broken import broken_scenario
 from tests.scenarios.played import FOLDER
 

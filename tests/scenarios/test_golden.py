@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import MINUTE, SECOND
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import MINUTE, SECOND
 from scheduling.engine import names
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
-from scheduling.engine.profiles import MODERN, PROFILES
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.configuration.profiles import MODERN, PROFILES
 from tests.scenarios.cases import claim, fault, node, play, pod, storage_class, volume
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.recorder import Event
-from kscope.sim.scenario import Step
-from kscope.sim.units import SECOND
+from kscope.sim.input.scenario import Step
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import SECOND
 from tests.scenarios.cases import (
     at,
     claim,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
 from tests.scenarios.cases import (
     at,
     budget,

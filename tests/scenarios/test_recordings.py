@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.loader import load_paths
-from kscope.sim.scenario import Scenario
+from kscope.sim.input.loader import load_paths
+from kscope.sim.input.scenario import Scenario
 from tests.conformance.vectors import parametrised
 from tests.scenarios.played import Played
 from tests.vectors import vector_set

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.faults import PROCESSES, RESTARTABLE
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import MILLISECOND, MINUTE, SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.api_server.faults import PROCESSES, RESTARTABLE
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import MILLISECOND, MINUTE, SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.scenarios.played import Played
 from tests.scenarios.test_golden import claim, fault, node, pod, storage_class, volume
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import MINUTE, SECOND
-from scheduling.engine.cluster import Cluster
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import MINUTE, SECOND
+from scheduling.engine.cluster.cluster import Cluster
 from tests.scenarios.played import Played
 from tests.scenarios.test_golden import claim, fault, node, pod, storage_class, volume
 

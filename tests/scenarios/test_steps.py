@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.scenarios.played import Played
 
 REFUSED = "TooManyRequests: Cannot evict pod as it would violate the pod's disruption budget."

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from kscope.sim.objects import ApiObject, Node, Pod, from_manifest
+from kscope.sim.objects.objects import ApiObject, Node, Pod, from_manifest
 
 
 @dataclass

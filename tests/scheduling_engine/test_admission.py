@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.errors import Invalid
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, from_manifest
-from kscope.sim.recorder import Recorder
-from kscope.sim.store import ObjectStore
-from scheduling.engine.admission import Admission
-from scheduling.engine.decisions import admitted
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.objects.objects import ApiObject, from_manifest
+from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.cycle.decisions import admitted
 
 Manifest = dict[str, Any]
 

@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import from_manifest
-from kscope.sim.rng import Stream
-from scheduling.engine import preemption
-from scheduling.engine.algorithm import (
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import (
     SCHEDULED,
     UNSCHEDULABLE,
     SchedulingAlgorithm,
     nodes_to_find,
 )
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.preemption import PreemptionRules
-from scheduling.engine.profiles import PROFILES
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.preemption import preemption
+from scheduling.engine.preemption.preemption import PreemptionRules
 from tests.scheduling_engine.builders import make_budget, make_node, make_pod
 
 

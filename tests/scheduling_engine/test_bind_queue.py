@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 
-from kscope.sim.recorder import Event
-from kscope.sim.units import MILLISECOND, SECOND
-from scheduling.engine.bind_queue import STARTED, RoundsScheduler
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.cycle.bind_queue import STARTED, RoundsScheduler
 from tests.scheduling_engine.scenes import Manifest, node_of, played, pod, scene
 from tests.scheduling_engine.volume_scenes import (
     claim,

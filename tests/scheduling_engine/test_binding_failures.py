@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.latency import Latency
-from kscope.sim.units import MILLISECOND, SECOND
-from scheduling.engine.algorithm import ERROR, ScheduleResult
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.kernel.latency import Latency
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.cycle.algorithm import ERROR, ScheduleResult
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 from tests.scheduling_engine.volume_scenes import host, local_disk, user_of
-from volumes.engine.assume_cache import AssumeError
+from volumes.engine.binding.assume_cache import AssumeError
 
 
 def test_the_room_of_a_pod_that_was_not_bound_wakes_whoever_waits_for_room() -> None:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.budget import Budget
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.selectors import LabelSelector
-from kscope.sim.units import MINUTE, SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.input.budget import Budget
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import MINUTE, SECOND
+from kscope.sim.objects.selectors import LabelSelector
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.workloads.builders import Json, make, make_node
 
 _MANY = 2**31 - 1

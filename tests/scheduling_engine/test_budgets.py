@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import from_manifest
-from scheduling.engine.budgets import KIND, Budgets
-from scheduling.engine.listers import Listers
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.preemption.budgets import KIND, Budgets
 from tests.scheduling_engine.builders import make_pod
 
 

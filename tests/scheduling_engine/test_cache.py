@@ -2,13 +2,19 @@ import pickle
 
 import pytest
 
-from kscope.sim.objects import Node, Pod
-from kscope.sim.pod_resources import HostPort
-from kscope.sim.units import SECOND
-from scheduling.engine.cache import CACHE_RULES, CacheError, CacheMove, CachePlace, SchedulerCache
-from scheduling.engine.comparer import compare
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.snapshot import Snapshot
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Node, Pod
+from kscope.sim.objects.pod_resources import HostPort
+from scheduling.engine.nodes.cache import (
+    CACHE_RULES,
+    CacheError,
+    CacheMove,
+    CachePlace,
+    SchedulerCache,
+)
+from scheduling.engine.nodes.comparer import compare
+from scheduling.engine.nodes.snapshot import Snapshot
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 
 MODERN, CLASSIC = "v1.34", "v1.16"

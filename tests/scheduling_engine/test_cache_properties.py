@@ -6,13 +6,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from kscope.sim.objects import Node, Pod
-from kscope.sim.units import SECOND
-from scheduling.engine.cache import CACHE_RULES, CacheError, SchedulerCache
-from scheduling.engine.comparer import compare
-from scheduling.engine.node_info import NodeInfo
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.snapshot import Snapshot
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
+from scheduling.engine.nodes.comparer import compare
+from scheduling.engine.nodes.node_info import NodeInfo
+from scheduling.engine.nodes.snapshot import Snapshot
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 
 _PODS = st.sampled_from([f"p{number}" for number in range(6)])

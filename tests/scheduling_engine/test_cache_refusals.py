@@ -1,12 +1,12 @@
 """An illegal move of the cache is on the record; only a corrupted cache ends the run."""
 
-from kscope.sim.objects import Pod, from_manifest
-from kscope.sim.recorder import Event
-from kscope.sim.store import WatchEvent
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
-from scheduling.engine.pod_info import PodInfo
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Pod, from_manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kscope.sim import change_log
-from kscope.sim.objects import Pod, from_manifest
-from kscope.sim.rng import Stream
-from scheduling.engine import cells, fast_path, kept_totals, row_classes
-from scheduling.engine.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.cells import Ties
-from scheduling.engine.fast_path import FastPath
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.kernel import change_log
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.objects.objects import Pod, from_manifest
+from scheduling.engine.columns import cells, fast_path, kept_totals, row_classes
+from scheduling.engine.columns.cells import Ties
+from scheduling.engine.columns.fast_path import FastPath
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.loader import load_files
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import SECOND
-from scheduling.engine.algorithm import SchedulingAlgorithm
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.configuration import read_setup
-from scheduling.engine.handle import Handle
+from kscope.sim.input.loader import load_files
+from kscope.sim.input.reading import ConfigurationError
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.configuration import read_setup
+from scheduling.engine.configuration.profiles import MODERN
+from scheduling.engine.configuration.setup import SchedulerSetup
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
 from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import MODERN
-from scheduling.engine.reading import ConfigurationError
-from scheduling.engine.setup import SchedulerSetup
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 

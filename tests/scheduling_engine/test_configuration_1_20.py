@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.configuration import read_setup
-from scheduling.engine.profiles import PROFILES, Profile
-from scheduling.engine.reading import ConfigurationError
+from kscope.sim.input.reading import ConfigurationError
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.configuration import read_setup
+from scheduling.engine.configuration.profiles import PROFILES, Profile
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 from tests.scheduling_engine.test_extension_points import (
     condition,

@@ -10,26 +10,26 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from scheduling.engine import registry
-from scheduling.engine.algorithm import SchedulingAlgorithm
-from scheduling.engine.cluster import Cluster, StaleCheckpoint
-from scheduling.engine.commands import Command
-from scheduling.engine.explain import rejecting_plugins
-from scheduling.engine.framework import (
+from scheduling.engine.cluster.cluster import Cluster, StaleCheckpoint
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.configuration import registry
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.configuration.registry import UnknownPlugin
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.explain import rejecting_plugins
+from scheduling.engine.framework.framework import (
     PRE_FILTER_OK,
     Code,
     CycleState,
     Detail,
-    IntArray,
     Plugin,
     PreFilterResult,
     Status,
 )
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
-from scheduling.engine.registry import UnknownPlugin
-from scheduling.engine.source import package_digest
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.source import package_digest
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
@@ -106,7 +106,7 @@ def test_a_plugin_that_nobody_provides_is_told() -> None:
 
 _MODULE = """
 import numpy as np
-from scheduling.engine.framework import Code, Detail, Plugin, Status
+from scheduling.engine.framework.framework import Code, Detail, Plugin, Status
 
 
 class Grumpy(Plugin):

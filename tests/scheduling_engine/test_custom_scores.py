@@ -5,25 +5,25 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from kscope.sim.units import SECOND
-from scheduling.engine import registry
-from scheduling.engine.algorithm import SchedulingAlgorithm
-from scheduling.engine.attempt import SchedulingAttempt
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.configuration import read_setup
-from scheduling.engine.framework import (
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration import registry
+from scheduling.engine.configuration.configuration import read_setup
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.attempt import SchedulingAttempt
+from scheduling.engine.framework.framework import (
     SKIP,
     SUCCESS,
     Code,
     CycleState,
     Detail,
-    IntArray,
     Plugin,
     PreFilterResult,
     Status,
 )
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kscope.sim.objects import from_manifest
-from scheduling.engine.decisions import decide
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.decisions import decide
 from tests.scheduling_engine.builders import make_node, make_pod
 
 ZONE = "topology.kubernetes.io/zone"

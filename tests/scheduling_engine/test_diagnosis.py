@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.units import MINUTE, SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.kernel.units import MINUTE, SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
 from scheduling.engine.diagnosis.candidates import REQUIRED
 from scheduling.engine.diagnosis.report import named

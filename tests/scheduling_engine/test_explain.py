@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.explain import blocker, evidence, rejecting_plugins, summary
-from scheduling.engine.handle import Handle
-from scheduling.engine.messages import sentence_of
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.explain import blocker, evidence, rejecting_plugins, summary
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.framework.messages import sentence_of
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 
 

@@ -5,13 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
-from kscope.sim.objects import from_manifest
-from scheduling.engine.algorithm import SchedulingAlgorithm
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.extenders import Extender, ExtenderCalls, ExtenderSettings
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.extenders import Extender, ExtenderCalls, ExtenderSettings
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.extenders import ExtenderError
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.extenders import ExtenderError
 from scheduling.extender_client import HttpTransport
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 

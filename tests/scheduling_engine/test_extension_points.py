@@ -5,13 +5,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from kscope.sim.objects import Pod
-from kscope.sim.units import MINUTE, SECOND
-from scheduling.engine import registry
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
-from scheduling.engine.extension_points import PluggedScheduler
-from scheduling.engine.framework import (
+from kscope.sim.kernel.units import MINUTE, SECOND
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.configuration import registry
+from scheduling.engine.cycle.extension_points import PluggedScheduler
+from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.framework.framework import (
     SKIP,
     SUCCESS,
     Code,
@@ -22,13 +23,12 @@ from scheduling.engine.framework import (
     Status,
     pods_to_activate,
 )
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.waiting_pods import go_duration
+from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.events import NODE, Action, ClusterEvent
 from scheduling.engine.queue.hints import Registration
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
-from scheduling.engine.scheduler import Scheduler
-from scheduling.engine.waiting_pods import go_duration
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 from tests.scheduling_engine.volume_scenes import host, local_disk, user_of
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.rng import Stream
-from scheduling.engine.algorithm import SCHEDULED, SchedulingAlgorithm
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.kernel.rng import Stream
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import SCHEDULED, SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

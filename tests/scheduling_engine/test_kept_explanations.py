@@ -6,14 +6,14 @@ from typing import Any
 import orjson
 import pytest
 
-from kscope.sim.generate import synthetic
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import SECOND
-from scheduling.engine import scheduler
-from scheduling.engine.attempt import SchedulingAttempt
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.explanation import Explanation
-from scheduling.engine.kept_verdicts import KeptVerdicts
+from kscope.sim.input.generate import synthetic
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.columns.explanation import Explanation
+from scheduling.engine.columns.kept_verdicts import KeptVerdicts
+from scheduling.engine.cycle import scheduler
+from scheduling.engine.cycle.attempt import SchedulingAttempt
 from tests.scheduling_engine.scenes import node, pod, scene
 from tests.scheduling_engine.volume_scenes import host, local_disk, user_of
 

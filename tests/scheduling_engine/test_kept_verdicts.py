@@ -9,16 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from kscope.sim.objects import from_manifest
-from scheduling.engine import kept_verdicts, ledger, registry
-from scheduling.engine.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.explanation import Explanation
-from scheduling.engine.framework import Code, CycleState, Detail, IntArray, Plugin, Status
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.ledger import Ledger
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES, Profile
-from scheduling.engine.runtime import Scores, Search
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.columns import kept_verdicts, ledger
+from scheduling.engine.columns.explanation import Explanation
+from scheduling.engine.columns.ledger import Ledger
+from scheduling.engine.configuration import registry
+from scheduling.engine.configuration.profiles import PROFILES, Profile
+from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.framework.framework import Code, CycleState, Detail, Plugin, Status
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.runtime import Scores, Search
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.volume_scenes import claim, local_volume, storage_class
 from volumes.engine.phases import claim_ref_of

@@ -1,8 +1,8 @@
 """Replicas of one scheduler: one leads, the others wait for its Lease to run out."""
 
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 _PAIR = ({"name": "default-scheduler", "replicas": 2},)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduling.engine.cluster import Cluster
+from scheduling.engine.cluster.cluster import Cluster
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, scene
 from tests.scheduling_engine.volume_scenes import claim, storage_class, user_of
 

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import from_manifest
-from scheduling.engine.algorithm import ERROR, SchedulingAlgorithm
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
-from scheduling.engine.explain import evidence
-from scheduling.engine.framework import CycleState
-from scheduling.engine.handle import Handle
-from scheduling.engine.plugins.node_volume_limits import NodeVolumeLimits, limit_key
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import ERROR, SchedulingAlgorithm
+from scheduling.engine.cycle.explain import evidence
+from scheduling.engine.framework.framework import CycleState
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.plugins.volumes.node_volume_limits import NodeVolumeLimits, limit_key
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 from volumes.engine.translation import csi_handle

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import from_manifest
-from kscope.sim.units import SECOND
-from scheduling.engine import profiles
-from scheduling.engine.algorithm import SchedulingAlgorithm
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
-from scheduling.engine.decisions import decide
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.configuration import profiles
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decisions import decide
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import node, node_of, pod, scene
 

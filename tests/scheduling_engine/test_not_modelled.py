@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.recorder import Event
-from scheduling.engine.cluster import Cluster
+from kscope.sim.kernel.recorder import Event
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis import diagnose
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kscope.sim.objects import Node, Pod, from_manifest
-from scheduling.engine.algorithm import SchedulingAlgorithm
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.objects.objects import Node, Pod, from_manifest
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import node, played, pod, scene
 

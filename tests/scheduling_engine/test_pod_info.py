@@ -2,16 +2,16 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.pod_resources import (
+from kscope.sim.objects.pod_resources import (
     RESOURCE_RULES,
     HostPort,
     host_ports,
     is_scalar_resource_name,
     pod_resources,
 )
-from kscope.sim.quantity import QuantityError
-from scheduling.engine.defaulting import with_default_requests
-from scheduling.engine.pod_info import PodInfo
+from kscope.sim.objects.quantity import QuantityError
+from scheduling.engine.api_server.defaulting import with_default_requests
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_pod
 
 MODERN, MIDDLE, CLASSIC = (RESOURCE_RULES[version] for version in ("v1.34", "v1.20", "v1.16"))

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Pod, from_manifest
-from kscope.sim.units import SECOND
-from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.configuration import read_setup
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import CLASSIC
-from scheduling.engine.reading import ConfigurationError
-from scheduling.engine.setup import SchedulerSetup
+from kscope.sim.input.reading import ConfigurationError
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Pod, from_manifest
+from scheduling.engine.configuration.configuration import read_setup
+from scheduling.engine.configuration.profiles import CLASSIC
+from scheduling.engine.configuration.setup import SchedulerSetup
+from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Node
-from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.configuration import read_setup
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.policy import provider
-from scheduling.engine.profiles import PROFILES, Profile
-from scheduling.engine.reading import ConfigurationError
+from kscope.sim.input.reading import ConfigurationError
+from kscope.sim.objects.objects import Node
+from scheduling.engine.configuration.configuration import read_setup
+from scheduling.engine.configuration.policy import provider
+from scheduling.engine.configuration.profiles import PROFILES, Profile
+from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 
 CONDITIONS = ("Ready", "OutOfDisk", "MemoryPressure", "DiskPressure", "PIDPressure")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
 from tests.workloads.builders import Json, make, make_node, make_pod
 
 ZONE = "topology.kubernetes.io/zone"

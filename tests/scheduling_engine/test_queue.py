@@ -3,10 +3,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from kscope.sim.objects import Pod
-from kscope.sim.units import MINUTE, SECOND
-from scheduling.engine.framework import SUCCESS, Code, Status
-from scheduling.engine.pod_info import PodInfo
+from kscope.sim.kernel.units import MINUTE, SECOND
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.framework.framework import SUCCESS, Code, Status
+from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.events import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
-from kscope.sim.pod_resources import RESOURCE_RULES
-from kscope.sim.selectors import LabelSelector, NodeSelector
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.pod_template import SpreadConstraint
+from kscope.sim.objects.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
+from kscope.sim.objects.pod_resources import RESOURCE_RULES
+from kscope.sim.objects.selectors import LabelSelector, NodeSelector
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.pods.pod_template import SpreadConstraint
 from scheduling.engine.queue import events
 from scheduling.engine.queue.events import (
     ASSIGNED_POD_ADD,

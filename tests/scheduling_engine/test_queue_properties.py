@@ -6,8 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kscope.sim.objects import Pod
-from kscope.sim.units import SECOND
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Pod
 from scheduling.engine.queue.events import ASSIGNED_POD_DELETE, NODE_ADD, ClusterEvent
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.rules import QUEUE_RULES

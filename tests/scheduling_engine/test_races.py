@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from kscope.sim.latency import Latency
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import MILLISECOND, SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.latency import Latency
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.workloads.builders import Json, make_node
 
 NODES = (make_node("n1"), make_node("n2"))

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from kscope.sim.errors import Invalid
-from kscope.sim.loader import load_files
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.input.loader import load_files
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 

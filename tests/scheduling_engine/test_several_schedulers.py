@@ -2,8 +2,8 @@
 
 import pytest
 
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.reading import ConfigurationError
+from kscope.sim.input.reading import ConfigurationError
+from scheduling.engine.cluster.cluster import Cluster
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 _TWO = ({"name": "default-scheduler"}, {"name": "second"})

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.pod_resources import RESOURCE_RULES, pod_resources
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.pod_resources import RESOURCE_RULES, pod_resources
+from scheduling.engine.cluster.cluster import Cluster
 
 Manifest = dict[str, Any]
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.scheduling_engine.scenes import node, node_of, pod, scene
 
 

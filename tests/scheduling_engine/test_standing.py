@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import from_manifest
-from kscope.sim.rng import Stream
-from scheduling.engine import preemption, standing, victims
-from scheduling.engine.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
-from scheduling.engine.explain import blocker
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.preemption import Preemption
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
+from scheduling.engine.cycle.explain import blocker
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.preemption import preemption, standing, victims
+from scheduling.engine.preemption.preemption import Preemption
 from tests.scheduling_engine.builders import make_node, make_pod
 
 NODES = 45

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kscope.sim.objects import Pod, from_manifest
-from kscope.sim.pod_resources import RESOURCE_RULES
-from scheduling.engine.framework import FITS, SKIP, CycleState
-from scheduling.engine.handle import Handle
-from scheduling.engine.node_table import NodeTable
+from kscope.sim.objects.objects import Pod, from_manifest
+from kscope.sim.objects.pod_resources import RESOURCE_RULES
+from scheduling.engine.framework.framework import FITS, SKIP, CycleState
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread, default_selector
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 
 ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"

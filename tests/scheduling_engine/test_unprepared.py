@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from scheduling.engine.algorithm import ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.configuration import read_setup
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import Profile
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.configuration import read_setup
+from scheduling.engine.configuration.profiles import Profile
+from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 

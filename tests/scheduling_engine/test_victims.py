@@ -6,13 +6,13 @@ from typing import Any
 import orjson
 import pytest
 
-from scheduling.engine import preemption
-from scheduling.engine.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
-from scheduling.engine.extenders import Extender, ExtenderCalls, ExtenderSettings
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
-from scheduling.engine.victims import by_importance
+from scheduling.engine.configuration.extenders import Extender, ExtenderCalls, ExtenderSettings
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.preemption import preemption
+from scheduling.engine.preemption.victims import by_importance
 from tests.scheduling_engine.builders import make_budget, make_node, make_pod
 
 

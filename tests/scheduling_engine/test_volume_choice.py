@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import PersistentVolume, from_manifest
-from scheduling.engine.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.fast_path import FastPath
-from scheduling.engine.framework import PodVolumes
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.objects.objects import PersistentVolume, from_manifest
+from scheduling.engine.columns.fast_path import FastPath
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.framework.framework import PodVolumes
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.volumes_engine.storage import (
     make_claim,

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Node, PersistentVolume, PersistentVolumeClaim, from_manifest
-from scheduling.engine.listers import Listers
-from scheduling.engine.node_table import NodeTable
-from scheduling.engine.volume_ladder import NONE, Ladders
+from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, from_manifest
+from scheduling.engine.columns.volume_ladder import NONE, Ladders
+from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.nodes.node_table import NodeTable
 from tests.scheduling_engine.builders import make_node
-from volumes.engine.matching import Wanted
+from volumes.engine.matching.matching import Wanted
 from volumes.engine.phases import claim_ref_of
 
 HOST, ZONE = "kubernetes.io/hostname", "zone"

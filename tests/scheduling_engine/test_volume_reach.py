@@ -5,7 +5,7 @@ Since 1.20 what wants a name keeps no node out then, before that every node.
 
 import pytest
 
-from scheduling.engine.cluster import Cluster
+from scheduling.engine.cluster.cluster import Cluster
 from tests.scheduling_engine.scenes import Manifest, node_of, played, scene
 from tests.scheduling_engine.volume_scenes import (
     claim,

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import BETA_CLASS, Pod, from_manifest
-from scheduling.engine.algorithm import SchedulingAlgorithm
-from scheduling.engine.handle import Handle
-from scheduling.engine.pod_info import PodInfo
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.objects.objects import BETA_CLASS, Pod, from_manifest
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.volumes_engine.storage import make_claim, make_class, make_volume, reachable_from
 from volumes.engine.phases import BIND_COMPLETED, SELECTED_NODE

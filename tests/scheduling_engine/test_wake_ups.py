@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.latency import Latency
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.kernel.latency import Latency
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from tests.scheduling_engine.scenes import Manifest, node, node_of, pod, scene
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.cleaning import DIGEST, clean, clean_command
-from kscope.sim.loader import load_files
+from kscope.sim.input.cleaning import DIGEST, clean, clean_command
+from kscope.sim.input.loader import load_files
 
 SECRET = "hunter2"
 ENV = [{"name": "PASSWORD", "value": SECRET}, {"name": "USER", "valueFrom": {"fieldRef": {}}}]

@@ -2,13 +2,13 @@
 
 import pytest
 
+from kscope.sim.api_server.faults import ApiFaults, invalid
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
 from kscope.sim.errors import Invalid
-from kscope.sim.faults import ApiFaults, invalid
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, from_manifest
-from kscope.sim.recorder import Recorder
-from kscope.sim.rng import Streams
-from kscope.sim.store import ObjectStore, WatchEvent
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.rng import Streams
+from kscope.sim.objects.objects import ApiObject, from_manifest
 
 
 class Listener:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from kscope.sim.api_server.faults import Strikes, check, invalid
 from kscope.sim.errors import Invalid
-from kscope.sim.faults import Strikes, check, invalid
-from kscope.sim.loader import load_files
-from kscope.sim.rng import Stream
+from kscope.sim.input.loader import load_files
+from kscope.sim.kernel.rng import Stream
 
 _HEADER = """\
 apiVersion: kscope.dev/v1

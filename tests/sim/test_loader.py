@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.documents import Limits
-from kscope.sim.loader import LoadResult, Problem, load_files, load_paths
-from kscope.sim.scenario import Scenario
+from kscope.sim.input.loader import LoadResult, Problem, load_files, load_paths
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.objects.documents import Limits
 
 POD = b"""apiVersion: v1
 kind: Pod

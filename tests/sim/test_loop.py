@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from kscope.sim.loop import EventLoop
+from kscope.sim.kernel.loop import EventLoop
 
 
 class Log:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, from_manifest
-from kscope.sim.projection import attributes
-from kscope.sim.recorder import Recorder
-from kscope.sim.store import ObjectStore
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.objects.objects import ApiObject, from_manifest
+from kscope.sim.objects.projection import attributes
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kscope.sim.quantity import (
+from kscope.sim.objects.quantity import (
     MAX_INT64,
     MOST_COUNTED,
     QuantityError,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kscope.sim.rng import Streams
+from kscope.sim.kernel.rng import Streams
 
 
 def draws(streams: Streams, name: str) -> list[int]:

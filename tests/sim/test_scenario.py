@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.latency import Latency
-from kscope.sim.loader import LoadResult, load_files
-from kscope.sim.scenario import STEP_VERBS, Scenario, parse_duration
-from kscope.sim.units import MILLISECOND, SECOND
-from scheduling.engine.commands import VERBS
-from scheduling.engine.profiles import PROFILES
+from kscope.sim.input.loader import LoadResult, load_files
+from kscope.sim.input.scenario import STEP_VERBS, Scenario, parse_duration
+from kscope.sim.kernel.latency import Latency
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from scheduling.engine.cluster.commands import VERBS
+from scheduling.engine.configuration.profiles import PROFILES
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.selectors import LabelSelector, NodeSelector, SelectorError
+from kscope.sim.objects.selectors import LabelSelector, NodeSelector, SelectorError
 
 
 def labels_match(operator: str, values: list[str], labels: dict[str, str]) -> bool:

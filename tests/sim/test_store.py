@@ -4,12 +4,12 @@ import pickle
 
 import pytest
 
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
 from kscope.sim.errors import AlreadyExists, Conflict, NotFound
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import from_manifest
-from kscope.sim.recorder import Recorder
-from kscope.sim.store import ObjectStore, WatchEvent
-from kscope.sim.view import fold
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.view import fold
+from kscope.sim.objects.objects import from_manifest
 
 
 class Api:

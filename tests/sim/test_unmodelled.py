@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.loader import LoadResult, load_files
-from kscope.sim.scenario import Scenario
+from kscope.sim.input.loader import LoadResult, load_files
+from kscope.sim.input.scenario import Scenario
 
 _POD = {
     "apiVersion": "v1",

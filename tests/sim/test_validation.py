@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.loader import load_files
+from kscope.sim.input.loader import load_files
 
 Manifest = dict[str, Any]
 CONTAINERS = [{"name": "main"}]

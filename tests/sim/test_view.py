@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kscope.sim.view import NotComposable, compose, diff, fold, merge
+from kscope.sim.kernel.view import NotComposable, compose, diff, fold, merge
 
 names = st.sampled_from("abc")
 scalars = st.integers(0, 3) | st.booleans() | st.just([1, 2])

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.units import MILLISECOND, SECOND
-from kscope.sim.workqueue import WorkQueue
+from kscope.sim.api_server.workqueue import WorkQueue
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import MILLISECOND, SECOND
 
 
 class Worker:

@@ -44,7 +44,8 @@ def _populate() -> None:
     django.setup()
     from django.core.management import call_command
 
-    from kscope.runs import runner, services
+    from kscope.runs import services
+    from kscope.runs.drive import runner
     from kscope.runs.engine import wiring
     from kscope.runs.models import Run, Scenario
     from tests.web.conftest import CLUSTER
@@ -54,7 +55,7 @@ def _populate() -> None:
     runner.LINGER_SECONDS = 0.0
 
     def scenario(name: str, text: bytes) -> Scenario:
-        from kscope.sim.loader import load_files
+        from kscope.sim.input.loader import load_files
 
         return services.scenario_store(name=name, result=load_files([(f"{name}.yaml", text)]))
 

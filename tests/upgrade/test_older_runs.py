@@ -15,15 +15,17 @@ from django.core.management import call_command
 from django.db import connection
 from psycopg import sql
 
-from kscope.runs import past, replay, runner, services
+from kscope.runs import services
+from kscope.runs.drive import replay, runner
+from kscope.runs.drive.replay import engine_at_head
+from kscope.runs.drive.same_database import database_use
+from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent
-from kscope.runs.past import object_replayed
-from kscope.runs.replay import engine_at_head
-from kscope.runs.same_database import database_use
 from kscope.runs.selectors import run_dict, run_state_at
-from kscope.runs.slices import run_needs_driver
+from kscope.runs.web import past
+from kscope.runs.web.past import object_replayed
 from tests.web.conftest import answer_here
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "runs-of-cfaca9f.sql.xz"

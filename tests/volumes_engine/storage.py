@@ -2,22 +2,27 @@
 
 from typing import Any
 
-from kscope.sim.latency import Latencies, Latency
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, from_manifest
-from kscope.sim.recorder import Recorder
-from kscope.sim.rng import Streams
-from kscope.sim.store import ObjectStore
-from kscope.sim.units import MILLISECOND, SECOND
-from volumes.engine.expansion import ExpandController, ExternalResizers
-from volumes.engine.external_provisioner import DriverFaults, ExternalProvisioners
-from volumes.engine.kubernetes_events import SpamFilter
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.latency import Latencies, Latency
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.rng import Streams
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.objects.objects import (
+    ApiObject,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    from_manifest,
+)
 from volumes.engine.phases import protected
 from volumes.engine.ports import InformerListers, StoreVolumeApi
-from volumes.engine.protection import ClaimProtection, VolumeProtection
-from volumes.engine.provisioner import HostPathPlugin, PluginRegistry
-from volumes.engine.pv_controller import PersistentVolumeController
-from volumes.engine.writer import V1_34, ControllerRules
+from volumes.engine.pv_controller.expansion import ExpandController, ExternalResizers
+from volumes.engine.pv_controller.external_provisioner import DriverFaults, ExternalProvisioners
+from volumes.engine.pv_controller.kubernetes_events import SpamFilter
+from volumes.engine.pv_controller.protection import ClaimProtection, VolumeProtection
+from volumes.engine.pv_controller.provisioner import HostPathPlugin, PluginRegistry
+from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
+from volumes.engine.pv_controller.writer import V1_34, ControllerRules
 
 GI = 1024**3
 Json = dict[str, Any]

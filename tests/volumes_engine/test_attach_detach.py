@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, Manifest, Node, Pod, from_manifest
-from kscope.sim.recorder import Recorder
-from kscope.sim.store import ObjectStore
-from kscope.sim.units import MILLISECOND, SECOND
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod, from_manifest
 from volumes.engine.attach_detach import (
     AttachDetachController,
     CsiAttacher,

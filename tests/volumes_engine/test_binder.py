@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from kscope.sim.errors import Conflict
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, Node, Pod, StorageClass
-from kscope.sim.units import SECOND
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import ApiObject, Node, Pod, StorageClass
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -17,8 +17,8 @@ from tests.volumes_engine.storage import (
     make_volume,
     reachable_from,
 )
-from volumes.engine.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.binder import V1_16, V1_34, BinderRules, PodVolumes, VolumeBinder
+from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
+from volumes.engine.binding.binder import V1_16, V1_34, BinderRules, PodVolumes, VolumeBinder
 from volumes.engine.phases import SELECTED_NODE
 from volumes.engine.ports import StoreVolumeApi
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kscope.sim.objects import (
+from kscope.sim.objects.objects import (
     ApiObject,
     Node,
     PersistentVolume,
@@ -14,9 +14,9 @@ from kscope.sim.objects import (
     Pod,
     StorageClass,
 )
-from scheduling.engine.listers import Listers
-from scheduling.engine.node_table import NodeTable
-from scheduling.engine.plugins.volume_binding import PodClaims, VolumeFinder
+from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.nodes.node_table import NodeTable
+from scheduling.engine.plugins.volumes.volume_binding import PodClaims, VolumeFinder
 from tests.volumes_engine.storage import (
     make_claim,
     make_class,
@@ -25,8 +25,8 @@ from tests.volumes_engine.storage import (
     make_volume,
     reachable_from,
 )
-from volumes.engine.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.binder import V1_34, VolumeBinder
+from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
+from volumes.engine.binding.binder import V1_34, VolumeBinder
 from volumes.engine.phases import SELECTED_NODE
 
 ZONE = "topology.kubernetes.io/zone"

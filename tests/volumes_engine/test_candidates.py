@@ -5,10 +5,15 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Node, PersistentVolume, PersistentVolumeClaim, StorageClass
+from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, StorageClass
 from tests.volumes_engine.storage import make_claim, make_node, make_volume, reachable_from
-from volumes.engine.candidates import Candidates, candidates_for, claimants_dict, claimants_of
-from volumes.engine.matching import VolumeIndex
+from volumes.engine.matching.candidates import (
+    Candidates,
+    candidates_for,
+    claimants_dict,
+    claimants_of,
+)
+from volumes.engine.matching.matching import VolumeIndex
 
 RWO, RWX = "ReadWriteOnce", "ReadWriteMany"
 NODE = Node(make_node("n1"))

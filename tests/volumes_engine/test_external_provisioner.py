@@ -3,7 +3,7 @@
 import pytest
 
 from kscope.sim.errors import NotFound
-from kscope.sim.units import SECOND
+from kscope.sim.kernel.units import SECOND
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -12,10 +12,10 @@ from tests.volumes_engine.storage import (
     make_node,
     reachable_from,
 )
-from volumes.engine.external_provisioner import DriverFaults
 from volumes.engine.phases import SELECTED_NODE
-from volumes.engine.provisioner import NodeZones
-from volumes.engine.writer import V1_20
+from volumes.engine.pv_controller.external_provisioner import DriverFaults
+from volumes.engine.pv_controller.provisioner import NodeZones
+from volumes.engine.pv_controller.writer import V1_20
 
 ZONE = "topology.kubernetes.io/zone"
 DRIVER = "csi.example.com"

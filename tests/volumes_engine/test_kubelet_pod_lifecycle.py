@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import Pod, from_manifest
-from kscope.sim.recorder import Recorder
-from kscope.sim.store import ObjectStore
-from kscope.sim.units import MILLISECOND, SECOND
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.objects.objects import Pod, from_manifest
 from volumes.engine.kubelet.latencies import FixedLatencies
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
 

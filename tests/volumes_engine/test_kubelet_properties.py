@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from kscope.sim.objects import ApiObject
-from kscope.sim.units import SECOND
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import ApiObject
 from tests.volumes_engine.test_attach_detach import Machine
 from volumes.engine.kubelet.plugins import Fault
 from volumes.engine.kubelet.spec import ErrorKind

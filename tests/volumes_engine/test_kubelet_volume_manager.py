@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.units import MILLISECOND, SECOND
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import MILLISECOND, SECOND
 from tests.volumes_engine.test_attach_detach import UNIQUE_NAME, Machine
 from volumes.engine.kubelet.operations.pending import (
     NestedPendingOperations,

@@ -5,9 +5,14 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import Node, PersistentVolume, PersistentVolumeClaim
+from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim
 from tests.volumes_engine.storage import make_claim, make_node, make_volume, reachable_from
-from volumes.engine.matching import Offer, VolumeIndex, explain_candidates, find_matching_volume
+from volumes.engine.matching.matching import (
+    Offer,
+    VolumeIndex,
+    explain_candidates,
+    find_matching_volume,
+)
 
 RWO, ROX, RWX = "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"
 SETS = ((RWO,), (RWO, ROX), (RWO, ROX, RWX), (RWX,), (ROX,))

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.objects import PersistentVolume
-from kscope.sim.selectors import NodeSelector
+from kscope.sim.objects.objects import PersistentVolume
+from kscope.sim.objects.selectors import NodeSelector
 from tests.volumes_engine.storage import make_volume
 from volumes.engine.migration import translated_affinity
 

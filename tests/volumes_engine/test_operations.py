@@ -1,8 +1,8 @@
 """Named operations: one at a time per name, with exponential backoff after errors."""
 
 from kscope.sim.errors import SimError
-from kscope.sim.loop import EventLoop
-from kscope.sim.units import MILLISECOND, SECOND
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import MILLISECOND, SECOND
 from volumes.engine.operations import MAX_BACKOFF, Backoff, OperationRunner, Start
 
 

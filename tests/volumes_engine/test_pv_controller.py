@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from kscope.sim.errors import NotFound
-from kscope.sim.units import SECOND
+from kscope.sim.kernel.units import SECOND
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -15,7 +15,7 @@ from tests.volumes_engine.storage import (
     make_volume,
 )
 from volumes.engine.phases import BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, YES
-from volumes.engine.writer import V1_20
+from volumes.engine.pv_controller.writer import V1_20
 
 
 def test_a_static_bind_is_four_writes_in_order() -> None:

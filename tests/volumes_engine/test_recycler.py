@@ -1,9 +1,9 @@
 """The recycler pod, seen from the volume."""
 
-from kscope.sim.objects import PersistentVolume, Pod
+from kscope.sim.objects.objects import PersistentVolume, Pod
 from tests.volumes_engine.storage import Storage, make_claim, make_volume
-from volumes.engine.provisioner import HostPathPlugin, PluginRegistry
-from volumes.engine.recycler import PodRecyclers
+from volumes.engine.pv_controller.provisioner import HostPathPlugin, PluginRegistry
+from volumes.engine.pv_controller.recycler import PodRecyclers
 
 POD = "default/recycler-for-v"
 

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from kscope.sim.errors import ApiError
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim
+from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -14,10 +14,10 @@ from tests.volumes_engine.storage import (
     make_pod,
     make_volume,
 )
-from volumes.engine.external_provisioner import DriverFaults
 from volumes.engine.phases import SELECTED_NODE
 from volumes.engine.ports import StoreVolumeApi, Told
-from volumes.engine.writer import V1_16, V1_20, V1_34
+from volumes.engine.pv_controller.external_provisioner import DriverFaults
+from volumes.engine.pv_controller.writer import V1_16, V1_20, V1_34
 
 RULES = (V1_16, V1_20, V1_34)
 POLICIES = ("Retain", "Delete", "Recycle")

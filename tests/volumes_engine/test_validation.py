@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.errors import Invalid
-from kscope.sim.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
+from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from tests.volumes_engine.storage import make_claim, make_class, make_volume
 from volumes.engine.validation import check_update
 

@@ -5,16 +5,16 @@ from typing import Any, cast
 
 import pytest
 
-from kscope.sim.objects import (
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.objects.objects import (
     ApiObject,
     PersistentVolume,
     PersistentVolumeClaim,
     derived,
     from_manifest,
 )
-from kscope.sim.store import WatchEvent
-from volumes.engine.assume_cache import VolumeAssumeCache
-from volumes.engine.matching import offer_of, wanted_of
+from volumes.engine.binding.assume_cache import VolumeAssumeCache
+from volumes.engine.matching.matching import offer_of, wanted_of
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 PARTS: dict[str, dict[str, Any]] = {

@@ -10,10 +10,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from kscope.runs import aside, committer, runner, services
+from kscope.runs import aside, services
+from kscope.runs.drive import committer, runner
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
-from kscope.sim.loader import load_files
+from kscope.sim.input.loader import load_files
 from tests.waiting import HANG_SECONDS
 
 CLUSTER = """

@@ -22,10 +22,11 @@ from kscope.accounts.access import Role, Scope
 from kscope.accounts.models import Token
 from kscope.accounts.services import account_create, token_create
 from kscope.env import Rate
-from kscope.runs import aside, services, watching
-from kscope.runs.consumers import NO_SUCH_RUN
+from kscope.runs import aside, services
 from kscope.runs.models import Run, Scenario
-from kscope.runs.routing import websocket_urlpatterns
+from kscope.runs.stream import watching
+from kscope.runs.stream.consumers import NO_SUCH_RUN
+from kscope.runs.stream.routing import websocket_urlpatterns
 from scheduling.models import SchedulingAttempt
 from tests.waiting import HANG_SECONDS
 from tests.web.test_stream import opened
@@ -226,7 +227,7 @@ def world(db: Any, monkeypatch: pytest.MonkeyPatch) -> World:
         return b"{}"
 
     monkeypatch.setattr(aside, "ask", ask)
-    monkeypatch.setattr("kscope.runs.api.object_now", lambda run, entity: {"kind": "Pod"})
+    monkeypatch.setattr("kscope.runs.web.api.object_now", lambda run, entity: {"kind": "Pod"})
     monkeypatch.setattr("scheduling.api.evidence_kept", lambda attempt: {})
     monkeypatch.setattr("scheduling.api.drain_preview", lambda run, node: {})
     monkeypatch.setattr("kscope.operations.views.readiness", lambda parts: {"ready": True})

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from kscope.runs import admission as gate
-from kscope.runs.admission import Places, admission, request_key
+from kscope.runs.capacity import admission as gate
+from kscope.runs.capacity.admission import Places, admission, request_key
+from kscope.runs.capacity.sending import Sending
 from kscope.runs.errors import ApplicationError
-from kscope.runs.sending import Sending
 
 Message = dict[str, Any]
 
@@ -219,5 +219,5 @@ def test_the_readers_that_take_longest_are_cut_off_first() -> None:
 
 def test_all_middleware_runs_in_one_go() -> None:
     """The last one decides whether Django changes threads between them."""
-    assert settings.MIDDLEWARE[-1] == "kscope.runs.admission.OneThreadMiddleware"
+    assert settings.MIDDLEWARE[-1] == "kscope.runs.capacity.admission.OneThreadMiddleware"
     assert not gate.OneThreadMiddleware.async_capable

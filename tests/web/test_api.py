@@ -11,8 +11,9 @@ from asgiref.sync import sync_to_async
 from django.db import connections
 from django.test import AsyncClient, Client
 
-from kscope.runs import past, replay
+from kscope.runs.drive import replay
 from kscope.runs.models import Run, RunEvent, Scenario
+from kscope.runs.web import past
 from scheduling.services import cluster_create
 from tests.web.conftest import driving
 

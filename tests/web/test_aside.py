@@ -12,11 +12,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
-from kscope.runs import past
 from kscope.runs.aside import Pool, Question, pool
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.past import object_at
+from kscope.runs.web import past
+from kscope.runs.web.past import object_at
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,8 +13,8 @@ from django.core.asgi import get_asgi_application
 from django.db import connection, connections
 
 from kscope.runs import aside
-from kscope.runs.admission import admission
 from kscope.runs.aside import Question
+from kscope.runs.capacity.admission import admission
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 

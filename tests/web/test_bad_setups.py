@@ -6,9 +6,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from kscope.runs import services
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
-from kscope.runs.uploads import Upload, upload_take
-from kscope.sim.scenario import Scenario as LoadedScenario
-from scheduling.engine.cluster import Cluster
+from kscope.runs.web.uploads import Upload, upload_take
+from kscope.sim.input.scenario import Scenario as LoadedScenario
+from scheduling.engine.cluster.cluster import Cluster
 
 pytestmark = pytest.mark.django_db
 

@@ -6,11 +6,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from kscope.runs import memory, runner, services
+from kscope.runs import services
+from kscope.runs.drive import memory, runner
+from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
-from kscope.runs.slices import run_needs_driver
-from kscope.sim.units import SECOND
+from kscope.sim.kernel.units import SECOND
 from scheduling.services import cluster_create
 
 pytestmark = pytest.mark.django_db(transaction=True)

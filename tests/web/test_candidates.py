@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from kscope.runs import runner, services
+from kscope.runs import services
+from kscope.runs.drive import runner
 from kscope.runs.models import Run, RunEvent
-from kscope.sim.loader import load_files
+from kscope.sim.input.loader import load_files
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

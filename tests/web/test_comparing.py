@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kscope.runs import comparison
-from kscope.runs.comparing import divergence
+from kscope.runs.compare import comparison
+from kscope.runs.compare.comparing import divergence
 from kscope.runs.models import Checkpoint, Run, RunEvent
 from kscope.runs.selectors import event_dict
 from tests.web.test_forks import command, forked, play
@@ -110,7 +110,7 @@ def test_two_instants_of_one_run_are_compared(client: Client, driven: Run) -> No
 def test_events_come_in_pages_without_gap_or_repetition(
     client: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kscope.runs.comparing.BESIDE", 9)
+    monkeypatch.setattr("kscope.runs.compare.comparing.BESIDE", 9)
     fork = cordoned(driven)
     seen: dict[str, list[int]] = {"a": [], "b": []}
     query = ""

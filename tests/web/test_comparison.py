@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from kscope.runs import comparison
-from kscope.runs.comparison import Decision, Difference, Spot
+from kscope.runs.compare import comparison
+from kscope.runs.compare.comparison import Decision, Difference, Spot
 
 NAMES = ("#1", "#2")
 

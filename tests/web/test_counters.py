@@ -7,11 +7,11 @@ import orjson
 import pytest
 from django.test import Client
 
-from kscope.runs.counters import Samples, Tally, extend, grid_end, run_counters, window
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.streaming import frame_folded, frames_joined
-from kscope.sim.units import MILLISECOND, SECOND
-from kscope.sim.view import State
+from kscope.runs.stream.counters import Samples, Tally, extend, grid_end, run_counters, window
+from kscope.runs.stream.streaming import frame_folded, frames_joined
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.kernel.view import State
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from kscope.runs import runner, services
-from kscope.runs.checkpoints import checkpoint_freeze, checkpoint_insert
+from kscope.runs import services
+from kscope.runs.drive import runner
+from kscope.runs.drive.checkpoints import checkpoint_freeze, checkpoint_insert
+from kscope.runs.drive.replay import engine_at_head, engine_at_seq
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.replay import engine_at_head, engine_at_seq
-from kscope.sim.loader import load_files
+from kscope.sim.input.loader import load_files
 from scheduling.services import cluster_create
 from tests.scheduling_engine.test_extenders import Extender
 from tests.web.conftest import CLUSTER

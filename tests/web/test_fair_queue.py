@@ -2,7 +2,7 @@
 
 import pytest
 
-from kscope.runs.fair_queue import FairQueue, QueueFull
+from kscope.runs.capacity.fair_queue import FairQueue, QueueFull
 
 
 def filled(*keys: tuple[str, ...]) -> FairQueue[str]:

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kscope.runs import runner, services
-from kscope.runs.decided import pod_is_decided
+from kscope.runs import services
+from kscope.runs.drive import runner
+from kscope.runs.drive.decided import pod_is_decided
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
-from kscope.sim.generate import synthetic
-from kscope.sim.recorder import Event
+from kscope.sim.input.generate import synthetic
+from kscope.sim.kernel.recorder import Event
 from scheduling.models import Node, Pod, SchedulingAttempt
 from tests.web.conftest import driving
 from tests.web.test_runner import drive_and_kill

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kscope.runs import runner, services
+from kscope.runs import services
+from kscope.runs.drive import runner
 from kscope.runs.models import Command, Run
 
 pytestmark = pytest.mark.django_db(transaction=True)

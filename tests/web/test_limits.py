@@ -11,10 +11,12 @@ from asgiref.sync import sync_to_async
 from django.db import connections
 from django.test import Client
 
-from kscope.runs import export, services, waiting
+from kscope.runs import services
+from kscope.runs.capacity import waiting
 from kscope.runs.models import Command, Run
 from kscope.runs.selectors import EventFilter
-from kscope.runs.stream_room import CONNECTIONS, Links
+from kscope.runs.stream import export
+from kscope.runs.stream.stream_room import CONNECTIONS, Links
 from kscope.up import supervisor
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from kscope.runs import runner, selectors, services
-from kscope.runs.counters import run_counters
+from kscope.runs import selectors, services
+from kscope.runs.drive import runner
 from kscope.runs.models import Run
+from kscope.runs.stream.counters import run_counters
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 
 from kscope.api_docs import operations
-from kscope.runs import views
 from kscope.runs.models import Run, Scenario
-from kscope.sim.validation import KINDS
+from kscope.runs.web import views
+from kscope.sim.objects.validation import KINDS
 
 pytestmark = pytest.mark.django_db
 

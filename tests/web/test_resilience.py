@@ -12,11 +12,13 @@ from django.db.models import F
 from kombu.exceptions import OperationalError as BrokerDown
 
 from kscope.celery import app as celery
-from kscope.runs import runner, services, slices, streaming
+from kscope.runs import services
+from kscope.runs.drive import runner, slices
+from kscope.runs.drive.stopping import stop_ask, stop_forget
 from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
-from kscope.runs.stopping import stop_ask, stop_forget
-from kscope.sim.loader import load_files
+from kscope.runs.stream import streaming
+from kscope.sim.input.loader import load_files
 from scheduling import tasks
 from scheduling.tasks import run_simulation, sweep_runs
 from tests.waiting import HANG_SECONDS, wait_for

@@ -10,12 +10,13 @@ from random import Random
 import pytest
 from django.db import connection
 
-from kscope.runs import runner, services, slices
-from kscope.runs.checkpoints import checkpoint_view
+from kscope.runs import services
+from kscope.runs.drive import runner, slices
+from kscope.runs.drive.checkpoints import checkpoint_view
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
 from kscope.runs.selectors import run_state_at
-from kscope.sim.generate import synthetic
-from kscope.sim.view import State, fold
+from kscope.sim.input.generate import synthetic
+from kscope.sim.kernel.view import State, fold
 from scheduling.models import Node, Pod, SchedulingAttempt
 from scheduling.services import cluster_create
 
@@ -138,7 +139,7 @@ from django.conf import settings
 settings.DATABASES["default"]["NAME"] = sys.argv[1]
 import django
 django.setup()
-from kscope.runs import runner
+from kscope.runs.drive import runner
 runner.SLICE_SECONDS, runner.CHUNK = 0.002, int(sys.argv[3])
 runner.CHECKPOINT_EVENTS, runner.CHECKPOINT_SHARE, runner.LINGER_SECONDS = 300, 0, 0
 print("go", flush=True)

@@ -16,13 +16,14 @@ from asgiref.testing import ApplicationCommunicator
 from channels.routing import URLRouter
 from django.db import connections
 
-from kscope.runs import consumers, services, stream_room, streaming
+from kscope.runs import services
 from kscope.runs.models import Run, RunEvent, Scenario
-from kscope.runs.routing import websocket_urlpatterns
 from kscope.runs.selectors import run_state_at
-from kscope.runs.stream_room import StreamMemory, StreamsFull
-from kscope.sim.generate import synthetic
-from kscope.sim.view import NotComposable, State, fold
+from kscope.runs.stream import consumers, stream_room, streaming
+from kscope.runs.stream.routing import websocket_urlpatterns
+from kscope.runs.stream.stream_room import StreamMemory, StreamsFull
+from kscope.sim.input.generate import synthetic
+from kscope.sim.kernel.view import NotComposable, State, fold
 from tests.waiting import HANG_SECONDS
 from tests.web.conftest import drive
 
@@ -156,7 +157,7 @@ async def test_a_client_a_little_behind_continues_where_it_was(driven: Run) -> N
 async def test_a_client_far_behind_gets_a_snapshot_instead(
     driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kscope.runs.consumers.FAR_BEHIND", 10)
+    monkeypatch.setattr("kscope.runs.stream.consumers.FAR_BEHIND", 10)
     async with watching(driven, "after=5") as socket:
         snapshot = await message(socket)
     assert (snapshot["type"], snapshot["seq"]) == ("snapshot", driven.head_seq)

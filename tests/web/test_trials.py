@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kscope.runs import runner, services
-from kscope.runs.decided import Wait
+from kscope.runs import services
+from kscope.runs.drive import runner
+from kscope.runs.drive.decided import Wait
 from kscope.runs.models import Run, RunEvent
-from kscope.sim.recorder import Event
-from kscope.sim.units import MINUTE, SECOND
+from kscope.sim.kernel.recorder import Event
+from kscope.sim.kernel.units import MINUTE, SECOND
 from scheduling.selectors import pod_diagnosis
 
 pytestmark = pytest.mark.django_db(transaction=True)

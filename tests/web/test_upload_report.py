@@ -1,7 +1,7 @@
 """The report on uploaded files: what each holds and what is wrong with it."""
 
-from kscope.runs.upload_report import FileReport, UploadReport, upload_report
-from kscope.sim.loader import load_files
+from kscope.runs.web.upload_report import FileReport, UploadReport, upload_report
+from kscope.sim.input.loader import load_files
 
 POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web-%d, namespace: shop}\nspec: {containers: [{name: app, image: app}]}\n"
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"

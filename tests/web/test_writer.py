@@ -5,9 +5,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from kscope.runs import committer, runner, slices
+from kscope.runs.drive import committer, runner, slices
+from kscope.runs.drive.writer import Writer
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.writer import Writer
 from scheduling.models import Pod, SchedulingAttempt
 from scheduling.services import cluster_create
 from tests.waiting import wait_for

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from kscope.sim.objects import ApiObject, Pod
-from kscope.sim.scenario import Scenario
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.input.scenario import Scenario
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import ApiObject, Pod
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 
 Json = dict[str, Any]
 CONTAINERS: list[Json] = [{"name": "c", "image": "app:1"}]

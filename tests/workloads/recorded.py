@@ -10,12 +10,12 @@ from typing import Any
 
 import yaml
 
-from kscope.sim.objects import ApiObject, from_manifest
-from kscope.sim.scenario import Scenario, parse_recording
-from kscope.sim.store import WatchEvent
-from kscope.sim.units import MILLISECOND
-from kscope.sim.validation import Report
-from scheduling.engine.cluster import Cluster
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.input.scenario import Scenario, parse_recording
+from kscope.sim.kernel.units import MILLISECOND
+from kscope.sim.objects.objects import ApiObject, from_manifest
+from kscope.sim.objects.validation import Report
+from scheduling.engine.cluster.cluster import Cluster
 from tests.vectors import vector_set
 
 Json = dict[str, Any]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduling.engine.cluster import Cluster
+from scheduling.engine.cluster.cluster import Cluster
 from tests.workloads.builders import Json, World, make, make_node, make_pod, template
 
 NODES = (make_node("n1"), make_node("n2"))

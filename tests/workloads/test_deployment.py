@@ -1,6 +1,6 @@
 from typing import Any
 
-from kscope.sim.cleaning import clean
+from kscope.sim.input.cleaning import clean
 from tests.workloads.builders import World, make, make_node, make_pod, template
 
 NODES = (make_node("n1"), make_node("n2"))

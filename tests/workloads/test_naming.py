@@ -1,5 +1,5 @@
-from kscope.sim.cleaning import without_nulls
-from kscope.sim.rng import Streams
+from kscope.sim.input.cleaning import without_nulls
+from kscope.sim.kernel.rng import Streams
 from scheduling.engine.workloads.naming import (
     ALPHABET,
     fnv32,

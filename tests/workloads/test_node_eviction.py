@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from kscope.sim.scenario import Scenario, Step
-from kscope.sim.units import MINUTE, SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
-from scheduling.engine.workloads.node_eviction import EvictingNodeController
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.units import MINUTE, SECOND
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.workloads.disruption.node_eviction import EvictingNodeController
 from scheduling.engine.workloads.ticker import Ticker
 from tests.workloads.builders import Json, World, make, make_node, make_pod
 

@@ -3,36 +3,36 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kscope.sim import process
-from kscope.sim.latency import Latencies
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject
-from kscope.sim.pod_resources import RESOURCE_RULES
-from kscope.sim.recorder import Recorder
-from kscope.sim.store import ObjectStore
-from kscope.sim.units import SECOND
-from kscope.sim.view import Attributes
-from volumes.engine import writer
+from kscope.sim.api_server import process
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.latency import Latencies
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.kernel.view import Attributes
+from kscope.sim.objects.objects import ApiObject
+from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from volumes.engine.attach_detach import ATTACHER, AttachDetachController, CsiAttacher
 from volumes.engine.attach_detach import COMPONENT as ATTACH_DETACH
-from volumes.engine.expansion import CONTROLLER as EXPAND_CONTROLLER
-from volumes.engine.expansion import RESIZER, ExpandController, ExternalResizers
-from volumes.engine.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
-from volumes.engine.external_provisioner import DriverFaults, ExternalProvisioners
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
-from volumes.engine.kubernetes_events import SpamFilter
 from volumes.engine.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
 from volumes.engine.ports import InformerListers, StoreVolumeApi
-from volumes.engine.protection import ClaimProtection, VolumeProtection
-from volumes.engine.provisioner import (
+from volumes.engine.pv_controller import writer
+from volumes.engine.pv_controller.expansion import CONTROLLER as EXPAND_CONTROLLER
+from volumes.engine.pv_controller.expansion import RESIZER, ExpandController, ExternalResizers
+from volumes.engine.pv_controller.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
+from volumes.engine.pv_controller.external_provisioner import DriverFaults, ExternalProvisioners
+from volumes.engine.pv_controller.kubernetes_events import SpamFilter
+from volumes.engine.pv_controller.protection import ClaimProtection, VolumeProtection
+from volumes.engine.pv_controller.provisioner import (
     CloudDiskPlugin,
     HostPathPlugin,
     NodeZones,
     PluginRegistry,
     VolumePlugin,
 )
-from volumes.engine.pv_controller import PersistentVolumeController
-from volumes.engine.recycler import PodRecyclers
+from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
+from volumes.engine.pv_controller.recycler import PodRecyclers
 
 PV_CONTROLLER = "pv-controller"
 KUBELET = "kubelet"

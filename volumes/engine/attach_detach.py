@@ -17,9 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Protocol, cast
 
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
 from kscope.sim.errors import AlreadyExists, ApiError, NotFound
-from kscope.sim.loop import EventLoop, Timer
-from kscope.sim.objects import (
+from kscope.sim.kernel.loop import EventLoop, Timer
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.units import MILLISECOND, MINUTE, SECOND
+from kscope.sim.kernel.view import Attributes, Changes, diff
+from kscope.sim.objects.objects import (
     ApiObject,
     Manifest,
     Node,
@@ -28,10 +32,6 @@ from kscope.sim.objects import (
     Pod,
     from_manifest,
 )
-from kscope.sim.recorder import Recorder
-from kscope.sim.store import ObjectStore, WatchEvent
-from kscope.sim.units import MILLISECOND, MINUTE, SECOND
-from kscope.sim.view import Attributes, Changes, diff
 from volumes.engine.kubelet.operations import messages
 from volumes.engine.kubelet.operations.executor import ATTACHED, FAILED_ATTACH
 from volumes.engine.kubelet.operations.pending import (

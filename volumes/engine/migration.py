@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from kscope.sim.objects import ApiObject, PersistentVolume
-from kscope.sim.selectors import IN, NodeSelector, NodeSelectorTerm, Requirement
+from kscope.sim.objects.objects import ApiObject, PersistentVolume
+from kscope.sim.objects.selectors import IN, NodeSelector, NodeSelectorTerm, Requirement
 
 MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
-from kscope.sim.answers import Answers
+from kscope.sim.api_server.answers import Answers
 from kscope.sim.errors import SimError
-from kscope.sim.loop import EventLoop
-from kscope.sim.units import MILLISECOND, SECOND
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import MILLISECOND, SECOND
 
 INITIAL_BACKOFF: Final = 500 * MILLISECOND
 MAX_BACKOFF: Final = 2 * 60 * SECOND + 2 * SECOND

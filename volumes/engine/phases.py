@@ -19,7 +19,7 @@ Upstream: api/core/v1/types.go, component-helpers/storage/volume/pv_helpers.go.
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
-from kscope.sim.objects import ApiObject, PersistentVolume, PersistentVolumeClaim
+from kscope.sim.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim
 
 Obj = TypeVar("Obj", bound=ApiObject)
 

@@ -8,8 +8,9 @@ cluster plugs in the object store and informers; conformance tests plug in upstr
 from collections.abc import Iterable
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar, cast
 
-from kscope.sim.informer import Informer
-from kscope.sim.objects import (
+from kscope.sim.api_server.informer import Informer
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.objects.objects import (
     ApiObject,
     Node,
     PersistentVolume,
@@ -17,7 +18,6 @@ from kscope.sim.objects import (
     Pod,
     StorageClass,
 )
-from kscope.sim.store import ObjectStore, WatchEvent
 from volumes.engine.phases import protected
 
 NORMAL: Final = "Normal"

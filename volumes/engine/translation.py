@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from kscope.sim.objects import Pod
+from kscope.sim.objects.objects import Pod
 from volumes.engine.migration import IN_TREE
 
 _UNSPECIFIED: Final = "UNSPECIFIED"

@@ -8,7 +8,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kscope.sim.errors import Invalid
-from kscope.sim.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, StorageClass
+from kscope.sim.objects.objects import (
+    ApiObject,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 from volumes.engine.phases import CLAIM_BOUND
 
 # What of a volume's spec is not its source, and may change.

@@ -85,8 +85,8 @@ def _say(answers: IO[bytes], message: dict[str, Any], text: bytes = b"") -> None
 def _outcome(request: dict[str, Any]) -> Outcome:
     from django.db import connection
 
+    from kscope.runs.drive.same_database import database_use
     from kscope.runs.errors import ApplicationError
-    from kscope.runs.same_database import database_use
 
     database_use(request["database"])
     connection.close_if_unusable_or_obsolete()

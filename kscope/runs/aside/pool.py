@@ -15,8 +15,8 @@ from django.conf import settings
 
 from kscope.runs.aside.process import EngineProcess, ProcessEnded
 from kscope.runs.aside.question import Question
+from kscope.runs.capacity.fair_queue import FairQueue, QueueFull
 from kscope.runs.errors import ApplicationError
-from kscope.runs.fair_queue import FairQueue, QueueFull
 
 WAITING = 64  # questions of all askers
 WAITING_EACH = 16  # of one asker

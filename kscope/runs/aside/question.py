@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from kscope.runs.same_database import database_name
+from kscope.runs.drive.same_database import database_name
 
 REPLAY_SECONDS = 60.0
 QUERY_SECONDS = 30.0

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import orjson
 
-from kscope.sim.objects import Manifest, Node, Pod
-from scheduling.engine.commands import Command
+from kscope.sim.objects.objects import Manifest, Node, Pod
+from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.causes import Refused
 from scheduling.engine.diagnosis.world import World
-from scheduling.engine.pod_template import Taint
+from scheduling.engine.pods.pod_template import Taint
 
 # How many nodes, the closest to fitting first, are looked at for changes of a node.
 NODES: Final = 8

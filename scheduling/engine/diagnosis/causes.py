@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from scheduling.engine.algorithm import ScheduleResult
+from scheduling.engine.cycle.algorithm import ScheduleResult
+from scheduling.engine.cycle.explain import kept_room
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Check, named
 from scheduling.engine.diagnosis.world import World
-from scheduling.engine.explain import kept_room
-from scheduling.engine.framework import FITS, Detail, Status
-from scheduling.engine.messages import sentence_of
+from scheduling.engine.framework.framework import FITS, Detail, Status
+from scheduling.engine.framework.messages import sentence_of
 from scheduling.engine.plugins.node_resources_fit import format_amount
 
 

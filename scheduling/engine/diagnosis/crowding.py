@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kscope.sim.objects import Pod
-from scheduling.engine.commands import Command
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate, Situation
 from scheduling.engine.diagnosis.causes import Refused
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.pods.pod_info import PodInfo
 
 # On how many nodes, the closest first, and for how many pods of each, one pod less is tried.
 _CROWDED, _LEAVING_PODS = 6, 40

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from kscope.sim.objects import ApiObject, Pod
-from kscope.sim.recorder import Recorder
-from kscope.sim.units import MINUTE
-from scheduling.engine.pod_info import PodInfo
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.units import MINUTE
+from kscope.sim.objects.objects import ApiObject, Pod
+from scheduling.engine.pods.pod_info import PodInfo
 
 if TYPE_CHECKING:
-    from scheduling.engine.cluster import Cluster
-    from scheduling.engine.commands import Command
+    from scheduling.engine.cluster.cluster import Cluster
+    from scheduling.engine.cluster.commands import Command
 
 T = TypeVar("T")
 

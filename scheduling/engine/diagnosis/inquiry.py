@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from kscope.sim.objects import Pod
-from kscope.sim.unmodelled import unmodelled_need
-from scheduling.engine.algorithm import SCHEDULED, ScheduleResult
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.objects.objects import Pod
+from kscope.sim.objects.unmodelled import unmodelled_need
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.cluster.replicas import SchedulerReplicas
+from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult
+from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.diagnosis.candidates import Candidate, Situation, patched, replaced
 from scheduling.engine.diagnosis.causes import (
     Refused,
@@ -62,8 +64,6 @@ from scheduling.engine.diagnosis.volumes import (
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.names import NOT_MODELLED
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
-from scheduling.engine.replicas import SchedulerReplicas
-from scheduling.engine.scheduler import Scheduler
 
 # The kinds of change from the smallest on: what only lifts a restriction, what changes a rule, what
 # asks for less, what takes something away from others, what has to be bought.

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from kscope.sim.objects import Manifest, Node
-from scheduling.engine.commands import Command
+from kscope.sim.objects.objects import Manifest, Node
+from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import (
     CONDITION,
     HOSTNAME,
@@ -22,7 +22,7 @@ from scheduling.engine.diagnosis.candidates import (
     taint_text,
 )
 from scheduling.engine.plugins.node_resources_fit import format_amount
-from scheduling.engine.pod_template import Taint
+from scheduling.engine.pods.pod_template import Taint
 
 # For how many of the shapes there are a node that differs is tried.
 _UNLIKE = 3

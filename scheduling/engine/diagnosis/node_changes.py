@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kscope.sim.objects import Manifest, Node
-from kscope.sim.selectors import NodeSelector, int64
-from scheduling.engine.commands import Command
+from kscope.sim.objects.objects import Manifest, Node
+from kscope.sim.objects.selectors import NodeSelector, int64
+from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import (
     CONDITION,
     HOSTNAME,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from kscope.sim.objects import ApiObject, Manifest, Pod
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.diagnosis.candidates import (
     CONDITION,
     NODES,
@@ -23,7 +23,7 @@ from scheduling.engine.diagnosis.candidates import (
     taint_text,
     template_note,
 )
-from scheduling.engine.pod_template import Taint
+from scheduling.engine.pods.pod_template import Taint
 
 
 def gates(situation: Situation) -> Iterator[Candidate]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kscope.sim.objects import Manifest, resource_units
+from kscope.sim.objects.objects import Manifest, resource_units
 from scheduling.engine.diagnosis.candidates import (
     NODES,
     Candidate,
@@ -18,7 +18,7 @@ from scheduling.engine.diagnosis.candidates import (
 )
 from scheduling.engine.diagnosis.causes import shortages
 from scheduling.engine.plugins.node_resources_fit import format_amount
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.pods.pod_info import PodInfo
 
 
 def smaller_requests(situation: Situation) -> Iterator[Candidate]:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from kscope.sim.objects import Pod
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.commands import Command
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import Candidate
 from scheduling.engine.diagnosis.fork import Limits, Original, Trial, run_fork
 from scheduling.engine.diagnosis.pairs import Pair, PairSearch

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kscope.sim import quantity
-from kscope.sim.objects import (
+from kscope.sim.objects.objects import (
     Manifest,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    quantity,
 )
-from scheduling.engine.commands import Command
+from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import (
     HOSTNAME,
     Candidate,

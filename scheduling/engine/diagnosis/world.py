@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kscope.sim.objects import (
+from kscope.sim.objects.objects import (
     ApiObject,
     Manifest,
     Node,
@@ -24,10 +24,10 @@ from kscope.sim.objects import (
     from_manifest,
     split_entity_id,
 )
-from scheduling.engine.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
-from scheduling.engine.commands import Command
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.diagnosis.fork import Original
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.pods.pod_info import PodInfo
 
 CORDON_TAINT = "node.kubernetes.io/unschedulable"
 

@@ -7,19 +7,19 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kscope.sim.pod_resources import Resources
+from kscope.sim.objects.pod_resources import Resources
 from scheduling.engine import names
-from scheduling.engine.framework import (
+from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
     SKIP,
     SUCCESS,
     CycleState,
-    IntArray,
     Plugin,
     Status,
 )
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.node_table import CPU, MEMORY, NodeTable
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.nodes.node_table import CPU, MEMORY, NodeTable
 from scheduling.engine.plugins.node_resources_fit import is_passed_over, resource_weights
 
 

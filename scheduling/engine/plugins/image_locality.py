@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from scheduling.engine import names
-from scheduling.engine.framework import MAX_NODE_SCORE, CycleState, IntArray, Plugin
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.node_table import ImageState
+from scheduling.engine.framework.framework import MAX_NODE_SCORE, CycleState, Plugin
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.nodes.node_table import ImageState
 
 MEBIBYTE = 1024 * 1024
 MIN_THRESHOLD = 23 * MEBIBYTE

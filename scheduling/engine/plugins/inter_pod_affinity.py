@@ -8,27 +8,26 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from kscope.sim.selectors import LabelSelector
+from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine import names
-from scheduling.engine.cells import Trait
-from scheduling.engine.framework import (
+from scheduling.engine.columns.cells import Trait
+from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
     SKIP,
     SUCCESS,
-    BoolArray,
     Code,
     CycleState,
     Detail,
-    IntArray,
     Plugin,
     PreFilterResult,
     Status,
 )
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.listers import Listers
-from scheduling.engine.node_table import (
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import BoolArray, IntArray
+from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.nodes.node_table import (
     PREFERRED_AFFINITY,
     PREFERRED_ANTI_AFFINITY,
     REQUIRED_AFFINITY,
@@ -38,7 +37,7 @@ from scheduling.engine.node_table import (
     Tally,
     TermColumn,
 )
-from scheduling.engine.pod_info import AffinityTerm, PodInfo, labels_key
+from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo, labels_key
 
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"

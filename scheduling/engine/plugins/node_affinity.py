@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kscope.sim.selectors import NodeSelector
+from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
-from scheduling.engine.framework import (
+from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
@@ -17,13 +17,13 @@ from scheduling.engine.framework import (
     Code,
     CycleState,
     Detail,
-    IntArray,
     Plugin,
     PreFilterResult,
     Status,
     default_normalize,
 )
-from scheduling.engine.handle import Arguments, Handle
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
 
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"

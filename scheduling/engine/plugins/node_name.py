@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from scheduling.engine import names
-from scheduling.engine.framework import Code, CycleState, Detail, IntArray, Plugin, Status
-from scheduling.engine.handle import Arguments, Handle
+from scheduling.engine.framework.framework import Code, CycleState, Detail, Plugin, Status
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
 
 REASON_NODE_NAME = "node(s) didn't match the requested node name"
 

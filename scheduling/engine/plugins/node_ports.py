@@ -7,18 +7,18 @@ from typing import ClassVar
 import numpy as np
 
 from scheduling.engine import names
-from scheduling.engine.framework import (
+from scheduling.engine.framework.framework import (
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
     Code,
     CycleState,
     Detail,
-    IntArray,
     Plugin,
     PreFilterResult,
     Status,
 )
-from scheduling.engine.handle import Arguments, Handle
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
 
 REASON_PORTS = "node(s) didn't have free ports for the requested pod ports"
 

@@ -7,22 +7,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kscope.sim import quantity
-from kscope.sim.pod_resources import Resources, is_extended_resource_name, is_scalar_resource_name
+from kscope.sim.objects import quantity
+from kscope.sim.objects.pod_resources import (
+    Resources,
+    is_extended_resource_name,
+    is_scalar_resource_name,
+)
 from scheduling.engine import names
-from scheduling.engine.framework import (
+from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
-    BoolArray,
     Code,
     CycleState,
     Detail,
-    IntArray,
     Plugin,
     Status,
 )
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.node_table import CPU, EPHEMERAL_STORAGE, MEMORY, NodeTable
-from scheduling.engine.nominated import Reserved
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import BoolArray, IntArray
+from scheduling.engine.nodes.node_table import CPU, EPHEMERAL_STORAGE, MEMORY, NodeTable
+from scheduling.engine.nodes.nominated import Reserved
 
 LEAST_ALLOCATED = "LeastAllocated"
 MOST_ALLOCATED = "MostAllocated"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from scheduling.engine import names
-from scheduling.engine.framework import Code, CycleState, Detail, IntArray, Plugin, Status
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.pod_template import PodTemplate, Taint
+from scheduling.engine.framework.framework import Code, CycleState, Detail, Plugin, Status
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.pods.pod_template import PodTemplate, Taint
 
 REASON_UNSCHEDULABLE = "node(s) were unschedulable"
 UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")

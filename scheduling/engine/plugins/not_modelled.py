@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kscope.sim.unmodelled import unmodelled_need
+from kscope.sim.objects.unmodelled import unmodelled_need
 from scheduling.engine import names
-from scheduling.engine.framework import SUCCESS, Code, Plugin, Status
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.framework.framework import SUCCESS, Code, Plugin, Status
+from scheduling.engine.pods.pod_info import PodInfo
 
 
 class NotModelled(Plugin):

@@ -10,30 +10,29 @@ from typing import Any, ClassVar, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from kscope.sim.selectors import LabelSelector, Requirement
+from kscope.sim.objects.selectors import LabelSelector, Requirement
 from scheduling.engine import names
-from scheduling.engine.cells import Trait
-from scheduling.engine.framework import (
+from scheduling.engine.columns.cells import Trait
+from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
     SKIP,
     SUCCESS,
-    BoolArray,
     Code,
     CycleState,
     Detail,
-    IntArray,
     Plugin,
     PreFilterResult,
     Status,
 )
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.listers import Listers
-from scheduling.engine.node_table import Codes, NodeTable, PodMatcher, Tally
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import BoolArray, IntArray
+from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.nodes.node_table import Codes, NodeTable, PodMatcher, Tally
 from scheduling.engine.plugins.taint_toleration import untolerated
-from scheduling.engine.pod_info import AffinityTerm, PodInfo, labels_key
-from scheduling.engine.pod_template import PodTemplate, SpreadConstraint, spread_constraint
+from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo, labels_key
+from scheduling.engine.pods.pod_template import PodTemplate, SpreadConstraint, spread_constraint
 
 REASON_SKEW = "node(s) didn't match pod topology spread constraints"
 REASON_LABEL = f"{REASON_SKEW} (missing required label)"

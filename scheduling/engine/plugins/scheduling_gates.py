@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from scheduling.engine import names
-from scheduling.engine.framework import SUCCESS, Code, Plugin, Status
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.framework.framework import SUCCESS, Code, Plugin, Status
+from scheduling.engine.pods.pod_info import PodInfo
 
 
 class SchedulingGates(Plugin):

@@ -7,18 +7,18 @@ from typing import ClassVar
 import numpy as np
 
 from scheduling.engine import names
-from scheduling.engine.framework import (
+from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
     Code,
     CycleState,
     Detail,
-    IntArray,
     Plugin,
     Status,
     default_normalize,
 )
-from scheduling.engine.handle import Arguments, Handle
-from scheduling.engine.pod_template import PodTemplate, Taint
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.pods.pod_template import PodTemplate, Taint
 
 _HARD = ("NoSchedule", "NoExecute")
 

@@ -10,11 +10,11 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kscope.sim.pod_resources import RESOURCE_RULES, pod_resources
-from kscope.sim.quantity import Quantity, parse
+from kscope.sim.objects.pod_resources import RESOURCE_RULES, pod_resources
+from kscope.sim.objects.quantity import Quantity, parse
 
 if TYPE_CHECKING:
-    from kscope.sim.objects import Node, Pod
+    from kscope.sim.objects.objects import Node, Pod
 
 
 class Action(enum.IntFlag):

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from kscope.sim.pod_resources import Resources, is_scalar_resource_name
-from kscope.sim.quantity import parse
-from kscope.sim.selectors import NodeSelector
-from scheduling.engine.plugins.volume_restrictions import disks_conflict, restricted_disks
-from scheduling.engine.plugins.volume_zone import volume_topologies
-from scheduling.engine.pod_info import AffinityTerm, PodInfo
-from scheduling.engine.pod_template import SpreadConstraint, spread_constraints
+from kscope.sim.objects.pod_resources import Resources, is_scalar_resource_name
+from kscope.sim.objects.quantity import parse
+from kscope.sim.objects.selectors import NodeSelector
+from scheduling.engine.plugins.volumes.volume_restrictions import disks_conflict, restricted_disks
+from scheduling.engine.plugins.volumes.volume_zone import volume_topologies
+from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
+from scheduling.engine.pods.pod_template import SpreadConstraint, spread_constraints
 from scheduling.engine.queue.events import (
     CSI_DRIVER,
     CSI_NODE,
@@ -30,12 +30,12 @@ from scheduling.engine.queue.events import (
     Action,
     ClusterEvent,
 )
-from volumes.engine.binder import volume_limit
+from volumes.engine.binding.binder import volume_limit
 from volumes.engine.migration import IN_TREE
 from volumes.engine.translation import csi_handle, in_tree_plugin
 
 if TYPE_CHECKING:
-    from kscope.sim.objects import ApiObject, Node, PersistentVolume, Pod
+    from kscope.sim.objects.objects import ApiObject, Node, PersistentVolume, Pod
 
 Manifest = Mapping[str, Any]
 

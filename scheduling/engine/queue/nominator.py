@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scheduling.engine.pod_info import PodInfo
+from scheduling.engine.pods.pod_info import PodInfo
 
 if TYPE_CHECKING:
-    from kscope.sim.objects import Pod
+    from kscope.sim.objects.objects import Pod
 
 
 class NominationListener(Protocol):

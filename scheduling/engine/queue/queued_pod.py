@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from kscope.sim.objects import Pod
-    from scheduling.engine.pod_info import PodInfo
+    from kscope.sim.objects.objects import Pod
+    from scheduling.engine.pods.pod_info import PodInfo
 
 Place = Literal["", "gated", "active", "backoff", "unschedulable", "in_flight"]
 

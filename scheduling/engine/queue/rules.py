@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kscope.sim.units import MINUTE, SECOND
+from kscope.sim.kernel.units import MINUTE, SECOND
 
 BackoffRule = Literal["record", "attempts", "counts"]
 

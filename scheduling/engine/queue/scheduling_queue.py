@@ -23,9 +23,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kscope.sim.pod_resources import RESOURCE_RULES
-from scheduling.engine.framework import Code
-from scheduling.engine.pod_info import PodInfo
+from kscope.sim.objects.pod_resources import RESOURCE_RULES
+from scheduling.engine.framework.framework import Code
+from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.active import ActiveQueue, InFlight, PrioritySort, QueueSort
 from scheduling.engine.queue.backoff import BackoffQueue, PodBackoffMap, backoff_policy
 from scheduling.engine.queue.events import (
@@ -56,8 +56,8 @@ from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.queue.unschedulable import UnschedulablePods
 
 if TYPE_CHECKING:
-    from kscope.sim.objects import Node, Pod
-    from scheduling.engine.framework import PreEnqueuePlugin
+    from kscope.sim.objects.objects import Node, Pod
+    from scheduling.engine.framework.framework import PreEnqueuePlugin
 
 # What moves a pod without a name of its own upstream.
 POP = "Pop"

@@ -3,30 +3,36 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kscope.sim import process
-from kscope.sim.latency import Latencies
-from kscope.sim.loop import EventLoop
-from kscope.sim.recorder import Recorder
-from kscope.sim.rng import Streams
-from kscope.sim.store import ObjectStore
-from scheduling.engine.admission import Admission
+from kscope.sim.api_server import process
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.latency import Latencies
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.rng import Streams
+from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.workloads.controller import Surroundings
-from scheduling.engine.workloads.daemon_set import DaemonSetController
-from scheduling.engine.workloads.deployment import DeploymentController
-from scheduling.engine.workloads.disruption import DisruptionController
-from scheduling.engine.workloads.ephemeral import EphemeralVolumeController
+from scheduling.engine.workloads.controllers.daemon_set import DaemonSetController
+from scheduling.engine.workloads.controllers.deployment import DeploymentController
+from scheduling.engine.workloads.controllers.ephemeral import EphemeralVolumeController
+from scheduling.engine.workloads.controllers.job import JobController
+from scheduling.engine.workloads.controllers.replica_set import (
+    ReplicaSetController,
+    ReplicationManager,
+)
+from scheduling.engine.workloads.controllers.stateful_set import StatefulSetController
+from scheduling.engine.workloads.disruption.disruption import DisruptionController
+from scheduling.engine.workloads.disruption.node_eviction import EvictingNodeController
+from scheduling.engine.workloads.disruption.node_lifecycle import (
+    NodeLifecycleController,
+    TaintManager,
+)
+from scheduling.engine.workloads.disruption.pod_gc import PodGarbageCollector
 from scheduling.engine.workloads.garbage_collector import GarbageCollector
-from scheduling.engine.workloads.job import JobController
 from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.namespace import NamespaceController
-from scheduling.engine.workloads.node_eviction import EvictingNodeController
-from scheduling.engine.workloads.node_lifecycle import NodeLifecycleController, TaintManager
-from scheduling.engine.workloads.pod_gc import PodGarbageCollector
-from scheduling.engine.workloads.replica_set import ReplicaSetController, ReplicationManager
 from scheduling.engine.workloads.rules import WorkloadRules
-from scheduling.engine.workloads.stateful_set import StatefulSetController
 from volumes.engine.actors import RecordedEvents
-from volumes.engine.kubernetes_events import SpamFilter
+from volumes.engine.pv_controller.kubernetes_events import SpamFilter
 
 
 class WorkloadActors:

@@ -2,15 +2,15 @@
 
 from typing import ClassVar, Final, Self
 
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError, Invalid, NamespaceTerminating
-from kscope.sim.latency import Latencies
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, Manifest, Pod, from_manifest
-from kscope.sim.rng import Stream
-from kscope.sim.selectors import LabelSelector
-from kscope.sim.store import ObjectStore
-from kscope.sim.workqueue import WorkQueue
-from scheduling.engine.admission import Admission
+from kscope.sim.kernel.latency import Latencies
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod, from_manifest
+from kscope.sim.objects.selectors import LabelSelector
+from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.workloads.deletion import delete
 from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.naming import generated_name

@@ -6,9 +6,9 @@ Upstream: apiserver/pkg/registry/rest/delete.go, registry/generic/registry/store
 
 from typing import Final
 
-from kscope.sim.objects import ApiObject, Pod
-from kscope.sim.store import ObjectStore
-from kscope.sim.units import timestamp
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.units import timestamp
+from kscope.sim.objects.objects import ApiObject, Pod
 from scheduling.engine.workloads.owners import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 
 BACKGROUND: Final = "Background"

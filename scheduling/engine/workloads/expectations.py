@@ -3,8 +3,8 @@
 Upstream: pkg/controller/controller_utils.go (UIDTrackingControllerExpectations).
 """
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.units import MINUTE
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import MINUTE
 
 # After this long the controller believes its informers again.
 TIMEOUT = 5 * MINUTE

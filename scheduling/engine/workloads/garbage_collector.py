@@ -5,11 +5,11 @@ Upstream: pkg/controller/garbagecollector (garbagecollector.go, graph_builder.go
 
 from typing import ClassVar, Final
 
+from kscope.sim.api_server.informer import Informer
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError
-from kscope.sim.informer import Informer
-from kscope.sim.objects import ApiObject, Manifest
-from kscope.sim.store import WatchEvent
-from kscope.sim.workqueue import WorkQueue
+from kscope.sim.objects.objects import ApiObject, Manifest
 from scheduling.engine.workloads.controller import Surroundings
 from scheduling.engine.workloads.deletion import BACKGROUND, FOREGROUND, ORPHAN, delete
 from scheduling.engine.workloads.listers import WorkloadListers

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kscope.sim.informer import Informer
-from kscope.sim.objects import ApiObject, Node, PersistentVolumeClaim, Pod
-from kscope.sim.selectors import LabelSelector
-from kscope.sim.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.informer import Informer
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
+from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine.workloads.owners import controller_of, owner_keys, ref_key
 
 # Kinds that others refer to are heard of first.

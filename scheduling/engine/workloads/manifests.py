@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from kscope.sim.objects import Manifest
+from kscope.sim.objects.objects import Manifest
 
 
 def part(of: Mapping[str, Any], *names: str) -> Manifest:

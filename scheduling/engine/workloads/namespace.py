@@ -6,10 +6,10 @@ Upstream: pkg/controller/namespace (namespace_controller.go, deletion/).
 from contextlib import suppress
 from typing import ClassVar, Final
 
+from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.errors import NotFound
-from kscope.sim.objects import ApiObject, Manifest, Pod
-from kscope.sim.store import WatchEvent
-from kscope.sim.units import SECOND, nanoseconds, timestamp
+from kscope.sim.kernel.units import SECOND, nanoseconds, timestamp
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.workloads.controller import Controller, Surroundings
 from scheduling.engine.workloads.deletion import delete
 from volumes.engine.ports import EventSink

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import orjson
 
-from kscope.sim.objects import Manifest
-from kscope.sim.rng import Stream
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.objects.objects import Manifest
 
 # No vowels and no digits that look like them, so that no word comes out by accident.
 ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"

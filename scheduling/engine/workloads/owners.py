@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kscope.sim.objects import ApiObject, Manifest
+from kscope.sim.objects.objects import ApiObject, Manifest
 
 FOREGROUND_FINALIZER: Final = "foregroundDeletion"
 ORPHAN_FINALIZER: Final = "orphan"

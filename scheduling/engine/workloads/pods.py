@@ -5,8 +5,8 @@ Upstream: pkg/api/v1/pod/util.go, pkg/controller/controller_utils.go.
 
 from typing import Any
 
-from kscope.sim.objects import ApiObject, Manifest, Pod
-from kscope.sim.units import SECOND, nanoseconds_of
+from kscope.sim.kernel.units import SECOND, nanoseconds_of
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_ref
 

@@ -5,8 +5,8 @@ Upstream: client-go util/workqueue, delaying_queue.go and ItemExponentialFailure
 
 from typing import Final
 
-from kscope.sim.loop import EventLoop, Timer
-from kscope.sim.workqueue import WorkQueue
+from kscope.sim.api_server.workqueue import WorkQueue
+from kscope.sim.kernel.loop import EventLoop, Timer
 
 _MANY: Final = 40
 

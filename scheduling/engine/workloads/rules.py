@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kscope.sim.units import SECOND
+from kscope.sim.kernel.units import SECOND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """A periodic loop that costs nothing while it has nothing to do."""
 
-from kscope.sim.loop import Callback, EventLoop
+from kscope.sim.kernel.loop import Callback, EventLoop
 
 
 class Ticker:

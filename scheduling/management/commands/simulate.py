@@ -11,24 +11,24 @@ from typing import Any, BinaryIO
 import orjson
 from django.core.management.base import BaseCommand, CommandError
 
-from kscope.runs.memory import Memory
-from kscope.sim.budget import Budget, Stop, read_amount
-from kscope.sim.documents import DocumentError, Limits, read_documents
+from kscope.runs.drive.memory import Memory
 from kscope.sim.errors import SimError
-from kscope.sim.loader import LoadResult, SetupReport, load_paths
-from kscope.sim.objects import Manifest, from_manifest
-from kscope.sim.rng import Stream, Streams
-from kscope.sim.scenario import SEEDS, Scenario, parse_duration
-from kscope.sim.units import SECOND
-from scheduling.engine.cluster import Cluster
-from scheduling.engine.configuration import check_setup, read_setup
-from scheduling.engine.decisions import decide
+from kscope.sim.input.budget import Budget, Stop, read_amount
+from kscope.sim.input.loader import LoadResult, SetupReport, load_paths
+from kscope.sim.input.reading import ConfigurationError
+from kscope.sim.input.scenario import SEEDS, Scenario, parse_duration
+from kscope.sim.kernel.rng import Stream, Streams
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.documents import DocumentError, Limits, read_documents
+from kscope.sim.objects.objects import Manifest, from_manifest
+from scheduling.engine.api_server.first_objects import refused_objects
+from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.configuration import check_setup, read_setup
+from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
+from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis import diagnose
-from scheduling.engine.extenders import Extender, ExtenderCalls
-from scheduling.engine.first_objects import refused_objects
-from scheduling.engine.profiles import PROFILES
-from scheduling.engine.reading import ConfigurationError
-from scheduling.engine.setup import SchedulerSetup, default_setup
 from scheduling.extender_client import HttpTransport
 
 _SUFFIXES = (".yaml", ".yml", ".json")

@@ -1,6 +1,6 @@
 const SECOND = 1e9;
 
-/** Counts are kept on a grid of virtual time, as kscope/runs/counters.py has it. */
+/** Counts are kept on a grid of virtual time, as kscope/runs/stream/counters.py has it. */
 const GRID = SECOND / 10;
 
 /** How far back the counters are drawn, in ns of virtual time. */

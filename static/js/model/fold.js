@@ -1,4 +1,4 @@
-/** Folding events into the view state. The same few lines as kscope/sim/view.py. */
+/** Folding events into the view state. The same few lines as kscope/sim/kernel/view.py. */
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 

@@ -36,7 +36,7 @@ function wasEvaluated(evidence, name) {
 
 /**
  * Nodes that do not fit as [name, verdict], the closest to fitting first. The same order as the
- * engine's own choice of a blocker (scheduling/engine/explain.py): fewest obstacles, each resource
+ * engine's own choice of a blocker (scheduling/engine/cycle/explain.py): fewest obstacles, each resource
  * that is short being one of its own, then what has a measure, then the smallest share that is short.
  */
 export function closestFirst(evidence) {

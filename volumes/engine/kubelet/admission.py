@@ -5,8 +5,8 @@ Upstream: pkg/kubelet/lifecycle/predicate.go, predicateAdmitHandler.Admit.
 
 from typing import Final, NamedTuple
 
-from kscope.sim.objects import Node, Pod
-from kscope.sim.pod_resources import ResourceRules, pod_resources
+from kscope.sim.objects.objects import Node, Pod
+from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
 
 # Upstream adds requests in this order and reports the first resource that does not fit.
 _FIRST: Final = ("pods", "cpu", "memory", "ephemeral-storage")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from kscope.sim import quantity
-from kscope.sim.objects import Manifest, Pod
+from kscope.sim.objects import quantity
+from kscope.sim.objects.objects import Manifest, Pod
 from volumes.engine.kubelet.spec import (
     VolumePlugins,
     VolumeSpec,

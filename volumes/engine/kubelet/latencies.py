@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from kscope.sim.latency import DEFAULT_LATENCIES
+from kscope.sim.kernel.latency import DEFAULT_LATENCIES
 
 
 class Latencies(Protocol):

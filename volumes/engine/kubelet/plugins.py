@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from kscope.sim.faults import chance
-from kscope.sim.objects import Pod
-from kscope.sim.rng import Stream
-from kscope.sim.store import ObjectStore
+from kscope.sim.api_server.faults import chance
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.objects.objects import Pod
 from volumes.engine.kubelet.latencies import Latencies
 from volumes.engine.kubelet.spec import Answer, ErrorKind, VolumeError, VolumePlugin, VolumeSpec
 

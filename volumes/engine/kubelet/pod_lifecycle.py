@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final, cast
 
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
 from kscope.sim.errors import ApiError
-from kscope.sim.loop import EventLoop, Timer
-from kscope.sim.objects import ApiObject, Manifest, Node, Pod
-from kscope.sim.pod_resources import ResourceRules, may_resize, newest_rules
-from kscope.sim.recorder import Recorder
-from kscope.sim.scenario import parse_duration
-from kscope.sim.store import ObjectStore, WatchEvent
-from kscope.sim.units import SECOND, timestamp
-from kscope.sim.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
+from kscope.sim.input.scenario import parse_duration
+from kscope.sim.kernel.loop import EventLoop, Timer
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.units import SECOND, timestamp
+from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
+from kscope.sim.objects.pod_resources import ResourceRules, may_resize, newest_rules
+from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
 from volumes.engine.kubelet.admission import NodeResources, Rejection
 from volumes.engine.kubelet.latencies import Latencies
 from volumes.engine.kubelet.volume_manager import VolumeManagers

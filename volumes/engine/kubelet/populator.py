@@ -6,10 +6,15 @@ Upstream: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.g
 from collections.abc import Container, Iterable
 from typing import Final, NamedTuple, Protocol
 
-from kscope.sim import quantity
 from kscope.sim.errors import ApiError
-from kscope.sim.objects import Manifest, PersistentVolume, PersistentVolumeClaim, Pod
-from kscope.sim.units import SECOND
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import (
+    Manifest,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    quantity,
+)
 from volumes.engine.kubelet.actual_state import (
     ActualStateOfWorld,
     MountedVolume,

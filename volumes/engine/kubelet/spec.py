@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol, cast
 
-from kscope.sim.objects import Manifest, Pod
+from kscope.sim.objects.objects import Manifest, Pod
 
 NO_PLUGIN_MATCHED: Final = "no volume plugin matched"
 

@@ -9,13 +9,13 @@ Upstream: pkg/kubelet/volumemanager/volume_manager.go.
 from collections.abc import Iterable
 from typing import Any, Final, Protocol, cast
 
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
 from kscope.sim.errors import ApiError
-from kscope.sim.loop import EventLoop, Timer
-from kscope.sim.objects import ApiObject, Manifest, Node, PersistentVolume, Pod, entity_id
-from kscope.sim.recorder import Recorder
-from kscope.sim.store import ObjectStore, WatchEvent
-from kscope.sim.units import MILLISECOND, SECOND
-from kscope.sim.view import Changes, diff
+from kscope.sim.kernel.loop import EventLoop, Timer
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.kernel.view import Changes, diff
+from kscope.sim.objects.objects import ApiObject, Manifest, Node, PersistentVolume, Pod, entity_id
 from volumes.engine.kubelet.actual_state import (
     ActualStateOfWorld,
     AttachedVolume,

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from kscope.runs import services
 from kscope.runs.models import Scenario
-from kscope.sim.loader import load_files
+from kscope.sim.input.loader import load_files
 
 ORDER = (
     "checkout-surge",

@@ -8,8 +8,8 @@ Upstream: pkg/volume/util/operationexecutor/operation_generator.go.
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from kscope.sim.loop import EventLoop
-from kscope.sim.objects import ApiObject, Manifest
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.objects.objects import ApiObject, Manifest
 from volumes.engine.kubelet.actual_state import (
     ActualStateOfWorld,
     AttachedVolume,

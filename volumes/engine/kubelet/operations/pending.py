@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
-from kscope.sim.loop import EventLoop
+from kscope.sim.kernel.loop import EventLoop
 from volumes.engine.operations import MAX_BACKOFF, Backoff
 
 

@@ -1,0 +1,1 @@
+"""Pages of accounts: log in and out, password, quotas and tokens."""

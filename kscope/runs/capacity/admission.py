@@ -1,0 +1,276 @@
+"""How many requests are served at once, and who waits or is refused.
+
+Django serves each request in a thread of its own. Without a bound a crowd of requests becomes a crowd
+of threads, each with a connection to the database and a response in memory. So the ASGI application
+is wrapped:
+
+    body read ──▶ a place is taken, in turns ──▶ Django ──▶ place given back ──▶ response sent
+
+A response is sent when Django is through with the request: a slow reader holds its text,
+which counts against the budget of what is being sent, but neither a thread nor a connection.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from hashlib import blake2s
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from kscope.runs.capacity.fair_queue import FairQueue, Key, QueueFull
+from kscope.runs.capacity.sending import abort_of, bound_silence, sending
+from kscope.runs.errors import ApplicationError
+
+WAITING = 256  # requests
+WAIT_SECONDS = 15.0
+STALL_SECONDS = 30.0  # for a reader to take a piece
+PIECE_BYTES = 65_536
+HEAVY_PART = 4  # of all places: so many there are in addition for requests that compute for long
+RETRY_AFTER = 2
+
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
+
+# These compute for long and hold the interpreter's lock meanwhile: few at once, and never instead of
+# the others.
+_HEAVY = re.compile(r"^/api/runs/\d+/(state|events|histogram|attempts)/")
+_RUN = re.compile(r"/runs/(\d+)/")
+_BUSY = "kscope is busy; try again in a moment."
+
+
+def admission(application: Application) -> Application:
+    """The ASGI application, which serves so many requests and sockets at once as it can."""
+    places = Places(settings.WEB_PLACES)
+    few_places = Places(max(1, settings.WEB_PLACES // HEAVY_PART))
+    sockets = Sockets(settings.WEB_SOCKETS)
+
+    async def admitted(scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            own = few_places if _HEAVY.search(scope["path"]) else places
+            await _serve(application, own, scope, receive, send)
+        elif scope["type"] == "websocket":
+            await sockets.serve(application, scope, receive, send)
+        else:
+            await application(scope, receive, send)
+
+    return admitted
+
+
+class Places:
+    """The places at which requests are served; when all are taken, requests take turns."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: FairQueue[asyncio.Future[None]] = FairQueue(WAITING)
+
+    async def take(self, key: Key) -> None:
+        """Return when a place is free. Raises ApplicationError when there is no hope of one."""
+        if self._free > 0:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        try:
+            dropped = self._waiting.put(key, turn)
+        except QueueFull:
+            raise _busy() from None
+        if dropped:
+            dropped.set_exception(_busy())
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await turn
+        except (TimeoutError, asyncio.CancelledError) as over:
+            if not self._waiting.remove(key, turn) and _was_given(turn):
+                self.give_back()
+            if isinstance(over, TimeoutError):
+                raise _busy() from None
+            raise
+
+    def give_back(self) -> None:
+        """Let the next request have the place."""
+        while (turn := self._waiting.take()) is not None:
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+def _was_given(turn: "asyncio.Future[None]") -> bool:
+    return turn.done() and not turn.cancelled() and turn.exception() is None
+
+
+class Turn:
+    """The place of one request, from the end of its body until Django has its response."""
+
+    def __init__(self, places: Places, key: Key) -> None:
+        self._places = places
+        self._key = key
+        self._held = False
+        self._asked = False
+        self._loop = asyncio.get_running_loop()
+
+    def after_body(self, receive: Receive) -> Receive:
+        """*receive*, which takes the place before it hands over the end of the body."""
+
+        async def received() -> Message:
+            message = await receive()
+            is_end = message["type"] == "http.request" and not message.get("more_body", False)
+            if is_end and not self._asked:
+                self._asked = True
+                await self._places.take(self._key)
+                self._held = True
+            return message
+
+        return received
+
+    def leave(self) -> None:
+        """Give the place back, if it is still held."""
+        if self._held:
+            self._held = False
+            self._places.give_back()
+
+    def leave_soon(self) -> None:
+        """The same, from any thread."""
+        self._loop.call_soon_threadsafe(self.leave)
+
+
+_turn: ContextVar[Turn | None] = ContextVar("turn", default=None)
+
+
+def leave() -> None:
+    """Give the place of the current request to another one: what follows only waits."""
+    turn = _turn.get()
+    if turn is not None:
+        turn.leave_soon()
+
+
+async def _serve(
+    application: Application, places: Places, scope: dict[str, Any], receive: Receive, send: Send
+) -> None:
+    turn = Turn(places, request_key(scope))
+    _turn.set(turn)
+    response = _Response(send, turn)
+    try:
+        await application(scope, turn.after_body(receive), response.take)
+    except ApplicationError as refusal:
+        await _refuse(send, refusal)
+        return
+    finally:
+        turn.leave()
+    await response.send_rest()
+
+
+def request_key(scope: dict[str, Any]) -> Key:
+    """Whose turn a request needs: its address, then what identifies its account, then its run."""
+    client = scope.get("client") or ("",)
+    headers = dict(scope["headers"])
+    account = headers.get(b"authorization", b"") + headers.get(b"cookie", b"")
+    run = _RUN.search(scope["path"])
+    return (client[0], blake2s(account, digest_size=8).hexdigest(), run[1] if run else "")
+
+
+class _Response:
+    """A response on its way: kept until Django has made it, unless it is made bit by bit."""
+
+    def __init__(self, send: Send, turn: Turn) -> None:
+        self._send = send
+        self._turn = turn
+        self._kept: list[Message] = []
+        self._is_whole = False
+
+    async def take(self, message: Message) -> None:
+        """Take what Django sends."""
+        if message["type"] == "http.response.start":
+            self._is_whole = any(
+                name.lower() == b"content-length" for name, _ in message["headers"]
+            )
+            if not self._is_whole:
+                self._turn.leave()
+        if self._is_whole:
+            self._kept.append(message)
+        else:
+            await self._pass_on(message)
+
+    async def send_rest(self) -> None:
+        """Send what was kept, piece by piece, so that little of it lies in the server's buffer."""
+        kept, self._kept = self._kept, []
+        size = sum(len(message.get("body", b"")) for message in kept)
+        with sending.hold(size, abort_of(self._send)):
+            for message in kept:
+                await self._pass_on(message)
+
+    async def _pass_on(self, message: Message) -> None:
+        body = message.get("body", b"")
+        for start in range(0, max(len(body), 1), PIECE_BYTES):
+            piece = body[start : start + PIECE_BYTES]
+            more = start + PIECE_BYTES < len(body) or message.get("more_body", False)
+            part = (
+                message
+                if len(body) <= PIECE_BYTES
+                else {**message, "body": piece, "more_body": more}
+            )
+            await self._pass_piece(part)
+
+    async def _pass_piece(self, message: Message) -> None:
+        try:
+            async with asyncio.timeout(STALL_SECONDS):
+                await self._send(message)
+        except TimeoutError:
+            abort_of(self._send)()
+
+
+class Sockets:
+    """So many WebSockets at once; the others are refused before anything is looked up for them."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._open = 0
+
+    async def serve(
+        self, application: Application, scope: dict[str, Any], receive: Receive, send: Send
+    ) -> None:
+        """Serve one until it is closed."""
+        if self._open >= self._limit:
+            await receive()  # websocket.connect
+            await _refuse(send, _busy(), "websocket.http.response")
+            return
+        bound_silence(send, STALL_SECONDS)
+        self._open += 1
+        try:
+            await application({**scope, "kscope.abort": abort_of(send)}, receive, send)
+        finally:
+            self._open -= 1
+
+
+class OneThreadMiddleware:
+    """Is the last middleware and knows no async, so that all of them run in one go in one thread.
+
+    Otherwise Django changes the thread for each that is able to, before and after the view, which
+    costs more than most views do.
+    """
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
+
+
+def _busy() -> ApplicationError:
+    return ApplicationError(_BUSY, status=503, retry_after=RETRY_AFTER)
+
+
+async def _refuse(send: Send, refusal: ApplicationError, kind: str = "http.response") -> None:
+    body = orjson.dumps(refusal.body)
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    raw = [(name.encode(), value.encode()) for name, value in (headers | refusal.headers).items()]
+    await send({"type": f"{kind}.start", "status": refusal.status, "headers": raw})
+    await send({"type": f"{kind}.body", "body": body})

@@ -1,0 +1,4 @@
+"""Two runs side by side: `comparing` reads them, `comparison` holds the rules of what differs.
+
+docs/compare.md describes the answer.
+"""

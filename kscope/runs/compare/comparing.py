@@ -1,0 +1,326 @@
+"""Reading two runs beside each other: where they part, and what is where at an instant of each."""
+
+from dataclasses import asdict
+from itertools import pairwise
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from kscope.runs.compare import comparison
+from kscope.runs.compare.comparison import Decision, Difference, Spot
+from kscope.runs.engine import wiring
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Run, RunEvent
+from kscope.runs.selectors import (
+    Instant,
+    event_dict,
+    run_dict,
+    run_seq_at,
+    run_seqs_before,
+    run_state_at,
+)
+
+BUCKETS = 120
+SHOWN = 200  # pods elsewhere
+BESIDE = 60  # events of each run beside each other
+EVICTIONS = ("PodEvicted", "TaintManagerEviction", "NodeControllerEviction")
+
+
+def runs_compared(
+    run_id: int,
+    with_id: int,
+    at: int | None = None,
+    seq: int | None = None,
+    with_seq: int | None = None,
+    after: int | None = None,
+    with_after: int | None = None,
+) -> dict[str, Any]:
+    """Two runs at the virtual time *at*, or after an event of each; docs/compare.md.
+
+    Without any, at the newest moment that both have reached. Events are told from where the runs
+    part, or after event *after* of the one and *with_after* of the other. Raises ApplicationError
+    for what there is not.
+    """
+    a, b = _found(run_id), _found(with_id)
+    names = f"#{a.pk}", f"#{b.pk}"
+    parting = divergence(a, b)
+    if seq is None and with_seq is None:
+        seq, with_seq, at = _places(a, b, parting, at)
+    one = run_state_at(a, seq=a.head_seq if seq is None else seq)
+    other = run_state_at(b, seq=b.head_seq if with_seq is None else with_seq)
+    parted = parting["at"] if parting else min(one.at, other.at) if a.pk == b.pk else 0
+    differences = _differences((a, b), (one, other), parted)
+    first = differences[0] if differences else None
+    why = _reason(first, (a, b), (one.seq, other.seq), names) if first else ""
+    left, right = comparison.totals(one.state), comparison.totals(other.state)
+    heads = {"a": [a.head_seq, a.head_at], "b": [b.head_seq, b.head_at]}
+    shared = parting["seq"] - 1 if parting else min(a.head_seq, b.head_seq)
+    return {
+        "a": {**run_dict(a), "seq": one.seq, "at": one.at if at is None else at},
+        "b": {**run_dict(b), "seq": other.seq, "at": other.at if at is None else at},
+        "at": at,
+        "reached": both_reached(a, b),
+        "shared": shared,
+        "divergence": parting,
+        "parting": comparison.parting(parting, shared, names, heads),
+        "placing": comparison.placing(first, why, names),
+        "measures": comparison.measures(left, right, _history_measures(a, b, one.seq, other.seq)),
+        "utilisation": comparison.utilisation(left, right),
+        "placements": {
+            "count": len(differences),
+            "rows": [_difference_dict(each, parted) for each in differences[:SHOWN]],
+        },
+        "axis": _axis(a, b),
+        "events": events_beside(
+            a, b, (shared if after is None else after, shared if with_after is None else with_after)
+        ),
+    }
+
+
+def _places(a: Run, b: Run, parting: dict[str, Any] | None, at: int | None) -> tuple[int, int, int]:
+    """The events after which both are compared at a moment, and the moment."""
+    reached = both_reached(a, b)
+    at = reached if at is None else at
+    if parting is None and at >= reached:
+        # One may have come to rest in the middle of what happens at this moment.
+        shorter = min(a, b, key=lambda run: run.head_seq)
+        if shorter.status != Run.Status.FINISHED:
+            return shorter.head_seq, shorter.head_seq, at
+    return run_seq_at(a, at=at), run_seq_at(b, at=at), at
+
+
+def _found(run_id: int) -> Run:
+    run = Run.objects.described().filter(pk=run_id).first()
+    if run is None:
+        raise ApplicationError(f"There is no run {run_id}.", status=404)
+    return run
+
+
+def both_reached(a: Run, b: Run) -> int:
+    """The newest moment that can be compared: nothing more happens in a run that is finished."""
+    going = [run.head_at for run in (a, b) if run.status != Run.Status.FINISHED]
+    return min(going, default=max(a.head_at, b.head_at))
+
+
+# Where they part
+
+# Uids are drawn from the seed; that they differ says nothing. Nor does the choice of profile and
+# seed, of which RunCreated tells.
+_CONTENT = """md5(ROW(at, kind, object, component, data,
+    CASE WHEN kind <> 'RunCreated' THEN changes END, regexp_replace(message,
+    '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '', 'g'))::text)"""
+_RANGE = "FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s"
+_DIGEST = f"SELECT md5(string_agg({_CONTENT}, '' ORDER BY seq)) {_RANGE}"
+_DIGESTS = f"SELECT {_CONTENT} {_RANGE} ORDER BY seq"
+_FIRST_BLOCK, _LARGEST_BLOCK = 1_000, 16_000
+
+_COMMON_CHECKPOINT = (
+    "SELECT max(a.seq) FROM runs_checkpoint AS a JOIN runs_checkpoint AS b"
+    " ON a.seq = b.seq AND a.digest = b.digest WHERE a.run_id = %s AND b.run_id = %s"
+)
+
+
+def divergence(a: Run, b: Run) -> dict[str, Any] | None:
+    """{seq, at, a, b}: the first events that differ in what they tell; None where none do.
+
+    The digest of a checkpoint is one of the whole history: what two runs have up to a common one
+    need not be looked at. Where one run has ended and the other goes on, they have not parted.
+    """
+    if a.pk == b.pk:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(_COMMON_CHECKPOINT, [a.pk, b.pk])
+        [after] = cursor.fetchone()
+    seq = _first_difference(a, b, after or 0, min(a.head_seq, b.head_seq))
+    if seq is None:
+        return None
+    told = {
+        side: event_dict(RunEvent.objects.get(run_id=run.pk, seq=seq))
+        for side, run in (("a", a), ("b", b))
+    }
+    return {"seq": seq, "at": min(event["at"] for event in told.values()), **told}
+
+
+def _first_difference(a: Run, b: Run, after: int, upto: int) -> int | None:
+    """Block by block, each by one digest per run; event by event only where these differ."""
+    size = _FIRST_BLOCK
+    while after < upto:
+        end = min(after + size, upto)
+        if _digests(_DIGEST, a, after, end) != _digests(_DIGEST, b, after, end):
+            pairs = zip(
+                _digests(_DIGESTS, a, after, end), _digests(_DIGESTS, b, after, end), strict=True
+            )
+            return after + 1 + next(i for i, (one, other) in enumerate(pairs) if one != other)
+        after, size = end, min(2 * size, _LARGEST_BLOCK)
+    return None
+
+
+def _digests(query: str, run: Run, after: int, upto: int) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, [run.pk, after, upto])
+        return [row[0] for row in cursor.fetchall()]
+
+
+# What is elsewhere
+
+
+def _differences(
+    runs: tuple[Run, Run], instants: tuple[Instant, Instant], parted: int
+) -> list[Difference]:
+    pods = comparison.pods_elsewhere(instants[0].state, instants[1].state)
+    told = [
+        (_decisions(run, pods, instant.seq), instant.state)
+        for run, instant in zip(runs, instants, strict=True)
+    ]
+    found = (
+        Difference(
+            pod, *(comparison.spot(state.get(pod), decided.get(pod)) for decided, state in told)
+        )
+        for pod in pods
+    )
+    return comparison.in_order(found, parted)
+
+
+def _decisions(run: Run, pods: list[str], seq: int) -> dict[str, Decision]:
+    """By pod the newest event up to *seq* that bound, refused or deleted it."""
+    if not pods:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT ON (object) object, kind, seq, at, message FROM runs_runevent"
+            " WHERE run_id = %s AND kind IN ('PodBound', 'FailedScheduling', 'PodDeleted') AND seq <= %s"
+            " AND object = ANY(%s) ORDER BY object, seq DESC",
+            [run.pk, seq, pods],
+        )
+        return {pod: Decision(*decided) for pod, *decided in cursor.fetchall()}
+
+
+def _difference_dict(difference: Difference, parted: int) -> dict[str, Any]:
+    return {
+        "pod": difference.pod,
+        "at": difference.since(parted),
+        "a": asdict(difference.a),
+        "b": asdict(difference.b),
+    }
+
+
+def _reason(
+    first: Difference, runs: tuple[Run, Run], seqs: tuple[int, int], names: tuple[str, str]
+) -> str:
+    if wiring.attempt_kept is None:
+        return ""
+    spots: tuple[Spot, Spot] = first.a, first.b
+    kept = [
+        wiring.attempt_kept(run.pk, first.pod, seq if spot.seq is None else spot.seq)
+        for run, spot, seq in zip(runs, spots, seqs, strict=True)
+    ]
+    return comparison.reason(spots[0].node, spots[1].node, kept[0], kept[1], names)
+
+
+# Numbers
+
+
+def _history_measures(a: Run, b: Run, seq_a: int, seq_b: int) -> list[tuple[str, str, Any, Any]]:
+    left, right = _history(a, seq_a), _history(b, seq_b)
+    units = {"time to bind, median": "ns", "time to bind, worst": "ns"}
+    return [(key, units.get(key, "count"), left[key], right[key]) for key in left]
+
+
+# A pod's name may come again: each binding counts from the creation just before it.
+_TIMES_TO_BIND = """
+SELECT count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY took), max(took)
+FROM (SELECT kind, at - lag(at) OVER (PARTITION BY object ORDER BY seq) AS took
+    FROM runs_runevent
+    WHERE run_id = %s AND seq <= %s AND kind IN ('PodCreated', 'PodBound')) AS each
+WHERE kind = 'PodBound'
+"""
+
+
+def _history(run: Run, seq: int) -> dict[str, int | None]:
+    """What events up to *seq* add up to. A pod's time to bind counts from its creation."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FILTER (WHERE kind = 'AttemptStarted'),"
+            " count(*) FILTER (WHERE kind = ANY(%s)) FROM runs_runevent"
+            " WHERE run_id = %s AND seq <= %s AND kind = ANY(%s)",
+            [list(EVICTIONS), run.pk, seq, ["AttemptStarted", *EVICTIONS]],
+        )
+        attempts, evicted = cursor.fetchone()
+        cursor.execute(_TIMES_TO_BIND, [run.pk, seq])
+        bindings, median, worst = cursor.fetchone()
+    return {
+        "bindings": bindings,
+        "time to bind, median": median,
+        "time to bind, worst": worst,
+        "attempts": attempts,
+        "evicted": evicted,
+    }
+
+
+def _axis(a: Run, b: Run) -> dict[str, Any]:
+    """How many events each run has in equal parts of the time that either has come to."""
+    end = max(a.head_at, b.head_at, 1)
+    starts = [-(-end * bucket // BUCKETS) for bucket in range(1, BUCKETS)]
+    counts = {
+        side: [
+            later - earlier
+            for earlier, later in pairwise([0, *run_seqs_before(run, moments=starts), run.head_seq])
+        ]
+        for side, run in (("a", a), ("b", b))
+    }
+    return {"to": end, **counts}
+
+
+# Events
+
+
+def events_beside(a: Run, b: Run, after: tuple[int, int]) -> dict[str, Any]:
+    """A page of the events of both in rows, after an event of each.
+
+    `next` is what the next page comes after, None at the end.
+    """
+    pages = [_events_after(run, seq) for run, seq in zip((a, b), after, strict=True)]
+    # Beyond the end of a full page its run may have more: there nothing can be said to be missing.
+    cuts = [page[-1]["at"] for page in pages if len(page) > BESIDE]
+    if not cuts:
+        return {"rows": comparison.aligned(*pages), "next": None}
+    shown = [[event for event in page if event["at"] < min(cuts)] for page in pages]
+    if not any(shown):  # more in one moment than goes on a page
+        shown = [[event for event in page[:BESIDE] if event["at"] == min(cuts)] for page in pages]
+    following = [
+        events[-1]["seq"] if events else seq for events, seq in zip(shown, after, strict=True)
+    ]
+    return {"rows": comparison.aligned(*shown), "next": following}
+
+
+def _events_after(run: Run, seq: int) -> list[dict[str, Any]]:
+    events = RunEvent.objects.filter(run_id=run.pk, seq__gt=seq).order_by("seq")[: BESIDE + 1]
+    return [event_dict(event) for event in events]
+
+
+# Which runs to compare with
+
+
+def runs_to_compare(
+    run: Run, candidates: QuerySet[Run], *, limit: int = 100
+) -> list[dict[str, Any]]:
+    """Other runs of the candidates, the nearest relatives first, each with what it is to *run*."""
+    others = candidates.exclude(pk=run.pk).order_by("-pk")
+    of_scenario = list(others.filter(scenario_id=run.scenario_id)[:limit])
+    rest = list(others.exclude(scenario_id=run.scenario_id)[: max(0, limit - len(of_scenario))])
+    told = [{**run_dict(other), "relation": _relation(run, other)} for other in of_scenario + rest]
+    return sorted(told, key=lambda each: _RELATIONS.index(each["relation"]))
+
+
+_RELATIONS = ("fork", "parent", "sibling", "scenario", "other")
+
+
+def _relation(run: Run, other: Run) -> str:
+    if other.parent_id == run.pk:
+        return "fork"
+    if run.parent_id == other.pk:
+        return "parent"
+    if run.parent_id is not None and run.parent_id == other.parent_id:
+        return "sibling"
+    return "scenario" if run.scenario_id == other.scenario_id else "other"

@@ -1,0 +1,365 @@
+"""What differs between two runs at an instant of each: rules over view states and events, in words.
+
+Pure: `comparing.py` reads what these need from the database. Times are virtual nanoseconds. The two
+runs are *a* and *b*; people know them by their names ("#7", "#9").
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from kscope.sim.kernel.view import Attributes, State
+
+Told = Mapping[str, Any]  # an event, as REST tells it
+ENDED = ("Succeeded", "Failed")
+_UID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+# In this order; others follow by name.
+RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The newest event that bound, refused or deleted a pod."""
+
+    kind: str
+    seq: int
+    at: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a pod is in one run: `state` is placed, waits or absent; what waits has a `queue`.
+
+    `seq` and `at` are those of the event that decided so, `words` what is missing.
+    """
+
+    state: str
+    node: str = ""
+    seq: int | None = None
+    at: int | None = None
+    words: str = ""
+    queue: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A pod that is somewhere else in *b* than in *a*."""
+
+    pod: str
+    a: Spot
+    b: Spot
+
+    def since(self, parted: int) -> int | None:
+        """When that came to be, in runs that had been the same up to *parted*; None if unknown."""
+        moments = [spot.at for spot in (self.a, self.b) if spot.at is not None]
+        return min((moment for moment in moments if moment >= parted), default=None)
+
+
+def pods_elsewhere(a: State, b: State) -> list[str]:
+    """The entity ids of pods that have another node in *b*, or are in one of the states only."""
+    pods = {entity: None for state in (a, b) for entity in state if entity.startswith("pod/")}
+    return sorted(pod for pod in pods if _place(a.get(pod)) != _place(b.get(pod)))
+
+
+def _place(pod: Attributes | None) -> tuple[bool, str]:
+    return pod is not None, str((pod or {}).get("node") or "")
+
+
+def spot(pod: Attributes | None, decision: Decision | None) -> Spot:
+    """Where the pod of these attributes is, and which event made it so."""
+    seq, at = (decision.seq, decision.at) if decision else (None, None)
+    if pod is None:
+        return Spot("absent", "", seq, at)
+    if pod.get("node"):
+        bound = decision if decision and decision.kind == "PodBound" else None
+        return Spot("placed", pod["node"], bound and bound.seq, bound and bound.at)
+    blocker: Attributes = pod.get("blocker") or {}
+    queue = pod.get("queue") or ("assumed" if pod.get("assumed") else "")
+    return Spot("waits", "", seq, at, blocker.get("short") or "", queue)
+
+
+def in_order(differences: Iterable[Difference], parted: int) -> list[Difference]:
+    """Those that came first, first; those of which no moment is known at the end."""
+    dated = [(one.since(parted), one) for one in differences]
+    dated.sort(key=lambda each: (each[0] is None, each[0] or 0, each[1].pod))
+    return [one for _, one in dated]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """A state in numbers. `resources` are [requested, allocatable] over all nodes."""
+
+    pods: int
+    bound: int
+    pending: int
+    nodes: int
+    used: int
+    resources: dict[str, tuple[int, int]]
+
+
+def totals(state: State) -> Totals:
+    """Count pods and nodes, and add up what the scheduler holds as requested."""
+    pods = [pod for entity, pod in state.items() if entity.startswith("pod/")]
+    nodes = {entity[5:]: node for entity, node in state.items() if entity.startswith("node/")}
+    alive = [pod for pod in pods if pod.get("phase") not in ENDED]
+    placed = [pod for pod in alive if pod.get("node")]
+    return Totals(
+        pods=len(pods),
+        bound=len(placed),
+        pending=len(alive) - len(placed),
+        nodes=len(nodes),
+        used=len({pod["node"] for pod in placed} & set(nodes)),
+        resources=_resources(nodes.values()),
+    )
+
+
+def _resources(nodes: Iterable[Attributes]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for node in nodes:
+        requested: Mapping[str, int] = node.get("requested") or {}
+        allocatable: Mapping[str, int] = node.get("allocatable") or {}
+        for name in allocatable:
+            used, whole = found.get(name, (0, 0))
+            found[name] = used + requested.get(name, 0), whole + allocatable[name]
+    order = {name: place for place, name in enumerate(RESOURCES)}
+    names = sorted(found, key=lambda name: (order.get(name, len(order)), name))
+    return {name: found[name] for name in names}
+
+
+def measures(a: Totals, b: Totals, more: Sequence[tuple[str, str, Any, Any]]) -> list[Attributes]:
+    """Rows of (key, unit, a, b, difference), what is unknown as None; *more* are rows of its own."""
+    rows: list[tuple[str, str, Any, Any]] = [
+        ("pods", "count", a.pods, b.pods),
+        ("bound", "count", a.bound, b.bound),
+        ("pending", "count", a.pending, b.pending),
+        *more,
+        ("nodes", "count", a.nodes, b.nodes),
+        ("nodes used", "count", a.used, b.used),
+    ]
+    return [
+        {
+            "key": key,
+            "unit": unit,
+            "a": left,
+            "b": right,
+            "difference": None if left is None or right is None else right - left,
+        }
+        for key, unit, left, right in rows
+    ]
+
+
+def utilisation(a: Totals, b: Totals) -> list[Attributes]:
+    """Per resource what is requested of what is allocatable, in both."""
+    names = {**a.resources, **b.resources}
+    return [
+        {
+            "resource": name,
+            "a": list(a.resources.get(name, (0, 0))),
+            "b": list(b.resources.get(name, (0, 0))),
+        }
+        for name in names
+    ]
+
+
+# Why
+
+
+def reason(left: str, right: str, a: Told | None, b: Told | None, names: tuple[str, str]) -> str:
+    """Why run *a* chose node *left* and *b* node *right*, from the evidence of both attempts.
+
+    One of the nodes may be "": the pod waits there. "" when the evidence does not tell.
+    """
+    if a is None or b is None:
+        return ""
+    refusals = (
+        left and _refusal(left, b, names[1]),
+        right and _refusal(right, a, names[0]),
+    )
+    found = next((each for each in refusals if each), "")
+    return found or (_by_score(left, right, a, b, names) if left and right else "")
+
+
+def _refusal(node: str, evidence: Told, name: str) -> str:
+    verdict = evidence.get("verdicts", {}).get(node)
+    if verdict:
+        words = verdict.get("text") or ", ".join(verdict.get("reasons") or ()) or verdict["plugin"]
+        return f"{name} could not use {node}: {words}"
+    if node not in evidence.get("nodes", ()):
+        return f"{name} had no node {node}"
+    if node in evidence.get("not_evaluated", ()):
+        return f"{name} did not look at {node}: enough other nodes fitted"
+    return ""
+
+
+def _by_score(left: str, right: str, a: Told, b: Told, names: tuple[str, str]) -> str:
+    points = [
+        [evidence.get("scores", {}).get(node, {}).get("total") for node in (left, right)]
+        for evidence in (a, b)
+    ]
+    if any(each is None for pair in points for each in pair):
+        return ""
+    if points[0] == points[1] and points[0][0] == points[0][1]:
+        return f"both nodes had {points[0][0]} points in both runs, and the tie was drawn otherwise"
+    return ", ".join(
+        f"{name} gave {left} and {right} {pair[0]} points each, a tie that was drawn"
+        if pair[0] == pair[1]
+        else f"{name} gave {left} {pair[0]} and {right} {pair[1]} points"
+        for name, pair in zip(names, points, strict=True)
+    )
+
+
+# In words
+
+
+def seconds(at: int) -> str:
+    """42350000000 → "42.350 s"."""
+    return f"{at / 1e9:.3f} s"
+
+
+def parting(divergence: Told | None, shared: int, names: tuple[str, str], heads: Told) -> str:
+    """How far two runs are the same, and with which events they part.
+
+    *divergence* is {at, a, b} with the first events that differ, None where none do; *heads* has the
+    newest seq and moment of each run as [seq, at] under "a" and "b".
+    """
+    if divergence is not None:
+        before = f"Identical for {shared:,} events, up to {seconds(divergence['at'])}."
+        begun = before if shared > 1 else "Different from the beginning."
+        if _is_the_same_event(divergence["a"], divergence["b"]):
+            return f"{begun} {_told_differently(divergence['a'], divergence['b'], names)}"
+        return f"{begun} Then {'; '.join(_first_events(divergence['a'], divergence['b'], names))}."
+    (seq_a, at_a), (seq_b, at_b) = heads["a"], heads["b"]
+    if seq_a == seq_b:
+        return f"Identical: all {shared:,} events are the same."
+    short, (long, reached) = (names[0], (names[1], at_b))
+    if seq_a > seq_b:
+        short, (long, reached) = names[1], (names[0], at_a)
+    at = min((seq_a, at_a), (seq_b, at_b))[1]
+    return (
+        f"Identical as far as {short} has come: {shared:,} events, up to {seconds(at)}."
+        f" {long} has gone on to {seconds(reached)}."
+    )
+
+
+def _first_events(a: Told, b: Told, names: tuple[str, str]) -> list[str]:
+    """The events that differ, with their times where these do, and then the earlier one first."""
+    told = [
+        (event["at"], _event_words(event, name)) for event, name in zip((a, b), names, strict=True)
+    ]
+    if a["at"] == b["at"]:
+        return [words for _, words in told]
+    return [f"{words} at {seconds(at)}" for at, words in sorted(told)]
+
+
+def _is_the_same_event(a: Told, b: Told) -> bool:
+    return all(a[name] == b[name] for name in ("at", "kind", "object", "component"))
+
+
+def _told_differently(a: Told, b: Told, names: tuple[str, str]) -> str:
+    """One event of both, with other words or other contents: what differs is said, not its name."""
+    both = f"Then both have {a['kind']} {_plain(a['object'])} at {seconds(a['at'])}"
+    if a["message"] == b["message"]:
+        return f"{both} with the same words and other {_listed(differing(a, b))}."
+    return f"{both}: {names[0]} {_quoted(a)}, {names[1]} {_quoted(b)}."
+
+
+def _quoted(event: Told) -> str:
+    return f"“{_short(event['message'])}”" if event["message"] else "without a message"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names)
+
+
+def differing(a: Told, b: Told) -> list[str]:
+    """What of two events differs beside their words: "evidence", "changes"."""
+    found = {"data": "evidence", "changes": "changes", "component": "author"}
+    return [words for name, words in found.items() if a.get(name) != b.get(name)]
+
+
+def _event_words(event: Told, name: str) -> str:
+    by = ", by a command" if event["component"] == "command" else ""
+    message = f" ({_short(event['message'])})" if event["message"] else ""
+    return f"{name}: {event['kind']} {_plain(event['object'])}{message}{by}"
+
+
+def _short(text: str, most: int = 90) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _plain(entity: str) -> str:
+    return entity.removeprefix("pod/")
+
+
+def placing(first: Difference | None, why: str, names: tuple[str, str]) -> str:
+    """The first pod that is elsewhere, in one sentence."""
+    if first is None:
+        return "Every pod is on the same node in both."
+    left, right = (
+        _spot_words(spot, name) for spot, name in zip((first.a, first.b), names, strict=True)
+    )
+    because = f", because {why}" if why else ""
+    return f"{_plain(first.pod)}: {left}, {right}{because}."
+
+
+def _spot_words(spot: Spot, name: str) -> str:
+    if spot.state == "absent":
+        gone = f" any more, deleted at {seconds(spot.at)}" if spot.at is not None else ""
+        return f"{name} has no such pod{gone}"
+    if spot.state == "waits":
+        held = spot.words or spot.queue.replace("_", " ")
+        return f"{name} leaves it waiting{f' ({held})' if held else ''}"
+    when = f" at {seconds(spot.at)}" if spot.at is not None else ""
+    return f"{name} puts it on {spot.node}{when}"
+
+
+# Events beside each other
+
+
+def aligned(a: Sequence[Told], b: Sequence[Told]) -> list[Attributes]:
+    """Events of two runs as rows {at, a, b, same, differs}, one for each moment, kind and object.
+
+    `same` says that the contents are equal, too; else `differs` names what of them differs beside
+    the words. What only one run has stands alone in its row.
+    """
+    rows: list[Attributes] = []
+    for at, group in groupby(_merged(a, b), key=lambda told: told[0]):
+        events = [(side, event) for _, side, event in group]
+        rows += _rows_of_moment(at, events)
+    return rows
+
+
+def _merged(a: Sequence[Told], b: Sequence[Told]) -> Iterator[tuple[int, str, Told]]:
+    told = [(event["at"], "a", event) for event in a] + [(event["at"], "b", event) for event in b]
+    return iter(sorted(told, key=lambda each: each[0]))
+
+
+def _rows_of_moment(at: int, events: list[tuple[str, Told]]) -> list[Attributes]:
+    waiting: dict[tuple[str, str], list[Told]] = {}
+    for side, event in events:
+        if side == "b":
+            waiting.setdefault((event["kind"], event["object"]), []).append(event)
+    rows: list[Attributes] = []
+    for side, event in events:
+        if side == "a":
+            partners = waiting.get((event["kind"], event["object"]))
+            partner = partners.pop(0) if partners else None
+            same = partner is not None and content(event) == content(partner)
+            differs = [] if same or partner is None else differing(event, partner)
+            rows.append({"at": at, "a": event, "b": partner, "same": same, "differs": differs})
+    left = [event for events in waiting.values() for event in events]
+    rows += [{"at": at, "a": None, "b": event, "same": False, "differs": []} for event in left]
+    return rows
+
+
+def content(event: Told) -> tuple[Any, ...]:
+    """What of an event is compared: not its seq, nor its cause's; of RunCreated not the choices.
+
+    Uids are drawn from the seed, and a message that names one says the same as with another.
+    """
+    changes = None if event["kind"] == "RunCreated" else event.get("changes")
+    names = ("at", "kind", "object", "component", "data")
+    return (*(event.get(name) for name in names), _UID.sub("", event["message"]), changes)

@@ -1,0 +1,90 @@
+"""Saving an engine at a committed head, and getting it back."""
+
+import hashlib
+import zlib
+from typing import Any
+
+import orjson
+from django.db.models import QuerySet
+
+from kscope.runs.drive.garbage import uncollected
+from kscope.runs.engine import Engine, wiring
+from kscope.runs.models import Checkpoint
+from kscope.sim.kernel.view import State
+
+
+class CorruptCheckpoint(Exception):
+    """A checkpoint's view state does not have the digest it was stored with."""
+
+
+def view_bytes(state: State) -> bytes:
+    """Canonical JSON of a view state."""
+    return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
+
+
+def view_digest(state: State) -> str:
+    """Hex digest of a view state, the same for equal states."""
+    return hashlib.sha256(view_bytes(state)).hexdigest()
+
+
+def checkpoint_freeze(*, run_id: int, engine: Engine, commands: int) -> Checkpoint:
+    """The row for the engine as it stands; everything recorded must have been taken.
+
+    Only `checkpoint_insert` compresses it, so that whoever computes need not wait for that.
+    """
+    view = view_bytes(engine.view())
+    with uncollected():
+        frozen = engine.checkpoint()
+    return Checkpoint(
+        run_id=run_id,
+        seq=engine.seq,
+        at=engine.now,
+        steps=engine.steps,
+        commands=commands,
+        digest=engine.digest(),
+        engine=frozen,
+        view=view,
+        view_digest=hashlib.sha256(view).hexdigest(),
+        engine_digest=wiring.engine_digest(),
+    )
+
+
+def checkpoint_view(checkpoint: Checkpoint) -> State:
+    """The stored view state. Raises CorruptCheckpoint."""
+    text = zlib.decompress(checkpoint.view)
+    if hashlib.sha256(text).hexdigest() != checkpoint.view_digest:
+        raise CorruptCheckpoint(f"{checkpoint}: the view state differs from its digest")
+    state: State = orjson.loads(text)
+    return state
+
+
+def engine_bytes(checkpoint: Checkpoint) -> bytes:
+    """What `Engine.checkpoint` gave."""
+    return zlib.decompress(checkpoint.engine)
+
+
+def checkpoint_before(run_id: int, *, seq: int, view_only: bool = False) -> Checkpoint | None:
+    """The newest checkpoint at or before *seq*; *view_only* leaves the engine in the database."""
+    found = Checkpoint.objects.filter(run_id=run_id, seq__lte=seq).order_by("-seq")
+    return (found.defer("engine") if view_only else found).first()
+
+
+def checkpoints_usable(run_id: int, *, seq: int) -> QuerySet[Checkpoint]:
+    """The checkpoints at or before *seq* that this version of the engine wrote, newest first."""
+    found = Checkpoint.objects.filter(
+        run_id=run_id, seq__lte=seq, engine_digest=wiring.engine_digest()
+    )
+    return found.order_by("-seq")
+
+
+def checkpoint_insert(checkpoint: Checkpoint) -> None:
+    """Compress and keep it, in the place of one for this seq, which another engine may have written."""
+    checkpoint.engine = zlib.compress(checkpoint.engine, 1)
+    checkpoint.view = zlib.compress(checkpoint.view, 1)
+    fields: list[Any] = [checkpoint]
+    Checkpoint.objects.bulk_create(
+        fields,
+        update_conflicts=True,
+        unique_fields=["run", "seq"],
+        update_fields=["at", "steps", "commands", "engine", "engine_digest"],
+    )

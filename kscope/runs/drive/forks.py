@@ -1,0 +1,215 @@
+"""Forks: what a run takes over from its parent, and its way to the instant it begins at.
+
+With the profile and the seed of its parent a fork has the parent's history up to that instant. The
+events up to the parent's newest checkpoint before it are copied, together with that checkpoint;
+from there the runner goes on as it always does, in committed slices, and carries out the parent's
+commands where the parent did. Otherwise the fork begins at the beginning, and the commands come at
+the same virtual times. Either way a worker that is killed meanwhile costs a slice.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django.db import connection
+
+from kscope.runs.drive.replay import Diverged
+from kscope.runs.engine import Engine, wiring
+from kscope.runs.models import Checkpoint, Command, Run
+
+CHUNK = 200  # callbacks between two looks at the wall clock
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The moment a fork is to be brought to; along its parent's history also the event or step."""
+
+    at: int
+    seq: int | None = None
+    steps: int | None = None
+
+
+class Journey:
+    """The way of an engine to a goal, with the recorded *commands* that are still to be taken.
+
+    Along the history of the parent they are carried out at the very step, else once everything due
+    up to their moment was done. What a user did in one go is done in one go again.
+    """
+
+    def __init__(self, goal: Goal, commands: Iterable[Command]) -> None:
+        self._goal = goal
+        self._stops = [
+            list(stop) for _, stop in groupby(commands, lambda one: (one.position, one.at))
+        ]
+
+    @property
+    def is_along_parent(self) -> bool:
+        """Whether it is the history of the parent, which was within a budget, once more."""
+        return self._goal.seq is not None
+
+    def is_over(self, engine: Engine) -> bool:
+        """Whether the engine stands at the goal."""
+        if self._stops:
+            return False
+        goal = self._goal
+        if goal.seq is None or goal.steps is not None:
+            return self._stands_at(engine, goal.steps, goal.at)
+        return engine.seq >= goal.seq
+
+    def take_commands(self, engine: Engine) -> list[Command]:
+        """The commands of the place where the engine stands; they are the caller's from now on."""
+        if not self._stops:
+            return []
+        first = self._stops[0][0]
+        return self._stops.pop(0) if self._stands_at(engine, first.position, first.at or 0) else []
+
+    def go_on(self, engine: Engine) -> None:
+        """A few callbacks nearer to the next command, or to the goal. Raises Diverged."""
+        goal = self._goal
+        if self._stops:
+            stop = self._stops[0][0]
+            self._go_towards(engine, stop.position, stop.at or 0)
+        elif goal.seq is None or goal.steps is not None:
+            self._go_towards(engine, goal.steps, goal.at)
+        else:
+            self._go_to_event(engine, goal.seq)
+
+    def _stands_at(self, engine: Engine, steps: int | None, at: int) -> bool:
+        if self._goal.seq is not None:
+            return (engine.steps, engine.now) == (steps, at)
+        return engine.now >= at and (engine.next_at is None or engine.next_at > at)
+
+    def _go_towards(self, engine: Engine, steps: int | None, at: int) -> None:
+        if self._goal.seq is None or steps is None:
+            engine.advance(at, max_steps=CHUNK)
+            return
+        before = engine.steps, engine.now
+        if engine.steps < steps:
+            engine.advance(at, max_steps=min(CHUNK, steps - engine.steps))
+        elif engine.steps == steps:
+            engine.advance(at)
+        here = engine.steps, engine.now
+        if here == before or engine.steps > steps:
+            raise Diverged(f"the engine stands at (step, time) {here}, recorded was {(steps, at)}")
+
+    def _go_to_event(self, engine: Engine, seq: int) -> None:
+        for _ in range(CHUNK):
+            if engine.seq >= seq:
+                return
+            if engine.next_at is None:
+                raise Diverged(f"the run ends at event {engine.seq}, before {seq}")
+            engine.advance(engine.next_at, max_steps=1)
+
+
+def journey_of(run: Run) -> Journey | None:
+    """The way that *run* has still to go to where it begins as a fork; None when it is there."""
+    if run.goal_at is None:
+        return None
+    recorded = Command.objects.filter(run=run, status=Command.Status.PENDING, at__isnull=False)
+    return Journey(Goal(run.goal_at, run.goal_seq, run.goal_steps), recorded.order_by("id"))
+
+
+def history_copy(parent: Run, fork: Run, *, seq: int) -> None:
+    """Give *fork* the history of *parent* up to its newest checkpoint at or before event *seq*.
+
+    Without a checkpoint there is nothing to copy: the fork begins at the beginning.
+    """
+    found = Checkpoint.objects.filter(run_id=parent.pk, seq__lte=seq).defer("engine", "view")
+    checkpoint = found.order_by("-seq").first()
+    if checkpoint is None:
+        return
+    with connection.cursor() as cursor:
+        copy = {"fork": fork.pk, "parent": parent.pk, "seq": checkpoint.seq}
+        for statement in _COPIES:
+            cursor.execute(statement, copy)
+        for copier in wiring.copiers:
+            copier(cursor, parent.pk, fork.pk, checkpoint.seq)
+    commands_copy(parent, fork, through=checkpoint.commands)
+    fork.engine_digest = parent.engine_digest
+    _head_set(fork, checkpoint)
+
+
+_COPIES = (
+    "INSERT INTO runs_runevent"
+    " (run_id, seq, at, kind, object, component, cause, message, data, changes)"
+    " SELECT %(fork)s, seq, at, kind, object, component, cause, message, data, changes"
+    " FROM runs_runevent WHERE run_id = %(parent)s AND seq <= %(seq)s ORDER BY seq",
+    "INSERT INTO runs_checkpoint"
+    " (run_id, seq, at, steps, commands, digest, engine, view, view_digest, engine_digest, created)"
+    " SELECT %(fork)s, seq, at, steps, commands, digest, engine, view, view_digest, engine_digest,"
+    " created"
+    " FROM runs_checkpoint WHERE run_id = %(parent)s AND seq <= %(seq)s ORDER BY seq",
+)
+
+
+def commands_copy(parent: Run, fork: Run, *, through: int) -> None:
+    """Give *fork* the first *through* commands of *parent*, as carried out."""
+    commands = Command.objects.filter(run=parent, ordinal__lte=through).order_by("ordinal")
+    Command.objects.bulk_create(_copied(command, fork) for command in commands)
+
+
+def commands_plan(parent: Run, fork: Run, *, seq: int, at: int) -> None:
+    """Have *fork* carry out those commands of *parent* that had an outcome by *seq* and *at*.
+
+    What the fork has as carried out already is left out.
+    """
+    commands = Command.objects.filter(
+        run=parent,
+        ordinal__gt=fork.head_commands,
+        ordinal__lte=parent.head_commands,
+        outcome_seq__lte=seq,
+        at__lte=at,
+    )
+    Command.objects.bulk_create(
+        _copied(
+            command, fork, status=Command.Status.PENDING, reason="", ordinal=None, outcome_seq=None
+        )
+        for command in commands.order_by("ordinal")
+    )
+
+
+def _copied(command: Command, fork: Run, **changed: Any) -> Command:
+    names = (
+        "body",
+        "verb",
+        "object",
+        "status",
+        "reason",
+        "ordinal",
+        "position",
+        "at",
+        "outcome_seq",
+    )
+    same = {name: getattr(command, name) for name in names}
+    return Command(run=fork, **{**same, **changed})
+
+
+def _head_set(fork: Run, checkpoint: Checkpoint) -> None:
+    fork.head_seq, fork.head_at = checkpoint.seq, checkpoint.at
+    fork.head_steps, fork.head_commands = checkpoint.steps, checkpoint.commands
+    fork.head_digest = checkpoint.digest
+    columns = ["head_seq", "head_at", "head_steps", "head_commands", "head_digest"]
+    fork.save(update_fields=[*columns, "engine_digest"])
+
+
+def follows_another_engine(fork: Run) -> bool:
+    """Whether *fork* is to have the history of its parent, which another engine recorded."""
+    parents = Run.objects.filter(pk=fork.parent_id).exclude(engine_digest=wiring.engine_digest())
+    return fork.goal_at is not None and fork.goal_seq is not None and parents.exists()
+
+
+def parting_seq(fork: Run) -> int | None:
+    """The first event of *fork* that is not its parent's, of those up to where it was made."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PARTING, [fork.pk, fork.parent_id, fork.goal_seq])
+        return cursor.fetchone()[0]
+
+
+_COLUMNS = ("at", "kind", "object", "component", "cause", "message", "data", "changes")
+_PARTING = (
+    "SELECT min(mine.seq) FROM runs_runevent AS mine JOIN runs_runevent AS theirs"
+    " ON theirs.seq = mine.seq WHERE mine.run_id = %s AND theirs.run_id = %s AND mine.seq <= %s"
+    f" AND ({', '.join(f'mine.{name}' for name in _COLUMNS)}) IS DISTINCT FROM"
+    f" ({', '.join(f'theirs.{name}' for name in _COLUMNS)})"
+)

@@ -1,0 +1,289 @@
+"""Bringing an engine to a recorded position: recovery after a crash, and looking into the past.
+
+A history that another version of the engine recorded is computed again from its beginning and
+compared with the record, event by event, before anything is built on it.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+from django.db import DatabaseError, InterfaceError, connection
+
+from kscope.runs import measures
+from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
+from kscope.runs.drive.garbage import uncollected
+from kscope.runs.drive.slices import LostLease
+from kscope.runs.drive.stopping import Stopping
+from kscope.runs.engine import Engine, wiring
+from kscope.runs.models import Checkpoint, Command, Run
+from kscope.sim.errors import SimError
+
+CHUNK = 2_000  # callbacks between two signs of life
+# Not the engine's doing, so nothing that a replay from the start would mend.
+_NOT_THE_ENGINE = (Stopping, LostLease, DatabaseError, InterfaceError)
+log = logging.getLogger(__name__)
+
+
+class Diverged(Exception):
+    """Replaying the recorded commands did not lead to the recorded history."""
+
+
+class RecordedOtherwise(Diverged):
+    """Another version of the engine recorded the run, and this one differs from event *seq* on."""
+
+    def __init__(self, run: Run, seq: int) -> None:
+        super().__init__(
+            f"Run {run.pk} was recorded by another version of kscope. From event {seq:,} on, this "
+            "version decides differently: the run can be read, but not continued."
+        )
+        self.seq = seq
+
+
+def _nothing() -> None:
+    pass
+
+
+def engine_at_head(run: Run, *, alive: Callable[[], None] = _nothing) -> Engine:
+    """An engine that stands exactly at the committed head of *run*.
+
+    1. Restore the newest checkpoint that this version of the code wrote, or build the engine anew.
+    2. Carry out the later commands, each at its recorded position.
+    3. Go on to the head and compare the digest of the history; what is computed again on the way
+       was committed before and is thrown away.
+
+    *alive* is called now and then. Raises Diverged, RecordedOtherwise, Stopping, LostLease.
+    """
+    found, is_stale = _restored_before(run, seq=run.head_seq)
+    if found:
+        try:
+            with _measured("checkpoint"):
+                return _replayed(*found, run, alive)
+        except _NOT_THE_ENGINE:
+            raise
+        except Exception as problem:  # noqa: BLE001 whatever an engine raises
+            log.warning("run %s: %s; replaying from the start", run.pk, problem)
+    if is_stale or _is_of_another_engine(run):
+        return _compared(run, run.head_seq, alive)
+    with _measured("start"):
+        return _replayed(engine_created(run), 0, run, alive)
+
+
+def engine_created(run: Run) -> Engine:
+    """The engine of *run* before its first step."""
+    assert wiring.create, "no engine is registered"
+    return wiring.create(run)
+
+
+def engine_at_seq(
+    run: Run,
+    *,
+    seq: int,
+    start: int | None = None,
+    begin: Callable[[Engine], object] | None = None,
+) -> Engine:
+    """An engine just after the callback that recorded event *seq* (at most the head).
+
+    It starts at the newest checkpoint not after event *start*, else *seq*; there *begin* is called
+    with it. Everything it recorded since is still to be taken. Raises Diverged, RecordedOtherwise.
+    """
+    found, is_stale = _restored_before(run, seq=seq if start is None else start)
+    if found is None and (is_stale or _is_of_another_engine(run)):
+        _check_history(run, seq)
+    engine, done = found or (engine_created(run), 0)
+    if begin:
+        begin(engine)
+    with _measured("checkpoint" if found else "start"):
+        return _at_event(engine, done, run, seq, _nothing)
+
+
+def go_to(engine: Engine, *, steps: int, at: int, alive: Callable[[], None] = _nothing) -> None:
+    """Advance to exactly (*steps*, *at*). Raises Diverged when the engine does not pass there."""
+    while engine.steps < steps:
+        before = engine.steps
+        engine.advance(at, max_steps=min(CHUNK, steps - before))
+        alive()
+        if engine.steps == before:
+            break
+    if engine.steps == steps and engine.now < at:
+        engine.advance(at)
+    if (engine.steps, engine.now) != (steps, at):
+        here = (engine.steps, engine.now)
+        raise Diverged(f"the engine stands at (step, time) {here}, recorded was {(steps, at)}")
+
+
+@contextmanager
+def _measured(start: str) -> Iterator[None]:
+    measures.REPLAYS.labels(start).inc()
+    with measures.REPLAY_SECONDS.time():
+        yield
+
+
+def _is_of_another_engine(run: Run) -> bool:
+    return run.head_seq > 0 and run.engine_digest != wiring.engine_digest()
+
+
+def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Engine, int] | None, bool]:
+    """The engine of the newest checkpoint at or before *seq*, and the commands it has carried out.
+
+    Also whether there was one that other code wrote: with another version of a plugin, perhaps.
+    """
+    checkpoint = checkpoints_usable(run.pk, seq=seq).first()
+    if checkpoint is None:
+        return None, False
+    try:
+        return _restored(checkpoint), False
+    except _NOT_THE_ENGINE:
+        raise
+    except Exception as problem:  # noqa: BLE001 whatever a pickle of another version raises
+        log.warning("%s cannot be used: %s; replaying from the start", checkpoint, problem)
+        return None, isinstance(problem, SimError)
+
+
+def _restored(checkpoint: Checkpoint) -> tuple[Engine, int]:
+    assert wiring.restore, "no engine is registered"
+    frozen = engine_bytes(checkpoint)
+    with uncollected():
+        engine = wiring.restore(frozen)
+    if engine.digest() != checkpoint.digest:
+        raise Diverged(f"{checkpoint} holds another history than it was stored with")
+    if wiring.prepare:
+        wiring.prepare(engine, checkpoint.run_id)
+    return engine, checkpoint.commands
+
+
+def _replayed(engine: Engine, done: int, run: Run, alive: Callable[[], None]) -> Engine:
+    for command in _commands_after(run, done):
+        go_to(engine, steps=command.position or 0, at=command.at or 0, alive=alive)
+        engine.apply(wiring.parse_command(command.body))
+    go_to(engine, steps=run.head_steps, at=run.head_at, alive=alive)
+    engine.take()
+    if (engine.seq, engine.digest()) != (run.head_seq, run.head_digest):
+        raise Diverged(
+            f"replaying gives {engine.seq} events with digest {engine.digest()}, "
+            f"committed are {run.head_seq} with {run.head_digest}"
+        )
+    return engine
+
+
+def _at_event(engine: Engine, done: int, run: Run, seq: int, alive: Callable[[], None]) -> Engine:
+    for command in _commands_after(run, done):
+        if command.outcome_seq is not None and command.outcome_seq > seq:
+            break
+        if engine.seq >= seq and command.position != engine.steps:
+            break
+        go_to(engine, steps=command.position or 0, at=command.at or 0, alive=alive)
+        engine.apply(wiring.parse_command(command.body))
+    steps = engine.steps
+    while engine.seq < seq:
+        if engine.next_at is None:
+            raise Diverged(f"the run ends at event {engine.seq}, before {seq}")
+        engine.advance(engine.next_at, max_steps=1)
+        if engine.steps - steps >= CHUNK:
+            steps = engine.steps
+            alive()
+    return engine
+
+
+def _commands_after(run: Run, done: int) -> Any:
+    return Command.objects.filter(
+        run=run, ordinal__gt=done, ordinal__lte=run.head_commands
+    ).order_by("ordinal")
+
+
+# Histories that another version recorded.
+
+# Up to which event this process found the history of a run, as it was recorded, to come out again.
+_known: dict[tuple[int, str], int] = {}
+_MOST_KNOWN = 1_000
+
+
+def _check_history(run: Run, seq: int) -> None:
+    """Raises RecordedOtherwise when this engine differs from the record by event *seq*."""
+    key = run.pk, run.engine_digest
+    if _known.get(key, 0) < seq:
+        _compared(run, seq, _nothing)
+        while len(_known) >= _MOST_KNOWN:
+            del _known[next(iter(_known))]
+        _known[key] = seq
+
+
+@_measured("compared")
+def _compared(run: Run, seq: int, alive: Callable[[], None]) -> Engine:
+    """The engine after event *seq*, from the beginning of the run, every event as on the record.
+
+    Raises RecordedOtherwise with the first that is not.
+    """
+    comparison = _Comparison(run)
+    try:
+        comparison.engine = engine = engine_created(run)
+
+        def look() -> None:
+            alive()
+            comparison.take()
+
+        if seq < run.head_seq:
+            _at_event(engine, 0, run, seq, look)
+        else:
+            for command in _commands_after(run, 0):
+                go_to(engine, steps=command.position or 0, at=command.at or 0, alive=look)
+                engine.apply(wiring.parse_command(command.body))
+                look()
+            go_to(engine, steps=run.head_steps, at=run.head_at, alive=look)
+        look()
+    except (RecordedOtherwise, *_NOT_THE_ENGINE):
+        raise
+    except Exception as problem:
+        # It refuses what the other took, or does not pass where the other stood.
+        log.info("run %s, recorded by another version: %s", run.pk, problem)
+        comparison.take_rest()
+        raise RecordedOtherwise(run, comparison.seq + 1) from problem
+    if seq == run.head_seq and engine.digest() != run.head_digest:
+        raise RecordedOtherwise(run, comparison.seq + 1)
+    return engine
+
+
+class _Comparison:
+    """An engine beside the events on record; `seq` is the newest event that they agree on."""
+
+    def __init__(self, run: Run) -> None:
+        self.engine: Engine | None = None
+        self.seq = 0
+        self._run = run
+
+    def take(self) -> None:
+        """Compare what the engine has recorded since. Raises RecordedOtherwise."""
+        rows = self.engine.take().rows if self.engine else ()
+        if not rows:
+            return
+        for row, recorded in zip(rows, self._recorded(rows[0][0], rows[-1][0]), strict=False):
+            if _plain(row) != _plain(recorded):
+                raise RecordedOtherwise(self._run, self.seq + 1)
+            self.seq = row[0]
+        if self.seq < min(rows[-1][0], self._run.head_seq):
+            raise RecordedOtherwise(self._run, self.seq + 1)
+
+    def take_rest(self) -> None:
+        """Compare what the engine recorded before it broke."""
+        try:
+            self.take()
+        except (RecordedOtherwise, *_NOT_THE_ENGINE):
+            raise
+        except Exception as problem:  # noqa: BLE001 it broke in the middle of something
+            log.info("run %s: %s", self._run.pk, problem)
+
+    def _recorded(self, first: int, last: int) -> Sequence[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
+                " FROM runs_runevent WHERE run_id = %s AND seq BETWEEN %s AND %s ORDER BY seq",
+                [self._run.pk, first, last],
+            )
+            return cursor.fetchall()
+
+
+def _plain(row: Sequence[Any]) -> tuple[Any, ...]:
+    """The columns of an event with the last two, JSON, as values: jsonb writes numbers its own way."""
+    return (*row[:7], *(orjson.loads(text) if text else None for text in row[7:9]))

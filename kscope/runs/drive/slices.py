@@ -1,0 +1,395 @@
+"""Writing one slice of a run, in one transaction."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import Error, connection, transaction
+from psycopg import Cursor, sql
+
+from kscope.runs import measures
+from kscope.runs.drive.checkpoints import checkpoint_insert
+from kscope.runs.engine import EngineSlice, Manifest, wiring
+from kscope.runs.models import Checkpoint, OtherObject, Run, RunEvent
+from kscope.sim.input.budget import Budget, Stop
+
+LEASE = "5 seconds"
+# While the engine is built, restored or frozen nobody can renew; a large one takes seconds.
+LONG_LEASE = "30 seconds"
+
+
+class LostLease(Exception):
+    """Another worker has the run now, or the run is gone: nothing of the slice was written.
+
+    Nothing is written either when the run does not stand where the slice begins: the database has
+    lost the slice before, as a replica can that takes over too soon.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A command that the slice carried out or refused, and where."""
+
+    id: int
+    applied: bool
+    reason: str
+    seq: int | None
+    ordinal: int
+    position: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where the run stands once the slice is written."""
+
+    seq: int
+    at: int
+    steps: int
+    commands: int
+    digest: str
+    next_at: int | None
+    objects: int = 0
+    memory: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What the user wants of the run, as of the commit, and what it may take."""
+
+    status: str
+    speed: str
+    step_unit: str
+    steps_wanted: int
+    until: int | None
+    until_pod: str = ""
+    # When the pod is promised to be bound, and how long is waited for that.
+    until_pod_at: int | None = None
+    until_pod_by: int | None = None
+    stopped_by: str = ""
+    events: int = 0
+    objects: int = 0
+    time: int = 0
+    memory: int = 0
+
+    @property
+    def budget(self) -> Budget:
+        """What the run may take."""
+        return Budget(events=self.events, objects=self.objects, time=self.time, memory=self.memory)
+
+
+# The columns of a run that are its Controls, in their order.
+CONTROLS = (
+    "status, speed, step_unit, steps_wanted, until, until_pod,"
+    " (trial->>'at')::bigint, (trial->>'by')::bigint, stopped_by,"
+    " budget_events, budget_objects, budget_time, budget_memory"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a slice changes in one table of objects: keys that went, and the others as JSON."""
+
+    table: str
+    gone: list[str]
+    kept: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A slice, ready to be written: what is left to do takes the database's time, not ours."""
+
+    rows: list[tuple[Any, ...]]
+    projections: list[Projection]
+    attempts: Sequence[Any]
+
+
+def slice_packed(piece: EngineSlice) -> Packed:
+    """*piece* with its objects sorted into tables and encoded."""
+    by_table: dict[str, dict[str, Manifest | None]] = {}
+    for entity, manifest in piece.touched.items():
+        prefix, _, key = entity.partition("/")
+        model = wiring.projections.get(prefix, OtherObject)
+        found = by_table.setdefault(model._meta.db_table, {})
+        found[key if model is not OtherObject else entity] = manifest
+    projections = [
+        Projection(
+            table,
+            [key for key, manifest in objects.items() if manifest is None],
+            orjson.dumps(
+                {key: manifest for key, manifest in objects.items() if manifest is not None}
+            ).decode(),
+        )
+        for table, objects in by_table.items()
+    ]
+    return Packed([tuple(row) for row in piece.rows], projections, piece.attempts)
+
+
+def slice_commit(
+    *,
+    run_id: int,
+    epoch: int,
+    piece: EngineSlice | Packed,
+    head: Head,
+    before: Head | None = None,
+    done: Sequence[Done] = (),
+    steps_taken: int = 0,
+    wake: bool = False,
+    at_end: bool = False,
+    at_goal: bool = False,
+    at_decision: bool = False,
+    stop: Stop | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Controls:
+    """Write events, rows, outcomes and the head together, if the lease is still ours.
+
+    *before* is where the run must stand for the slice to follow; None for wherever it stands.
+    *wake* turns a finished run into a playing one, *at_end* a playing one into a finished one;
+    *at_goal* says that a fork stands where it was to be brought to, *at_decision* that the pod which
+    was waited for has been decided on. *stop* says what of its budget the run has used up, for which
+    it pauses.
+    The commit waits for the disk: pages show events as soon as they can be read, and what they
+    have shown must not be lost.
+
+    Raises LostLease.
+    """
+    packed = piece if isinstance(piece, Packed) else slice_packed(piece)
+    with (
+        measures.COMMIT_SECONDS.time(),
+        transaction.atomic(),
+        # COPY is psycopg's own: what goes wrong with it would else not be one of Django's errors,
+        # and count as a defect of the engine, which ends the run for good.
+        connection.wrap_database_errors,
+        connection.cursor() as cursor,
+    ):
+        _fence(cursor, run_id, epoch, before)
+        _copy_events(cursor, run_id, packed.rows)
+        for projection in packed.projections:
+            _upsert(cursor, run_id, projection)
+        for write in wiring.writers:
+            write(cursor, run_id, packed.attempts)
+        _mark_commands(cursor, done)
+        if checkpoint:
+            checkpoint_insert(checkpoint)
+        if at_goal:
+            cursor.execute("UPDATE runs_run SET goal_at = NULL WHERE id = %s", [run_id])
+        if at_decision or at_end:
+            cursor.execute(
+                "UPDATE runs_run SET until_pod = '', status ="
+                " CASE WHEN %s AND status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
+                [at_decision, run_id],
+            )
+        if stop:
+            cursor.execute(
+                "UPDATE runs_run SET stopped_by = %s, stop_reason = %s, steps_wanted = 0,"
+                " until_pod = '', status ="
+                " CASE WHEN status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
+                [stop.part, stop.message, run_id],
+            )
+        controls = _move_head(cursor, run_id, head, steps_taken, wake=wake, at_end=at_end)
+    _count(packed, done, checkpoint)
+    return controls
+
+
+def _count(packed: Packed, done: Sequence[Done], checkpoint: Checkpoint | None) -> None:
+    measures.SLICES.inc()
+    measures.EVENTS.inc(len(packed.rows))
+    for each in done:
+        measures.COMMANDS.labels("applied" if each.applied else "rejected").inc()
+    if checkpoint:
+        measures.CHECKPOINTS.inc()
+
+
+def lease_take(run_id: int, owner: str) -> int | None:
+    """Become the owner of a run that nobody holds; returns the new epoch."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE runs_run SET lease_epoch = lease_epoch + 1, lease_owner = %s,"
+            " lease_since = clock_timestamp(), lease_until = clock_timestamp() + %s::interval"
+            " WHERE id = %s AND (lease_until IS NULL OR lease_until < clock_timestamp())"
+            " RETURNING lease_epoch",
+            [owner, LONG_LEASE, run_id],
+        )
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def lease_renew(run_id: int, epoch: int, *, lease: str = "") -> None:
+    """Hold the run for another while: *lease*, else LEASE. Raises LostLease."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
+            " WHERE id = %s AND lease_epoch = %s",
+            [lease or LEASE, run_id, epoch],
+        )
+        if cursor.rowcount != 1:
+            raise LostLease(f"run {run_id} has another owner than epoch {epoch}")
+
+
+def lease_release(run_id: int, epoch: int) -> None:
+    """Let the next worker take the run at once. Harmless when the lease was lost."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE runs_run SET lease_until = NULL WHERE id = %s AND lease_epoch = %s",
+            [run_id, epoch],
+        )
+
+
+@contextmanager
+def renewals_unwaited() -> Iterator[None]:
+    """Meanwhile what this connection writes does not wait for the disk.
+
+    A driver that plays in real time looks at the run many times a second, and writes nothing but
+    how long it holds the lease. If that is lost, the lease ends early.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = off")
+    try:
+        yield
+    finally:
+        # A connection that broke forgets it as well.
+        with suppress(Error), connection.cursor() as cursor:
+            cursor.execute("RESET synchronous_commit")
+
+
+def _fence(cursor: Any, run_id: int, epoch: int, before: Head | None) -> None:
+    cursor.execute(
+        "SELECT lease_epoch, head_seq, head_steps, head_commands FROM runs_run"
+        " WHERE id = %s FOR UPDATE",
+        [run_id],
+    )
+    row = cursor.fetchone()
+    if row is None or row[0] != epoch:
+        raise LostLease(f"run {run_id} has another owner than epoch {epoch}")
+    found = row[1:]
+    if before is not None and found != (before.seq, before.steps, before.commands):
+        raise LostLease(
+            f"run {run_id} stands at event, step and command {found}, and not at "
+            f"{(before.seq, before.steps, before.commands)}, where this worker left it"
+        )
+
+
+def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
+    statement = (
+        f"COPY {RunEvent._meta.db_table} (run_id, seq, at, kind, object, component, cause,"
+        " message, data, changes) FROM STDIN"
+    )
+    with cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row((run_id, *row))
+
+
+def _upsert(cursor: Cursor[Any], run_id: int, projection: Projection) -> None:
+    name = sql.Identifier(projection.table)
+    if projection.gone:
+        delete = sql.SQL("DELETE FROM {} WHERE run_id = %s AND key = ANY(%s)").format(name)
+        cursor.execute(delete, [run_id, projection.gone])
+    # One JSON parameter: quoting every manifest into an array took longer than the scheduling.
+    upsert = sql.SQL(
+        "INSERT INTO {} (run_id, key, manifest)"
+        " SELECT %s, key, value FROM jsonb_each(%s::jsonb)"
+        " ON CONFLICT (run_id, key) DO UPDATE SET manifest = EXCLUDED.manifest"
+    ).format(name)
+    cursor.execute(upsert, [run_id, projection.kept])
+
+
+def _mark_commands(cursor: Cursor[Any], done: Sequence[Done]) -> None:
+    for each in done:
+        cursor.execute(
+            "UPDATE runs_command SET status = %s, reason = %s, outcome_seq = %s, ordinal = %s,"
+            " position = %s, at = %s WHERE id = %s",
+            [
+                "applied" if each.applied else "rejected",
+                each.reason,
+                each.seq,
+                each.ordinal,
+                each.position,
+                each.at,
+                each.id,
+            ],
+        )
+
+
+def _move_head(
+    cursor: Any, run_id: int, head: Head, steps_taken: int, *, wake: bool, at_end: bool
+) -> Controls:
+    cursor.execute(
+        "UPDATE runs_run SET head_seq = %s, head_at = %s, head_steps = %s, head_commands = %s,"
+        " head_digest = %s, next_at = %s, is_started = true, engine_digest = %s,"
+        " differs_from = NULL, differs_for = '', head_objects = %s,"
+        " memory_used = CASE WHEN %s > 0 THEN %s ELSE memory_used END,"
+        " steps_wanted = greatest(steps_wanted - %s, 0),"
+        " status = CASE WHEN %s AND status = 'finished' THEN 'playing'"
+        "  WHEN %s AND status = 'playing' THEN 'finished' ELSE status END,"
+        " lease_until = clock_timestamp() + %s::interval WHERE id = %s"
+        f" RETURNING {CONTROLS}",
+        [
+            head.seq,
+            head.at,
+            head.steps,
+            head.commands,
+            head.digest,
+            head.next_at,
+            wiring.engine_digest(),
+            head.objects,
+            head.memory,
+            head.memory,
+            steps_taken,
+            wake,
+            at_end,
+            LEASE,
+            run_id,
+        ],
+    )
+    return Controls(*cursor.fetchone())
+
+
+def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]:
+    """The runs that nobody holds and that have something to do, oldest first."""
+    only = "AND r.id = ANY(%s)" if run_ids is not None else ""
+    cursor.execute(
+        "SELECT r.id FROM runs_run r WHERE r.status <> 'failed'"
+        " AND (r.lease_until IS NULL OR r.lease_until < clock_timestamp())"
+        " AND (r.differs_from IS NULL OR r.differs_for <> %s)"
+        " AND (r.status = 'playing' OR r.steps_wanted > 0 OR NOT r.is_started"
+        "  OR r.goal_at IS NOT NULL OR EXISTS"
+        "  (SELECT FROM runs_command c WHERE c.run_id = r.id AND c.status = 'pending'))"
+        # On its way to where it begins, a fork that has used up its budget takes no commands either.
+        f" AND (r.goal_at IS NULL OR r.stopped_by = '') {only}"
+        " ORDER BY r.id",
+        [wiring.engine_digest(), *([run_ids] if run_ids is not None else [])],
+    )
+    return [row[0] for row in cursor.fetchall()]
+
+
+def run_fail(*, run_id: int, epoch: int, error: str) -> None:
+    """Write down that the engine broke, if the run is still ours."""
+    Run.objects.filter(pk=run_id, lease_epoch=epoch).update(
+        status=Run.Status.FAILED, error=error, lease_until=None, steps_wanted=0
+    )
+
+
+def run_stop_continuing(*, run_id: int, epoch: int, differs_from: int, reason: str) -> None:
+    """Write down, if the run is still ours, that this version cannot continue it, and refuse what waits.
+
+    What it recorded stays as it is, to be read.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        _fence(cursor, run_id, epoch, None)
+        cursor.execute(
+            "UPDATE runs_run SET differs_from = %s, differs_for = %s, lease_until = NULL,"
+            " steps_wanted = 0, until_pod = '',"
+            " status = CASE WHEN status <> 'playing' THEN status"
+            "  WHEN next_at IS NULL OR head_at >= until THEN 'finished' ELSE 'paused' END"
+            " WHERE id = %s",
+            [differs_from, wiring.engine_digest(), run_id],
+        )
+        cursor.execute(
+            "UPDATE runs_command SET status = 'rejected', reason = %s"
+            " WHERE run_id = %s AND status = 'pending'",
+            [reason, run_id],
+        )

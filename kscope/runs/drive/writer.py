@@ -1,0 +1,164 @@
+"""Writing slices in a process beside the worker's: for runs that fill a core with computing alone.
+
+A thread that writes needs the interpreter dozens of times per slice, and each time it takes it from
+the engine. This process takes finished slices from a pipe instead, one after the other, and answers
+each with what the user wanted as of its commit. It is the worker's own child: it ends with it.
+"""
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import struct
+import subprocess
+import sys
+import traceback
+from typing import IO, Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+
+from kscope.logs import bound
+from kscope.runs.drive import slices
+from kscope.runs.drive.same_database import database_name, database_use
+from kscope.runs.engine import wiring
+from kscope.runs.nudges import publish_head
+
+IDLE_SECONDS = 120.0
+_LENGTH = struct.Struct("!Q")
+_READY = b"!"
+# Django has to be set up before this module can be imported.
+_CHILD = """
+import os
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
+import django
+django.setup()
+from kscope.runs.drive.writer import main
+main()
+"""
+
+
+def slice_write(slice_: dict[str, Any]) -> slices.Controls:
+    """Commit a slice, the arguments of `slices.slice_commit`, and tell the pages. Raises as that."""
+    seq = getattr(slice_.get("head"), "seq", None)
+    with bound(run=slice_.get("run_id"), epoch=slice_.get("epoch"), seq=seq):
+        controls = slices.slice_commit(**slice_)
+        publish_head(slice_["run_id"], slice_["head"].seq)
+    return controls
+
+
+class Writer:
+    """The worker's end of the pipe. The process takes a second to start; nobody waits for it."""
+
+    def __init__(self) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", _CHILD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=settings.BASE_DIR,
+        )
+        assert self._child.stdin
+        assert self._child.stdout
+        self._to: IO[bytes] = self._child.stdin
+        self._from: IO[bytes] = self._child.stdout
+        self._ready = False
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._child.poll() is None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has started and waits for slices."""
+        if not self._ready and self.is_alive and select.select([self._from], [], [], 0)[0]:
+            self._ready = self._from.read(1) == _READY
+        return self._ready and self.is_alive
+
+    def send(self, slice_: dict[str, Any]) -> None:
+        """Begin to write a slice: the arguments of `slices.slice_commit`.
+
+        Raises OperationalError when the process has ended.
+        """
+        message = {"database": database_name(), "slice": slice_}
+        try:
+            _put(self._to, message)
+        except OSError as broken:
+            raise OperationalError(f"the writing process has ended: {broken}") from broken
+
+    def answer(self) -> slices.Controls:
+        """What came of the slice sent last. Raises LostLease, OperationalError, RuntimeError."""
+        found = _get(self._from)
+        if found is None:
+            raise OperationalError("the writing process has ended without an answer")
+        what, value = found
+        if what == "lost":
+            raise slices.LostLease(value)
+        if what == "database":
+            raise OperationalError(value)
+        if what == "problem":
+            raise RuntimeError(value)
+        controls: slices.Controls = value
+        return controls
+
+    def close(self) -> None:
+        """Let it end."""
+        for pipe in (self._to, self._from):
+            with contextlib.suppress(OSError):
+                pipe.close()
+        self._child.wait()
+
+
+def _put(pipe: IO[bytes], message: Any) -> None:
+    text = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    pipe.write(_LENGTH.pack(len(text)))
+    pipe.write(text)
+    pipe.flush()
+
+
+def _get(pipe: IO[bytes]) -> Any:
+    head = pipe.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    size = _LENGTH.unpack(head)[0]
+    text = pipe.read(size)
+    return pickle.loads(text) if len(text) == size else None
+
+
+# The child.
+
+
+def main() -> None:
+    """Write slices until there are none for a while, or the worker has ended."""
+    # Who stops the worker lets it finish its slice; that slice is this process's work.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    # What is printed by chance must not come between the answers.
+    os.dup2(2, 1)
+    answers.write(_READY)
+    answers.flush()
+    wiring.process_began("writer")
+    requests = sys.stdin.buffer
+    while select.select([requests], [], [], IDLE_SECONDS)[0]:
+        message = _get(requests)
+        if message is None:
+            return
+        _put(answers, _written(message))
+        if not select.select([requests], [], [], 1.0)[0]:
+            connection.close()
+
+
+def _written(message: dict[str, Any]) -> tuple[str, Any]:
+    database_use(message["database"])
+    try:
+        controls = slice_write(message["slice"])
+    except slices.LostLease as lost:
+        return "lost", str(lost)
+    except (OperationalError, InterfaceError) as problem:
+        connection.close()
+        return "database", str(problem)
+    except Exception:  # noqa: BLE001 whatever it is, the worker tells it
+        return "problem", traceback.format_exc()
+    return "written", controls

@@ -1,0 +1,234 @@
+"""The WebSocket of one run. See docs/streaming.md for the messages."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from typing import Any
+from urllib.parse import parse_qs
+
+import orjson
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import DatabaseError
+
+from kscope.accounts.access import Visitor
+from kscope.accounts.sockets import address_of, credential_of
+from kscope.runs.capacity.sending import sending
+from kscope.runs.stream.stream_room import StreamsFull
+from kscope.runs.stream.streaming import FAR_BEHIND, PIECES, Hub, hubs
+from kscope.runs.stream.watching import RECHECK_SECONDS, open_sockets, watcher_of
+
+NO_SUCH_RUN = 4404  # also for a run that the visitor may not see
+TOO_MANY = 4429
+TRY_AGAIN = 1011
+TRY_LATER = 1013
+# A page that hears nothing for five seconds takes its connection for dead.
+HEARTBEAT_SECONDS = 2.0
+# Who takes no message for so long, or stops answering heartbeats, is dropped.
+DEAF_SECONDS = 30.0
+HEARTBEAT = '{"type": "heartbeat"}'
+STALLED_HEARTBEAT = '{"type": "heartbeat", "stalled": true}'
+log = logging.getLogger(__name__)
+
+
+class ReaderGone(Exception):
+    """The client takes no message any more, or has stopped answering."""
+
+
+class RunConsumer(AsyncWebsocketConsumer):
+    """Sends a snapshot, or continues after `?after=SEQ`; then frames without gap or repetition.
+
+    `?events=all` asks for every event in the frames instead of the newest fifty. Where there is
+    nothing to send, a heartbeat says that the connection lives.
+    """
+
+    # When the oldest heartbeat was sent that is not answered yet.
+    asked_at: float | None = None
+    has_answered = False
+    is_dropped = False
+    has_left = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve the connection until it closes or is dropped."""
+        self.serving = asyncio.current_task()
+        try:
+            await super().__call__(scope, receive, send)
+        except asyncio.CancelledError:
+            if not self.is_dropped:
+                raise
+        finally:
+            await self._leave()
+
+    async def connect(self) -> None:
+        """Join the hub and begin to send, if there is such a run for the visitor."""
+        self.run_id: int = self.scope["url_route"]["kwargs"]["run_id"]
+        self.credential = credential_of(self.scope)
+        self.counted: str | None = None
+        try:
+            visitor = await self._watcher()
+        except DatabaseError as problem:
+            log.warning("connection to run %s: %s", self.run_id, problem)
+            await self._refuse(TRY_AGAIN)
+            return
+        if visitor is None:
+            await self._refuse(NO_SUCH_RUN)
+            return
+        self.counted = open_sockets.enter(visitor, address_of(self.scope))
+        if self.counted is None:
+            await self._refuse(TOO_MANY)
+            return
+        # What is no cursor that a run can have is none: the client gets a snapshot.
+        query = parse_qs(self.scope["query_string"].decode("utf-8", "replace"))
+        after = query.get("after", [""])[0]
+        self.cursor = int(after) if after.isdecimal() and len(after) < 19 else None
+        self.full = query.get("events", [""])[0] == "all"
+        try:
+            self.hub: Hub = hubs.enter(self.run_id)
+        except StreamsFull:
+            await self._refuse(TRY_LATER)
+            return
+        await self.accept()
+        self.sender = asyncio.create_task(self._send())
+        self.guard = asyncio.create_task(self._close_when_hidden())
+
+    async def _refuse(self, code: int) -> None:
+        """Close, so that the client learns the code, which it would not before accepting."""
+        await self.accept()
+        await self.close(code)
+
+    async def _watcher(self) -> Visitor | None:
+        found: Visitor | None = await database_sync_to_async(watcher_of)(
+            self.credential, self.run_id
+        )
+        return found
+
+    async def _close_when_hidden(self) -> None:
+        """Close once the visitor may not see the run any more: logged out, or not shared now."""
+        while True:
+            await asyncio.sleep(RECHECK_SECONDS)
+            with contextlib.suppress(DatabaseError):  # then the hub has nothing to send, either
+                if await self._watcher() is None:
+                    await self.close(NO_SUCH_RUN)
+                    return
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Whatever a client says is an answer to a heartbeat; what it says does not matter."""
+        self.asked_at, self.has_answered = None, True
+
+    async def disconnect(self, code: int) -> None:
+        """Leave the hub."""
+        await self._leave()
+
+    async def _leave(self) -> None:
+        if self.has_left:
+            return
+        self.has_left = True
+        for name in ("guard", "sender"):
+            task = getattr(self, name, None)
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+        if getattr(self, "counted", None) is not None:
+            open_sockets.leave(self.counted)
+        if hasattr(self, "hub"):
+            await hubs.leave(self.hub)
+
+    async def _send(self) -> None:
+        """Send until the client leaves; when that breaks, close, so that the client comes back."""
+        try:
+            await self._send_for_ever()
+        except ReaderGone:
+            # Closing would wait for the same reader: the connection is left to the server.
+            log.info("a reader of run %s is gone without a word", self.hub.run_id)
+            self._drop()
+        except Exception:
+            log.exception("connection to run %s", self.hub.run_id)
+            with contextlib.suppress(Exception):
+                await self.close(TRY_AGAIN)
+
+    async def _send_for_ever(self) -> None:
+        hub = self.hub
+        told_run, generation = None, hub.generation
+        while not hub.gone:
+            change = hub.change
+            if not hub.ready.is_set():
+                await self._wait(change)
+                continue
+            if generation != hub.generation:
+                self.cursor, generation = None, hub.generation
+            await self._catch_up()
+            if hub.run != told_run:
+                told_run = hub.run
+                await self._say(orjson.dumps({"type": "run", "run": told_run}).decode())
+            if self.cursor == hub.last:
+                await self._wait(change)
+        await self.close(NO_SUCH_RUN)
+
+    async def _wait(self, change: asyncio.Event) -> None:
+        """Until there is something new, with a heartbeat now and then."""
+        while not change.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    await change.wait()
+                return
+            await self._beat()
+
+    async def _beat(self) -> None:
+        """Send a heartbeat, unless none was answered for too long."""
+        now = time.monotonic()
+        # A client that has answered once is held to it; others need not answer.
+        if self.asked_at is None:
+            self.asked_at = now
+        elif self.has_answered and now - self.asked_at > DEAF_SECONDS:
+            raise ReaderGone
+        await self._say(STALLED_HEARTBEAT if self.hub.is_stalled else HEARTBEAT)
+
+    async def _say(self, text: str) -> None:
+        """Send it; it is counted for as long as the client takes to take it.
+
+        Raises ReaderGone when the client does not.
+        """
+        try:
+            with sending.hold(len(text), self._abort):
+                async with asyncio.timeout(DEAF_SECONDS):
+                    await self.send(text)
+        except TimeoutError as late:
+            raise ReaderGone from late
+
+    def _drop(self) -> None:
+        """End the connection without its help."""
+        self.is_dropped = True
+        self._abort()
+        if self.serving:
+            self.serving.cancel()
+
+    def _abort(self) -> None:
+        """Close the connection at once, with what is still to be sent."""
+        self.scope.get("kscope.abort", lambda: None)()
+
+    async def _catch_up(self) -> None:
+        """Send one message that brings a reader on, by whichever way is cheapest.
+
+        Sending waits for a slow reader. Meanwhile the run goes on, so what follows is chosen anew
+        afterwards: nothing is kept for a reader but what is on its way.
+        """
+        hub = self.hub
+        if self.cursor is None or not hub.last - FAR_BEHIND <= self.cursor <= hub.last:
+            await self._send_snapshot()
+            return
+        if self.cursor == hub.last:
+            return
+        frame = hub.frame_after(self.cursor, full=self.full)
+        frames = [frame] if frame else await hub.range_after(self.cursor)
+        if len(frames) > PIECES and not self.full:
+            await self._send_snapshot()
+            return
+        for each in frames:
+            self.cursor = each.last
+            await self._say(each.text(full=self.full))
+
+    async def _send_snapshot(self) -> None:
+        text, self.cursor = self.hub.snapshot(), self.hub.last
+        await self._say(text)

@@ -1,0 +1,532 @@
+"""The live stream: one hub per watched run and process, one reading of each range of events.
+
+PostgreSQL is the truth. A nudge over Redis, or a look once a second, says that there is more; the
+hub then reads the range once, folds it, encodes one frame, and hands the same text to everybody.
+Each connection keeps only a cursor. Who is a little behind gets what they missed composed into one
+frame, who is far behind a fresh snapshot.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import psycopg
+from django.db import DatabaseError, connection
+
+from kscope.runs.engine import wiring
+from kscope.runs.models import Run
+from kscope.runs.selectors import NEWEST, run_dict, run_state_at
+from kscope.runs.stream.counters import Sample, Samples, Tally, extend, grid_end, window
+from kscope.runs.stream.stream_room import HeadNews, Links, StreamMemory, connection_parameters
+from kscope.sim.kernel.view import Attributes, Changes, NotComposable, State, compose, diff
+
+FRAME_SECONDS = 0.05
+POLL_SECONDS = 1.0
+RANGE = 2_000  # events of one frame at most
+RING = 200  # frames kept for those who are a little behind
+RING_BYTES = 16_000_000  # of memory; a ring holds at least one frame
+JOINED = 4  # places behind the newest event for which a frame and its text are kept
+# How many times the length of its JSON text a value takes in memory, roughly.
+IN_MEMORY = 5
+LOADERS = 2  # threads that read the states of runs that begin to be watched
+PIECES = 4  # of a range read for one reader; what composes worse is sent as a snapshot
+FAR_BEHIND = 20_000  # events; from here on a snapshot is cheaper
+RETRY_SECONDS = 0.5
+STALLED_SECONDS = 5.0  # without reading; the run may have gone on unseen
+
+log = logging.getLogger(__name__)
+
+Row = tuple[Any, ...]
+Rows = list[Row]
+Before = dict[str, Attributes | None]
+
+_SELECT = (
+    "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
+    " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+)
+
+
+@dataclass(slots=True)
+class Frame:
+    """A contiguous range of events as one message; `full` is made when somebody wants all events.
+
+    `events` are the newest of the range: all of them, unless it was joined from several frames.
+    `before` is what the hub knew of the changed entities when the range began, `counts` are the
+    samples of the range (see counters.py), where the state before it was known.
+    """
+
+    first: int
+    last: int
+    at: int
+    changes: Changes
+    events: list[bytes]
+    before: Before = field(default_factory=dict)
+    counts: list[Sample] | None = None
+    size: int = 0
+    _newest: str | None = None
+    _full: str | None = None
+
+    def weigh(self) -> None:
+        """Estimate the bytes of memory that it takes: its events, the changes, what was before."""
+        self.size = sum(map(len, self.events)) + 2 * IN_MEMORY * len(orjson.dumps(self.changes))
+
+    def forget_texts(self) -> None:
+        """Let go of the messages that were encoded; they can be again."""
+        self._newest = self._full = None
+
+    def text(self, *, full: bool) -> str:
+        """The message, encoded once."""
+        if full:
+            if self._full is None:
+                self._full = self._encode(self.events)
+            return self._full
+        if self._newest is None:
+            self._newest = self._encode(self.events[-NEWEST:])
+        return self._newest
+
+    def _encode(self, events: list[bytes]) -> str:
+        message = {
+            "type": "frame",
+            "first": self.first,
+            "last": self.last,
+            "at": self.at,
+            "changes": self.changes,
+            "events": [orjson.Fragment(event) for event in events],
+            "omitted": self.last - self.first + 1 - len(events),
+        }
+        if self.counts is not None:
+            message["counts"] = self.counts
+        return orjson.dumps(message).decode()
+
+
+def frame_folded(rows: Rows, state: State, tally: Tally | None = None) -> Frame:
+    """The rows of events as one frame, after folding them into *state*, of which *tally* keeps count.
+
+    Whoever has the state before them can be told in one merge patch what came of them, also where
+    the patches of the events have none in common.
+    """
+    before: Before = {}
+    samples = Samples(tally or Tally(state))
+    for row in rows:
+        changes: Changes = orjson.loads(row[8]) if row[8] else {}
+        for entity in changes:
+            if entity not in before:
+                before[entity] = state.get(entity)
+        samples.fold(row[1], changes)
+    first, last = rows[0], rows[-1]
+    events = [_encoded(row) for row in rows]
+    changed = _difference(before, state)
+    return Frame(first[0], last[0], last[1], changed, events, before, samples.taken)
+
+
+def frames_joined(frames: Sequence[Frame], state: State) -> Frame:
+    """Frames that follow each other up to *state* as one, with the newest events."""
+    before: Before = {}
+    events: list[bytes] = []
+    counts: list[Sample] = []
+    for frame in frames:
+        extend(counts, frame.counts or ())
+    for frame in reversed(frames):
+        before.update(frame.before)
+        if len(events) < NEWEST:
+            events = frame.events[-NEWEST:] + events
+    first, last = frames[0], frames[-1]
+    changes = _difference(before, state)
+    return Frame(first.first, last.last, last.at, changes, events[-NEWEST:], before, counts)
+
+
+def _difference(before: Before, state: State) -> Changes:
+    """The patch that brings the entities of *before* to what they are in *state*."""
+    changes: Changes = {}
+    for entity, old in before.items():
+        new = state.get(entity)
+        if new is None or old is None:
+            if new is not old:
+                changes[entity] = new
+        elif patch := diff(old, new):
+            changes[entity] = patch
+    return changes
+
+
+def frames_composed(rows: Rows) -> list[Frame]:
+    """Rows of events as frames, without knowing the state that they follow.
+
+    One frame, or more where their changes cannot be composed into one.
+    """
+    frames: list[Frame] = []
+    for row in rows:
+        seq, at = row[0], row[1]
+        changes: Changes = orjson.loads(row[8]) if row[8] else {}
+        try:
+            if not frames:
+                raise NotComposable
+            _add(frames[-1].changes, changes)
+        except NotComposable:
+            frames.append(Frame(seq, seq, at, changes, [_encoded(row)]))
+        else:
+            frame = frames[-1]
+            frame.last, frame.at = seq, at
+            frame.events.append(_encoded(row))
+    return frames
+
+
+def _add(known: Changes, later: Changes) -> None:
+    """Let *later* follow, at the cost of what it brings. If it cannot, nothing is added."""
+    joint = {
+        entity: compose(known[entity], patch) if entity in known else patch
+        for entity, patch in later.items()
+    }
+    known.update(joint)
+
+
+def _encoded(row: Row) -> bytes:
+    data, changes = row[7], row[8]
+    return orjson.dumps(
+        {
+            "seq": row[0],
+            "at": row[1],
+            "kind": row[2],
+            "object": row[3],
+            "component": row[4],
+            "cause": row[5],
+            "message": row[6],
+            "data": orjson.Fragment(data) if data else None,
+            "changes": orjson.Fragment(changes) if changes else None,
+        }
+    )
+
+
+class _Rewound(Exception):
+    """The run has fewer events than were read: its database was set back to an earlier moment."""
+
+
+class Hub:
+    """Reads one run for everybody in this process who watches it."""
+
+    def __init__(self, run_id: int, room: "Room") -> None:
+        self.run_id = run_id
+        self.room = room
+        self._state_bytes = 0
+        self.last = 0
+        self.at = 0
+        self.state: State = {}
+        self._tally = Tally(self.state)
+        # The samples of the newest window.
+        self._counts: list[Sample] = []
+        self.recent: deque[bytes] = deque(maxlen=NEWEST)
+        self._snapshot: str | None = None
+        self.run: dict[str, Any] = {}
+        self.ring: deque[Frame] = deque()
+        self.ring_bytes = 0
+        # What those who are behind were given since the last frame, by where they stood.
+        self._joined: OrderedDict[int, Frame] = OrderedDict()
+        self.ready = asyncio.Event()
+        self.gone = False
+        self._read_at = time.monotonic()
+        # Rises when what was read is no longer what the run is; readers begin anew then.
+        self.generation = 0
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.watchers = 0
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Stop reading."""
+        if self._task:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    @property
+    def kept_bytes(self) -> int:
+        """What it keeps in memory, roughly."""
+        return self._state_bytes + self.ring_bytes + len(self._snapshot or "")
+
+    def shed_ring(self) -> None:
+        """Keep the newest frame alone: who is further behind is served from the database."""
+        while len(self.ring) > 1:
+            self.ring_bytes -= self.ring.popleft().size
+
+    def shed_texts(self) -> None:
+        """Let go of the texts that can be encoded again."""
+        self._snapshot = None
+        self._joined.clear()
+
+    @property
+    def change(self) -> asyncio.Event:
+        """Is set as soon as there is something new; take it before you look, then wait on it."""
+        return self._changed
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether it has not managed to read the run for a while."""
+        return time.monotonic() - self._read_at > STALLED_SECONDS
+
+    def snapshot(self) -> str:
+        """The whole state at the hub's cursor as one message, encoded once for all who come."""
+        if self._snapshot is None:
+            self._snapshot = self._encode_snapshot()
+            self._state_bytes = IN_MEMORY * len(self._snapshot)
+        return self._snapshot
+
+    def _encode_snapshot(self) -> str:
+        message = {
+            "type": "snapshot",
+            "seq": self.last,
+            "at": self.at,
+            "state": self.state,
+            "events": [orjson.Fragment(event) for event in self.recent],
+            "counts": {"since": self._counts[0][0], "samples": self._counts},
+            "run": self.run,
+        }
+        return orjson.dumps(message).decode()
+
+    def frame_after(self, cursor: int, *, full: bool) -> Frame | None:
+        """All that follows *cursor* as one frame; None when the ring does not reach back to it.
+
+        If *full*, only as far as one frame of the ring, which has all its events.
+        """
+        wanted = [frame for frame in self.ring if frame.first > cursor]
+        if not wanted or wanted[0].first != cursor + 1:
+            return None
+        if full or len(wanted) == 1:
+            return wanted[0]
+        if cursor not in self._joined:
+            # Readers that stand at the same place share one frame and its text.
+            self._joined[cursor] = frames_joined(wanted, self.state)
+            while len(self._joined) > JOINED:
+                self._joined.popitem(last=False)
+        return self._joined[cursor]
+
+    async def range_after(self, cursor: int) -> list[Frame]:
+        """Frames of this connection's own, read from the database."""
+        async with self.room.links.link() as link:
+            rows = await link.execute(_SELECT, [self.run_id, cursor, self.last, RANGE])
+            found = await rows.fetchall()
+        return frames_composed(found)
+
+    async def _run(self) -> None:
+        """Read for ever; whatever breaks is begun anew after a moment."""
+        while True:
+            try:
+                await self._load()
+                await self._follow()
+            except asyncio.CancelledError:
+                raise
+            except Run.DoesNotExist:
+                self.gone = True
+                self._tell()
+                return
+            except _Rewound as rewound:
+                log.warning("stream of run %s begins anew: %s", self.run_id, rewound)
+                self._forget()
+            except (psycopg.Error, DatabaseError, OSError) as problem:
+                log.warning("stream of run %s: %s", self.run_id, problem)
+                await asyncio.sleep(RETRY_SECONDS)
+            except Exception:
+                # Whoever watches would wait for ever, without a word.
+                log.exception("stream of run %s", self.run_id)
+                await asyncio.sleep(RETRY_SECONDS)
+
+    def _forget(self) -> None:
+        """Read the run anew. The state is another object: whoever holds the old one keeps it."""
+        self.generation += 1
+        self.ready.clear()
+        self.state = {}
+        self.recent.clear()
+        self.ring.clear()
+        self.ring_bytes = 0
+        self._joined.clear()
+
+    async def _load(self) -> None:
+        if self.ready.is_set():
+            return
+        loop = asyncio.get_running_loop()
+        run, self.last, self.at, self.state, newest = await loop.run_in_executor(
+            _loaders, _instant, self.run_id
+        )
+        self.run = run
+        self.recent.extend(newest)
+        self._tally = Tally(self.state)
+        since = grid_end(self.at) if self.last else 0
+        self._counts = [[since, 0, *self._tally.sizes]]
+        self.ready.set()
+        self._tell()
+        self.snapshot()  # whoever waits for it is about to ask, and its length tells the state's
+        self.room.shed()
+
+    async def _follow(self) -> None:
+        news = self.room.news.follow(self.run_id)
+        while True:
+            started = time.monotonic()
+            news.clear()
+            async with self.room.links.link() as link:
+                is_behind = await self._read(link)
+            rest = FRAME_SECONDS - (time.monotonic() - started)
+            if rest > 0:
+                await asyncio.sleep(rest)
+            if not is_behind:
+                # Not wait_for: before Python 3.12 it forgets that it was cancelled when news come, too.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(POLL_SECONDS):
+                        await news.wait()
+
+    async def _read(self, link: "psycopg.AsyncConnection[Any]") -> bool:
+        """Read what is new; returns whether there is more."""
+        run = await self._read_run(link)
+        self._read_at = time.monotonic()
+        rows: list[Any] = []
+        if run["head"] < self.last:
+            raise _Rewound(f"the run stands at event {run['head']}; shown was {self.last}")
+        if run["head"] > self.last:
+            found = await link.execute(_SELECT, [self.run_id, self.last, run["head"], RANGE])
+            rows = await found.fetchall()
+        if rows:
+            frame = frame_folded(rows, self.state, self._tally)
+            self.recent.extend(frame.events)
+            extend(self._counts, frame.counts or ())
+            self._counts = window(self._counts, frame.at)
+            self.last, self.at = frame.last, frame.at
+            self._keep(frame)
+        if run["head"] == self.last:
+            self.at = max(self.at, run["head_at"])
+        if rows or run != self.run:
+            self.run = run
+            self._tell()
+        return run["head"] > self.last
+
+    def _keep(self, frame: Frame) -> None:
+        """Put a frame into the ring, and let go of those that nobody will ask for."""
+        self._joined.clear()
+        if self.ring:
+            self.ring[-1].forget_texts()
+        frame.weigh()
+        self.ring.append(frame)
+        self.ring_bytes += frame.size
+        while len(self.ring) > 1 and (
+            len(self.ring) > RING
+            or self.ring_bytes > RING_BYTES
+            or self.ring[0].last < self.last - FAR_BEHIND
+        ):
+            self.ring_bytes -= self.ring.popleft().size
+        self.room.shed()
+
+    async def _read_run(self, link: "psycopg.AsyncConnection[Any]") -> dict[str, Any]:
+        found = await link.execute(
+            "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, visibility, stopped_by,"
+            " stop_reason, CASE WHEN differs_for = %s THEN differs_from END"
+            " FROM runs_run WHERE id = %s",
+            [wiring.engine_digest(), self.run_id],
+        )
+        row = await found.fetchone()
+        if row is None:
+            raise Run.DoesNotExist
+        names = ("status", "speed", "head", "head_at", "next_at", "goal_at", "error")
+        names += ("visibility", "stopped_by", "stop_reason", "differs_from")
+        return {**self.run, **dict(zip(names, row, strict=True))}
+
+    def _tell(self) -> None:
+        self._snapshot = None
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+
+_loaders = ThreadPoolExecutor(LOADERS, thread_name_prefix="hub")
+
+
+def _instant(run_id: int) -> tuple[dict[str, Any], int, int, State, list[bytes]]:
+    from kscope.runs.selectors import run_newest_events
+
+    try:
+        run = Run.objects.described().get(pk=run_id)
+        instant = run_state_at(run, seq=run.head_seq)
+        newest = [orjson.dumps(event) for event in run_newest_events(run, seq=run.head_seq)]
+        return run_dict(run), instant.seq, instant.at, instant.state, newest
+    finally:
+        connection.close()  # with a pool: given back
+
+
+async def connect() -> "psycopg.AsyncConnection[Any]":
+    """A connection of its own to the database that Django uses."""
+    return await psycopg.AsyncConnection.connect(**await connection_parameters())
+
+
+class Room:
+    """The hubs of one event loop and what they share; it ends with the last of them."""
+
+    def __init__(self, memory: StreamMemory) -> None:
+        self.hubs: dict[int, Hub] = {}
+        self.links = Links()
+        self.news = HeadNews()
+        self.memory = memory
+
+    def shed(self) -> None:
+        """Keep the memory of all hubs within bounds."""
+        self.memory.shed(self.hubs.values())
+
+    def enter(self, run_id: int) -> Hub:
+        """See Hubs.enter."""
+        hub = self.hubs.get(run_id)
+        if hub is None or hub.gone:
+            self.memory.check_room(self.hubs.values())
+            hub = self.hubs[run_id] = Hub(run_id, self)
+            hub.start()
+        hub.watchers += 1
+        return hub
+
+    async def leave(self, hub: Hub) -> None:
+        """See Hubs.leave."""
+        hub.watchers -= 1
+        if hub.watchers > 0:
+            return
+        if self.hubs.get(hub.run_id) is hub:
+            del self.hubs[hub.run_id]
+            self.news.forget(hub.run_id)
+        await hub.stop()
+
+    async def close(self) -> None:
+        """Close what the hubs shared."""
+        await self.news.close()
+        await self.links.close()
+
+
+class Hubs:
+    """The hubs of this process, each alive while somebody watches its run."""
+
+    def __init__(self) -> None:
+        self.memory = StreamMemory.of_settings()
+        self._rooms: dict[int, Room] = {}
+
+    def enter(self, run_id: int) -> Hub:
+        """The hub of a run, started when it is the first to watch it. Raises StreamsFull."""
+        key = id(asyncio.get_running_loop())
+        room = self._rooms.get(key)
+        if room is None:
+            room = self._rooms[key] = Room(self.memory)
+        return room.enter(run_id)
+
+    def watched(self) -> list[Hub]:
+        """The hubs there are; may be asked from another thread."""
+        return [hub for room in list(self._rooms.values()) for hub in list(room.hubs.values())]
+
+    async def leave(self, hub: Hub) -> None:
+        """One watcher less; the last one ends it."""
+        room = hub.room
+        await room.leave(hub)
+        key = id(asyncio.get_running_loop())
+        if not room.hubs and self._rooms.get(key) is room:
+            del self._rooms[key]
+            await room.close()
+
+
+hubs = Hubs()

@@ -1,0 +1,88 @@
+"""Views whose answer is computed beside the web process."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import orjson
+from asgiref.sync import sync_to_async
+from django.db import close_old_connections, connection
+from django.http import HttpRequest, HttpResponse
+from rest_framework.views import APIView
+
+from kscope.runs import aside
+from kscope.runs.aside import Question
+from kscope.runs.capacity import admission
+from kscope.runs.errors import ApplicationError
+
+# Content and its type, of the JSON text that an engine process gave.
+Show = Callable[[bytes], tuple[bytes | str, str]]
+JSON = "application/json"
+
+
+def _as_it_is(text: bytes) -> tuple[bytes, str]:
+    return text, JSON
+
+
+class EngineAnswer(HttpResponse):
+    """A response that waits for the answer to a question; *show* makes content of it.
+
+    Only an `EngineView` may return it. It holds nothing until `fill`.
+    """
+
+    def __init__(self, question: Question, show: Show = _as_it_is) -> None:
+        super().__init__(content_type=JSON)
+        self.question = question
+        self._show = show
+
+    async def fill(self, asker: str) -> None:
+        """Wait for the answer, or for the refusal."""
+        try:
+            text = await aside.ask(self.question, asker)
+            self.content, self.headers["Content-Type"] = await sync_to_async(self._show)(text)
+        except ApplicationError as refusal:
+            self.status_code = refusal.status
+            self.content = orjson.dumps(refusal.body)
+            for name, value in refusal.headers.items():
+                self.headers[name] = value
+
+
+class EngineView(APIView):
+    """A view that may return an `EngineAnswer`.
+
+    Its handlers run in a thread, as those of other views do. Before the wait begins, the request's
+    place and its connection to the database are given back; its thread sleeps. When the client
+    leaves, the question is given up.
+    """
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
+        """See APIView."""
+        view = super().as_view(**initkwargs)
+
+        @wraps(view)
+        async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            response = await sync_to_async(view)(request, *args, **kwargs)
+            if isinstance(response, EngineAnswer):
+                asker = await sync_to_async(_leave)(request)
+                admission.leave()
+                await response.fill(asker)
+            return response
+
+        return answered
+
+
+def _leave(request: HttpRequest) -> str:
+    """Give the thread's connection to the database back; returns whose question it is."""
+    asker = asker_of(request)
+    if not connection.in_atomic_block:  # as it is around a test
+        close_old_connections()
+    return asker
+
+
+def asker_of(request: HttpRequest) -> str:
+    """Who takes turns with others: an account, or an address for those without one."""
+    user = getattr(request, "user", None)
+    if user is not None and user.is_authenticated:
+        return f"account {user.pk}"
+    return f"address {request.META.get('REMOTE_ADDR', '')}"

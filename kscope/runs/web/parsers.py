@@ -1,0 +1,51 @@
+"""What comes in from outside, made into what the engine and the database can hold."""
+
+import json
+from collections.abc import Callable
+from typing import IO, Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+
+from kscope.sim.objects.documents import DocumentError, parse_json
+
+
+class JSONParser(BaseParser):
+    """JSON read as a scenario file is: no NaN, no U+0000, no integers beyond 64 bits."""
+
+    media_type = "application/json"
+
+    def parse(self, stream: IO[bytes], media_type: Any = None, parser_context: Any = None) -> Any:
+        """See BaseParser. Raises ParseError."""
+        try:
+            return parse_json(stream.read())
+        except DocumentError as problem:
+            raise ParseError(str(problem)) from problem
+
+
+class JSONDecoder(json.JSONDecoder):
+    """The same for the JSON fields of forms."""
+
+    def decode(self, s: str, *_: Any) -> Any:
+        """See json.JSONDecoder. Raises JSONDecodeError."""
+        try:
+            return parse_json(s.encode("utf-8", "replace"))
+        except DocumentError as problem:
+            raise json.JSONDecodeError(str(problem), s, 0) from problem
+
+
+class AddressMiddleware:
+    """Refuses addresses with U+0000, which the database cannot even look for."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        query = request.META.get("QUERY_STRING", "")
+        if "\0" not in request.path and "%00" not in query and "\0" not in query:
+            return self._get_response(request)
+        words = "The address holds the character U+0000."
+        if request.path.startswith("/api/"):
+            return JsonResponse({"message": words}, status=400)
+        return HttpResponseBadRequest(f"{words}\n", content_type="text/plain")

@@ -1,0 +1,131 @@
+"""Objects as they were at an event: a stretch of the run is replayed, and each write noted down.
+
+Rows hold only the newest manifests, and events carry what pages draw, not whole manifests. Replaying
+from the checkpoint before gives every version again, in a process beside this one (aside), which
+keeps the notes of a few stretches, so that looking at one object after the other, or stepping to and
+fro, replays once.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import itemgetter
+
+from kscope.runs.aside import Question
+from kscope.runs.drive.checkpoints import checkpoint_before
+from kscope.runs.drive.replay import engine_at_seq
+from kscope.runs.engine import Manifest, wiring
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import OtherObject, Run, RunEvent
+from kscope.runs.selectors import check_seq
+
+STRETCHES = 3  # kept; each holds the objects of its cluster
+AHEAD = 1_000  # events noted down beyond the one asked for
+
+
+class ObjectLog(dict[str, Manifest | None]):
+    """What an engine touches, like the dict it stands in for, with every version and its event.
+
+    *objects* are the manifests when the log begins. *seq* tells the engine's newest event: a write
+    is put in just before the event that tells of it is recorded.
+    """
+
+    def __init__(self, objects: dict[str, Manifest], seq: Callable[[], int]) -> None:
+        super().__init__()
+        self._objects = objects
+        self._seq = seq
+        self._versions: dict[str, list[tuple[int, Manifest | None]]] = {}
+
+    def __setitem__(self, entity: str, manifest: Manifest | None) -> None:
+        super().__setitem__(entity, manifest)
+        self._versions.setdefault(entity, []).append((self._seq() + 1, manifest))
+
+    def end(self) -> None:
+        """Let go of the engine; what was noted down stays."""
+        self._seq = int
+
+    def at(self, entity: str, seq: int) -> Manifest | None:
+        """The manifest after event *seq*; None when there was no such object."""
+        versions = self._versions.get(entity, [])
+        written = bisect_right(versions, seq, key=itemgetter(0))
+        return versions[written - 1][1] if written else self._objects.get(entity)
+
+    def all_at(self, prefix: str, seq: int) -> list[Manifest]:
+        """The manifests after event *seq* of all entities whose id begins with *prefix*, by id."""
+        known = {*self._objects, *self._versions}
+        found = (self.at(entity, seq) for entity in sorted(known) if entity.startswith(prefix))
+        return [manifest for manifest in found if manifest is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The notes of a replay from a checkpoint up to event *reached*."""
+
+    reached: int
+    log: ObjectLog
+
+
+_stretches: dict[tuple[int, int], Stretch] = {}
+
+
+def object_at(run: Run, entity: str, *, seq: int) -> Manifest | Question | None:
+    """The manifest of *entity* after event *seq*; None when it was not there.
+
+    It is a question to an engine process, which replays from the checkpoint before, unless nothing
+    happened to the object since. Raises ApplicationError when the run has no such event.
+    """
+    check_seq(run, seq)
+    events = RunEvent.objects.filter(run_id=run.pk, object=entity)
+    if not events.filter(seq__gt=seq).exists():
+        return object_now(run, entity)
+    if not events.filter(seq__lte=seq).exists():
+        return None
+    arguments = {"run_id": run.pk, "entity": entity, "seq": seq}
+    return Question(object_replayed, arguments, run.pk, lasts=True)
+
+
+def object_replayed(run_id: int, entity: str, seq: int) -> Manifest | None:
+    """The manifest of *entity* after event *seq*, from a replay that may be known already."""
+    return log_replayed(run_id, seq).at(entity, seq)
+
+
+def log_replayed(run_id: int, seq: int) -> ObjectLog:
+    """The versions of all objects around event *seq*. For a process beside the web process."""
+    return _stretch(Run.objects.described().get(pk=run_id), seq).log
+
+
+def object_now(run: Run, entity: str) -> Manifest | None:
+    """The newest manifest of *entity*, or None."""
+    prefix, _, key = entity.partition("/")
+    model = wiring.projections.get(prefix, OtherObject)
+    rows = model.objects.filter(run_id=run.pk, key=entity if model is OtherObject else key)
+    return rows.values_list("manifest", flat=True).first()
+
+
+def _stretch(run: Run, seq: int) -> Stretch:
+    checkpoint = checkpoint_before(run.pk, seq=seq)
+    key = (run.pk, checkpoint.seq if checkpoint else 0)
+    found = _stretches.pop(key, None)
+    if found is None or found.reached < seq:
+        found = _replay(run, seq)
+    _stretches[key] = found
+    while len(_stretches) > STRETCHES:
+        del _stretches[next(iter(_stretches))]
+    return found
+
+
+def _replay(run: Run, seq: int) -> Stretch:
+    log_objects = wiring.log_objects
+    assert log_objects, "no engine is registered"
+    logs: list[ObjectLog] = []
+    reached = min(seq + AHEAD, run.head_seq)
+    try:
+        engine_at_seq(
+            run, seq=reached, start=seq, begin=lambda engine: logs.append(log_objects(engine))
+        )
+    except Exception as problem:  # whatever a pickle of another version raises
+        raise ApplicationError(
+            f"The past of this run cannot be computed again: {problem}", status=409
+        ) from problem
+    logs[0].end()
+    return Stretch(reached, logs[0])

@@ -1,0 +1,52 @@
+"""What the upload page says about the files that were read: counts by kind, problems, warnings."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from kscope.sim.input.loader import FileContents, LoadResult, Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReport:
+    """One file: objects by kind, kinds that were kept aside, and what is wrong with it."""
+
+    name: str
+    documents: int
+    kinds: dict[str, int] = field(default_factory=dict)
+    aside: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadReport:
+    """All files of one upload, in the order they were given."""
+
+    files: list[FileReport]
+    warnings: list[str]
+
+    @property
+    def problem_count(self) -> int:
+        """How many problems there are; with one or more of them nothing is saved."""
+        return sum(len(file.problems) for file in self.files)
+
+
+def upload_report(names: Iterable[str], result: LoadResult) -> UploadReport:
+    """The report on the files *names*, which were read into *result*."""
+    problems: dict[str, list[Problem]] = {}
+    for problem in result.problems:
+        problems.setdefault(problem.file, []).append(problem)
+    # What is wrong with all of them together stands for itself.
+    found = dict.fromkeys([*names, *problems])
+    files = [_file_report(name, result, problems.get(name, [])) for name in found]
+    return UploadReport(files=files, warnings=list(result.warnings))
+
+
+def _file_report(name: str, result: LoadResult, problems: list[Problem]) -> FileReport:
+    contents = result.files.get(name, FileContents())
+    return FileReport(
+        name=name,
+        documents=contents.documents,
+        kinds=dict(sorted(contents.kinds.items())),
+        aside=dict(sorted(contents.aside.items())),
+        problems=problems,
+    )

@@ -1,0 +1,22 @@
+"""Addresses of pages."""
+
+from django.urls import path
+
+from kscope.runs.web import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("runs/<int:run_id>/", views.board, name="board"),
+    path("runs/<int:run_id>/machines/", views.machines, name="machines"),
+    path("runs/<int:run_id>/pods/", views.pods, name="pods"),
+    path("runs/<int:run_id>/pods/<str:namespace>/<str:name>/", views.pod, name="pod"),
+    path("runs/<int:run_id>/volumes/", views.volumes, name="volumes"),
+    path("runs/<int:run_id>/nodes/", views.nodes, name="nodes"),
+    path("runs/<int:run_id>/nodes/<str:name>/", views.node, name="node"),
+    path("runs/<int:run_id>/objects/<path:entity>/", views.manifest, name="manifest"),
+    path("runs/<int:run_id>/timeline/", views.timeline, name="timeline"),
+    path("runs/<int:run_id>/compare/", views.compare, name="compare"),
+    path("scenarios/upload/", views.scenario_upload, name="scenario-upload"),
+    path("scenarios/<int:scenario_id>/start/", views.scenario_start, name="scenario-start"),
+    path("scenarios/<int:scenario_id>/change/", views.scenario_change, name="scenario-change"),
+]

@@ -1,0 +1,189 @@
+"""The pages of runs and scenarios. What they show live is drawn by static/js."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from kscope.accounts.access import Visibility, visitor_of
+from kscope.accounts.web.pages import for_editors, refused
+from kscope.runs import services
+from kscope.runs.access import found_run, found_scenario, readable_runs, readable_scenarios
+from kscope.runs.compare.comparing import runs_to_compare
+from kscope.runs.errors import ApplicationError
+from kscope.runs.selectors import run_dict
+from kscope.runs.web.uploads import upload_take
+
+SHOWN_RUNS = 10  # more would hide what can be started
+
+Page = Callable[..., HttpResponse]
+
+
+def live_page(view: Page) -> Page:
+    """Of a page that is read, and whose scripts may send commands."""
+    return require_GET(ensure_csrf_cookie(view))
+
+
+@live_page
+def home(request: HttpRequest) -> HttpResponse:
+    """Runs, the gallery of scenarios, and the upload form."""
+    visitor = visitor_of(request)
+    whose = request.GET.get("whose", "all")
+    runs = readable_runs(visitor)
+    if whose == "mine":
+        runs = runs.owned_by(visitor)
+    elif whose == "others":
+        runs = runs.exclude(visitor.owned())
+    shown = None if request.GET.get("runs") == "all" else SHOWN_RUNS
+    scenarios = list(readable_scenarios(visitor))
+    for scenario in scenarios:
+        scenario.is_changeable = not scenario.is_demo and visitor.may_change(scenario)
+    context = {
+        "runs": runs[:shown],
+        "older_runs": 0 if shown is None else max(0, runs.count() - shown),
+        "whose": whose,
+        "scenarios": scenarios,
+        "visibilities": Visibility.values,
+    }
+    return render(request, "runs/home.html", context)
+
+
+@live_page
+def board(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The live board of a run."""
+    return _run_page(request, run_id, "board")
+
+
+@live_page
+def machines(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The state machines of queue, cache, volumes, claims and operations, and objects' ways through them."""
+    return _run_page(request, run_id, "machines")
+
+
+@live_page
+def pods(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The pods of a run, those that wait first."""
+    return _run_page(request, run_id, "pods")
+
+
+@live_page
+def pod(request: HttpRequest, run_id: int, namespace: str, name: str) -> HttpResponse:
+    """One pod: what holds it, its life, and every attempt with its evidence.
+
+    There may be no such pod at the event shown; the page says so, as it may come or have gone.
+    """
+    return _run_page(request, run_id, "pod", pod_key=f"{namespace}/{name}", pod_name=name)
+
+
+@live_page
+def volumes(request: HttpRequest, run_id: int) -> HttpResponse:
+    """Pods, claims, volumes, classes and nodes as chains, and how one claim gets its volume."""
+    return _run_page(request, run_id, "volumes")
+
+
+@live_page
+def nodes(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The nodes of a run, those first on which something is stuck."""
+    return _run_page(request, run_id, "nodes")
+
+
+@live_page
+def node(request: HttpRequest, run_id: int, name: str) -> HttpResponse:
+    """One node: what is stuck, its volumes as wanted and as they are, what is done about them."""
+    return _run_page(request, run_id, "node", node_name=name)
+
+
+@live_page
+def manifest(request: HttpRequest, run_id: int, entity: str) -> HttpResponse:
+    """The manifest of one object, now or at any event."""
+    return _run_page(request, run_id, "manifest", entity=entity)
+
+
+@live_page
+def timeline(request: HttpRequest, run_id: int) -> HttpResponse:
+    """The events of a run up to the one shown, filtered on the server."""
+    return _run_page(request, run_id, "timeline")
+
+
+@live_page
+def compare(request: HttpRequest, run_id: int) -> HttpResponse:
+    """A run beside another one, or the runs it can be laid beside."""
+    run = found_run(request, run_id)
+    others = runs_to_compare(run, readable_runs(visitor_of(request)))
+    return _run_page(request, run_id, "compare", others=others)
+
+
+def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> HttpResponse:
+    run = found_run(request, run_id)
+    may_change = visitor_of(request).may_change(run)
+    context = {
+        "run": run,
+        "run_data": {**run_dict(run), "may_change": may_change},
+        "may_change": may_change,
+        "page": page,
+        "profiles": services.PROFILES,
+        **more,
+    }
+    return render(request, f"runs/{page}.html", context)
+
+
+@require_POST
+@for_editors
+def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Make a run of a scenario, let it play, and go to its board."""
+    scenario = found_scenario(request, scenario_id)
+    try:
+        run = services.run_create(
+            scenario=scenario,
+            profile=request.POST.get("profile", ""),
+            play=True,
+            owner_id=visitor_of(request).account_id,
+        )
+    except ApplicationError as refusal:
+        messages.error(request, refusal.message)
+        return redirect("home")
+    return redirect("board", run_id=run.pk)
+
+
+@require_http_methods(["GET", "POST"])
+@for_editors
+def scenario_upload(request: HttpRequest) -> HttpResponse:
+    """Read uploaded files and tell what was understood, or what is wrong and where."""
+    if request.method == "GET":
+        return render(request, "runs/upload.html")
+    files = request.FILES.getlist("files")
+    if not files:
+        messages.error(request, "Choose at least one file.")
+        return render(request, "runs/upload.html", status=400)
+    name = request.POST.get("name", "").strip()
+    try:
+        upload = upload_take(files, name=name, owner_id=visitor_of(request).account_id)
+    except ApplicationError as refusal:
+        return refused(request, refusal.message, refusal.status)
+    context = {"report": upload.report, "scenario": upload.scenario}
+    return render(request, "runs/upload.html", context, status=200 if upload.scenario else 422)
+
+
+@require_POST
+@for_editors
+def scenario_change(request: HttpRequest, scenario_id: int) -> HttpResponse:
+    """Share an upload, or delete it, as a form on the home page asks."""
+    visitor = visitor_of(request)
+    scenario = found_scenario(request, scenario_id)
+    if not visitor.may_change(scenario):
+        return refused(request, "The upload belongs to another account.", 403)
+    visibility = request.POST.get("visibility", "")
+    try:
+        if "delete" in request.POST:
+            services.scenario_delete(scenario=scenario)
+            messages.success(request, f"{scenario.name} was deleted.")
+        elif visibility in Visibility.values:
+            services.owned_share(thing=scenario, visibility=visibility)
+            messages.success(request, f"{scenario.name} is {visibility} now.")
+    except ApplicationError as refusal:
+        messages.error(request, f"{scenario.name}: {refusal.message}")
+    return redirect("home")

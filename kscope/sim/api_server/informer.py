@@ -1,0 +1,68 @@
+"""An informer: one component's own, possibly stale, copy of the objects of a kind."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+from kscope.sim.api_server.store import ObjectStore, Watcher, WatchEvent
+from kscope.sim.kernel.loop import is_method_of
+from kscope.sim.objects.objects import ApiObject
+
+Obj = TypeVar("Obj", bound=ApiObject)
+
+
+class Informer(Generic[Obj]):
+    """A cache fed by a watch. Handlers run after the cache has taken the event."""
+
+    __slots__ = ("_handlers", "_objects", "_thorough")
+
+    def __init__(self, store: ObjectStore, kind: str, latency: int = 0) -> None:
+        self._objects: dict[str, Obj] = {}
+        # Each with the objects without which it has nothing to do, if that is so.
+        self._handlers: list[tuple[Watcher, dict[str, Any] | None]] = []
+        # Those that hear of plain changes, too.
+        self._thorough: list[tuple[Watcher, dict[str, Any] | None]] = []
+        store.watch(kind, self.observe, latency)
+
+    def observe(self, event: WatchEvent) -> None:
+        """Take a watch event into the cache and tell the handlers."""
+        new: Any = event.new
+        if event.type == "DELETED":
+            self._objects.pop(new.key, None)
+        else:
+            self._objects[new.key] = new
+        for handler, needed in self._thorough if event.plain else self._handlers:
+            if needed is None or needed:
+                handler(event)
+
+    def on_event(
+        self,
+        handler: Watcher,
+        *,
+        plain: bool = True,
+        only_with: "Informer[Any] | None" = None,
+    ) -> None:
+        """Call *handler*, a bound method, with every event from now on.
+
+        Without *plain* it is spared what concerns neither owners nor storage: that a lone pod
+        without volumes got its node, or runs. That is most of what happens in a large cluster. While
+        the informer *only_with* knows of no object, it is spared everything.
+        """
+        entry = handler, None if only_with is None else only_with._objects
+        self._handlers.append(entry)
+        if plain:
+            self._thorough.append(entry)
+
+    def forget(self, owners: Sequence[object]) -> None:
+        """Call no handler any more that is a method of one of *owners*."""
+        for handlers in (self._handlers, self._thorough):
+            handlers[:] = [one for one in handlers if not is_method_of(one[0], owners)]
+
+    def get(self, key: str) -> Obj | None:
+        """The cached object, or None."""
+        return self._objects.get(key)
+
+    def __iter__(self) -> Iterator[Obj]:
+        return iter([*self._objects.values()])
+
+    def __len__(self) -> int:
+        return len(self._objects)

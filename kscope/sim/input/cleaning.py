@@ -1,0 +1,207 @@
+"""What is left out of a manifest before anything is stored.
+
+Secrets' data, the values of environment variables, and the commands and arguments of containers
+decide nothing here, and may hold passwords. A change of them rolls out a workload all the same: so
+a workload's template keeps a digest of what was left out, of 16 bits, from which it cannot be had.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from operator import is_not
+from typing import Any, Final, cast
+
+from kscope.sim.objects.documents import COLLECTIONS
+from kscope.sim.objects.objects import NAMESPACED
+from kscope.sim.objects.validation import is_known
+
+Manifest = dict[str, Any]
+
+# The annotation of a template in which values were left out.
+DIGEST: Final = "kscope.dev/left-out-digest"
+_DIGITS: Final = 4
+# Annotations in which tools keep the whole manifest, values and all.
+_COPIES: Final = frozenset(
+    {
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "objectset.rio.cattle.io/applied",
+        "kapp.k14s.io/original",
+    }
+)
+_SECRET_FIELDS: Final = ("data", "stringData")
+_CONTAINERS: Final = frozenset(("containers", "initContainers", "ephemeralContainers"))
+_LEFT_OUT: Final = frozenset(("command", "args"))
+# Kinds that cannot hold a container; most of a large cluster's objects that are not pods.
+_WITHOUT_CONTAINERS: Final = frozenset(
+    ("Node", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "PriorityClass")
+    + ("CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment", "Namespace", "Event")
+)
+
+
+def clean(raw: Manifest) -> Manifest:
+    """A copy of a checked manifest without what must not be kept; with the default namespace."""
+    metadata = raw["metadata"]
+    if raw["kind"] in NAMESPACED and not metadata.get("namespace"):
+        metadata = {**metadata, "namespace": "default"}
+    elif is_known(raw) and raw["kind"] not in NAMESPACED and "namespace" in metadata:
+        # Upstream: rest.EnsureObjectNamespaceMatchesRequestNamespace().
+        metadata = {name: part for name, part in metadata.items() if name != "namespace"}
+    return without_values(without_nulls({**raw, "metadata": metadata}), raw["kind"])
+
+
+def clean_command(body: Manifest) -> Manifest:
+    """A copy of a command's or a step's JSON form, of whatever shape, without such values."""
+    cleaned = dict(body)
+    manifest, patch = body.get("manifest"), body.get("patch")
+    if isinstance(manifest, dict):
+        kind = cast("Manifest", manifest).get("kind")
+        cleaned["manifest"] = without_values(cast("Manifest", manifest), str(kind))
+    if isinstance(patch, dict) and body.get("verb") == "patch":
+        kind = str(body.get("object")).partition("/")[0]
+        cleaned["patch"] = without_values(cast("Manifest", patch), kind)
+    return cleaned
+
+
+def without_values(manifest: Manifest, kind: str) -> Manifest:
+    """*manifest*, or a patch of one, without managed fields, copies of itself, and values."""
+    cleaned = {**manifest}
+    metadata = manifest.get("metadata")
+    if isinstance(metadata, dict):
+        cleaned["metadata"] = _metadata_kept(cast("Manifest", metadata))
+    # Of whatever group it is, and in the lower case of an entity's id.
+    if kind.lower().endswith("secret"):
+        for name in _SECRET_FIELDS:
+            cleaned.pop(name, None)
+    elif kind.lower() == "pod":
+        # Its containers stand in one place, and there are many pods.
+        if isinstance(cleaned.get("spec"), dict):
+            cleaned["spec"] = _with_containers_cleaned(cleaned["spec"])
+    elif kind not in _WITHOUT_CONTAINERS:
+        cleaned = _without_values(cleaned)
+    return cleaned
+
+
+def _metadata_kept(metadata: Manifest) -> Manifest:
+    kept = {name: part for name, part in metadata.items() if name != "managedFields"}
+    annotations = kept.get("annotations")
+    if isinstance(annotations, dict) and _COPIES & cast("Manifest", annotations).keys():
+        given = cast("Manifest", annotations)
+        kept["annotations"] = {name: text for name, text in given.items() if name not in _COPIES}
+    return kept
+
+
+def _without_values(value: Any) -> Any:
+    """Any part of a manifest without the values of the containers in it."""
+    if isinstance(value, list):
+        return _each(cast("list[Any]", value), _without_values)
+    if not isinstance(value, dict):
+        return value
+    parts = _with_containers_cleaned(cast("Manifest", value))
+    changed: Manifest = {}
+    for name, part in parts.items():
+        if part.__class__ not in COLLECTIONS or name in _CONTAINERS:
+            continue
+        new = _without_values(part)
+        if name == "template" and isinstance(part, dict):
+            new = _with_digest(cast("Manifest", part), new)
+        if new is not part:
+            changed[name] = new
+    return parts | changed if changed else parts
+
+
+def _with_containers_cleaned(spec: Manifest) -> Manifest:
+    """What has containers right inside of it, without their values."""
+    changed: Manifest = {}
+    for name in sorted(_CONTAINERS & spec.keys()):
+        if isinstance(spec[name], list):
+            containers = cast("list[Any]", spec[name])
+            kept = [_container(each) for each in containers]
+            if any(map(is_not, kept, containers)):
+                changed[name] = kept
+    return spec | changed if changed else spec
+
+
+def _with_digest(template: Manifest, kept: Manifest) -> Manifest:
+    """*kept*, which is *template* without values, with the digest of those that it had."""
+    metadata: Any = kept.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        return kept
+    known = _metadata_kept(cast("Manifest", metadata))
+    annotations: Any = known.get("annotations") or {}
+    left_out = list(_left_out(template))
+    if left_out and isinstance(annotations, dict):
+        digest = hashlib.sha256(json.dumps(left_out, sort_keys=True).encode()).hexdigest()
+        known["annotations"] = {**cast("Manifest", annotations), DIGEST: digest[:_DIGITS]}
+    return {**kept, "metadata": known} if known != metadata else kept
+
+
+def _container(container: Any) -> Any:
+    if not isinstance(container, dict):
+        return container
+    parts = cast("Manifest", container)
+    env = parts.get("env")
+    if not isinstance(env, list):
+        kept = parts
+    else:
+        entries = cast("list[Any]", env)
+        without = [_without_value(entry) for entry in entries]
+        changed = any(map(is_not, without, entries))
+        kept = {**parts, "env": without} if changed else parts
+    if _LEFT_OUT.isdisjoint(kept):
+        return kept
+    return {name: part for name, part in kept.items() if name not in _LEFT_OUT}
+
+
+def _without_value(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    pair = cast("Manifest", entry)
+    if "value" not in pair:
+        return pair
+    return {name: part for name, part in pair.items() if name != "value"}
+
+
+def _left_out(template: Manifest) -> Iterator[Any]:
+    """What is left out of the containers of a template, with where it stood."""
+    spec = template.get("spec")
+    parts = cast("Manifest", spec) if isinstance(spec, dict) else {}
+    for field in sorted(_CONTAINERS & parts.keys()):
+        found = parts[field]
+        for place, each in enumerate(cast("list[Any]", found) if isinstance(found, list) else ()):
+            if not isinstance(each, dict):
+                continue
+            container = cast("Manifest", each)
+            for name in sorted(_LEFT_OUT & container.keys()):
+                yield field, place, name, container[name]
+            env = container.get("env")
+            for entry in cast("list[Any]", env) if isinstance(env, list) else ():
+                if isinstance(entry, dict) and "value" in entry:
+                    pair = cast("Manifest", entry)
+                    yield field, place, pair.get("name"), pair["value"]
+
+
+def without_nulls(value: Any) -> Any:
+    """*value* without fields that are null: to the API server they are not there.
+
+    What has none of them is given back as it is.
+    """
+    if isinstance(value, list):
+        return _each(cast("list[Any]", value), without_nulls)
+    if not isinstance(value, dict):
+        return value
+    parts = cast("Manifest", value)
+    changed: Manifest = {}
+    for name, part in parts.items():
+        if part is None:
+            changed[name] = None
+        elif part.__class__ in COLLECTIONS and (settled := without_nulls(part)) is not part:
+            changed[name] = settled
+    if not changed:
+        return parts
+    return {name: part for name, part in (parts | changed).items() if part is not None}
+
+
+def _each(items: list[Any], change: Callable[[Any], Any]) -> list[Any]:
+    """*items* with *change* made in each collection among them; the same list if in none."""
+    kept = [change(item) if item.__class__ in COLLECTIONS else item for item in items]
+    return kept if any(map(is_not, kept, items)) else items

@@ -1,0 +1,298 @@
+"""What of an API object the pages draw: its attributes in the view state (docs/events.md)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from kscope.sim.kernel.units import nanoseconds_of
+from kscope.sim.kernel.view import Attributes, diff
+from kscope.sim.objects.objects import (
+    BETA_CLASS,
+    ApiObject,
+    Manifest,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+)
+from kscope.sim.objects.pod_resources import ResourceRules, newest_rules, pod_resources
+
+
+def attributes(obj: ApiObject, rules: ResourceRules | None = None) -> Attributes:
+    """The view attributes that follow from the manifest of *obj* alone; empty ones are left out.
+
+    *rules* say how a pod's requests are added up, those of the newest version by default.
+    """
+    shown = _projected(obj, rules or newest_rules())
+    shown["created"] = _time(obj.creation_timestamp)
+    if obj.deletion_timestamp:
+        shown["deleting"] = _time(obj.deletion_timestamp)
+        # What holds it; of an object that nobody deletes that says nothing.
+        shown["finalizers"] = list(obj.finalizers)
+    # 0 is a fact (a priority, a time); "", [], {}, None and False say nothing.
+    return {name: value for name, value in shown.items() if value or type(value) is int}
+
+
+def _projected(obj: ApiObject, rules: ResourceRules) -> Attributes:
+    if isinstance(obj, Pod):
+        return _pod_attributes(obj, rules)
+    project = _PROJECTIONS.get(obj.kind)
+    return project(obj) if project else {}
+
+
+def advanced(
+    shown: Attributes | None,
+    old: ApiObject | None,
+    new: ApiObject,
+    rules: ResourceRules | None = None,
+) -> tuple[Attributes, Attributes]:
+    """The attributes of *new*, and the patch that makes them of *shown*, those of *old*.
+
+    Most writes change a status and what binds the object; only these are looked at then.
+    """
+    changing = None if shown is None or old is None else _changes_of(old, new)
+    if shown is None or changing is None:
+        shows = attributes(new, rules)
+        return shows, diff(shown or {}, shows)
+    patch: Attributes = {}
+    shows = shown
+    for name, value in changing.items():
+        before = shown.get(name)
+        if before == value or not (value or before):
+            continue
+        if not patch:
+            shows = dict(shown)
+        if value:
+            shows[name] = patch[name] = value
+        else:
+            patch[name] = None
+            del shows[name]
+    return shows, patch
+
+
+def bound(shown: Attributes, pod: Pod) -> tuple[Attributes, Attributes]:
+    """As `advanced`, for a pod that has got its node, which is all that the pages show of it."""
+    patch: Attributes = {"node": pod.node_name}
+    return {**shown, **patch}, patch
+
+
+def _changes_of(old: ApiObject, new: ApiObject) -> Attributes | None:
+    """What may differ between two versions in a row; None when that is anything."""
+    changing = _CHANGING.get(new.kind)
+    if changing is None:
+        return None
+    before, after = old.raw["metadata"], new.raw["metadata"]
+    if before.get("deletionTimestamp") != after.get("deletionTimestamp"):
+        return None
+    if before.get("creationTimestamp") != after.get("creationTimestamp"):
+        return None
+    if after.get("deletionTimestamp") and before.get("finalizers") != after.get("finalizers"):
+        return None
+    return changing(old, new)
+
+
+def _time(text: str) -> int | None:
+    try:
+        return nanoseconds_of(text) if text else None
+    except ValueError:
+        return None
+
+
+def _pod_attributes(pod: Pod, rules: ResourceRules) -> Attributes:
+    fixed = pod.template.get("view")
+    if fixed is None:
+        fixed = pod.template["view"] = {
+            "requests": pod_resources(pod.raw, rules).fit.amounts(),
+            "claims": list(pod.claim_names),
+            "scheduler": "" if pod.scheduler_name == "default-scheduler" else pod.scheduler_name,
+            "priority": pod.priority,
+            "gates": list(pod.scheduling_gates),
+            "owner": next((ref.get("name", "") for ref in pod.owner_references), ""),
+        }
+    return {**fixed, **_pod_progress(pod)}
+
+
+def _pod_changes(old: Pod, new: Pod) -> Attributes | None:
+    if new.template is not old.template or "view" not in new.template:
+        return None
+    return _pod_progress(new)
+
+
+def _pod_progress(pod: Pod) -> Attributes:
+    """What of a pod may change while its template stays."""
+    status = pod.status
+    return {
+        "phase": status.get("phase") or "Pending",
+        "node": pod.node_name,
+        "nominated": status.get("nominatedNodeName") or "",
+        "reason": status.get("reason"),
+    }
+
+
+def _node_attributes(node: Node) -> Attributes:
+    return {
+        "zone": node.zone,
+        "region": node.region,
+        "ready": node.is_ready,
+        "unschedulable": node.unschedulable,
+        "taints": node.taints,
+        "labels": dict(node.labels),
+        "allocatable": node.allocatable_units,
+        "volumes_in_use": node.status.get("volumesInUse"),
+        "volumes_attached": [each["name"] for each in node.status.get("volumesAttached") or ()],
+    }
+
+
+def _claim_attributes(claim: PersistentVolumeClaim) -> Attributes:
+    return {
+        "class": claim.storage_class_name,
+        "request": claim.request_bytes,
+        "modes": list(claim.access_modes),
+        **_claim_progress(claim),
+    }
+
+
+def _claim_changes(old: PersistentVolumeClaim, new: PersistentVolumeClaim) -> Attributes | None:
+    """Of a claim's progress that of which the parts were written anew; None when it asks for more."""
+    changes: Attributes = {}
+    before, after = old.raw, new.raw
+    if before.get("status") is not after.get("status"):
+        changes["phase"] = new.phase
+    if before.get("spec") is not after.get("spec"):
+        if not _agree(old.spec, new.spec, _CLAIM_WISH):
+            return None
+        changes["volume"] = new.volume_name
+    if before["metadata"].get("annotations") is not after["metadata"].get("annotations"):
+        if old.annotations.get(BETA_CLASS) != new.annotations.get(BETA_CLASS):
+            return None
+        changes["selected_node"] = new.selected_node
+        changes["completed"] = new.is_bind_completed
+    return changes
+
+
+_CLAIM_WISH = ("resources", "accessModes", "storageClassName")
+
+
+def _claim_progress(claim: PersistentVolumeClaim) -> Attributes:
+    """What of a claim may change while what it asks for stays."""
+    return {
+        "phase": claim.phase,
+        "volume": claim.volume_name,
+        "selected_node": claim.selected_node,
+        "completed": claim.is_bind_completed,
+    }
+
+
+def _agree(before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+    """Whether the fields of these *names* are the same; mostly they are the very same objects."""
+    for name in names:
+        one, other = before.get(name), after.get(name)
+        if one is not other and one != other:
+            return False
+    return True
+
+
+def _volume_attributes(volume: PersistentVolume) -> Attributes:
+    return {
+        "class": volume.storage_class_name,
+        "capacity": volume.capacity_bytes,
+        "modes": list(volume.access_modes),
+        "affinity": _affinity_text(volume),
+        "reclaim": volume.reclaim_policy,
+        **_volume_progress(volume),
+    }
+
+
+def _volume_changes(old: PersistentVolume, new: PersistentVolume) -> Attributes | None:
+    """Of a volume's progress that of which the parts were written anew; None when it offers more."""
+    changes: Attributes = {}
+    before, after = old.raw, new.raw
+    if before.get("status") is not after.get("status"):
+        changes["phase"] = new.phase
+    if before.get("spec") is not after.get("spec"):
+        if not _agree(old.spec, new.spec, _VOLUME_OFFER):
+            return None
+        changes["claim"] = new.claim_key
+    if before["metadata"].get("annotations") is not after["metadata"].get("annotations"):
+        if old.annotations.get(BETA_CLASS) != new.annotations.get(BETA_CLASS):
+            return None
+        changes["bound_by_controller"] = _is_bound_by_controller(new)
+    return changes
+
+
+_VOLUME_OFFER = (
+    "capacity",
+    "accessModes",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+)
+
+
+def _volume_progress(volume: PersistentVolume) -> Attributes:
+    """What of a volume may change while what it offers stays."""
+    return {
+        "phase": volume.phase,
+        "claim": volume.claim_key,
+        "bound_by_controller": _is_bound_by_controller(volume),
+    }
+
+
+def _is_bound_by_controller(volume: PersistentVolume) -> bool:
+    return "pv.kubernetes.io/bound-by-controller" in volume.annotations
+
+
+def _affinity_text(volume: PersistentVolume) -> str:
+    """ "zone In za/zb, disk Exists or …": the terms of the required node affinity, in short."""
+    affinity: Manifest = volume.spec.get("nodeAffinity") or {}
+    required: Manifest = affinity.get("required") or {}
+    terms: list[Manifest] = required.get("nodeSelectorTerms") or []
+    return " or ".join(", ".join(map(_requirement_text, _requirements(term))) for term in terms)
+
+
+def _requirements(term: Manifest) -> list[Manifest]:
+    expressions: list[Manifest] = term.get("matchExpressions") or []
+    fields: list[Manifest] = term.get("matchFields") or []
+    return [*expressions, *fields]
+
+
+def _requirement_text(requirement: Manifest) -> str:
+    key = str(requirement.get("key") or "").rsplit("/", 1)[-1]
+    values: list[str] = requirement.get("values") or []
+    parts = (key, str(requirement.get("operator") or ""), "/".join(values))
+    return " ".join(part for part in parts if part)
+
+
+def _class_attributes(storage_class: StorageClass) -> Attributes:
+    return {
+        "provisioner": storage_class.provisioner,
+        "binding_mode": storage_class.binding_mode,
+        "reclaim": storage_class.reclaim_policy,
+        "default": storage_class.is_default,
+    }
+
+
+def _csi_node_attributes(node: ApiObject) -> Attributes:
+    """How many volumes of each driver may be attached, where it sets a limit."""
+    drivers: list[Manifest] = node.spec.get("drivers") or []
+    counts: dict[str, int | None] = {
+        each["name"]: cast("Manifest", each.get("allocatable") or {}).get("count")
+        for each in drivers
+    }
+    return {"drivers": {name: count for name, count in counts.items() if count is not None}}
+
+
+_PROJECTIONS: dict[str, Callable[[Any], Attributes]] = {
+    "Node": _node_attributes,
+    "PersistentVolume": _volume_attributes,
+    "PersistentVolumeClaim": _claim_attributes,
+    "StorageClass": _class_attributes,
+    "CSINode": _csi_node_attributes,
+}
+
+# What may differ when no more than the progress of such an object is told; None for anything.
+_CHANGING: dict[str, Callable[[Any, Any], Attributes | None]] = {
+    "Pod": _pod_changes,
+    "PersistentVolume": _volume_changes,
+    "PersistentVolumeClaim": _claim_changes,
+}

@@ -1,0 +1,154 @@
+"""What kscope does not model, said in plain words: kinds of objects, and needs of pods.
+
+A kind that scheduling and storage do not depend on is left out without consequences. Any other kind
+that is left out makes the simulation differ from the real cluster, and its note says how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from kscope.sim.objects.objects import Pod
+
+Manifest = dict[str, Any]
+
+# The kind and the component of the events in which kscope says so.
+NOT_MODELLED_FACT: Final = "NotModelled"
+KSCOPE: Final = "kscope"
+
+# Scheduling and storage do not depend on these.
+_NEUTRAL: Final = frozenset(
+    ("APIService", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding")
+    + ("ComponentStatus", "ConfigMap", "CustomResourceDefinition", "EndpointSlice", "Endpoints")
+    + ("Event", "FlowSchema", "IPAddress", "Ingress", "IngressClass", "Lease", "NetworkPolicy")
+    + ("NodeMetrics", "PodMetrics", "PriorityLevelConfiguration", "Role", "RoleBinding", "Secret")
+    + ("ServiceAccount", "ServiceCIDR")
+)
+_NEUTRAL_NOTE: Final = "scheduling and storage do not depend on it"
+
+_CLAIMED_DEVICES: Final = (
+    "devices are not allocated, so pods that ask for resource claims stay pending"
+)
+_GANG: Final = "gangs are not scheduled together, so pods that belong to one stay pending"
+_WEBHOOKS: Final = "nothing is refused or changed by it when objects are created or updated"
+_SNAPSHOTS: Final = "a claim whose data source is a snapshot gets an empty volume"
+_AUTOSCALED: Final = "no node is added or removed by it"
+
+# What the simulation does not do because the kind is left out.
+_NOTES: Final[dict[str, str]] = {
+    "ControllerRevision": "StatefulSets and DaemonSets begin with a revision of their own",
+    "CronJob": "it starts no Job; Jobs that are in the files do run",
+    "DeviceClass": _CLAIMED_DEVICES,
+    "DeviceTaintRule": _CLAIMED_DEVICES,
+    "HorizontalPodAutoscaler": "it scales nothing; replicas stay as the workload says",
+    "LimitRange": "its default requests and limits and its minima and maxima are not applied",
+    "MutatingAdmissionPolicy": _WEBHOOKS,
+    "MutatingWebhookConfiguration": _WEBHOOKS,
+    "NodeClaim": _AUTOSCALED,
+    "NodePool": _AUTOSCALED,
+    "PodGroup": _GANG,
+    "PodSecurityPolicy": _WEBHOOKS,
+    "PodTemplate": "no pod is made from it",
+    "ProvisioningRequest": _AUTOSCALED,
+    "ResourceClaim": _CLAIMED_DEVICES,
+    "ResourceClaimTemplate": _CLAIMED_DEVICES,
+    "ResourceQuota": "it limits nothing; pods and claims beyond it are created",
+    "ResourceSlice": _CLAIMED_DEVICES,
+    "ValidatingAdmissionPolicy": _WEBHOOKS,
+    "ValidatingAdmissionPolicyBinding": _WEBHOOKS,
+    "ValidatingWebhookConfiguration": _WEBHOOKS,
+    "VerticalPodAutoscaler": "requests stay as the pod says",
+    "VolumeAttributesClass": "its parameters are not applied to volumes, nor is a change of class",
+    "VolumeSnapshot": _SNAPSHOTS,
+    "VolumeSnapshotClass": _SNAPSHOTS,
+    "VolumeSnapshotContent": _SNAPSHOTS,
+    "Workload": _GANG,
+}
+_UNKNOWN_NOTE: Final = "kscope does not know this kind; what its controller does is not simulated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Objects of one kind that a run does without; *is_neutral* says that nothing depends on them."""
+
+    kind: str
+    group: str
+    count: int
+    note: str
+    is_neutral: bool
+
+    @property
+    def name(self) -> str:
+        """The kind, with its API group where it is a custom one."""
+        return f"{self.kind} ({self.group})" if "." in self.group else self.kind
+
+    def __str__(self) -> str:
+        what = "ignored" if self.is_neutral else "not modelled"
+        return f"{self.count:,} {self.name} {what}: {self.note}"
+
+    def to_dict(self) -> Manifest:
+        """The JSON form."""
+        return asdict(self)
+
+
+def left_out(manifests: Iterable[Manifest]) -> list[LeftOut]:
+    """What a run without these objects does not do, by kind and group; what matters goes first."""
+    counts: dict[tuple[str, str], int] = {}
+    for manifest in manifests:
+        version = str(manifest.get("apiVersion") or "")
+        key = str(manifest["kind"]), version.rpartition("/")[0]
+        counts[key] = counts.get(key, 0) + 1
+    found = [_left_out(kind, group, count) for (kind, group), count in counts.items()]
+    return sorted(found, key=_order)
+
+
+def _left_out(kind: str, group: str, count: int) -> LeftOut:
+    is_neutral = kind in _NEUTRAL
+    note = _NEUTRAL_NOTE if is_neutral else _NOTES.get(kind, _UNKNOWN_NOTE)
+    return LeftOut(kind=kind, group=group, count=count, note=note, is_neutral=is_neutral)
+
+
+def _order(one: LeftOut) -> tuple[bool, str, str]:
+    return one.is_neutral, one.kind, one.group
+
+
+# The label of a pod that belongs to a PodGroup, of today's and of older versions of coscheduling.
+_GROUP_LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
+
+
+def unmodelled_need(pod: Pod) -> str:
+    """Why kscope does not schedule the pod although a real cluster might; "" where it does."""
+    devices = unmodelled_devices(pod)
+    if devices:
+        return devices
+    workload: Any = pod.spec.get("workloadRef")
+    if workload:
+        named = workload.get("name") if isinstance(workload, dict) else None  # pyright: ignore
+        return _gang_need(f"Workload {named}" if named else "a Workload")
+    for label in _GROUP_LABELS:
+        group = pod.labels.get(label)
+        if group:
+            return _gang_need(f"PodGroup {group}")
+    return ""
+
+
+def unmodelled_devices(pod: Pod) -> str:
+    """Why kscope does not run the pod, which asks for devices; "" where it asks for none."""
+    claims: Any = pod.spec.get("resourceClaims")
+    if not claims:
+        return ""
+    names = [str(each.get("name")) for each in claims if isinstance(each, dict)]  # pyright: ignore
+    several = "s" if len(names) > 1 else ""
+    return (
+        "kscope does not model dynamic resource allocation: the pod stays pending, because it asks "
+        f"for the resource claim{several} {', '.join(names)}"
+    )
+
+
+def _gang_need(gang: str) -> str:
+    return (
+        "kscope does not model gang scheduling: the pod stays pending, because it belongs to "
+        f"{gang}"
+    )

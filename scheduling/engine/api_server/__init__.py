@@ -1,0 +1,5 @@
+"""What the API server does to objects where decisions depend on it.
+
+Defaults, admission (RuntimeClass, PriorityClass …), evictions under disruption budgets, and the
+check of a scenario's first objects.
+"""

@@ -1,0 +1,79 @@
+"""What a scenario begins with, looked at before a run is made of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.errors import ApiError
+from kscope.sim.input.loader import SetupFault
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.objects.objects import Manifest, Pod, from_manifest
+from scheduling.engine.api_server.admission import SYSTEM_PRIORITIES, Admission, was_admitted
+
+_CLASSES = ("PriorityClass", "RuntimeClass")
+# What a pod may name that has to be there.
+_NAMED = ("priorityClassName", "runtimeClassName")
+
+
+def refused_objects(objects: Sequence[Manifest]) -> list[SetupFault]:
+    """The objects that admission would refuse, for they name a class that is not there."""
+    pods = [
+        (place, raw)
+        for place, raw in enumerate(objects)
+        if raw["kind"] == "Pod" and any(_spec(raw).get(name) for name in _NAMED)
+    ]
+    if not pods:
+        return []
+    admission = _admission(objects)
+    found: list[SetupFault] = []
+    for place, raw in pods:
+        try:
+            admission.admit(from_manifest(raw))
+        except ApiError as refusal:
+            found.append(_fault(place, _spec(raw), str(refusal)))
+    return found
+
+
+def missing_classes(objects: Sequence[Manifest]) -> list[str]:
+    """What to say of pods that name a class that is not there, and are kept for they were admitted."""
+    known = {(raw["kind"], raw["metadata"]["name"]) for raw in objects if raw["kind"] in _CLASSES}
+    known.update(("PriorityClass", name) for name in SYSTEM_PRIORITIES)
+    missing: Counter[tuple[str, str]] = Counter()
+    for raw in objects:
+        if raw["kind"] != "Pod" or not any(_spec(raw).get(name) for name in _NAMED):
+            continue
+        spec = _spec(raw)
+        named = [("RuntimeClass", spec.get("runtimeClassName"))]
+        if spec.get("priority") is None:
+            named.append(("PriorityClass", spec.get("priorityClassName")))
+        wanted = [(kind, name) for kind, name in named if name and (kind, name) not in known]
+        if wanted and was_admitted(Pod(raw)):
+            missing.update(wanted)
+    return [
+        f"{kind} {name} is not among the files; {count:,} {'pod' if count == 1 else 'pods'} that "
+        "a cluster has admitted with it stay as they are"
+        for (kind, name), count in sorted(missing.items())
+    ]
+
+
+def _admission(objects: Sequence[Manifest]) -> Admission:
+    loop = EventLoop()
+    store = ObjectStore(loop, Recorder(loop))
+    for raw in objects:
+        if raw["kind"] in _CLASSES:
+            store.create(from_manifest(raw), by="scenario")
+    return Admission(store)
+
+
+def _fault(place: int, spec: Mapping[str, Any], text: str) -> SetupFault:
+    field = next((name for name in _NAMED if spec.get(name) and str(spec[name]) in text), "")
+    path = f"spec.{field}" if field else "spec"
+    return SetupFault(part="object", path=path, value=spec.get(field), message=text, place=place)
+
+
+def _spec(raw: Manifest) -> Mapping[str, Any]:
+    return raw.get("spec") or {}

@@ -1,0 +1,448 @@
+"""The composition root: a scenario becomes a running cluster.
+
+`Cluster` is all that the runner, the command line and the tests see of the engine. Its history is a
+pure function of (scenario, profile, seed, commands at their positions).
+"""
+
+import io
+import pickle
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kscope.sim.api_server.store import UNLIMITED, ObjectStore
+from kscope.sim.errors import ApiError, SimError
+from kscope.sim.input.budget import Budget
+from kscope.sim.input.budget import Stop as BudgetStop
+from kscope.sim.input.scenario import Scenario, Step
+from kscope.sim.kernel.latency import Latencies
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Event, EventRow, Recorder
+from kscope.sim.kernel.rng import Streams
+from kscope.sim.kernel.units import MINUTE
+from kscope.sim.kernel.view import State
+from kscope.sim.objects.objects import Manifest, Node, Pod, from_manifest
+from kscope.sim.objects.pod_resources import RESOURCE_RULES
+from kscope.sim.objects.projection import attributes
+from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
+from scheduling.engine.cluster.faults import FaultInjector
+from scheduling.engine.cluster.replicas import SchedulerReplicas, Surroundings
+from scheduling.engine.configuration.configuration import read_schedulers
+from scheduling.engine.configuration.extenders import ExtenderCalls
+from scheduling.engine.configuration.profiles import V1_34
+from scheduling.engine.cycle.attempt import SchedulingAttempt
+from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.framework.framework import Plugin
+from scheduling.engine.framework.source import fingerprint, package_digest, plugin_fingerprints
+from scheduling.engine.nodes.comparer import compare
+from scheduling.engine.workloads.actors import WorkloadActors
+from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets
+from scheduling.engine.workloads.rules import WORKLOAD_RULES, WorkloadRules
+from volumes.engine.actors import VolumeActors
+from volumes.engine.phases import settled
+
+Stop = Literal["event", "cycle"]
+TieBreak = Literal["random", "name"]
+
+
+# How far a run goes on after the last command, if its scenario does not last longer.
+AFTER_COMMAND = 10 * MINUTE
+
+
+class StaleCheckpoint(SimError):
+    """The checkpoint was written by other engine code; replay the run instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What a run recorded since the last take.
+
+    `rows` are the events with their JSON encoded; `touched` maps entity ids to the newest manifest,
+    or to None for an object that is gone; `attempts` are the scheduling attempts with evidence.
+    """
+
+    events: list[Event]
+    rows: list[EventRow]
+    touched: dict[str, Manifest | None]
+    attempts: list[SchedulingAttempt]
+
+
+class Cluster:
+    """A simulated control plane with its nodes, at one instant of virtual time."""
+
+    def __init__(self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak) -> None:
+        specs = read_schedulers(scenario.schedulers, scenario.configuration, profile)
+        self.horizon = scenario.until
+        self._budget: Budget | None = None
+        self.profile = profile
+        self.loop = EventLoop()
+        self.recorder = Recorder(self.loop)
+        self.streams = Streams(seed)
+        self.latencies = Latencies(scenario.latencies, self.streams)
+        self._resource_rules = RESOURCE_RULES[profile]
+        self.store = ObjectStore(self.loop, self.recorder, seed, self._resource_rules)
+        workload_rules = WORKLOAD_RULES[profile]
+        self.admission = Admission(
+            self.store, default_tolerations=True, labels_namespaces=profile == V1_34
+        )
+        run = {"name": scenario.name, "profile": profile, "seed": seed}
+        self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
+        # Whoever may talk to extenders is put in from outside; see ExtenderCalls.
+        self.extender_calls = ExtenderCalls(self.recorder)
+        self._load(scenario, workload_rules)
+        # What is there at the beginning has long been introduced; only later nodes are new.
+        self.admission.taints_new_nodes = workload_rules.taints_new_nodes
+        self.admission.watches_namespaces = True
+        self.volumes = VolumeActors(
+            loop=self.loop,
+            store=self.store,
+            recorder=self.recorder,
+            latencies=self.latencies,
+            profile=profile,
+        )
+        injector = FaultInjector(self.store, self.recorder, self.streams, self.volumes)
+        self._executor = CommandExecutor(
+            self.loop,
+            self.store,
+            self.recorder,
+            self.admission,
+            self.volumes.kubelets,
+            injector,
+        )
+        self.workloads = WorkloadActors(
+            loop=self.loop,
+            store=self.store,
+            recorder=self.recorder,
+            streams=self.streams,
+            admission=self.admission,
+            rules=workload_rules,
+            watch_latency=self.latencies.draw("watch"),
+            latencies=self.latencies,
+        )
+        around = Surroundings(
+            loop=self.loop,
+            store=self.store,
+            recorder=self.recorder,
+            latencies=self.latencies,
+            ties=self.streams.stream("ties") if tie_break == "random" else None,
+            calls=self.extender_calls,
+        )
+        names = [name for spec in specs for name in spec.setup.names]
+        self._replicas = [
+            SchedulerReplicas(
+                spec, around, None if place else frozenset(names) - frozenset(spec.setup.names)
+            )
+            for place, spec in enumerate(specs)
+        ]
+        self._executor.schedulers = self._replicas
+        injector.schedulers, injector.workloads = self._replicas, self.workloads
+
+    @classmethod
+    def create(
+        cls,
+        scenario: Scenario,
+        *,
+        profile: str = "v1.34",
+        seed: int = 0,
+        tie_break: TieBreak = "random",
+    ) -> "Cluster":
+        """A cluster at the beginning of *scenario*.
+
+        Raises KeyError for a profile that does not exist, ApiError naming the object when an
+        initial object would be refused by the API server, and ConfigurationError naming the path
+        when the scenario's configuration of a scheduler is not one.
+        """
+        return cls(scenario, profile, seed, tie_break)
+
+    # Schedulers
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The first scheduler: the one whose cache the nodes show."""
+        return self._replicas[0].scheduler
+
+    @property
+    def schedulers(self) -> list[Scheduler]:
+        """All schedulers, in the order of the scenario."""
+        return [one.scheduler for one in self._replicas]
+
+    @property
+    def replicas(self) -> list[SchedulerReplicas]:
+        """The processes behind the schedulers, in the order of the scenario."""
+        return self._replicas
+
+    @property
+    def asks_extenders(self) -> bool:
+        """Whether any scheduler has extenders, whose answers are on the record."""
+        return any(one.asks_extenders for one in self._replicas)
+
+    @property
+    def _cycles_ended(self) -> int:
+        return sum(one.cycles_ended for one in self._replicas)
+
+    # Time
+
+    @property
+    def now(self) -> int:
+        """Virtual time in nanoseconds."""
+        return self.loop.now
+
+    @property
+    def seq(self) -> int:
+        """The sequence number of the newest event."""
+        return self.recorder.seq
+
+    @property
+    def steps(self) -> int:
+        """Callbacks run so far: together with the history, the exact position in the run."""
+        return self.loop.steps
+
+    @property
+    def failure(self) -> str:
+        """Why nothing goes on any more: a process that nothing works without has died; or ""."""
+        return self.loop.failure
+
+    @property
+    def next_at(self) -> int | None:
+        """When the next callback is due; None when the run is over.
+
+        It is over when nothing is due before the horizon: the scenario's duration, or some time
+        after the last command. Beyond it only periodic retries would repeat themselves.
+        """
+        due = self.loop.next_at
+        return None if due is None or due > self.horizon else due
+
+    # What it may take
+
+    def limit(self, budget: Budget | None) -> None:
+        """Stop at the step at which *budget* is used up; None takes every limit away.
+
+        It changes nothing of what happens, only where it stops: a larger budget goes on from there.
+        """
+        self._budget = budget
+        self.recorder.most = UNLIMITED if budget is None else budget.events
+        self.store.most = UNLIMITED if budget is None else budget.objects
+        # Whether it is used up already is looked at before anything is run.
+        self.loop.halted = True
+
+    @property
+    def budget_stop(self) -> BudgetStop | None:
+        """What of the budget is used up, so that nothing goes on; None while it does, or is over."""
+        budget, due = self._budget, self.next_at
+        if budget is None or due is None:
+            return None
+        if self.seq >= budget.events:
+            return BudgetStop.at("events", budget.events)
+        excess = self.store.excess
+        if excess is not None:
+            return BudgetStop(
+                "objects",
+                f"Stopped because {excess.kind} {excess.key} asks for {excess.missing:,} more objects: "
+                f"there are {self.store.count:,}, and the budget of this run is {budget.objects:,}.",
+            )
+        if self.store.count > budget.objects:
+            author, made = self.store.busiest
+            return BudgetStop.at("objects", budget.objects, f"{author} has made {made:,} of them")
+        if due > budget.time:
+            return BudgetStop.at("time", budget.time)
+        return None
+
+    @property
+    def _is_over_budget(self) -> bool:
+        """Whether no further callback may be run, whenever it is due."""
+        stop = self.budget_stop
+        return stop is not None and stop.part != "time"
+
+    @property
+    def objects(self) -> int:
+        """How many objects the cluster holds."""
+        return self.store.count
+
+    def advance(
+        self,
+        until: int,
+        *,
+        max_steps: int | None = None,
+        stop: Stop | None = None,
+        rest: bool = True,
+    ) -> bool:
+        """Run what is due up to *until*, then rest there; without *rest*, stay where that leads.
+
+        Halts earlier, without resting, after *max_steps* callbacks, or with *stop* after the first
+        callback that recorded an event ("event") or ended a scheduling cycle ("cycle"). Returns
+        whether *stop* halted it. Nothing is run beyond the budget: see `limit`.
+        """
+        loop, last = self.loop, None if max_steps is None else self.loop.steps + max_steps
+        if self._budget is not None:
+            until = min(until, self._budget.time)
+            if until < loop.now:
+                return False
+        if loop.halted:
+            # Whether it is over the budget still: a command may have taken objects away.
+            loop.halted = bool(self.failure) or self._is_over_budget
+        if stop is None:
+            if not rest:
+                loop.run_due(min(until, self.horizon), last)
+            elif loop.run_due(until, last):
+                loop.rest_at(until)
+            return False
+        seq, cycles = self.recorder.seq, self._cycles_ended
+        while (at := loop.next_at) is not None and at <= until:
+            if last is not None and loop.steps >= last:
+                return False
+            if not loop.run_next():
+                return False
+            if stop == "event" and self.recorder.seq > seq:
+                return True
+            if stop == "cycle" and self._cycles_ended > cycles:
+                return True
+        if not loop.halted:
+            loop.rest_at(until)
+        return False
+
+    # What a user does
+
+    def apply(self, command: Command) -> Outcome:
+        """Carry out *command* now. A refusal is an outcome, and on the record, not an exception."""
+        first = self.recorder.seq + 1
+        self.loop.cause = 0
+        self.horizon = max(self.horizon, self.now + AFTER_COMMAND)
+        reason = self._executor.execute(command)
+        if reason:
+            self._refused(command, reason)
+        return Outcome(not reason, reason, min(first, self.recorder.seq))
+
+    def _refused(self, command: Command, reason: str) -> None:
+        data = {"command": command.to_dict()}
+        target = command.object or "run"
+        self.recorder.record("CommandRejected", target, "command", reason, data)
+
+    def _load(self, scenario: Scenario, rules: WorkloadRules) -> None:
+        """The initial objects, then the steps. Classes come first: admission looks them up."""
+        objects = with_counted_budgets((from_manifest(raw) for raw in scenario.objects), rules)
+        for obj in sorted(objects, key=_admitted_first):
+            self.loop.cause = 0
+            try:
+                self.store.create(settled(self.admission.admit(obj)), by="scenario")
+            except ApiError as refusal:
+                raise type(refusal)(f"{obj.id}: {refusal}") from refusal
+        for step in scenario.steps:
+            self.loop.cause = 0
+            self.loop.call_at(step.at, self._take_step, step)
+
+    def _take_step(self, step: Step) -> None:
+        self.loop.cause = 0
+        command = Command(
+            verb=step.verb,
+            object=step.object,
+            manifest=step.manifest,
+            patch=step.patch,
+            labels=step.labels,
+            grace_seconds=step.grace_seconds,
+            propagation=step.propagation,
+        )
+        reason = self._executor.execute(command, by="scenario")
+        if reason:
+            self._refused(command, reason)
+
+    # What came of it
+
+    def take(self) -> Slice:
+        """Everything recorded since the last take."""
+        events, rows = self.recorder.take()
+        touched, self.store.touched = self.store.touched, {}
+        attempts = [attempt for one in self._replicas for attempt in one.take_attempts()]
+        return Slice(events, rows, touched, attempts)
+
+    @property
+    def untaken(self) -> list[Event]:
+        """The events recorded since the last take. Not to be changed by the caller."""
+        return self.recorder.pending
+
+    def digest(self) -> str:
+        """Hex digest over the events taken so far."""
+        return self.recorder.digest
+
+    def view(self) -> State:
+        """The view state folded over the events taken so far."""
+        return self.recorder.view
+
+    # Looking inside, for the tests of what must always hold
+
+    def held_view(self) -> State:
+        """What the view state must show, worked out from what the engine holds at this instant."""
+        held: State = {}
+        for kind in self.store.kinds():
+            for obj in self.store.objects(kind):
+                held[obj.id] = attributes(obj, self._resource_rules)
+                if kind == "Node":
+                    held[obj.id] |= self.volumes.held_view(obj.name)
+        for scheduler in self.schedulers:
+            for entity, shown in scheduler.held_view().items():
+                if entity in held:
+                    held[entity].update(shown)
+        return held
+
+    def cache_differences(self) -> list[str]:
+        """Where the scheduler's cache and the store disagree, watches aside; [] when nowhere."""
+        nodes = [obj for obj in self.store.objects("Node") if isinstance(obj, Node)]
+        pods = [
+            obj
+            for obj in self.store.objects("Pod")
+            if isinstance(obj, Pod) and not obj.is_terminated
+        ]
+        return [
+            str(difference)
+            for one in self._replicas
+            if one.is_leading
+            for difference in compare(one.scheduler.cache, nodes, pods)
+        ]
+
+    # Checkpoints
+
+    def checkpoint(self) -> bytes:
+        """The whole engine. Everything recorded must have been taken.
+
+        Raises ValueError otherwise: what is not taken would be recorded twice.
+        """
+        if self.recorder.pending:
+            raise ValueError(f"{len(self.recorder.pending)} events have not been taken")
+        parts = io.BytesIO()
+        written_by = fingerprint(), plugin_fingerprints(self._plugins())
+        for part in (written_by, self):
+            pickle.dump(part, parts, protocol=pickle.HIGHEST_PROTOCOL)
+        return parts.getvalue()
+
+    def _plugins(self) -> list[Plugin]:
+        """Those of all profiles of all schedulers."""
+        algorithms = [
+            one.algorithm_for(name) for one in self.schedulers for name in sorted(one.names)
+        ]
+        return [
+            plugin
+            for algorithm in algorithms
+            if algorithm is not None
+            for plugin in algorithm.framework.plugins.by_name.values()
+        ]
+
+    @staticmethod
+    def restore(blob: bytes) -> "Cluster":
+        """The engine of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
+        parts = io.BytesIO(blob)
+        try:
+            engine, plugins = pickle.load(parts)
+            if engine != fingerprint():
+                raise StaleCheckpoint("the engine's code has changed since")
+            for package, digest in plugins.items():
+                if digest != package_digest(package):
+                    raise StaleCheckpoint(f"the code of the plugins in {package} has changed since")
+            cluster: Cluster = pickle.load(parts)
+        except (AttributeError, EOFError, ImportError, TypeError, KeyError) as broken:
+            raise StaleCheckpoint(str(broken)) from broken
+        # A budget belongs to whoever drives the run, and may be another one by now.
+        cluster.limit(None)
+        return cluster
+
+
+def _admitted_first(obj: Any) -> int:
+    return 0 if obj.kind in ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass") else 1

@@ -1,0 +1,416 @@
+"""Commands: everything a user does to a live run, carried out by the engine at one exact position."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from kscope.sim.api_server.faults import invalid
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
+from kscope.sim.input.cleaning import clean, clean_command, without_nulls
+from kscope.sim.input.scenario import STEP_VERBS, grace_fault
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.objects.documents import show_path
+from kscope.sim.objects.objects import (
+    ApiObject,
+    Manifest,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+    from_manifest,
+    split_entity_id,
+)
+from kscope.sim.objects.validation import LONGEST_ENTITY, Report, check_stored, shown, text_fault
+from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.api_server.eviction import evict
+from scheduling.engine.cluster.faults import FaultInjector
+from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, delete
+from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.validation import check_update
+
+# A scenario's steps are commands too.
+VERBS = STEP_VERBS
+
+# What the parts of a command are in JSON.
+_PARTS: dict[str, type] = {
+    "verb": str,
+    "object": str,
+    "manifest": dict,
+    "patch": dict,
+    "labels": dict,
+    "grace_seconds": int,
+    "propagation": str,
+}
+_KIND_NAMES: dict[type, str] = {str: "a text", dict: "a mapping", int: "an integer"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What a user asks for: a verb on the object called `object` ("node/n1"), or a manifest.
+
+    `create`, `apply` and `replace` take a manifest, `patch` an RFC 7386 merge patch; `replace`
+    deletes the object at once and creates it anew, as `kubectl replace --force` does. `delete` and
+    `evict` of a pod and `delete_pods` and `evict_pods` of a node take a grace period. An eviction is
+    refused where a disruption budget forbids it. With `labels` and a namespace ("pod/default"),
+    `evict` takes the first pod by name that has them; `evict_pods` leaves the pods of DaemonSets
+    alone, as a drain does. `delete` also takes what becomes of dependents, `propagation`: Background (the
+    default), Foreground or Orphan. `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` need
+    the node alone, `stop_scheduler` and `start_scheduler` a replica ("scheduler/name-0"). `fault`
+    takes a fault as its `patch` (kscope.sim.api_server.faults).
+    """
+
+    verb: str
+    object: str = ""
+    manifest: Manifest | None = None
+    patch: Manifest | None = None
+    labels: Mapping[str, str] | None = None
+    grace_seconds: int | None = None
+    propagation: str = ""
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Command":
+        """The command of its JSON form. Raises Invalid for an unknown verb or a missing part."""
+        data = clean_command(data)
+        known = {name: data[name] for name in cls.__slots__ if data.get(name) is not None}
+        for name, kind in _PARTS.items():
+            part = known.get(name)
+            if part is not None and (isinstance(part, bool) or not isinstance(part, kind)):
+                raise Invalid(f"{name}: expected {_KIND_NAMES[kind]}, found {shown(part)}")
+        fault = text_fault(known.get("object", ""), LONGEST_ENTITY)
+        if fault is not None:
+            raise Invalid(f"object: {shown(known['object'])} {fault}")
+        if known.get("verb") not in VERBS:
+            raise Invalid(
+                f"verb is {shown(data.get('verb'))}; it must be one of {', '.join(VERBS)}"
+            )
+        command = cls(**known)
+        if command.verb in ("create", "apply", "replace"):
+            if command.manifest is None:
+                raise Invalid(f"{command.verb} needs a manifest")
+        elif command.verb == "fault":
+            invalid(command.patch)
+        elif not command.object:
+            raise Invalid(f"{command.verb} needs an object")
+        if command.verb == "patch" and command.patch is None:
+            raise Invalid("patch needs a patch")
+        if command.grace_seconds is not None:
+            fault = grace_fault(command.grace_seconds)
+            if fault:
+                raise Invalid(f"grace_seconds: {fault}")
+        if command.propagation and command.propagation not in PROPAGATIONS:
+            known_ones = ", ".join(PROPAGATIONS)
+            found = shown(command.propagation)
+            raise Invalid(f"propagation is {found}; it must be one of {known_ones}")
+        return command
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, without what is absent."""
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in parts.items() if value not in (None, "")}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a command: applied with its first event's seq, or refused and why."""
+
+    applied: bool
+    reason: str
+    seq: int
+
+
+class Replicas(Protocol):
+    """The replicas of one scheduler."""
+
+    @property
+    def identities(self) -> Sequence[str]:
+        """Their names."""
+        ...
+
+    def stop(self, identity: str) -> str:
+        """Kill one; returns "" or why not."""
+        ...
+
+    def start(self, identity: str) -> str:
+        """Start it again; returns "" or why not."""
+        ...
+
+
+class CommandExecutor:
+    """Carries commands out on the store, as a user with kubectl would."""
+
+    __slots__ = ("_admission", "_faults", "_kubelets", "_loop", "_recorder", "_store", "schedulers")
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        recorder: Recorder,
+        admission: Admission,
+        kubelets: Kubelets,
+        faults: FaultInjector,
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._recorder = recorder
+        self._admission = admission
+        self._kubelets = kubelets
+        self._faults = faults
+        # Put in once they exist: the schedulers watch a store that commands already write.
+        self.schedulers: Sequence[Replicas] = ()
+
+    def execute(self, command: Command, by: str = "command") -> str:
+        """Do what *command* says; returns "" or the reason why the API server refuses it."""
+        try:
+            getattr(self, f"_{command.verb}")(command, by)
+        except ApiError as refusal:
+            return f"{refusal.reason}: {refusal}"
+        return ""
+
+    def _stop_scheduler(self, command: Command, by: str) -> None:
+        replicas, identity = self._replica(command)
+        self._unless(replicas.stop(identity))
+
+    def _start_scheduler(self, command: Command, by: str) -> None:
+        replicas, identity = self._replica(command)
+        self._unless(replicas.start(identity))
+
+    def _unless(self, refusal: str) -> None:
+        if refusal:
+            raise Invalid(refusal)
+
+    def _replica(self, command: Command) -> "tuple[Replicas, str]":
+        kind, _, identity = command.object.partition("/")
+        for replicas in self.schedulers:
+            if kind == "scheduler" and identity in replicas.identities:
+                return replicas, identity
+        known = ", ".join(f"scheduler/{one}" for each in self.schedulers for one in each.identities)
+        raise NotFound(f"there is no scheduler {command.object}; there are {known}")
+
+    def _create(self, command: Command, by: str) -> None:
+        self._create_new(self._admission.admit(_parsed(command.manifest)), by)
+
+    def _create_new(self, wanted: ApiObject, by: str) -> None:
+        """A uid belongs to one object: a copy of another gets its own, as every new object upstream."""
+        uid = wanted.uid
+        known = (one for kind in self._store.kinds() for one in self._store.objects(kind))
+        if uid and any(one.uid == uid for one in known):
+            wanted = _anew(wanted)
+        self._store.create(wanted, by=by)
+
+    def _apply(self, command: Command, by: str) -> None:
+        wanted = _parsed(command.manifest)
+        old = self._store.find(wanted.kind, wanted.key)
+        if old is None:
+            self._create_new(self._admission.admit(wanted), by)
+            return
+        kept = {
+            name: old.metadata[name]
+            for name in ("creationTimestamp", "ownerReferences", "finalizers", "deletionTimestamp")
+            if name in old.metadata and name not in wanted.metadata
+        }
+        new = wanted.with_metadata(**kept, resourceVersion=wanted.resource_version)
+        if "status" in old.raw and "status" not in wanted.raw:
+            new = new.patched({"status": old.raw["status"]})
+        self._refuse_changes(old, new)
+        self._store.update(self._admission.amend(old, new), by=by)
+
+    def _replace(self, command: Command, by: str) -> None:
+        wanted = self._admission.admit(_parsed(command.manifest))
+        old = self._store.find(wanted.kind, wanted.key)
+        if old is not None and old.finalizers:
+            held = ", ".join(old.finalizers)
+            raise Conflict(f"{old.id} cannot be replaced while {held} holds it")
+        if old is not None:
+            self._delete_one(old, 0, by)
+        self._store.create(_anew(wanted), by=by)
+
+    def _patch(self, command: Command, by: str) -> None:
+        old = self._find(command.object)
+        patch = _stored(command.patch or {})
+        metadata: Any = patch.get("metadata", {})
+        if not isinstance(metadata, dict) or {"name", "namespace", "uid"} & metadata.keys():
+            raise Invalid("metadata.name, metadata.namespace and metadata.uid cannot be changed")
+        if any(name in patch and patch[name] != old.raw.get(name) for name in _TYPE):
+            raise Invalid("apiVersion and kind cannot be changed")
+        spec = patch.get("spec")
+        if spec is not None and not isinstance(spec, dict):
+            raise Invalid(f"spec: expected a mapping, found {shown(spec)}")
+        new = old.patched(patch)
+        self._refuse_changes(old, new)
+        self._store.update(self._admission.amend(old, new), by=by)
+
+    def _refuse_changes(self, old: ApiObject, new: ApiObject) -> None:
+        _refuse_faults(new.raw)
+        if isinstance(old, Pod):
+            _refuse_pod_changes(old, new)
+            return
+        storage_class = None
+        if isinstance(old, PersistentVolumeClaim):
+            found = self._store.find("StorageClass", old.storage_class_name or "")
+            storage_class = found if isinstance(found, StorageClass) else None
+        check_update(old, new, storage_class)
+
+    def _delete(self, command: Command, by: str) -> None:
+        propagation = command.propagation or BACKGROUND
+        self._delete_one(self._find(command.object), command.grace_seconds, by, propagation)
+
+    def _delete_one(
+        self, old: ApiObject, grace: int | None, by: str, propagation: str = BACKGROUND
+    ) -> None:
+        delete(
+            self._store,
+            old,
+            by=by,
+            now=self._store.now,
+            grace_seconds=grace,
+            propagation=propagation,
+        )
+
+    def _fault(self, command: Command, by: str) -> None:
+        self._faults.inject(command.patch or {}, by)
+
+    def _evict(self, command: Command, by: str) -> None:
+        if command.labels is None:
+            pod = self._find(command.object)
+        else:
+            pod = self._first_pod(command.object, command.labels)
+        if not isinstance(pod, Pod):
+            raise Invalid(f"{command.object} is no pod")
+        evict(self._store, pod, self._loop.now)
+        self._delete_one(pod, command.grace_seconds, by)
+
+    def _first_pod(self, place: str, labels: Mapping[str, str]) -> Pod:
+        """The first pod by name that has *labels*, in the namespace of *place*, "pod/NAMESPACE"."""
+        _, namespace = split_entity_id(place)
+        found = [
+            pod
+            for pod in self._store.objects("Pod")
+            if isinstance(pod, Pod)
+            and pod.namespace == namespace
+            and labels.items() <= pod.labels.items()
+        ]
+        if not found:
+            shown_labels = ",".join(f"{name}={value}" for name, value in labels.items())
+            raise NotFound(f"no pod in namespace {namespace} has the labels {shown_labels}")
+        return min(found, key=lambda pod: pod.name)
+
+    def _delete_pods(self, command: Command, by: str) -> None:
+        for pod in self._pods_on(self._node(command)):
+            self._delete_one(pod, command.grace_seconds, by)
+
+    def _evict_pods(self, command: Command, by: str) -> None:
+        refused: list[str] = []
+        for pod in self._pods_on(self._node(command)):
+            if any(owner.get("kind") == "DaemonSet" for owner in pod.owner_references):
+                continue
+            try:
+                evict(self._store, pod, self._loop.now)
+            except TooManyRequests as refusal:
+                refused.append(f"{pod.key}: {refusal}")
+                continue
+            self._delete_one(pod, command.grace_seconds, by)
+        if refused:
+            raise TooManyRequests("; ".join(refused))
+
+    def _pods_on(self, node: ApiObject) -> list[Pod]:
+        pods = [pod for pod in self._store.objects("Pod") if isinstance(pod, Pod)]
+        return [pod for pod in pods if pod.node_name == node.name]
+
+    def _stop_kubelet(self, command: Command, by: str) -> None:
+        node = self._node(command)
+        self._kubelets.stop_kubelet(node.name)
+        self._recorder.record("KubeletStopped", node.id, by, "", None)
+
+    def _start_kubelet(self, command: Command, by: str) -> None:
+        node = self._node(command)
+        if self._kubelets.is_off(node.name):
+            raise Invalid(f"{node.id} has no power")
+        self._recorder.record("KubeletStarted", node.id, by, "", None)
+        self._kubelets.start_kubelet(node.name)
+
+    def _cordon(self, command: Command, by: str) -> None:
+        self._set_unschedulable(command, by, True, "NodeCordoned")
+
+    def _uncordon(self, command: Command, by: str) -> None:
+        self._set_unschedulable(command, by, None, "NodeUncordoned")
+
+    def _set_unschedulable(self, command: Command, by: str, value: bool | None, event: str) -> None:
+        node = self._node(command)
+        patch = {"spec": {"unschedulable": value}}
+        self._store.patch("Node", node.key, patch, by=by, event=event)
+
+    def _node(self, command: Command) -> ApiObject:
+        node = self._find(command.object)
+        if node.kind != "Node":
+            raise Invalid(f"{command.object} is no node")
+        return node
+
+    def _find(self, entity: str) -> ApiObject:
+        prefix, key = split_entity_id(entity)
+        for kind in self._store.kinds():
+            if prefix in (kind, kind.lower()):
+                return self._store.get(kind, key)
+        raise NotFound(f"{entity} not found")
+
+
+_TYPE = ("apiVersion", "kind")
+
+
+def _stored(patch: Any) -> Any:
+    """*patch* without nulls inside of lists, where they take nothing away."""
+    if isinstance(patch, dict):
+        return {name: _stored(part) for name, part in cast("Manifest", patch).items()}
+    return without_nulls(patch)
+
+
+def _anew(obj: ApiObject) -> ApiObject:
+    return obj.patched({"metadata": {"uid": None}})
+
+
+def _parsed(manifest: Manifest | None) -> ApiObject:
+    raw = manifest or {}
+    metadata = raw.get("metadata")
+    name = cast("Manifest", metadata).get("name") if isinstance(metadata, dict) else None
+    if not raw.get("kind") or not name:
+        raise Invalid("a manifest needs kind and metadata.name")
+    if not isinstance(raw["kind"], str):
+        raise Invalid(f"kind: expected a text, found {shown(raw['kind'])}")
+    _refuse_faults(raw)
+    return from_manifest(clean(raw))
+
+
+def _refuse_faults(manifest: Manifest) -> None:
+    """What the API server would not store would stop an engine that reads it."""
+    report = Report()
+    check_stored(manifest, (), report)
+    if report.problems:
+        path, value, why = report.problems[0]
+        if value is not None and str(value) not in why and shown(value) not in why:
+            why = f"{shown(value)}: {why}"
+        kind, name = manifest["kind"], shown(manifest["metadata"]["name"])
+        raise Invalid(f"{kind} {name} is invalid: {show_path(path)}: {why}")
+
+
+# Upstream: pkg/apis/core/validation ValidatePodUpdate(); what of a pod's spec may be updated.
+_MUTABLE = frozenset(
+    ("containers", "initContainers", "activeDeadlineSeconds", "tolerations")
+    + ("terminationGracePeriodSeconds", "schedulingGates")
+)
+
+
+def _refuse_pod_changes(old: ApiObject, new: ApiObject) -> None:
+    changed = [
+        field
+        for field in {**old.spec, **new.spec}
+        if field not in _MUTABLE and old.spec.get(field) != new.spec.get(field)
+    ]
+    if changed:
+        raise Invalid(
+            f"pod updates may not change fields other than image, tolerations, gates and grace "
+            f"period: spec.{changed[0]}"
+        )
+    gates = {gate["name"] for gate in old.spec.get("schedulingGates") or ()}
+    added = {gate["name"] for gate in new.spec.get("schedulingGates") or ()} - gates
+    if added:
+        raise Invalid(f"spec.schedulingGates: only deletion is allowed, {min(added)} was added")

@@ -1,0 +1,241 @@
+"""Lets things go wrong on command: in drivers, in the API server, on nodes, in controllers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kscope.sim.api_server.faults import (
+    DRIVER_CALLS,
+    PROCESSES,
+    PROVISION,
+    RESTARTABLE,
+    WRITE,
+    ApiFaults,
+    Strikes,
+    invalid,
+)
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.errors import Invalid, NotFound
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.rng import Streams
+from kscope.sim.objects.durations import parse_duration
+from kscope.sim.objects.objects import split_entity_id
+from scheduling.engine.cluster.replicas import SchedulerReplicas
+from scheduling.engine.workloads.actors import WorkloadActors
+from volumes.engine.actors import VolumeActors
+from volumes.engine.kubelet.plugins import Fault, Faults, SimulatedPlugins
+from volumes.engine.pv_controller.external_provisioner import PROVISIONING_FAILED, ProvisionFault
+
+COMPONENT = "fault"
+# As good as for ever: a call that fails with a probability does so to the end of the run.
+_ALWAYS = 1 << 60
+
+
+class FaultInjector:
+    """Carries out the verb `fault`. Every fault is on the record when it is injected."""
+
+    def __init__(
+        self, store: ObjectStore, recorder: Recorder, streams: Streams, volumes: VolumeActors
+    ) -> None:
+        self._store = store
+        self._recorder = recorder
+        self._volumes = volumes
+        self._stream = streams.stream("faults")
+        plugins = volumes.kubelets.volumes.plugins
+        self._drivers = plugins.faults if isinstance(plugins, SimulatedPlugins) else Faults()
+        self._api = ApiFaults(self._stream, self._refused)
+        # Put in once they exist.
+        self.workloads: WorkloadActors | None = None
+        self.schedulers: Sequence[SchedulerReplicas] = ()
+
+    def inject(self, fault: Mapping[str, Any], by: str) -> None:
+        """Let *fault* happen from now on. Raises Invalid, NotFound."""
+        invalid(fault)
+        # Until the first fault no write has to ask.
+        self._store.faults = self._api
+        kind = next(name for name in _ACTIONS if name in fault)
+        getattr(self, _ACTIONS[kind])(fault)
+        message = ", ".join(f"{name} {value}" for name, value in fault.items())
+        self._recorder.record("FaultInjected", "run", by, message, {"fault": dict(fault)})
+
+    def _fail(self, fault: Mapping[str, Any]) -> None:
+        call = fault["fail"]
+        if call == WRITE:
+            self._api.refuse(fault)
+        elif call == PROVISION:
+            self._volumes.driver_faults.waiting.append(
+                ProvisionFault(
+                    claim=fault.get("claim") or "",
+                    node=fault.get("node") or "",
+                    strikes=Strikes.of(fault),
+                    text=fault.get("text") or PROVISIONING_FAILED,
+                    stream=self._stream,
+                )
+            )
+        else:
+            probability = fault.get("probability", 0)
+            for name in DRIVER_CALLS[call]:
+                self._drivers.inject(
+                    Fault(
+                        call=name,
+                        volume=fault.get("volume") or "",
+                        node=fault.get("node") or "",
+                        count=fault.get("times", _ALWAYS if probability else 1),
+                        text=fault.get("text") or "injected fault",
+                        probability=probability,
+                        stream=self._stream if probability else None,
+                    )
+                )
+
+    def _slow(self, fault: Mapping[str, Any]) -> None:
+        self._api.slow(fault)
+
+    def _absent(self, fault: Mapping[str, Any]) -> None:
+        """The driver has neither provisioner nor resizer."""
+        drivers = self._volumes.provisioners.faults
+        drivers.absent = (*drivers.absent, fault["absent"])
+        self._no_resizer({"no_resizer": fault["absent"]})
+
+    def _no_resizer(self, fault: Mapping[str, Any]) -> None:
+        resizers = self._volumes.resizers
+        resizers.absent = (*resizers.absent, fault["no_resizer"])
+
+    def _full(self, fault: Mapping[str, Any]) -> None:
+        drivers = self._volumes.provisioners.faults
+        drivers.full_nodes = (*drivers.full_nodes, fault["full"])
+
+    def _place(self, fault: Mapping[str, Any]) -> None:
+        self._volumes.provisioners.faults.zones[fault["place"]] = fault["zone"]
+
+    def _anywhere(self, fault: Mapping[str, Any]) -> None:
+        drivers = self._volumes.provisioners.faults
+        drivers.anywhere = (*drivers.anywhere, fault["anywhere"])
+
+    def _lag(self, fault: Mapping[str, Any]) -> None:
+        self._api.lag(fault["lag"], parse_duration(fault.get("delay", 0)))
+
+    def _cut(self, fault: Mapping[str, Any]) -> None:
+        """Watches break: of everybody, or of the schedulers alone."""
+        kind = fault["cut"]
+        owners = [one.scheduler for one in self.schedulers] if fault.get("of") else None
+        self._api.cut(kind, self._store.watchers_of(kind, owners))
+
+    def _mend(self, fault: Mapping[str, Any]) -> None:
+        """Whoever's watch broke lists anew and watches again."""
+        kind = fault["mend"]
+        if kind not in self._api.cuts:
+            raise Invalid(f"no watch of {kind} is cut")
+        for cut in self._api.cuts.pop(kind):
+            self._store.relist(cut)
+
+    def _vanish(self, fault: Mapping[str, Any]) -> None:
+        """The object goes behind everybody's back: finalizers hold nothing up."""
+        prefix, key = split_entity_id(fault["vanish"])
+        for kind in self._store.kinds():
+            if prefix in (kind, kind.lower()):
+                found = self._store.get(kind, key)
+                bare = found.with_metadata(finalizers=[], deletionGracePeriodSeconds=0)
+                self._store.update(bare, by=COMPONENT, event=f"{kind}Stripped")
+                # What was marked for deletion already has gone with its last finalizer.
+                if self._store.find(kind, key) is not None:
+                    self._store.delete(kind, key, by=COMPONENT)
+                return
+        raise NotFound(f"{fault['vanish']} not found")
+
+    def _die(self, fault: Mapping[str, Any]) -> None:
+        """A node loses its power; it is not heard of any more."""
+        name = fault["die"].removeprefix("node/")
+        self._store.get("Node", name)
+        self._volumes.kubelets.stop_machine(name)
+        message, shown = "nothing runs there any more, nothing is mounted", {"volumes": None}
+        target = f"node/{name}"
+        self._recorder.record("NodeDied", target, COMPONENT, message, None, {target: shown})
+        if self.workloads is not None:
+            self.workloads.node_silent(name)
+
+    def _revive(self, fault: Mapping[str, Any]) -> None:
+        """A node has power again."""
+        name = fault["revive"].removeprefix("node/")
+        self._store.get("Node", name)
+        if not self._volumes.kubelets.is_off(name):
+            raise Invalid(f"node {name} has power")
+        self._volumes.kubelets.start_machine(name)
+        if self.workloads is not None:
+            self.workloads.node_heard(name)
+
+    def _restart(self, fault: Mapping[str, Any]) -> None:
+        """A controller, a scheduler or the kubelet of a node comes back with empty caches."""
+        named: str = fault["restart"]
+        if named in RESTARTABLE:
+            self._restart_controllers(named)
+        elif named.partition("/")[0] == "scheduler":
+            self._restart_scheduler(named)
+        else:
+            self._restart_kubelet(named.removeprefix("node/"))
+
+    def _restart_controllers(self, process: str) -> None:
+        authors = PROCESSES.get(process, (process,))
+        storage = [one for one in authors if self._volumes.has(one)]
+        workloads = self.workloads
+        others = [one for one in authors if workloads is not None and workloads.has(one)]
+        if not storage and not others:
+            raise NotFound(f"there is no {process} in this version")
+        message = "has lost its caches and lists the cluster anew"
+        data = {"controllers": [*storage, *others]}
+        self._recorder.record("ControllerRestarted", "run", process, message, data)
+        if storage:
+            self._volumes.restart(storage)
+        if others and workloads is not None:
+            workloads.restart(others)
+
+    def _restart_scheduler(self, named: str) -> None:
+        replicas, identity = self._replica(named.partition("/")[2])
+        refusal = replicas.restart(identity)
+        if refusal:
+            raise Invalid(refusal)
+        message = "has lost its queue and its cache"
+        data = {"controllers": [identity]}
+        self._recorder.record("ControllerRestarted", "run", "scheduler", message, data)
+
+    def _replica(self, name: str) -> tuple[SchedulerReplicas, str]:
+        """The replica called *name*; without a name the one that leads."""
+        for replicas in self.schedulers:
+            if not name and replicas.leader:
+                return replicas, replicas.leader
+            if name in replicas.identities:
+                return replicas, name
+        known = ", ".join(f"scheduler/{one}" for each in self.schedulers for one in each.identities)
+        raise NotFound(f"there is no scheduler {name or 'that runs'}; there are {known}")
+
+    def _restart_kubelet(self, node: str) -> None:
+        if self._store.find("Node", node) is None:
+            known = ", ".join(("scheduler", *RESTARTABLE))
+            raise NotFound(f"{node} is neither a node nor one of {known}")
+        message, data = "has lost its caches", {"controllers": [f"node/{node}"]}
+        self._recorder.record("ControllerRestarted", f"node/{node}", "kubelet", message, data)
+        kubelets = self._volumes.kubelets
+        if kubelets.is_off(node):
+            raise Invalid(f"node {node} has no power")
+        kubelets.stop_kubelet(node)
+        kubelets.start_kubelet(node)
+
+    def _refused(self, entity: str, by: str, text: str) -> None:
+        message = f"a write of {by} was refused: {text}"
+        self._recorder.record("WriteRefused", entity, COMPONENT, message)
+
+
+_ACTIONS = {
+    "fail": "_fail",
+    "slow": "_slow",
+    "absent": "_absent",
+    "no_resizer": "_no_resizer",
+    "full": "_full",
+    "place": "_place",
+    "anywhere": "_anywhere",
+    "lag": "_lag",
+    "cut": "_cut",
+    "mend": "_mend",
+    "vanish": "_vanish",
+    "die": "_die",
+    "revive": "_revive",
+    "restart": "_restart",
+}

@@ -1,0 +1,280 @@
+"""The replicas of one scheduler, and the Lease by which they agree who leads.
+
+Only the leader schedules. It renews the Lease every retry period, which costs nothing here: the
+time of the last renewal follows from when it took the Lease, and is written down only when it
+dies. A standby looks every retry period, too; it takes the Lease at its first look at which the
+last renewal is a lease duration old.
+
+A standby's informers are not simulated: at the moment it leads it lists the cluster anew, which
+gives it what they would have given, in order of creation. What the old leader kept in memory
+(backoffs, attempts, what it had assumed) is lost, as it really is.
+
+Upstream: client-go/tools/leaderelection, cmd/kube-scheduler/app/server.go Run().
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.errors import ApiError
+from kscope.sim.kernel.latency import Latencies
+from kscope.sim.kernel.loop import EventLoop, Timer
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.kernel.units import SECOND, timestamp
+from kscope.sim.kernel.view import Attributes, Changes
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.configuration.configuration import SchedulerSpec
+from scheduling.engine.configuration.extenders import ExtenderCalls
+from scheduling.engine.configuration.setup import SchedulerSetup
+from scheduling.engine.cycle.attempt import SchedulingAttempt
+from scheduling.engine.cycle.bind_queue import RoundsScheduler
+from scheduling.engine.cycle.extension_points import PluggedScheduler, is_plugged
+from scheduling.engine.cycle.scheduler import Scheduler
+
+LEASE = "Lease"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What every scheduler of a cluster is given."""
+
+    loop: EventLoop
+    store: ObjectStore
+    recorder: Recorder
+    latencies: Latencies
+    ties: Stream | None
+    calls: ExtenderCalls
+
+
+class SchedulerReplicas:
+    """One scheduler of a cluster: a single process, or several with a leader.
+
+    `scheduler` is the process that leads, or that led last.
+    """
+
+    def __init__(
+        self, spec: SchedulerSpec, around: Surroundings, neighbours: frozenset[str] | None
+    ) -> None:
+        self._setup = spec.setup
+        self._around = around
+        self._neighbours = neighbours
+        name = spec.setup.names[0]
+        single = spec.replicas == 1
+        self.identities = [name] if single else [f"{name}-{n}" for n in range(spec.replicas)]
+        self._since: dict[str, int] = dict.fromkeys(self.identities, around.loop.now)
+        self._acquired = 0
+        self._renewed: int = 0
+        self._attempts: list[SchedulingAttempt] = []
+        self._cycles = 0
+        self._taking_over: Timer | None = None
+        self.leader = ""
+        self.scheduler = self._lead(self.identities[0])
+
+    # -- what a user does ------------------------------------------------------------------------
+
+    def stop(self, identity: str) -> str:
+        """Kill a replica; returns "" or why that cannot be."""
+        if identity not in self._since:
+            return f"{identity} is not running"
+        del self._since[identity]
+        if identity == self.leader:
+            self._step_down()
+        else:
+            self._tell("SchedulerStopped", identity, "a standby has stopped")
+        self._plan_take_over()
+        return ""
+
+    def start(self, identity: str) -> str:
+        """Start a replica that was stopped; returns "" or why that cannot be."""
+        if identity in self._since:
+            return f"{identity} is running"
+        self._since[identity] = self._around.loop.now
+        self._tell("SchedulerStarted", identity, "started")
+        if len(self.identities) == 1:
+            self._replace(identity)
+        else:
+            self._plan_take_over()
+        return ""
+
+    def restart(self, identity: str) -> str:
+        """Kill a replica and start it at once; returns "" or why that cannot be.
+
+        Its queue and its cache are lost. Alone, it lists the cluster anew; of several, the one that
+        led is a standby now, and the Lease has to run out first.
+        """
+        return self.stop(identity) or self.start(identity)
+
+    # -- looking ---------------------------------------------------------------------------------
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether anybody schedules."""
+        return bool(self.leader)
+
+    @property
+    def asks_extenders(self) -> bool:
+        """Whether there are any."""
+        return bool(self._setup.extenders)
+
+    @property
+    def cycles_ended(self) -> int:
+        """Scheduling cycles of all replicas so far."""
+        return self._cycles + self.scheduler.cycles_ended
+
+    def take_attempts(self) -> list[SchedulingAttempt]:
+        """The attempts of all replicas since the last take."""
+        taken, self._attempts = self._attempts, []
+        return taken + self.scheduler.take_attempts()
+
+    # -- the lease -------------------------------------------------------------------------------
+
+    def _lead(self, identity: str) -> Scheduler:
+        around = self._around
+        before = self.leader, self._acquired, self._renewed
+        self.leader = identity
+        self._acquired = self._renewed = around.loop.now
+        if len(self.identities) > 1:
+            try:
+                self._write_lease(identity)
+            except ApiError:
+                self.leader, self._acquired, self._renewed = before
+                raise
+        return _class_for(self._setup)(
+            loop=around.loop,
+            store=around.store,
+            recorder=around.recorder,
+            latencies=around.latencies,
+            setup=self._setup,
+            ties=around.ties,
+            calls=around.calls,
+            neighbours=self._neighbours,
+        )
+
+    def _step_down(self) -> None:
+        around, election = self._around, self._setup.leader_election
+        self._attempts += self.scheduler.take_attempts()
+        self.scheduler.stop()
+        around.store.unwatch([self.scheduler])
+        around.loop.cancel_of([self.scheduler])
+        held = around.loop.now - self._acquired
+        self._renewed = self._acquired + held // election.retry_period * election.retry_period
+        self.leader = ""
+        if len(self.identities) > 1:
+            patch = {"spec": {"renewTime": timestamp(self._renewed)}}
+            # It was renewed when it was; this only writes it down.
+            with suppress(ApiError):
+                around.store.patch(
+                    LEASE, self._lease_key, patch, by="scheduler", event="LeaseRenewed"
+                )
+
+    def _plan_take_over(self) -> None:
+        """Find the standby that will be the first to see that the Lease has run out."""
+        if self._taking_over is not None:
+            self._taking_over.cancel()
+            self._taking_over = None
+        if self.leader or not self._since or len(self.identities) == 1:
+            return
+        election, now = self._setup.leader_election, self._around.loop.now
+        expiry = max(self._renewed + election.lease_duration, now)
+        period = election.retry_period
+        looks = [
+            (since + -(-(max(expiry, since) - since) // period) * period, place, identity)
+            for place, identity in enumerate(self.identities)
+            if (since := self._since.get(identity)) is not None
+        ]
+        at, _, identity = min(looks)
+        self._taking_over = self._around.loop.call_at(at, self._take_over, identity)
+
+    def _take_over(self, identity: str) -> None:
+        self._around.loop.cause = 0
+        self._taking_over = None
+        try:
+            self._replace(identity)
+        except ApiError:
+            # Upstream: leaderelection.go, acquire() tries again after the retry period.
+            period = self._setup.leader_election.retry_period
+            self._taking_over = self._around.loop.call_after(period, self._take_over, identity)
+
+    def _replace(self, identity: str) -> None:
+        """Let *identity* lead in place of the one that died. Raises ApiError: it does not then."""
+        before = self.scheduler
+        self.scheduler = self._lead(identity)
+        self._cycles += before.cycles_ended
+        self.scheduler.keep_evidence = before.keep_evidence
+        self.scheduler.keep_explanations = before.keep_explanations
+        self.scheduler.gauges.take_over(before.gauges)
+
+    @property
+    def _lease_key(self) -> str:
+        election = self._setup.leader_election
+        return f"{election.resource_namespace}/{self._lease_name}"
+
+    @property
+    def _lease_name(self) -> str:
+        """Two schedulers must not share one Lease."""
+        name = self._setup.names[0]
+        election = self._setup.leader_election
+        return election.resource_name if name == "default-scheduler" else name
+
+    def _write_lease(self, identity: str) -> None:
+        around, election = self._around, self._setup.leader_election
+        now = timestamp(around.loop.now)
+        spec = {
+            "holderIdentity": identity,
+            "leaseDurationSeconds": election.lease_duration // SECOND,
+            "acquireTime": now,
+            "renewTime": now,
+            "leaseTransitions": 0,
+        }
+        changes: Changes = {f"scheduler/{one}": self._shown(one) for one in self.identities}
+        found = around.store.find(LEASE, self._lease_key)
+        if found is None:
+            metadata = {"name": self._lease_name, "namespace": election.resource_namespace}
+            lease = from_manifest(
+                {
+                    "apiVersion": "coordination.k8s.io/v1",
+                    "kind": LEASE,
+                    "metadata": metadata,
+                    "spec": spec,
+                }
+            )
+            around.store.create(
+                lease, by="scheduler", event="LeaseAcquired", message=identity, changes=changes
+            )
+        else:
+            spec["leaseTransitions"] = int(found.spec.get("leaseTransitions") or 0) + 1
+            around.store.patch(
+                LEASE,
+                self._lease_key,
+                {"spec": spec},
+                by="scheduler",
+                event="LeaseAcquired",
+                message=identity,
+                changes=changes,
+            )
+        told = {"type": "Normal", "event": True}
+        around.recorder.record(
+            "LeaderElection",
+            f"lease/{self._lease_key}",
+            "scheduler",
+            f"{identity} became leader",
+            told,
+        )
+
+    def _shown(self, identity: str) -> Attributes:
+        return {"running": identity in self._since, "leading": identity == self.leader}
+
+    def _tell(self, fact: str, identity: str, message: str) -> None:
+        changes: Changes = {f"scheduler/{identity}": self._shown(identity)}
+        target = f"scheduler/{identity}"
+        self._around.recorder.record(fact, target, "scheduler", message, None, changes)
+
+
+def _class_for(setup: SchedulerSetup) -> type[Scheduler]:
+    """The plain scheduler, unless its version or its plugins make it another."""
+    if setup.profiles[0].binds_in_rounds:
+        return RoundsScheduler
+    return PluggedScheduler if is_plugged(setup.profiles) else Scheduler

@@ -1,0 +1,155 @@
+"""How plugins may answer faster than for whole columns with reasons; each way is optional.
+
+A local plugin may answer yes or no, or with a score, for one template at a time; a global one may
+say that a pod does not concern it, or by what it tells rows apart, so that one speaks for many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from scheduling.engine.columns.cells import Trait
+from scheduling.engine.framework.framework import FITS, CycleState, FilterPlugin, ScorePlugin
+from scheduling.engine.nodes.arrays import BoolArray, IntArray
+
+
+class RowFilter(Protocol):
+    """A local filter for one template, without reasons, also for a single row in plain ints."""
+
+    def fits(self, rows: IntArray, /) -> BoolArray:
+        """Which of *rows* can take the pod."""
+        ...
+
+    def fits_row(self, row: int, /) -> bool:
+        """Whether the node at *row* can take the pod."""
+        ...
+
+
+class RowScore(Protocol):
+    """A local score for one template, also for a single row in plain ints."""
+
+    def score(self, rows: IntArray, /) -> IntArray:
+        """A raw score per row."""
+        ...
+
+    def score_row(self, row: int, /) -> int:
+        """The raw score of *row*."""
+        ...
+
+
+@runtime_checkable
+class GoesBySums(Protocol):
+    """A RowFilter or RowScore that looks at nothing of a row but what `RowClasses` does."""
+
+    goes_by_sums: ClassVar[bool]
+
+
+@runtime_checkable
+class MakesRowFilter(Protocol):
+    """A filter plugin that answers faster where only yes or no is asked."""
+
+    def row_filter(self, state: CycleState) -> RowFilter | None:
+        """`filter` for the state's template, as long as the table's arrays are not replaced."""
+        ...
+
+
+@runtime_checkable
+class MakesRowScore(Protocol):
+    """A score plugin that answers faster for one template at a time."""
+
+    def row_score(self, state: CycleState) -> RowScore | None:
+        """`score` for the state's template, as long as the table's arrays are not replaced."""
+        ...
+
+
+@runtime_checkable
+class MaySkip(Protocol):
+    """A global plugin that can tell cheaply that it has nothing to say about a pod."""
+
+    def concerns(self, state: CycleState) -> bool:
+        """Whether any node might be refused, or get another score than the rest."""
+        ...
+
+
+@runtime_checkable
+class TellsApart(Protocol):
+    """A global plugin that knows by which traits it tells rows apart; see `cells`.
+
+    Rows that agree in them get the same verdict and the same raw score, and its NormalizeScore goes
+    by the lowest and the highest score.
+    """
+
+    def look(self, state: CycleState) -> list[Trait] | None:
+        """Prepare `filter` for use at this instant, and name the traits; None: cannot say.
+
+        As at PreFilter the plugin puts itself into `skip_filter` when it refuses no node.
+        """
+        ...
+
+
+@runtime_checkable
+class ScoresSpeakers(Protocol):
+    """A plugin that tells rows apart, and whose scores are asked for a row of each kind."""
+
+    def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
+        """PreScore, where each of *rows* stands for so many that fit; False to be left out."""
+        ...
+
+
+@runtime_checkable
+class RanksSpeakers(Protocol):
+    """The same in plain ints, where rows are few."""
+
+    def rank_speakers(
+        self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
+    ) -> list[int] | None:
+        """PreScore, Score and NormalizeScore in one; None to be left out.
+
+        Each of *rows* stands for so many that fit.
+        """
+        ...
+
+
+@runtime_checkable
+class JudgesRow(Protocol):
+    """A plugin that tells rows apart and can also answer for one of them in plain ints."""
+
+    def fits_row(self, state: CycleState, row: int) -> bool:
+        """Whether `filter` accepts *row*, after `look`."""
+        ...
+
+
+@dataclass(slots=True)
+class ColumnFilter:
+    """Any local filter as a RowFilter."""
+
+    plugin: FilterPlugin
+    state: CycleState
+
+    def fits(self, rows: IntArray) -> BoolArray:
+        """See RowFilter."""
+        return self.plugin.filter(self.state, rows) == FITS
+
+    def fits_row(self, row: int) -> bool:
+        """See RowFilter."""
+        return bool(self.fits(np.array([row], np.int64))[0])
+
+
+@dataclass(slots=True)
+class ColumnScore:
+    """Any local score as a RowScore."""
+
+    plugin: ScorePlugin
+    state: CycleState
+
+    def score(self, rows: IntArray) -> IntArray:
+        """See RowScore."""
+        return self.plugin.score(self.state, rows)
+
+    def score_row(self, row: int) -> int:
+        """See RowScore."""
+        return int(self.score(np.array([row], np.int64))[0])

@@ -1,0 +1,584 @@
+"""KubeSchedulerConfiguration to a SchedulerSetup, for v1 and the older versions of the format.
+
+Upstream: pkg/scheduler/apis/config (defaults, validation) and framework/runtime/framework.go
+(expandMultiPointPlugins). Every refusal is a ConfigurationError with the path and the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from kscope.sim.input.loader import SetupFault, SetupReport
+from kscope.sim.input.reading import ConfigurationError, Fields
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Manifest
+from scheduling.engine import names
+from scheduling.engine.api_server.first_objects import missing_classes, refused_objects
+from scheduling.engine.configuration.extenders import read_extenders
+from scheduling.engine.configuration.plugin_arguments import check_arguments
+from scheduling.engine.configuration.plugin_sets import (
+    BUILT_IN,
+    CATALOGUES,
+    SCORES_1_20,
+    Catalogue,
+    PluginSets,
+    plugin_sets,
+)
+from scheduling.engine.configuration.policy import parse_policy, provider
+from scheduling.engine.configuration.profiles import PROFILES, V1_16, V1_20, V1_34, Profile
+from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin, factory_of
+from scheduling.engine.configuration.setup import LeaderElection, SchedulerSetup, default_setup
+from scheduling.engine.framework.handle import Handle
+from volumes.engine.binding.binder import DEFAULT_BIND_TIMEOUT
+
+GROUP = "kubescheduler.config.k8s.io"
+KIND = "KubeSchedulerConfiguration"
+POLICY = "Policy"
+_MODERN_VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2")
+_CLASSIC_VERSION = "v1alpha1"
+# Each has a queue and a cache of its own.
+MOST_SCHEDULERS = 50
+# Plugins that v1 has no more. Upstream: invalidPluginsByVersion.
+_TAKEN_OUT = frozenset(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"))
+
+_TOP_FIELDS = (
+    "kind",
+    "apiVersion",
+    "metadata",
+    "parallelism",
+    "leaderElection",
+    "clientConnection",
+    "enableProfiling",
+    "enableContentionProfiling",
+    "percentageOfNodesToScore",
+    "podInitialBackoffSeconds",
+    "podMaxBackoffSeconds",
+    "profiles",
+    "extenders",
+    "delayCacheUntilActive",
+    "featureGates",
+)
+# Which v1 has no more.
+_ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
+_CLASSIC_FIELDS = (
+    "kind",
+    "apiVersion",
+    "metadata",
+    "schedulerName",
+    "algorithmSource",
+    "hardPodAffinitySymmetricWeight",
+    "leaderElection",
+    "clientConnection",
+    *_ADDRESSES,
+    "enableProfiling",
+    "enableContentionProfiling",
+    "disablePreemption",
+    "percentageOfNodesToScore",
+    "bindTimeoutSeconds",
+    "podInitialBackoffSeconds",
+    "podMaxBackoffSeconds",
+    "featureGates",
+)
+
+
+def read_setup(document: Any, version: str) -> SchedulerSetup:
+    """The setup that *document*, a KubeSchedulerConfiguration or a Policy, gives to *version*.
+
+    Raises ConfigurationError.
+    """
+    fields = Fields(document)
+    kind = fields.text("kind", KIND)
+    if kind == POLICY:
+        _only_for(fields, version, "v1.16", "v1.11")
+        return parse_policy(document, version)
+    if kind != KIND:
+        raise fields.error("kind", f'"{kind}" is not {KIND} or {POLICY}')
+    group, _, format_version = fields.text("apiVersion").partition("/")
+    if group != GROUP or format_version not in (*_MODERN_VERSIONS, _CLASSIC_VERSION):
+        known = ", ".join(f"{GROUP}/{one}" for one in (*_MODERN_VERSIONS, _CLASSIC_VERSION))
+        raise fields.error("apiVersion", f'"{fields.text("apiVersion")}" is not one of {known}')
+    if format_version == _CLASSIC_VERSION:
+        _only_for(fields, version, "v1.16", "v1.11")
+        _check_unused(fields.only(*_CLASSIC_FIELDS))
+        return _parse_classic(fields, version)
+    _only_for(fields, version, *(("v1.34", "v1.20") if format_version == "v1beta1" else ("v1.34",)))
+    _check_unused(fields.only(*_TOP_FIELDS, *(() if format_version == "v1" else _ADDRESSES)))
+    return _parse_modern(fields, version)
+
+
+def _check_unused(fields: Fields) -> None:
+    """What means nothing to a simulation has to be readable all the same.
+
+    Upstream: component-base/config/validation ValidateClientConnectionConfiguration().
+    """
+    for name in ("enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"):
+        fields.boolean(name)
+    for name in _ADDRESSES:
+        fields.text(name)
+    client = fields.mapping("clientConnection")
+    if client is None:
+        return
+    texts = ("kubeconfig", "acceptContentTypes", "contentType")
+    client.only(*texts, "qps", "burst")
+    for name in texts:
+        client.text(name)
+    client.number("qps")
+    if client.integer("burst", 0, low=-(1 << 31), high=(1 << 31) - 1) < 0:
+        raise client.error("burst", "must be non-negative")
+
+
+def _only_for(fields: Fields, version: str, *versions: str) -> None:
+    if version not in versions:
+        what = fields.text("apiVersion") or fields.text("kind")
+        told = f"{what} is for {' and '.join(versions)}; the scheduler's profile is {version}"
+        raise fields.error("apiVersion", told)
+
+
+# -- v1 ------------------------------------------------------------------------------------------
+
+
+def _parse_modern(fields: Fields, version: str) -> SchedulerSetup:
+    initial = fields.integer("podInitialBackoffSeconds", 1, low=1)
+    longest = fields.integer("podMaxBackoffSeconds", 10)
+    if longest < initial:
+        problem = "must be greater than or equal to PodInitialBackoffSeconds"
+        raise fields.error("podMaxBackoffSeconds", problem)
+    percentage = fields.integer("percentageOfNodesToScore", 0, low=0, high=100)
+    fields.integer("parallelism", 16, low=1, high=(1 << 31) - 1)
+    extenders = read_extenders(fields, legacy=False)
+    ignored = tuple(name for extender in extenders for name in extender.ignored_resources)
+    profiles: list[Profile] = []
+    warnings: list[str] = []
+    items = fields.items("profiles") or [Fields({}, "profiles[0]")]
+    for item in items:
+        parsed = _parse_profile(item, percentage, version)
+        # Upstream: SetDefaults_KubeSchedulerConfiguration() names one that is alone.
+        is_unnamed = item.get("schedulerName") is None and len(items) > 1
+        if is_unnamed or item.get("schedulerName") == "":
+            raise item.error("schedulerName", "Required value")
+        profile = parsed.profile
+        _check_queue_sorts(items[0], item)
+        if any(profile.name == other.name for other in profiles):
+            raise item.error("schedulerName", f'duplicate schedulerName "{profile.name}"')
+        if profiles and profile.queue_sort != profiles[0].queue_sort:
+            path = item.at("plugins.queueSort")
+            problem = f"different queue sort plugins for profiles: {profiles[0].queue_sort}"
+            raise ConfigurationError(path, profile.queue_sort, f"{problem}, {profile.queue_sort}")
+        profiles.append(_with_ignored(profile, names.NODE_RESOURCES_FIT, ignored))
+        warnings += parsed.warnings
+    return SchedulerSetup(
+        profiles=tuple(profiles),
+        initial_backoff=initial * SECOND,
+        max_backoff=longest * SECOND,
+        extenders=extenders,
+        leader_election=_leader_election(fields, only_leases=version == V1_34),
+        warnings=tuple(warnings),
+    )
+
+
+def _check_queue_sorts(first: Fields, other: Fields) -> None:
+    """What profiles say of their queue's order has to be the same, even if it means the same.
+
+    Upstream: validateCommonQueueSort().
+    """
+    told, expected = _queue_sort_of(other), _queue_sort_of(first)
+    if told != expected:
+        path = other.at("plugins.queueSort")
+        raise ConfigurationError(path, told, "must be the same for all profiles")
+
+
+def _queue_sort_of(profile: Fields) -> dict[str, list[Any]]:
+    """Upstream: mergePluginSet() keeps of what is disabled the names."""
+    plugins = profile.mapping("plugins")
+    told = None if plugins is None else plugins.mapping("queueSort")
+    if told is None:
+        return {"enabled": [], "disabled": []}
+    return {
+        "enabled": [(one.text("name"), one.integer("weight", 0)) for one in told.items("enabled")],
+        "disabled": [one.text("name") for one in told.items("disabled")],
+    }
+
+
+def _with_ignored(profile: Profile, plugin: str, ignored: tuple[str, ...]) -> Profile:
+    """The resources that extenders manage alone are left out of the resource check.
+
+    They take the place of what the plugin's own arguments say. Upstream: buildExtenders().
+    """
+    if not ignored:
+        return profile
+    own = {**(profile.arguments.get(plugin) or {}), "ignoredResources": list(ignored)}
+    return replace(profile, arguments={**profile.arguments, plugin: own})
+
+
+@dataclass(slots=True)
+class _Parsed:
+    profile: Profile
+    warnings: list[str]
+
+
+def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
+    share = () if version == V1_20 else ("percentageOfNodesToScore",)
+    fields.only("schedulerName", *share, "plugins", "pluginConfig")
+    catalogue = CATALOGUES[version]
+    sets = plugin_sets(fields.mapping("plugins"), catalogue)
+    warnings: list[str] = []
+    arguments = _plugin_config(fields, catalogue, warnings)
+    profile_name = fields.object_name("schedulerName") or "default-scheduler"
+    sorts = sets.of("queueSort")
+    whose = f'for profile with scheduler name "{profile_name}"'
+    if len(sorts) != 1:
+        problem = f"only one queue sort plugin required {whose}, but got {len(sorts)}"
+        found = ", ".join(sorts) or None
+        raise ConfigurationError(fields.at("plugins.queueSort"), found, problem)
+    if not sets.of("bind"):
+        problem = f"at least one bind plugin is needed {whose}"
+        raise ConfigurationError(fields.at("plugins.bind"), None, problem)
+    if version == V1_20:
+        _check_prepared(fields, sets, catalogue)
+    binding = arguments.get(names.VOLUME_BINDING) or {}
+    told = binding.get("bindTimeoutSeconds")
+    evictions = {
+        key: value
+        for key, value in (arguments.get(names.DEFAULT_PREEMPTION) or {}).items()
+        if value is not None
+    }
+    base = PROFILES[version]
+    defaults = base.preemption
+    scores, arguments = _scores(fields, sets, arguments, base)
+    profile = replace(
+        base,
+        name=profile_name,
+        percentage=fields.integer("percentageOfNodesToScore", percentage, low=0, high=100),
+        filters=_filters(sets),
+        pre_filters=sets.of("preFilter"),
+        scores=scores,
+        scores_volumes=names.VOLUME_BINDING in sets.of("score"),
+        bind_timeout=DEFAULT_BIND_TIMEOUT if told is None else told * SECOND,
+        arguments=arguments,
+        pre_enqueues=tuple(n for n in sets.of("preEnqueue") if n != names.DYNAMIC_RESOURCES),
+        queue_sort=sorts[0],
+        pre_scores=tuple(n for n in sets.of("preScore") if n not in catalogue.in_tree),
+        left_out=_left_out(sets, catalogue),
+        post_filters=sets.of("postFilter"),
+        reserves=sets.of("reserve"),
+        permits=sets.of("permit"),
+        pre_binds=sets.of("preBind"),
+        binds=sets.of("bind"),
+        post_binds=sets.of("postBind"),
+        preemption=replace(
+            defaults,
+            candidate_percentage=evictions.get(
+                "minCandidateNodesPercentage", defaults.candidate_percentage
+            ),
+            min_candidates=evictions.get("minCandidateNodesAbsolute", defaults.min_candidates),
+        ),
+    )
+    return _Parsed(profile, warnings)
+
+
+def _check_prepared(fields: Fields, sets: PluginSets, catalogue: Catalogue) -> None:
+    """v1.20: no in-tree plugin may be asked that could only fail; v1.34's do, see unprepared.py."""
+    for before, after in (("preFilter", "filter"), ("preScore", "score")):
+        for name in sets.of(after):
+            if name not in catalogue.in_tree:
+                continue  # It is its author's business what it can do without.
+            if before in catalogue.points_of(name) and name not in sets.of(before):
+                path = fields.at(f"plugins.{before}.disabled")
+                raise ConfigurationError(
+                    path, name, f"{name} takes part at {after}, which needs its {before}"
+                )
+
+
+def _filters(sets: PluginSets) -> tuple[str, ...]:
+    """The plugins at Filter in order, then those at PreFilter only.
+
+    DynamicResources is among them only where it fails: no pod here has resource claims.
+    """
+    dynamic = names.DYNAMIC_RESOURCES
+    unprepared = dynamic in sets.of("filter") and dynamic not in sets.of("preFilter")
+    merged = dict.fromkeys((*sets.of("filter"), *sets.of("preFilter")))
+    return tuple(
+        name for name in merged if name not in BUILT_IN or (name == dynamic and unprepared)
+    )
+
+
+def _left_out(sets: PluginSets, catalogue: Catalogue) -> frozenset[tuple[str, str]]:
+    """The points that plugins have a method for and are not enabled at."""
+    points = ("preFilter", "filter", "preScore", "score")
+    chosen = dict.fromkeys(name for point in catalogue.points for name in sets.of(point))
+    return frozenset(
+        (name, point)
+        for name in chosen
+        for point in points
+        if point in catalogue.points_of(name) and name not in sets.of(point)
+    )
+
+
+def _scores(
+    fields: Fields, sets: PluginSets, arguments: dict[str, dict[str, Any]], base: Profile
+) -> tuple[tuple[tuple[str, int], ...], dict[str, dict[str, Any]]]:
+    """The scores with their weights, and the arguments of all plugins, by the engine's names."""
+    scores: dict[str, int] = {}
+    for name in _without_built_in(sets.of("score")):
+        # VolumeBinding scores behind a feature gate only, which is off.
+        if name == names.VOLUME_BINDING:
+            continue
+        known = SCORES_1_20.get(name) if base.refuses_per_node else None
+        if known is None:
+            scores[name] = sets.weight(name)
+            continue
+        if known.plugin in scores:
+            problem = f"{name} cannot be enabled beside another strategy for the same resources"
+            raise ConfigurationError(fields.at("plugins.score.enabled"), name, problem)
+        scores[known.plugin] = sets.weight(name) * known.scale
+        if known.strategy:
+            told: dict[str, Any] = {"type": known.strategy, **arguments.pop(name, {})}
+            own = arguments.get(known.plugin, {})
+            arguments[known.plugin] = {**own, "scoringStrategy": told}
+    merged = {name: dict(one) for name, one in base.arguments.items()}
+    for name, one in arguments.items():
+        merged[name] = {**merged.get(name, {}), **one}
+    return tuple(scores.items()), merged
+
+
+def _without_built_in(*lists: Iterable[str]) -> tuple[str, ...]:
+    """The plugins that have a class, in order, each once."""
+    merged = dict.fromkeys(name for one in lists for name in one)
+    return tuple(name for name in merged if name not in BUILT_IN)
+
+
+def _plugin_config(
+    fields: Fields, catalogue: Catalogue, warnings: list[str]
+) -> dict[str, dict[str, Any]]:
+    """The arguments of each plugin. Nobody reads those of one that there is not.
+
+    Upstream: decodeNestedObjects(), and validatePluginConfig() of those that were taken out.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for item in fields.items("pluginConfig"):
+        name = item.only("name", "args").text("name")
+        if name in found:
+            raise item.error("name", f'repeated config for plugin "{name}"')
+        try:
+            catalogue.points_of(name)
+        except UnknownPlugin as unknown:
+            if name in IN_TREE or name in _TAKEN_OUT:
+                raise item.error("name", str(unknown)) from unknown
+            warnings.append(f"{item.at('name')} is not used: {unknown}")
+            found[name] = {}
+            continue
+        arguments = item.mapping("args")
+        if arguments is not None:
+            check_arguments(name, arguments)
+        found[name] = {} if arguments is None else dict(arguments.raw)
+    return found
+
+
+# -- v1alpha1 ------------------------------------------------------------------------------------
+
+
+def _parse_classic(fields: Fields, version: str) -> SchedulerSetup:
+    """The configuration of v1.16's time: one scheduler, by a provider or an inline Policy."""
+    # Upstream: SetDefaults_KubeSchedulerConfiguration() takes 0 for what is not said.
+    weight = fields.integer("hardPodAffinitySymmetricWeight", 1, low=0, high=100) or 1
+    setup = _algorithm_source(fields, version, weight)
+    profile = setup.profiles[0]
+    profile = replace(
+        profile,
+        name=fields.object_name("schedulerName") or "default-scheduler",
+        percentage=fields.integer("percentageOfNodesToScore", 0, low=0, high=100),
+    )
+    if fields.boolean("disablePreemption"):
+        profile = replace(profile, post_filters=())
+    affinity = names.INTER_POD_AFFINITY_PRIORITY
+    if affinity not in profile.arguments:
+        told = {affinity: {"hardPodAffinitySymmetricWeight": weight}}
+        profile = replace(profile, arguments={**profile.arguments, **told})
+    timeout = fields.integer("bindTimeoutSeconds", DEFAULT_BIND_TIMEOUT // SECOND, low=0)
+    profile = replace(profile, bind_timeout=timeout * SECOND)
+    initial = fields.integer("podInitialBackoffSeconds", 1, low=1)
+    longest = fields.integer("podMaxBackoffSeconds", 10, low=initial)
+    return replace(
+        setup,
+        profiles=(profile,),
+        initial_backoff=initial * SECOND,
+        max_backoff=longest * SECOND,
+        leader_election=_leader_election(fields),
+    )
+
+
+def _algorithm_source(fields: Fields, version: str, hard_weight: int) -> SchedulerSetup:
+    source = fields.mapping("algorithmSource")
+    gates = fields.get("featureGates")
+    if source is None:
+        return provider(version, "DefaultProvider", gates)
+    source.only("provider", "policy")
+    if source.get("policy") is not None:
+        policy = source.mapping("policy")
+        assert policy is not None
+        if policy.get("file") is not None or policy.get("configMap") is not None:
+            raise source.error(
+                "policy", "a file or ConfigMap is not read; hand the Policy in as a document"
+            )
+        told = {"featureGates": gates, **policy.raw}
+        return parse_policy(told, version, policy.path, hard_weight=hard_weight)
+    name = source.text("provider", "DefaultProvider")
+    try:
+        return provider(version, name, gates)
+    except KeyError as unknown:
+        known = "DefaultProvider, ClusterAutoscalerProvider"
+        raise source.error("provider", f'"{name}" is not one of {known}') from unknown
+
+
+def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElection:
+    """A duration of 0 stands for the default, as do absent ones.
+
+    Upstream: component-base/config/validation ValidateLeaderElectionConfiguration().
+    """
+    told = fields.mapping("leaderElection")
+    defaults = LeaderElection()
+    if told is None:
+        return defaults
+    told.only(
+        "leaderElect",
+        "leaseDuration",
+        "renewDeadline",
+        "retryPeriod",
+        "resourceLock",
+        "resourceName",
+        "resourceNamespace",
+    )
+    election = LeaderElection(
+        lease_duration=told.duration("leaseDuration", 0) or defaults.lease_duration,
+        renew_deadline=told.duration("renewDeadline", 0) or defaults.renew_deadline,
+        retry_period=told.duration("retryPeriod", 0) or defaults.retry_period,
+        resource_namespace=told.text("resourceNamespace") or defaults.resource_namespace,
+        resource_name=told.text("resourceName") or defaults.resource_name,
+    )
+    lock = told.text("resourceLock") or "leases"
+    if only_leases and told.boolean("leaderElect", default=True) and lock != "leases":
+        raise told.error("resourceLock", 'resourceLock value must be "leases"')
+    if election.retry_period <= 0:
+        raise told.error("retryPeriod", "must be greater than zero")
+    if election.lease_duration <= election.renew_deadline:
+        raise told.error("leaseDuration", "must be greater than `RenewDeadline`")
+    if election.renew_deadline <= election.retry_period:
+        raise told.error("renewDeadline", "RenewDeadline must be greater than RetryPeriod")
+    return election
+
+
+# -- a scenario's schedulers -----------------------------------------------------------------------
+
+
+def check_setup(
+    scenario: Mapping[str, Any], configuration: Any, objects: Sequence[Manifest] = ()
+) -> SetupReport:
+    """What is wrong with a scenario's schedulers and initial objects; see loader.SetupCheck.
+
+    A scenario that does not name its profile gets the one that its configuration is for.
+    """
+    report = SetupReport(faults=refused_objects(objects), warnings=missing_classes(objects))
+    told = str(scenario.get("profile") or "")
+    entries = scenario.get("schedulers") or ()
+    version = told or _profile_of(configuration) or V1_34
+    part = "spec" if entries else "configuration"
+    try:
+        specs = read_schedulers(entries, configuration, version)
+        for spec in specs:
+            report.warnings += spec.setup.warnings
+            for profile in spec.setup.profiles:
+                _try_plugins(profile)
+    except ConfigurationError as fault:
+        found = SetupFault(part=part, path=fault.path, value=fault.value, message=fault.problem)
+        report.faults.append(found)
+        return report
+    if entries and configuration is not None:
+        report.warnings.append(
+            "the scheduler configuration among the files is not used: "
+            "the scenario says how its schedulers are configured"
+        )
+    if version not in (told, V1_34):
+        report.profile = version
+        report.warnings.append(f"runs under profile {version}, which its configuration is for")
+    return report
+
+
+def _profile_of(configuration: Any) -> str:
+    """The profile that a configuration of the time of Policies needs, or ""."""
+    if not isinstance(configuration, dict):
+        return ""
+    document = cast("dict[str, Any]", configuration)
+    classic = document.get("kind") == POLICY or document.get("apiVersion") == (
+        f"{GROUP}/{_CLASSIC_VERSION}"
+    )
+    return V1_16 if classic else ""
+
+
+def _try_plugins(profile: Profile) -> None:
+    """Raise ConfigurationError where a plugin of somebody else's does not take its arguments."""
+    for name in profile.custom_plugins:
+        try:
+            factory_of(name)(profile.arguments.get(name) or {}, Handle())
+        except (KeyError, TypeError, ValueError) as refusal:
+            problem = f"plugin {name} does not take its arguments: {refusal!r}"
+            raise ConfigurationError("", None, problem) from refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerSpec:
+    """One scheduler of a scenario: its setup, and how many replicas of it there are."""
+
+    setup: SchedulerSetup
+    replicas: int = 1
+
+
+def read_schedulers(
+    entries: Iterable[Any], configuration: Any, version: str
+) -> tuple[SchedulerSpec, ...]:
+    """The schedulers of a scenario.
+
+    *entries* are `{name, profile, configuration, replicas}`; without any there is one scheduler,
+    as *configuration* says, or as the version comes. Raises ConfigurationError.
+    """
+    items = [Fields(entry, f"schedulers[{place}]") for place, entry in enumerate(entries)]
+    if not items:
+        setup = (
+            default_setup(version) if configuration is None else read_setup(configuration, version)
+        )
+        return (SchedulerSpec(setup=setup),)
+    if len(items) > MOST_SCHEDULERS:
+        problem = f"there are {len(items):,} schedulers; at most {MOST_SCHEDULERS} are run"
+        raise ConfigurationError("schedulers", None, problem)
+    found: list[SchedulerSpec] = []
+    taken: dict[str, None] = {}
+    for item in items:
+        spec = _read_scheduler(item, version)
+        for name in spec.setup.names:
+            if name in taken:
+                raise item.error("name", f'two schedulers answer to schedulerName "{name}"')
+            taken[name] = None
+        found.append(spec)
+    return tuple(found)
+
+
+def _read_scheduler(item: Fields, version: str) -> SchedulerSpec:
+    item.only("name", "profile", "configuration", "replicas")
+    version = item.text("profile", version)
+    if version not in PROFILES:
+        raise item.error("profile", f'"{version}" is not one of {", ".join(PROFILES)}')
+    told = item.get("configuration")
+    setup = default_setup(version)
+    if told is not None:
+        try:
+            setup = read_setup(told, version)
+        except ConfigurationError as fault:
+            path = f"{item.at('configuration')}.{fault.path}".rstrip(".")
+            raise ConfigurationError(path, fault.value, fault.problem) from fault
+    name = item.object_name("name")
+    if name and name not in setup.names:
+        if len(setup.profiles) > 1:
+            raise item.error("name", f"is not among {', '.join(setup.names)}")
+        setup = setup.named(name)
+    return SchedulerSpec(setup=setup, replicas=item.integer("replicas", 1, low=1, high=9))

@@ -1,0 +1,67 @@
+"""Everything one scheduler process is told at its start: its profiles and what they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from kscope.sim.kernel.units import SECOND
+from scheduling.engine.configuration.extenders import ExtenderSettings
+from scheduling.engine.configuration.profiles import PROFILES, Profile
+from scheduling.engine.queue.rules import QUEUE_RULES, QueueRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderElection:
+    """How replicas agree on a leader, in ns. Upstream: LeaderElectionConfiguration."""
+
+    lease_duration: int = 15 * SECOND
+    renew_deadline: int = 10 * SECOND
+    retry_period: int = 2 * SECOND
+    resource_namespace: str = "kube-system"
+    resource_name: str = "kube-scheduler"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerSetup:
+    """One scheduler process.
+
+    Its profiles share one queue and one cache; a pod chooses between them by schedulerName.
+    The backoffs are ns; None leaves the version's default.
+    """
+
+    profiles: tuple[Profile, ...]
+    initial_backoff: int | None = None
+    max_backoff: int | None = None
+    extenders: tuple[ExtenderSettings, ...] = ()
+    leader_election: LeaderElection = field(default_factory=LeaderElection)
+    # What the real scheduler would accept too, but to another effect than it seems.
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> str:
+        """The version of Kubernetes, the same for all profiles."""
+        return self.profiles[0].version
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The schedulerNames that this process answers to."""
+        return tuple(profile.name for profile in self.profiles)
+
+    @property
+    def queue_rules(self) -> QueueRules:
+        """The queue's rules with this process's backoffs."""
+        rules = QUEUE_RULES[self.version]
+        if self.initial_backoff is not None:
+            rules = replace(rules, initial_backoff=self.initial_backoff)
+        if self.max_backoff is not None:
+            rules = replace(rules, max_backoff=self.max_backoff)
+        return rules
+
+    def named(self, name: str) -> SchedulerSetup:
+        """The same process answering to another name: only where it has a single profile."""
+        return replace(self, profiles=(replace(self.profiles[0], name=name),))
+
+
+def default_setup(version: str) -> SchedulerSetup:
+    """The scheduler of *version* as it comes. Raises KeyError for an unknown version."""
+    return SchedulerSetup(profiles=(PROFILES[version],))

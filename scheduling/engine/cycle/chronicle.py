@@ -1,0 +1,197 @@
+"""What a scheduler tells of itself: events, with what the pages show of pods, nodes and its queue."""
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.view import Attributes, Changes
+from kscope.sim.objects.objects import Pod
+from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_need
+from scheduling.engine import names
+from scheduling.engine.nodes.gauges import NodeGauges
+from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
+from scheduling.engine.queue.scheduling_queue import SchedulingQueue
+
+COMPONENT = "scheduler"
+# Upstream: core/validation/events.go.
+NOTE_LENGTH_LIMIT = 1024
+
+_PLACE_FACTS: dict[Place, str] = {
+    "active": "PodQueued",
+    "backoff": "PodBackedOff",
+    "unschedulable": "PodParked",
+    "gated": "PodGated",
+    "in_flight": "AttemptStarted",
+    "": "PodDequeued",
+}
+
+
+class Chronicle:
+    """The record of the scheduler called *scheduler*, "" where it is the only one.
+
+    *known* are the pods that it has heard of. With *shows_nodes* its cache is the one that the
+    nodes of the pages show. Kubernetes Events are numbered in series from v1.20 on.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        store: ObjectStore,
+        known: Mapping[str, Pod],
+        gauges: NodeGauges,
+        *,
+        scheduler: str,
+        shows_nodes: bool,
+        has_series: bool,
+    ) -> None:
+        self._recorder = recorder
+        self._pods = store.live("Pod")
+        # A node that is gone, though no watch has told so yet, is not brought back either.
+        self._nodes: Container[str] = store.live("Node") if shows_nodes else ()
+        self._known = known
+        self._scheduler = scheduler
+        self._entity = f"queue/{scheduler}" if scheduler else "queue"
+        self._has_series = has_series
+        self._series: dict[str, tuple[str, int, str]] = {}
+        self._changes: Changes = {}
+        self.gauges = gauges
+        self.queue: SchedulingQueue | None = None
+
+    @property
+    def seq(self) -> int:
+        """Of the newest event on the record, whoever told it."""
+        return self._recorder.seq
+
+    # Telling
+
+    def show_pod(self, key: str, **attributes: Any) -> None:
+        """Let the next event carry these attributes of the pod; None removes one.
+
+        A pod that is gone, though no watch has told so yet, is not brought back to the pages.
+        """
+        if key not in self._pods:
+            return
+        entity = f"pod/{key}"
+        shown = self._changes.get(entity)
+        if shown is None:
+            self._changes[entity] = attributes
+        else:
+            shown.update(attributes)
+
+    def tell(
+        self, fact: str, entity: str, message: str = "", data: dict[str, Any] | None = None
+    ) -> int:
+        """Record *fact*, with all that is to be shown since the last one; returns its seq."""
+        changes, self._changes = self._changes, {}
+        if self.gauges.stale:
+            self.gauges.show(changes, self._nodes)
+        return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
+
+    def tell_pod(
+        self, fact: str, pod: Pod, message: str, data: dict[str, Any] | None, shown: Attributes
+    ) -> int:
+        """Record *fact*, which is about *pod*, and show these attributes of it."""
+        changes, entity = self._changes, pod.id
+        if changes:
+            self._changes = {}
+            if entity in changes:
+                shown = {**(changes[entity] or {}), **shown}
+        else:
+            changes = {}
+        if pod.key in self._pods:
+            changes[entity] = shown
+        if self.gauges.stale:
+            self.gauges.show(changes, self._nodes)
+        return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
+
+    # Kubernetes Events
+
+    def tell_event(self, pod: Pod, reason: str, kind: str, message: str) -> int:
+        """Record a Kubernetes Event of type *kind* about *pod*."""
+        data: dict[str, Any] = {"event": True, "type": kind}
+        if reason == "FailedScheduling" and self._has_series:
+            message = _truncated(message)
+            count, note = self._count_in_series(pod, message)
+            if count:
+                data["series"] = count
+            if note != message:
+                data["note"] = note
+        return self.tell(reason, pod.id, message, data)
+
+    def _count_in_series(self, pod: Pod, message: str) -> tuple[int, str]:
+        """How often this Event came before for the same version of the pod, and what it then said.
+
+        The first is an Event of its own, the second makes a series of it, the others are written
+        every half hour; the text stays that of the first. Upstream: client-go tools/events/event_broadcaster.go, recordToSink().
+        """
+        version, count, note = self._series.get(pod.uid, ("", -1, ""))
+        if version == pod.resource_version:
+            count += 1
+        else:
+            count, note = 0, message
+        self._series[pod.uid] = pod.resource_version, count, note
+        return count, note
+
+    def end_series(self, uid: str) -> None:
+        """Nothing more is told of this pod that might continue a series."""
+        self._series.pop(uid, None)
+
+    # Listening to the queue
+
+    def queue_moved(
+        self, info: QueuedPodInfo, place_from: Place, event_name: str, *, flushed: bool
+    ) -> None:
+        """See QueueListener: a move is an event that names what caused it."""
+        place, queue, pod = info.place, self.queue, info.pod_info.pod
+        if place == "":
+            # A pod that got its node has left the lanes when it was assumed.
+            if place_from != "in_flight" and info.key in self._known:
+                self.show_pod(info.key, queue=None, queue_since=None, backoff_until=None)
+                self.tell("PodDequeued", pod.id, event_name)
+            return
+        assert queue is not None
+        shown: Attributes = {
+            "queue": place,
+            "queue_since": info.since,
+            "attempts": info.attempts,
+            "flushed": True if flushed else None,
+            "backoff_until": queue.backoff_until(info) if place == "backoff" else None,
+        }
+        if place == "in_flight":
+            number = queue.scheduling_cycle
+            self._changes[self._entity] = (
+                {"cycle": number, "scheduler": self._scheduler}
+                if self._scheduler
+                else {"cycle": number}
+            )
+            message = f"cycle {number}, attempt {info.attempts}"
+            self.tell_pod("AttemptStarted", pod, message, None, shown)
+            return
+        keeper = info.gating_plugin if place == "gated" else ""
+        if keeper == names.NOT_MODELLED:
+            self._tell_not_modelled(pod)
+        data = {"plugin": keeper} if keeper not in ("", names.SCHEDULING_GATES) else None
+        shown["mover"] = event_name
+        if place_from == "" and info.attempts == 0:
+            shown["first_queued"] = info.since
+        self.tell_pod(_PLACE_FACTS[place], pod, event_name, data, shown)
+
+    def _tell_not_modelled(self, pod: Pod) -> None:
+        """Record in kscope's own name, not the scheduler's, why the pod is kept pending."""
+        need = unmodelled_need(pod)
+        blocker = {"plugin": names.NOT_MODELLED, "sentence": f"{need}.", "short": "Not modelled"}
+        changes: Changes = {pod.id: {"blocker": blocker}} if pod.key in self._pods else {}
+        self._recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need, None, changes or None)
+
+
+def _truncated(message: str) -> str:
+    """As much of *message* as the note of an Event may hold, in bytes.
+
+    Upstream: schedule_one.go truncateMessage(), since 1.20.
+    """
+    text = message.encode()
+    if len(text) <= NOTE_LENGTH_LIMIT:
+        return message
+    suffix = " ..."
+    return text[: NOTE_LENGTH_LIMIT - len(suffix)].decode(errors="replace") + suffix

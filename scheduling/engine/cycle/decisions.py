@@ -1,0 +1,447 @@
+"""Decisions mode: every pending pod once, in queue order, without time.
+
+Every node is examined; a preemptor's victims vanish at once and it is tried again at once; volumes
+bind at once. The format is that of docs/decisions.md; equal input gives equal output, byte for
+byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.kernel.units import SECOND, timestamp
+from kscope.sim.objects.objects import (
+    ApiObject,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    Templates,
+    from_manifest,
+)
+from kscope.sim.objects.unmodelled import unmodelled_need
+from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.configuration.extenders import Extender
+from scheduling.engine.configuration.profiles import Profile
+from scheduling.engine.cycle.algorithm import (
+    ERROR,
+    SCHEDULED,
+    ScheduleResult,
+    SchedulingAlgorithm,
+)
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.plugins.volumes.volume_zone import BETA_ZONE
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.preemption.preemption import Preemption
+from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets
+from scheduling.engine.workloads.rules import WORKLOAD_RULES
+from volumes.engine.phases import claim_ref_of
+
+Attempt = dict[str, Any]
+
+# Classes that admission reads; everything else need not go through a store.
+_CLASSES = ("PriorityClass", "RuntimeClass", "StorageClass", "Namespace", "LimitRange")
+_MAX_ATTEMPTS = 8
+
+
+@dataclass(slots=True)
+class Decisions:
+    """The attempts so far and the cluster they were made on."""
+
+    algorithm: SchedulingAlgorithm
+    evidence: bool = True
+    # Whether evidence may come from what is kept per template.
+    by_columns: bool = False
+    # By schedulerName, where there are several profiles.
+    by_name: dict[str, SchedulingAlgorithm] = field(default_factory=dict[str, SchedulingAlgorithm])
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    placed: dict[str, str] = field(default_factory=dict[str, str])
+    evicted: list[str] = field(default_factory=list[str])
+
+    # -- one pod ---------------------------------------------------------------------------------
+
+    def _held_back(self, pod: Pod) -> str:
+        """Why the pod may not enter the queue; "" when it may."""
+        gates = pod.scheduling_gates if self.algorithm.profile.heeds_gates else ()
+        if gates:
+            return f"waiting for scheduling gates: [{' '.join(gates)}]"
+        return unmodelled_need(pod)
+
+    def decide(self, pod: PodInfo) -> None:
+        """Schedule *pod*, preempting where that helps."""
+        self.algorithm = self.by_name.get(pod.pod.scheduler_name, self.algorithm)
+        message = self._held_back(pod.pod)
+        if message:
+            self.placed[pod.key] = ""
+            told: Attempt = {"result": "gated", "message": message, "prefilter": {}}
+            self.attempts.append({**_blank(pod, 0), **told})
+            return
+        for number in range(1, _MAX_ATTEMPTS):
+            pod = self._without_old_hope(pod)
+            result = self.algorithm.schedule(pod, explain=self.evidence, by_columns=self.by_columns)
+            preemption = self.algorithm.preempt(result)
+            self.attempts.append(self._attempt(result, number))
+            if result.result == SCHEDULED:
+                self._place(result)
+                return
+            if preemption is None or preemption.chosen is None:
+                if preemption is not None and preemption.clears:
+                    self.algorithm.nominated.remove(pod.key)
+                break
+            self._evict(preemption)
+            self._clear_lower(pod, preemption.chosen.row)
+            chosen = preemption.chosen.node
+            pod = pod.updated(pod.pod.patched({"status": {"nominatedNodeName": chosen}}))
+            self.algorithm.nominated.add(chosen, pod)
+        self.placed[pod.key] = ""
+
+    def _without_old_hope(self, pod: PodInfo) -> PodInfo:
+        """*pod*, less a nomination that it came with and that has been taken from it since."""
+        hoped = pod.pod.nominated_node_name
+        if not hoped or self.algorithm.nominated.node_of(pod.key) == hoped:
+            return pod
+        return pod.updated(pod.pod.patched({"status": {"nominatedNodeName": None}}))
+
+    def _place(self, result: ScheduleResult) -> None:
+        pod = result.pod
+        assert result.node is not None
+        self.algorithm.nominated.remove(pod.key)
+        self.algorithm.table.add_pod(result.row, pod.assigned_to(result.node))
+        self.algorithm.table.note_change(result.row)
+        self.placed[pod.key] = result.node
+        plan = self._plan(result)
+        for key, volume in plan["bind"].items():
+            self._bind(key, volume)
+        for key, node in plan["provision"].items():
+            self._provision(key, node)
+
+    def _evict(self, preemption: Preemption) -> None:
+        chosen = preemption.chosen
+        assert chosen is not None
+        for victim in chosen.victims:
+            self.algorithm.table.remove_pod(chosen.row, victim.key)
+            self.algorithm.table.note_change(chosen.row)
+            self.placed.pop(victim.key, None)
+            self.evicted.append(victim.key)
+
+    def _clear_lower(self, preemptor: PodInfo, row: int) -> None:
+        """Who is less important hopes for the node at *row* no more.
+
+        Upstream: prepareCandidate(), getLowerPriorityNominatedPods().
+        """
+        for lower in self.algorithm.nominated.at(row):
+            if lower.priority < preemptor.priority:
+                self.algorithm.nominated.remove(lower.key)
+
+    # -- volumes ---------------------------------------------------------------------------------
+
+    def _plan(self, result: ScheduleResult) -> dict[str, dict[str, str]]:
+        search = result.search
+        binding = self.algorithm.framework.volume_binding
+        if search is None or binding is None or result.row < 0:
+            return {"bind": {}, "provision": {}}
+        plan = binding.plan(search.state, result.row)
+        return {"bind": plan.bind, "provision": plan.provision}
+
+    def _bind(self, claim_key: str, volume_name: str) -> None:
+        listers = self.algorithm.handle.listers
+        claim, volume = listers.claim(claim_key), listers.volume(volume_name)
+        assert claim is not None
+        assert volume is not None
+        listers.put(
+            volume.patched(
+                {"spec": {"claimRef": claim_ref_of(claim)}, "status": {"phase": "Bound"}}
+            )
+        )
+        listers.put(
+            claim.patched(
+                {
+                    "metadata": {
+                        "annotations": {
+                            "pv.kubernetes.io/bind-completed": "yes",
+                            "pv.kubernetes.io/bound-by-controller": "yes",
+                        }
+                    },
+                    "spec": {"volumeName": volume_name},
+                    "status": {"phase": "Bound"},
+                }
+            )
+        )
+
+    def _provision(self, claim_key: str, node_name: str) -> None:
+        listers = self.algorithm.handle.listers
+        claim = listers.claim(claim_key)
+        assert claim is not None
+        storage_class = listers.storage_class(claim.storage_class_name or "")
+        provisioner = storage_class.provisioner if storage_class else ""
+        name = f"pvc-{claim.uid}"
+        spec: dict[str, Any] = {
+            "accessModes": list(claim.access_modes),
+            "capacity": {"storage": str(claim.request_bytes)},
+            "csi": {"driver": provisioner, "volumeHandle": name},
+            "storageClassName": claim.storage_class_name or "",
+            "volumeMode": claim.spec.get("volumeMode") or "Filesystem",
+        }
+        if self.algorithm.profile.is_classic:
+            spec |= self._zone_affinity(node_name)
+        volume = from_manifest(
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolume",
+                "metadata": {"name": name},
+                "spec": spec,
+                "status": {"phase": "Available"},
+            }
+        )
+        listers.put(volume)
+        self._bind(claim_key, name)
+
+    def _zone_affinity(self, node_name: str) -> dict[str, Any]:
+        """The volume can be reached from its node's zone only, as zonal disks were in those days."""
+        table = self.algorithm.table
+        zone = table.node(table.rows[node_name]).labels.get(BETA_ZONE)
+        if not zone:
+            return {}
+        requirement = {"key": BETA_ZONE, "operator": "In", "values": [zone]}
+        terms = [{"matchExpressions": [requirement]}]
+        return {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
+
+    # -- output ----------------------------------------------------------------------------------
+
+    def _attempt(self, result: ScheduleResult, number: int) -> Attempt:
+        attempt = _blank(result.pod, number)
+        attempt.update(
+            result=result.result,
+            node=result.node,
+            tied=sorted(self.algorithm.table.names(result.tied_rows.tolist())),
+            single_feasible=result.feasible == 1,
+            message=result.message,
+            volumes=self._plan(result),
+        )
+        search = result.search
+        if search is not None and not self.algorithm.profile.is_classic:
+            attempt["prefilter"] = _status_dict(search.status)
+        if result.result != ERROR:
+            attempt["preemption"] = self._preemption(result.preemption)
+        if self.evidence:
+            attempt["filters"] = self._filters(result)
+            attempt["scores"] = self._scores(result)
+        return attempt
+
+    def _filters(self, result: ScheduleResult) -> dict[str, Any]:
+        search = result.search
+        if search is None:
+            return {}
+        if result.took_nominated_node:
+            search = self.algorithm.search_everywhere(result.pod)
+        framework, table = self.algorithm.framework, self.algorithm.table
+        filters: dict[str, Any] = {}
+        for row, plugin, code in search.verdicts.each():
+            verdict = None
+            if plugin:
+                status = framework.explain(search.state, plugin, code)
+                verdict = {"plugin": status.plugin, "reasons": list(status.reasons)}
+                if not self.algorithm.profile.is_classic:
+                    verdict["code"] = status.code.value
+            filters[table.name(row)] = verdict
+        return dict(sorted(filters.items()))
+
+    def _scores(self, result: ScheduleResult) -> dict[str, Any]:
+        scores = result.scores
+        if scores is None:
+            return {}
+        # v1.16's format shows the reduced score, before its weight.
+        columns = {
+            score.name: (
+                score.normalized if self.algorithm.profile.is_classic else score.weighted
+            ).tolist()
+            for score in scores.plugins
+        }
+        totals = scores.total.tolist()
+        return {
+            self.algorithm.table.name(row): {
+                "total": totals[place],
+                "plugins": {name: column[place] for name, column in columns.items()},
+            }
+            for place, row in enumerate(scores.rows.tolist())
+        }
+
+    def _preemption(self, preemption: Preemption | None) -> dict[str, Any] | None:
+        if preemption is None:
+            return None
+        chosen = preemption.chosen
+        found: dict[str, Any] = {
+            "node": chosen.node if chosen else None,
+            "victims": [victim.key for victim in chosen.victims] if chosen else [],
+        }
+        if self.evidence:
+            found["candidates"] = {
+                candidate.node: {
+                    "victims": [victim.key for victim in candidate.victims],
+                    "pdb_violations": candidate.violations,
+                }
+                for candidate in preemption.candidates
+            }
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the format of decisions files."""
+        listers = self.algorithm.handle.listers
+        claims = {
+            claim.key: claim.volume_name
+            for claim in listers.all(PersistentVolumeClaim.KIND)
+            if isinstance(claim, PersistentVolumeClaim)
+        }
+        return {
+            "profile": self.algorithm.profile.version,
+            "final": {
+                "pods": dict(sorted(self.placed.items())),
+                "evicted": sorted(self.evicted),
+                "claims": dict(sorted(claims.items())),
+            },
+            "attempts": self.attempts,
+        }
+
+
+def decide(
+    objects: Iterable[ApiObject],
+    profile: Profile,
+    *,
+    ties: Stream | None = None,
+    evidence: bool = True,
+    by_columns: bool = False,
+    others: Iterable[Profile] = (),
+    extenders: Sequence[Extender] = (),
+) -> dict[str, Any]:
+    """All decisions of *profile* on the cluster that *objects* describe.
+
+    *others* take the pods that name them as their scheduler. Ties go to the smallest node name, or
+    where *ties* draws. *evidence* is worked out anew for every attempt, unless *by_columns*.
+    """
+    handle = Handle()
+    algorithm = SchedulingAlgorithm(
+        replace(profile, percentage=100),
+        handle,
+        ties=ties,
+        extenders=extenders,
+    )
+    by_name = {profile.name: algorithm} | {
+        other.name: SchedulingAlgorithm(
+            replace(other, percentage=100),
+            handle,
+            ties=ties,
+            nominated=algorithm.nominated,
+            extenders=extenders,
+        )
+        for other in others
+    }
+    decisions = Decisions(algorithm, evidence, by_columns, by_name if len(by_name) > 1 else {})
+    pending: list[PodInfo] = []
+    everything = admitted(objects)
+    if profile.has_budgets_counted:
+        everything = with_counted_budgets(everything, WORKLOAD_RULES[profile.version])
+    for obj in everything:
+        if isinstance(obj, Node):
+            handle.table.add_node(obj)
+        elif not isinstance(obj, Pod):
+            handle.listers.put(_settled(obj))
+    for obj in everything:
+        if isinstance(obj, Pod) and not obj.is_terminated:
+            info = PodInfo(obj, profile.resource_rules)
+            if not info.node_name:
+                pending.append(info)
+                continue
+            decisions.placed[info.key] = info.node_name
+            row = handle.table.rows.get(info.node_name)
+            if row is not None:
+                handle.table.add_pod(row, info)
+    # The sort keeps file order among equals.
+    pending.sort(key=_minus_priority)
+    for info in pending:
+        # Room is kept for those that come with a nomination, but for gated ones.
+        node, gates = info.pod.nominated_node_name, info.pod.scheduling_gates
+        if node and (profile.is_classic or not gates):
+            algorithm.nominated.add(node, info)
+    for info in pending:
+        decisions.decide(info)
+    return decisions.to_dict()
+
+
+def admitted(objects: Iterable[ApiObject]) -> list[ApiObject]:
+    """*objects* as the API server would have stored them.
+
+    Missing creation times count up by one second; a running pod without a start time started when
+    it was created. Raises Invalid for what admission refuses.
+    """
+    everything = [_created(obj, place) for place, obj in enumerate(objects)]
+    loop = EventLoop()
+    store = ObjectStore(loop, Recorder(loop))
+    for obj in everything:
+        if obj.kind in _CLASSES:
+            store.create(obj, by="decisions")
+    admission, templates = Admission(store), Templates()
+    stored = [_admit(admission, obj) for obj in everything]
+    for obj in stored:
+        if isinstance(obj, Pod):
+            obj.template = templates.shared(obj)
+    return stored
+
+
+def _created(obj: ApiObject, place: int) -> ApiObject:
+    missing: dict[str, str] = {}
+    if not obj.creation_timestamp:
+        missing["creationTimestamp"] = timestamp(place * SECOND)
+    if isinstance(obj, (Pod, PersistentVolumeClaim)) and not obj.uid:
+        # Nominated pods and provisioned volumes are told apart by these. A namespace has no dot.
+        missing["uid"] = obj.key.replace("/", ".")
+    return obj.with_metadata(**missing) if missing else obj
+
+
+def _admit(admission: Admission, obj: ApiObject) -> ApiObject:
+    if isinstance(obj, Pod) and obj.node_name and not obj.status.get("startTime"):
+        obj = obj.patched({"status": {"startTime": obj.creation_timestamp}})
+    return admission.admit(obj)
+
+
+def _settled(obj: ApiObject) -> ApiObject:
+    """A volume without a phase has been looked at by the PV controller: it is Available."""
+    if isinstance(obj, PersistentVolume) and not obj.status.get("phase"):
+        return obj.patched({"status": {"phase": "Bound" if obj.claim_ref else "Available"}})
+    return obj
+
+
+def _blank(pod: PodInfo, number: int) -> Attempt:
+    return {
+        "pod": pod.key,
+        "attempt": number,
+        "priority": pod.priority,
+        "result": "",
+        "node": None,
+        "tied": [],
+        "single_feasible": False,
+        "filters": {},
+        "scores": {},
+        "volumes": {"bind": {}, "provision": {}},
+        "preemption": None,
+        "message": "",
+    }
+
+
+def _status_dict(status: Any) -> dict[str, Any]:
+    if status.is_success:
+        return {"code": status.code.value}
+    return {
+        "code": status.code.value,
+        "plugin": status.plugin,
+        "reasons": list(status.reasons),
+    }
+
+
+def _minus_priority(pod: PodInfo) -> int:
+    return -pod.priority

@@ -1,0 +1,471 @@
+"""From codes to words: the evidence of an attempt, and the sentence that says what blocks a pod.
+
+Call these right after the decision, before the pod is assumed or victims are evicted: the numbers
+are read from the node table as it is.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any, cast
+
+import numpy as np
+
+from kscope.sim.objects.objects import resource_units
+from scheduling.engine import names
+from scheduling.engine.cycle.algorithm import (
+    SCHEDULED,
+    UNSCHEDULABLE,
+    ScheduleResult,
+    SchedulingAlgorithm,
+)
+from scheduling.engine.framework.framework import RECORD, Code, Detail, record_of
+from scheduling.engine.framework.messages import sentence_of
+from scheduling.engine.framework.runtime import Search
+from scheduling.engine.plugins.node_resources_fit import format_amount
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.preemption.preemption import Preemption, costs
+from scheduling.engine.preemption.standing import Refusal, Standing
+
+Evidence = dict[str, Any]
+
+# For a sentence about thousands of nodes, this many of each kind of refusal are looked at.
+_ROWS_PER_KIND = 20
+
+
+def summary(decision: ScheduleResult) -> Evidence:
+    """What an event tells of a decision."""
+    told: Evidence = {"evaluated": decision.evaluated, "feasible": decision.feasible}
+    tied = len(decision.tied_rows)
+    if tied > 1:
+        told["tied"] = tied
+    if decision.scores is not None:
+        told["score"] = int(decision.scores.total.max())
+    return told
+
+
+def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
+    """The plugins that kept the pod off some node; they decide which events may bring it back."""
+    search = decision.search
+    # An error is nobody's refusal: the pod comes back by itself.
+    if search is None or decision.result != UNSCHEDULABLE:
+        return ()
+    if not search.status.is_success:
+        refusing = (search.status.plugin,) if search.status.plugin else ()
+        return tuple(dict.fromkeys((*refusing, *search.narrowed_by)))
+    refused = {status.plugin: None for status in decision.statuses}
+    return tuple({**refused, **dict.fromkeys(search.narrowed_by)})
+
+
+def pending_plugins(decision: ScheduleResult) -> tuple[str, ...]:
+    """Those of them that only want the pod to wait. Upstream: Diagnosis.AddPluginStatus()."""
+    if decision.result != UNSCHEDULABLE:
+        return ()
+    waits = (status.plugin for status in decision.statuses if status.code is Code.PENDING)
+    return tuple(dict.fromkeys(waits))
+
+
+def evidence(
+    decision: ScheduleResult, algorithm: SchedulingAlgorithm, number: int, cycle: int
+) -> Evidence:
+    """Everything about one attempt, as kept beside the events (docs/evidence.md)."""
+    table = algorithm.table
+    told: Evidence = {
+        "pod": decision.pod.key,
+        "number": number,
+        "cycle": cycle,
+        "result": decision.result,
+        "node": decision.node,
+        "message": decision.message,
+        "nodes": sorted(table.rows),
+        "filters": [plugin.name for plugin in algorithm.framework.plugins.filter],
+        "evaluated": decision.evaluated,
+        "feasible": decision.feasible,
+        "tied": sorted(table.names(decision.tied_rows.tolist())),
+        "verdicts": {},
+        "not_evaluated": [],
+        "skipped": [],
+        "scores": _scores(decision, algorithm),
+        **_weights(decision, algorithm),
+        "preemption": preemption_evidence(decision.preemption),
+    }
+    search = decision.search
+    if search is None:
+        return told
+    if not search.status.is_success:
+        told["prefilter"] = {
+            "plugin": search.status.plugin,
+            "code": search.status.code.value,
+            "reasons": list(search.status.reasons),
+        }
+    if RECORD in search.state.data:
+        told["extension_points"] = dict(record_of(search.state))
+    told["verdicts"] = _verdicts(search, algorithm)
+    looked_at = frozenset(table.names(search.verdicts.rows.tolist()))
+    told["not_evaluated"] = [name for name in told["nodes"] if name not in looked_at]
+    told["skipped"] = sorted(search.state.skip_filter)
+    told["sampling"] = {"wanted": algorithm.wanted_nodes, "start": algorithm.next_start}
+    return told
+
+
+def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
+    """Every refused node: the first refusal with its numbers, and whatever else would refuse it."""
+    framework, table, verdicts = algorithm.framework, algorithm.table, search.verdicts
+    places = np.flatnonzero(~verdicts.fits).tolist()
+    failing = _failing(search, algorithm, [int(verdicts.rows[place]) for place in places])
+    filters = {plugin.name: place for place, plugin in enumerate(framework.plugins.filter, 1)}
+    told: Evidence = {}
+    for place in places:
+        row = int(verdicts.rows[place])
+        plugin, code = int(verdicts.plugin[place]), int(verdicts.code[place])
+        refusing = failing[row]
+        detail = _detail(search, algorithm, row, plugin, refusing)
+        verdict = _refusal_evidence(search, algorithm, plugin, code, detail)
+        # One that refuses only with those that are nominated to the node is not among the others.
+        first = framework.plugins.filter[plugin - 1].name
+        verdict["failing"] = list(refusing) if first in refusing else [first, *refusing]
+        others = {
+            name: _refusal_evidence(
+                search, algorithm, at, code, framework.detail(search.state, row, at, code)
+            )
+            for name, code in refusing.items()
+            if (at := filters[name]) != plugin
+        }
+        if others:
+            verdict["also"] = others
+        told[table.name(row)] = verdict
+    return dict(sorted(told.items()))
+
+
+def _refusal_evidence(
+    search: Search, algorithm: SchedulingAlgorithm, plugin: int, code: int, detail: Detail
+) -> Evidence:
+    """What one filter says against one node, with its numbers."""
+    status = algorithm.framework.explain(search.state, plugin, code)
+    told: Evidence = {
+        "plugin": status.plugin,
+        "code": status.code.value,
+        "reasons": list(status.reasons),
+        "text": detail.text,
+        "detail": dict(detail.numbers),
+    }
+    if detail.short is not None:
+        told["short"] = detail.short
+        told["unit"] = detail.unit
+    return told
+
+
+# The filters that refuse a row as it is, in order, with what they say.
+Failing = dict[str, int]
+
+
+def _failing(search: Search, algorithm: SchedulingAlgorithm, rows: list[int]) -> dict[int, Failing]:
+    """For each row all filters that refuse it: the matrix past the first refusal."""
+    found: dict[int, Failing] = {row: {} for row in rows}
+    if not rows:
+        return found
+    columns = algorithm.framework.run_all_filters(search.state, np.array(rows, np.int64))
+    for name, codes in columns.items():
+        for place in np.flatnonzero(codes).tolist():
+            found[rows[place]][name] = codes.item(place)
+    return found
+
+
+def _detail(
+    search: Search, algorithm: SchedulingAlgorithm, row: int, plugin: int, failing: Failing
+) -> Detail:
+    """The numbers behind what *plugin* says of *row*, as it is without nominated pods."""
+    code = failing.get(algorithm.framework.plugins.filter[plugin - 1].name)
+    if code is None:
+        return kept_room(algorithm, row, search.state.pod.uid)
+    return algorithm.framework.detail(search.state, row, plugin, code)
+
+
+def kept_room(algorithm: SchedulingAlgorithm, row: int, uid: str) -> Detail:
+    """Why the pod of this *uid* is refused a row that it would fit, but for who is nominated there."""
+    others = [each.key for each in algorithm.nominated.at(row) if each.uid != uid]
+    text = f"room is kept for {', '.join(others)}, nominated to it"
+    return Detail(text=text, numbers={"nominated": others})
+
+
+def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
+    scores = decision.scores
+    if scores is None:
+        return {}
+    columns = [
+        (score.name, score.raw.tolist(), score.normalized.tolist(), score.weighted.tolist())
+        for score in scores.plugins
+    ]
+    totals = scores.total.tolist()
+    told = {
+        algorithm.table.name(row): {
+            "total": totals[place],
+            "plugins": {
+                name: [raw[place], normalized[place], weighted[place]]
+                for name, raw, normalized, weighted in columns
+            },
+        }
+        for place, row in enumerate(scores.rows.tolist())
+    }
+    return dict(sorted(told.items()))
+
+
+def _weights(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
+    """What the scores of each plugin were multiplied by, and who did not score."""
+    if decision.scores is None:
+        return {}
+    weights = {score.name: score.weight for score in decision.scores.plugins}
+    everyone = [plugin.name for plugin, _ in algorithm.framework.plugins.score]
+    return {"weights": weights, "not_scored": [name for name in everyone if name not in weights]}
+
+
+def preemption_evidence(preemption: Preemption | None) -> Evidence | None:
+    """Candidates with victims, reprieved pods and violations, and who is left after each rung."""
+    if preemption is None:
+        return None
+    chosen = preemption.chosen
+    return {
+        "node": chosen.node if chosen else None,
+        "victims": [pod.key for pod in chosen.victims] if chosen else [],
+        "message": preemption.message,
+        "candidates": {
+            candidate.node: {
+                "victims": [pod.key for pod in candidate.victims],
+                "reprieved": [pod.key for pod in candidate.reprieved],
+                "pdb_violations": candidate.violations,
+                "costs": costs(candidate),
+            }
+            for candidate in preemption.candidates
+        },
+        "rungs": [{"rung": name, "left": left} for name, left in preemption.rungs],
+        "hopeless": {
+            node: list(status.reasons) for node, status in sorted(preemption.statuses.items())
+        },
+    }
+
+
+# -- the blocker ---------------------------------------------------------------------------------
+
+
+def blocker(
+    decision: ScheduleResult, algorithm: SchedulingAlgorithm, attempt: int
+) -> Evidence | None:
+    """One sentence, one number and the smallest fixes for a pod that got no node."""
+    if decision.result == SCHEDULED:
+        return None
+    search = decision.search
+    if search is None or not search.status.is_success or decision.result != "unschedulable":
+        return _refused_outright(decision, attempt)
+    with algorithm.standings.apart(search.state) as standing:
+        refusals = closest(search, algorithm, standing)
+        if not refusals:
+            return _refused_outright(decision, attempt)
+        fixes = _fixes(decision.pod, algorithm, refusals, standing)
+    nearest = refusals[0]
+    told: Evidence = {
+        "plugin": nearest.plugin,
+        "node": nearest.node,
+        "value": nearest.detail.short,
+        "unit": nearest.detail.unit or None,
+        "fixes": fixes,
+        "attempt": attempt,
+    }
+    chosen = decision.preemption.chosen if decision.preemption else None
+    if chosen is not None:
+        victims = [pod.pod.name for pod in chosen.victims]
+        leaving = victims[0] if len(victims) == 1 else f"{len(victims)} pods"
+        told["sentence"] = f"Waits for {leaving} to leave {chosen.node}."
+        told["short"] = f"Nominated to {chosen.node}"
+        return told
+    told["sentence"], told["short"] = _sentence(decision, nearest)
+    return told
+
+
+def closest(
+    search: Search, algorithm: SchedulingAlgorithm, standing: Standing | None
+) -> list[Refusal]:
+    """Refused nodes, the closest to fitting first; what *standing* keeps of them is kept there."""
+    verdicts = search.verdicts
+    known: dict[int, Refusal] = {} if standing is None else standing.closest
+    picked: dict[int, int] = {}
+    for plugin, code, count in verdicts.kinds():
+        everyone = count == len(verdicts.rows)
+        rows = verdicts.rows if everyone else verdicts.rows_of(plugin, code)
+        picked.update(dict.fromkeys(rows[:_ROWS_PER_KIND].tolist(), plugin))
+    unknown = [row for row in picked if row not in known]
+    failing = _failing(search, algorithm, unknown)
+    for row in unknown:
+        known[row] = _refusal(search, algorithm, row, picked[row], failing[row])
+    return sorted((known[row] for row in picked), key=attrgetter("distance"))
+
+
+def _refusal(
+    search: Search, algorithm: SchedulingAlgorithm, row: int, plugin: int, failing: Failing
+) -> Refusal:
+    node = algorithm.table.name(row)
+    detail = _detail(search, algorithm, row, plugin, failing)
+    name = algorithm.framework.plugins.filter[plugin - 1].name
+    refusing = tuple(failing)
+    return Refusal(row, node, name, refusing, detail, _distance(node, refusing, detail))
+
+
+def _distance(node: str, failing: tuple[str, ...], detail: Detail) -> tuple[int, int, float, str]:
+    """Fewest obstacles first, then what has a measure, then the smallest share that is short.
+
+    Each resource that is short is an obstacle of its own.
+    """
+    if detail.short is None:
+        return len(failing), 1, 0.0, node
+    shares = [_share(entry) for entry in detail.numbers.values()]
+    shares = [share for share in shares if share is not None]
+    obstacles = len(failing) + max(len(shares) - 1, 0)
+    return obstacles, 0, sum(shares) or float(detail.short), node
+
+
+def _refused_outright(decision: ScheduleResult, attempt: int) -> Evidence:
+    search = decision.search
+    status = search.status if search is not None else None
+    text = decision.message
+    if status is not None and not status.is_success:
+        text = status.message
+    return {
+        "sentence": sentence_of(text),
+        "short": text,
+        "plugin": status.plugin if status is not None else "",
+        "value": None,
+        "unit": None,
+        "fixes": [],
+        "attempt": attempt,
+    }
+
+
+def _sentence(decision: ScheduleResult, nearest: Refusal) -> tuple[str, str]:
+    text = nearest.detail.text
+    count = decision.evaluated
+    unanimous = {reason for status in decision.statuses for reason in status.reasons}
+    if count == 1:
+        return f"Does not fit {nearest.node}, the only node looked at: {text}.", text
+    if nearest.detail.short is not None:
+        return (
+            f"Fits none of {count} nodes; closest is {nearest.node}, {text}.",
+            f"{text} on {nearest.node}",
+        )
+    if len(unanimous) == 1:
+        return f"Fits none of {count} nodes, all for one reason: {text}.", text
+    return f"Fits none of {count} nodes; closest is {nearest.node}: {text}.", text
+
+
+def _fixes(
+    pod: PodInfo,
+    algorithm: SchedulingAlgorithm,
+    refusals: list[Refusal],
+    standing: Standing | None,
+) -> list[Evidence]:
+    """Single changes that would let the pod onto a node that only one filter refuses."""
+    fixes: list[Evidence] = []
+    told: dict[str, None] = {}
+    for refusal in refusals:
+        if len(refusal.failing) != 1 or refusal.plugin in told:
+            continue
+        fix = _fix(pod, algorithm, refusal, standing)
+        if fix is not None:
+            told[refusal.plugin] = None
+            fixes.append(fix)
+    return fixes[:3]
+
+
+def _fix(
+    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, standing: Standing | None
+) -> Evidence | None:
+    numbers = refusal.detail.numbers
+    if refusal.plugin in (names.NODE_RESOURCES_FIT, names.GENERAL_PREDICATES):
+        return _ask_for_less(pod, algorithm, refusal, standing)
+    if refusal.plugin in (names.TAINT_TOLERATION, names.POD_TOLERATES_NODE_TAINTS):
+        toleration = {"key": numbers["key"], "effect": numbers["effect"], "operator": "Exists"}
+        if numbers["value"]:
+            toleration |= {"operator": "Equal", "value": numbers["value"]}
+        old: list[Any] = list(pod.pod.spec.get("tolerations") or ())
+        return {
+            "text": f"Tolerate {numbers['key']} and it fits {refusal.node} now.",
+            "object": pod.pod.id,
+            "patch": {"spec": {"tolerations": [*old, toleration]}},
+        }
+    if refusal.plugin in (names.NODE_UNSCHEDULABLE, names.CHECK_NODE_UNSCHEDULABLE):
+        return {
+            "text": f"Uncordon {refusal.node} and it fits there now.",
+            "object": f"node/{refusal.node}",
+            "patch": {"spec": {"unschedulable": None}},
+        }
+    if refusal.plugin == names.NODE_AFFINITY and "wanted" in numbers:
+        key, value = numbers["key"], numbers["wanted"][0]
+        return {
+            "text": f"Label {refusal.node} {key}={value} and it may fit there.",
+            "object": f"node/{refusal.node}",
+            "patch": {"metadata": {"labels": {key: value}}},
+        }
+    return None
+
+
+def _ask_for_less(
+    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, standing: Standing | None
+) -> Evidence | None:
+    """Lower one container's request by what is short, and see whether that really fits."""
+    # Some details hold plain values too: the label that was found, or None.
+    entries = [
+        (name, cast("dict[str, int]", entry))
+        for name, entry in refusal.detail.numbers.items()
+        if isinstance(entry, dict)
+    ]
+    short = [(name, entry) for name, entry in entries if name != "pods" and "short" in entry]
+    if len(short) != 1 or len(refusal.detail.numbers) != 1:
+        return None
+    name, entry = short[0]
+    patch = _lowered(pod, name, int(entry["short"]))
+    if patch is None:
+        return None
+    tried: dict[int, bool] = {} if standing is None else standing.tried
+    if refusal.row not in tried:
+        changed = PodInfo(pod.pod.patched({"spec": patch}), pod.rules)
+        tried[refusal.row] = _would_fit(changed, algorithm, refusal.row)
+    if not tried[refusal.row]:
+        return None
+    asked = int(entry["requested"])
+    less = format_amount(name, asked - int(entry["short"]))
+    return {
+        "text": f"Ask for {less} {name} instead of {format_amount(name, asked)} "
+        f"and it fits {refusal.node} now.",
+        "object": pod.pod.id,
+        "patch": {"spec": patch},
+    }
+
+
+def _would_fit(pod: PodInfo, algorithm: SchedulingAlgorithm, row: int) -> bool:
+    rows = np.array([row], np.int64)
+    search = algorithm.framework.find_feasible(pod, rows, algorithm.nominated)
+    return len(search.feasible) > 0
+
+
+def _lowered(pod: PodInfo, name: str, short: int) -> Evidence | None:
+    """A patch of spec in which one container asks for *short* less, or None if none asks enough."""
+    containers: list[Evidence] = [dict(each) for each in pod.pod.containers]
+    for container in containers:
+        resources: Evidence = dict(container.get("resources") or {})
+        requests: Evidence = dict(resources.get("requests") or {})
+        if name not in requests:
+            continue
+        amount = resource_units({name: requests[name]})[name]
+        if amount <= short:
+            continue
+        left = amount - short
+        requests[name] = f"{left}m" if name == "cpu" else str(left)
+        container["resources"] = {**resources, "requests": requests}
+        return {"containers": containers}
+    return None
+
+
+def _share(entry: Any) -> float | None:
+    """What part of a request is missing, for one entry of a shortage; None for anything else."""
+    if not isinstance(entry, dict) or "requested" not in entry:
+        return None
+    numbers = cast("dict[str, int]", entry)
+    return numbers.get("short", 1) / max(numbers["requested"], 1)

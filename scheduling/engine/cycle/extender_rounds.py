@@ -1,0 +1,219 @@
+"""The places in a cycle at which extenders are asked: after the filters, the scores, the victims.
+
+Upstream: schedule_one.go findNodesThatPassExtenders(), prioritizeNodes(); preemption.go
+callExtenders().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+import numpy as np
+
+from scheduling.engine.configuration.extenders import (
+    EXTENDER,
+    MAX_EXTENDER_PRIORITY,
+    Extender,
+    ExtenderError,
+    Filtered,
+    Preempted,
+)
+from scheduling.engine.configuration.profiles import Profile
+from scheduling.engine.framework.framework import (
+    MAX_NODE_SCORE,
+    Code,
+    CycleState,
+    Detail,
+    Plugin,
+    Status,
+)
+from scheduling.engine.framework.runtime import Framework, PluginScore, Scores, Search
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.preemption.preemption import Candidate, Evaluator, Preemption
+
+NO_CANDIDATE = "no candidate node for preemption"
+# Of a node that an extender left out without a word. Upstream: NodeToStatus, AbsentNodesStatus().
+LEFT_OUT = Status(Code.UNRESOLVABLE, (), EXTENDER)
+
+
+class ExtenderVerdicts(Plugin):
+    """Stands among the filters so that what extenders said is told like what plugins said."""
+
+    name: ClassVar[str] = EXTENDER
+
+    def filter(self, state: CycleState, rows: IntArray) -> IntArray:
+        """Refuses nobody: extenders are asked once the filters are done."""
+        return np.zeros(len(rows), np.int64)
+
+    def explain(self, state: CycleState, code: int) -> Status:
+        """In the extender's own words."""
+        return self.said(state)[code - 1]
+
+    def detail(self, state: CycleState, row: int, code: int) -> Detail:
+        """The same words."""
+        return Detail(text=self.said(state)[code - 1].message or "left out by an extender")
+
+    def said(self, state: CycleState) -> list[Status]:
+        """What extenders said in this cycle; a code is 1 + the place in here."""
+        return cast("list[Status]", state.data.setdefault(self.name, []))
+
+
+class ExtenderRounds:
+    """The extenders of one scheduler, asked in order."""
+
+    def __init__(
+        self, extenders: Sequence[Extender], framework: Framework, profile: Profile
+    ) -> None:
+        self.extenders = tuple(extenders)
+        self._table = framework.handle.table
+        self._is_classic = profile.is_classic
+        self._is_old = not profile.is_current
+        self._verdicts = ExtenderVerdicts()
+        framework.plugins.filter.append(self._verdicts)
+        self._place = len(framework.plugins.filter)
+
+    def interested(self, pod: PodInfo) -> bool:
+        """Whether any extender takes part in finding a node for *pod*."""
+        return any(
+            extender.settings.is_interested(pod)
+            and (extender.settings.filter_verb or extender.settings.prioritize_verb)
+            for extender in self.extenders
+        )
+
+    def filter(self, search: Search) -> str:
+        """Let the extenders refuse nodes of *search*; the error that ends the attempt, or ""."""
+        pod = search.state.pod
+        cluster = self._table.rows if self._is_classic else None
+        for extender in self.extenders:
+            left = search.feasible.tolist()
+            if not left:
+                break
+            if not extender.settings.filter_verb or not extender.settings.is_interested(pod):
+                continue
+            try:
+                answer = extender.filter(pod, [self._table.node(row) for row in left], cluster)
+            except ExtenderError as error:
+                if extender.settings.ignorable:
+                    continue
+                return str(error)
+            self._note(search, answer)
+            search.is_sent_back |= answer.in_full
+        return ""
+
+    def _note(self, search: Search, answer: Filtered) -> None:
+        """Write down who was refused, and why, where the extender says so."""
+        verdicts, said = search.verdicts, self._verdicts.said(search.state)
+        kept = frozenset(answer.names)
+        # Of nodes that were refused before, some extenders may leave any, and v1.34 takes what is
+        # said of them. Upstream: Filter(), findNodesThatPassExtenders().
+        brings_back = kept if self._is_classic or answer.in_full else frozenset[str]()
+        renamed = frozenset[str]() if self._is_old else answer.failed.keys() | answer.unresolvable
+        fitted = verdicts.fits.tolist()
+        for place, row in enumerate(verdicts.rows.tolist()):
+            name = self._table.name(row)
+            if fitted[place]:
+                if name in kept:
+                    continue
+            elif name in brings_back:
+                verdicts.plugin[place] = verdicts.code[place] = 0
+                continue
+            elif name not in renamed:
+                continue
+            verdicts.plugin[place] = self._place
+            status = self._status(name, answer)
+            if status not in said:
+                said.append(status)
+            verdicts.code[place] = said.index(status) + 1
+
+    def _status(self, name: str, answer: Filtered) -> Status:
+        if name in answer.unresolvable and not self._is_classic:
+            return Status(Code.UNRESOLVABLE, (answer.unresolvable[name],), EXTENDER)
+        if name in answer.failed:
+            return Status(Code.UNSCHEDULABLE, (answer.failed[name],), EXTENDER)
+        # Left out without a word: such a node has no status, which counts as beyond help. Before
+        # v1.31 it did not. Upstream: nodesWherePreemptionMightHelp(), NodeToStatus.
+        return Status(Code.UNSCHEDULABLE, (), EXTENDER) if self._is_old else LEFT_OUT
+
+    def prioritize(self, state: CycleState, scores: Scores) -> None:
+        """Add the extenders' scores to the totals. An extender that fails adds nothing."""
+        nodes = [self._table.node(row) for row in scores.rows.tolist()]
+        for extender in self.extenders:
+            settings = extender.settings
+            if not settings.prioritize_verb or not settings.is_interested(state.pod):
+                continue
+            try:
+                told = extender.prioritize(state.pod, nodes)
+            except ExtenderError:
+                continue
+            raw = np.array([told.get(node.name, 0) for node in nodes], np.int64)
+            # v1.34 brings the extender's 0..10 up to the plugins' 0..100.
+            scale = 1 if self._is_classic else MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
+            one = PluginScore(extender.name, settings.weight, raw, raw * scale)
+            scores.plugins.append(one)
+            scores.total = scores.total + one.weighted
+
+    def preempt(self, pod: PodInfo, preemption: Preemption, evaluator: Evaluator) -> None:
+        """Let the extenders take candidates and victims away, then choose again."""
+        candidates = {one.node: one for one in preemption.candidates}
+        asked = False
+        for extender in self.extenders:
+            if not extender.settings.preempt_verb or not extender.settings.is_interested(pod):
+                continue
+            if not candidates:
+                break
+            asked = True
+            try:
+                candidates = self._asked(extender, pod, candidates)
+            except ExtenderError as error:
+                if extender.settings.ignorable:
+                    continue
+                candidates, preemption.message, preemption.failed = {}, str(error), True
+        if asked:
+            preemption.candidates = [candidates[node] for node in sorted(candidates)]
+            preemption.chosen = evaluator.choose(preemption) if candidates else None
+            if not (candidates or preemption.failed):
+                # Upstream: Evaluator.Preempt(), when SelectCandidate() has nothing to select from.
+                preemption.message = NO_CANDIDATE
+
+    def _asked(
+        self, extender: Extender, pod: PodInfo, candidates: dict[str, Candidate]
+    ) -> dict[str, Candidate]:
+        # v1.16 does not tell of broken budgets where it names the victims only.
+        silent = self._is_classic and extender.settings.node_cache_capable
+        offered = {
+            node: (one.victims, 0 if silent else one.violations) for node, one in candidates.items()
+        }
+        answer = extender.preempt(pod, offered)
+        victims = {node: self._victims(extender, node, told) for node, told in answer.items()}
+        left: dict[str, Candidate] = {}
+        for node, told in answer.items():
+            if not victims[node] and not self._is_classic:
+                if extender.settings.ignorable:
+                    continue
+                raise ExtenderError(f'expected at least one victim pod on node "{node}"')
+            one = candidates.get(node)
+            reprieved = [] if one is None else one.reprieved
+            row = self._table.rows[node]
+            # Upstream: v1.16's convertToNodeToVictims() drops the number of violations.
+            violations = 0 if self._is_classic else told.violations
+            left[node] = Candidate(row, node, victims[node], reprieved, violations)
+        return left
+
+    def _victims(self, extender: Extender, node: str, told: Preempted) -> list[PodInfo]:
+        """The pods behind the uids, on a node that need not be a candidate.
+
+        Upstream: convertToVictims().
+        """
+        row = self._table.rows.get(node)
+        if row is None:
+            raise ExtenderError(f'nodeinfo not found for node name "{node}"')
+        by_uid = {other.uid: other for other in self._table.pods[row].values()}
+        for uid in told.victims:
+            if uid not in by_uid:
+                raise ExtenderError(
+                    f"extender: {extender.name} claims to preempt pod (UID: &{{{uid}}}) on node: "
+                    f"{node}, but the pod is not found on that node"
+                )
+        return [by_uid[uid] for uid in told.victims]

@@ -1,0 +1,166 @@
+"""The scheduler's volumes: what it assumed of them, and the binder that writes it.
+
+The plugins read claims and volumes from the listers. Those show what is assumed, so that two pods
+in a row are not promised the same volume; the assume caches know what the API server really said.
+"""
+
+from collections.abc import Callable, Iterable
+
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.kernel.latency import Latencies
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.objects.objects import (
+    ApiObject,
+    Node,
+    PersistentVolume,
+    Pod,
+    StorageClass,
+)
+from scheduling.engine.framework.framework import PodVolumes as Plan
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.pods.pod_info import PodInfo
+from volumes.engine.binding import binder
+from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
+from volumes.engine.binding.binder import Binding, PodBinding, PodVolumes, VolumeBinder
+from volumes.engine.migration import ALL_MIGRATED, NO_MIGRATION
+from volumes.engine.ports import StoreVolumeApi
+
+_RULES = {
+    "v1.11": binder.V1_11,
+    "v1.16": binder.V1_16,
+    "v1.20": binder.V1_20,
+    "v1.34": binder.V1_34,
+}
+
+
+class SchedulerLookups:
+    """What the binder looks up, out of the scheduler's own informers. See BinderListers."""
+
+    def __init__(self, handle: Handle, pods: dict[str, Pod]) -> None:
+        self._table = handle.table
+        self._listers = handle.listers
+        self._pods = pods
+
+    def storage_class(self, name: str) -> StorageClass | None:
+        """See BinderListers."""
+        return self._listers.storage_class(name)
+
+    def node(self, name: str) -> Node | None:
+        """See BinderListers."""
+        row = self._table.rows.get(name)
+        return None if row is None else self._table.node(row)
+
+    def pod(self, key: str) -> Pod | None:
+        """See BinderListers."""
+        return self._pods.get(key)
+
+    def csi_node(self, name: str) -> ApiObject | None:
+        """See BinderListers."""
+        return self._listers.get("CSINode", name)
+
+    def csi_driver(self, name: str) -> ApiObject | None:
+        """See BinderListers."""
+        return self._listers.get("CSIDriver", name)
+
+    def storage_capacities(self) -> Iterable[ApiObject]:
+        """See BinderListers."""
+        return self._listers.all("CSIStorageCapacity")
+
+
+class VolumeWork:
+    """Reserve and PreBind of VolumeBinding, and the undoing of both."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        handle: Handle,
+        pods: dict[str, Pod],
+        version: str,
+        latencies: Latencies,
+    ) -> None:
+        self._loop = loop
+        self._latencies = latencies
+        self._heard_until = 0
+        # How long a binding waits for its volumes, in ns, by schedulerName.
+        self.timeouts: dict[str, int] = {}
+        self._volumes = VolumeAssumeCache()
+        self._claims = ClaimAssumeCache()
+        # The plugins look at the very same objects.
+        handle.listers.adopt(self._volumes.latest, self._volumes.index, self._claims.latest)
+        self.binder = VolumeBinder(
+            self._volumes,
+            self._claims,
+            SchedulerLookups(handle, pods),
+            StoreVolumeApi(store, "scheduler"),
+            rules=_RULES[version],
+            migration=ALL_MIGRATED if version == "v1.34" else NO_MIGRATION,
+        )
+
+    def observe(self, event: WatchEvent) -> None:
+        """Take a watch event of a volume or a claim into the caches and the listers.
+
+        Upstream the caches and the queue hear of it in threads of their own: with a latency of the
+        caches the event can wake a pod that is then tried with what was known before.
+        """
+        now = self._loop.now
+        delay = self._latencies.draw("assume_cache")
+        if delay or self._heard_until > now:
+            self._heard_until = at = max(now + delay, self._heard_until)
+            self._loop.call_at(at, self._take, event)
+        else:
+            self._take(event)
+
+    def _take(self, event: WatchEvent) -> None:
+        cache = self._volumes if event.new.kind == PersistentVolume.KIND else self._claims
+        cache.observe(event)
+
+    def assume(self, info: PodInfo, node: str, plan: Plan) -> PodVolumes | None:
+        """Lay the plugin's *plan* over the caches; None when there is nothing to bind.
+
+        Raises SimError when a cache has moved on since; nothing is assumed then.
+        """
+        volumes = self._planned(plan)
+        if not volumes.has_work:
+            return None
+        if self.binder.assume_pod_volumes(info.pod, node, volumes):
+            return None
+        return volumes
+
+    def assume_round(self, info: PodInfo, node: str, plan: Plan) -> PodVolumes | None:
+        """The same where binding goes in rounds (v1.11); None when all the claims are bound.
+
+        Else what has to be written; nothing, while the PV controller still has to answer.
+        """
+        volumes = self._planned(plan)
+        if self.binder.assume_pod_volumes(info.pod, node, volumes):
+            return None
+        return volumes
+
+    def bind_round(self, info: PodInfo, volumes: PodVolumes) -> None:
+        """Write the assumptions and wait for nothing. Raises SimError; see bind_api_update()."""
+        self.binder.bind_api_update(info.pod, volumes)
+
+    def _planned(self, plan: Plan) -> PodVolumes:
+        return PodVolumes(
+            static_bindings=[
+                Binding(self._volumes.get(volume), self._claims.get(claim))
+                for claim, volume in plan.bind.items()
+            ],
+            dynamic_provisions=[self._claims.get(claim) for claim in plan.provision],
+        )
+
+    def revert(self, volumes: PodVolumes) -> None:
+        """Take the assumptions off the caches again."""
+        self.binder.revert_assumed_pod_volumes(volumes)
+
+    def bind(
+        self,
+        info: PodInfo,
+        node: str,
+        volumes: PodVolumes,
+        done: Callable[[str | None], None],
+    ) -> PodBinding:
+        """Write the assumptions, then wait for the PV controller; *done* is told how it ended."""
+        timeout = self.timeouts[info.pod.scheduler_name]
+        return self.binder.bind_pod_volumes(self._loop, info.pod, node, volumes, done, timeout)

@@ -1,0 +1,31 @@
+"""What every plugin is given when it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduling.engine.framework.framework import Plugin
+from scheduling.engine.framework.waiting_pods import WaitingPods
+from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.nodes.node_table import NodeTable
+from scheduling.engine.pods.pod_template import TemplateRegistry
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Handle:
+    """The state that the plugins of one scheduler share."""
+
+    table: NodeTable = field(default_factory=NodeTable)
+    listers: Listers = field(default_factory=Listers)
+    templates: TemplateRegistry = field(default_factory=TemplateRegistry)
+    # Those that Permit plugins keep waiting.
+    waiting_pods: WaitingPods = field(default_factory=WaitingPods)
+    # Where the next search begins, for all profiles. Upstream: nextStartNodeIndex.
+    next_start: int = 0
+
+
+PluginFactory = Callable[[Arguments, Handle], Plugin]

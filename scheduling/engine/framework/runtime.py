@@ -1,0 +1,411 @@
+"""Runs the plugins of one profile over the node table: filters, scores, and the choice.
+
+Upstream: pkg/scheduler/schedule_one.go schedulePod() and framework/runtime/framework.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from scheduling.engine import names
+from scheduling.engine.framework.framework import (
+    FITS,
+    SUCCESS,
+    Code,
+    CycleState,
+    Detail,
+    FilterPlugin,
+    NormalizeScorePlugin,
+    Plugin,
+    PreEnqueuePlugin,
+    PreFilterExtensions,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+    Status,
+    VolumePlanner,
+    fork_state,
+)
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.framework.scoring import CheckedPreScore, CheckedScore
+from scheduling.engine.framework.wording import Wording
+from scheduling.engine.nodes.arrays import BoolArray, IntArray
+from scheduling.engine.nodes.nominated import Nominated
+from scheduling.engine.pods.pod_info import PodInfo
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """For each row that was looked at, the first filter that refused it and that filter's code.
+
+    `plugin` holds 1 + the filter's place in the profile, 0 for a node that fits.
+    """
+
+    rows: IntArray
+    plugin: IntArray
+    code: IntArray
+    # `kinds` where somebody has counted already, and none fits.
+    counted: list[tuple[int, int, int]] | None = None
+
+    @property
+    def fits(self) -> BoolArray:
+        """Which of `rows` can take the pod."""
+        return self.plugin == FITS
+
+    def each(self) -> Iterator[tuple[int, int, int]]:
+        """(row, plugin, code) of every row that was looked at."""
+        return zip(self.rows.tolist(), self.plugin.tolist(), self.code.tolist(), strict=True)
+
+    def kinds(self) -> list[tuple[int, int, int]]:
+        """The distinct refusals as (plugin, code, number of rows), in order."""
+        if self.counted is not None:
+            return self.counted
+        found: list[tuple[int, int, int]] = []
+        for plugin in np.flatnonzero(np.bincount(self.plugin)).tolist():
+            if plugin == FITS:
+                continue
+            codes = self.code[self.plugin == plugin]
+            if codes.min() == codes.max():
+                found.append((plugin, int(codes[0]), len(codes)))
+                continue
+            unique, counts = np.unique(codes, return_counts=True)
+            found.extend(
+                (plugin, code, count)
+                for code, count in zip(unique.tolist(), counts.tolist(), strict=True)
+            )
+        return found
+
+    def rows_of(self, plugin: int, code: int) -> IntArray:
+        """The rows that *plugin* refused with *code*."""
+        return self.rows[(self.plugin == plugin) & (self.code == code)]
+
+
+@dataclass(slots=True)
+class PluginScore:
+    """One plugin's raw and normalised scores of the feasible rows, and its weight."""
+
+    name: str
+    weight: int
+    raw: IntArray
+    normalized: IntArray
+
+    @property
+    def weighted(self) -> IntArray:
+        """What goes into the total."""
+        return self.normalized * self.weight
+
+
+@dataclass(slots=True)
+class Scores:
+    """All plugins' scores of the feasible rows."""
+
+    rows: IntArray
+    plugins: list[PluginScore]
+    total: IntArray
+
+
+@dataclass(slots=True)
+class Search:
+    """What the filters found: the state of the cycle, and either a rejection or verdicts."""
+
+    state: CycleState
+    status: Status
+    verdicts: Verdicts
+    # Plugins that narrowed the search at PreFilter, for the message about the nodes left out.
+    narrowed_by: tuple[str, ...] = ()
+    absent: int = 0
+    # An extender has sent back the feasible nodes, as objects.
+    is_sent_back: bool = False
+
+    @property
+    def feasible(self) -> IntArray:
+        """The rows that fit."""
+        if self.verdicts.counted is not None:
+            return _NO_ROWS
+        return self.verdicts.rows[self.verdicts.fits]
+
+
+@dataclass(slots=True)
+class PluginSet:
+    """The plugins of a profile, by extension point, in order."""
+
+    pre_filter: list[PreFilterPlugin] = field(default_factory=list[PreFilterPlugin])
+    filter: list[FilterPlugin] = field(default_factory=list[FilterPlugin])
+    pre_score: list[PreScorePlugin] = field(default_factory=list[PreScorePlugin])
+    score: list[tuple[ScorePlugin, int]] = field(default_factory=list[tuple[ScorePlugin, int]])
+    by_name: dict[str, Plugin] = field(default_factory=dict[str, Plugin])
+    pre_enqueue: list[PreEnqueuePlugin] = field(default_factory=list[PreEnqueuePlugin])
+
+
+class KnownVerdicts(Protocol):
+    """Somebody who keeps what the filters say."""
+
+    def verdicts(self, state: CycleState, rows: IntArray) -> Verdicts | None:
+        """The verdicts on *rows* after PreFilter, to be changed at will; None: not known."""
+        ...
+
+
+class Framework:
+    """The plugins of one profile, ready to run.
+
+    Without *narrows* PreFilter cannot name the only nodes worth looking at (before v1.24). Of the
+    plugins in *late* a refusal at PreFilter is disregarded: there they had none, and an earlier
+    filter refuses all nodes for the same cause.
+    """
+
+    def __init__(
+        self,
+        handle: Handle,
+        plugins: PluginSet,
+        *,
+        wording: Wording | None = None,
+        narrows: bool = True,
+        late: frozenset[str] = frozenset(),
+    ) -> None:
+        self.handle = handle
+        self.plugins = plugins
+        self._wording = wording
+        self._narrows = narrows
+        self._late = late
+        everything = plugins.by_name.values()
+        self.local_names = frozenset(p.name for p in everything if p.is_local)
+        self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
+        self.static_names = frozenset(p.name for p in everything if p.is_static)
+        self._varying_filters = [p.name for p in plugins.filter if p.name not in self.static_names]
+        # The plugin that knows what has to be bound, if the profile has one.
+        self.volume_binding: VolumePlanner | None = next(
+            (plugin for plugin in plugins.filter if isinstance(plugin, VolumePlanner)), None
+        )
+        self._normalizers: dict[str, NormalizeScorePlugin] = {
+            plugin.name: plugin
+            for plugin, _ in plugins.score
+            if isinstance(plugin, NormalizeScorePlugin)
+        }
+        # Plugins of others: their scores are checked, and may fail.
+        self._checked_names = frozenset(
+            plugin.name
+            for plugin in (*plugins.pre_score, *(plugin for plugin, _ in plugins.score))
+            if isinstance(plugin, CheckedPreScore | CheckedScore)
+        )
+        self._extensions: list[PreFilterExtensions] = [
+            plugin for plugin in plugins.pre_filter if isinstance(plugin, PreFilterExtensions)
+        ]
+
+    # -- filters ---------------------------------------------------------------------------------
+
+    def new_state(self, pod: PodInfo) -> CycleState:
+        """An empty state for a cycle of *pod*."""
+        return CycleState(pod, self.handle.templates.of(pod), {}, set(), set())
+
+    def find_feasible(
+        self,
+        pod: PodInfo,
+        rows: IntArray,
+        nominated: Nominated | None = None,
+        known: KnownVerdicts | None = None,
+        promised: int = -1,
+    ) -> Search:
+        """Run PreFilter and Filter over *rows*; what is *known* need not be found out.
+
+        The *promised* row is looked at whatever PreFilter leaves: upstream tries it before that is
+        heeded, and what it is refused for stays in the diagnosis. Upstream: findNodesThatFitPod(),
+        evaluateNominatedNode().
+        """
+        state = self.new_state(pod)
+        status, names, narrowed_by = self.run_pre_filters(state)
+        if not status.is_success:
+            return Search(state, status, no_verdicts(), narrowed_by)
+        if known is not None and names is None:
+            verdicts = known.verdicts(state, rows)
+            if verdicts is not None:
+                return Search(state, SUCCESS, verdicts, narrowed_by)
+        kept = rows
+        if names is not None:
+            wanted = [self.handle.table.rows[n] for n in names if n in self.handle.table.rows]
+            kept = rows[np.isin(rows, np.array([*wanted, promised], np.int64))]
+        verdicts = self.run_filters(state, kept)
+        if nominated is not None:
+            self._reconsider_nominated(state, verdicts, nominated)
+        return Search(state, SUCCESS, verdicts, narrowed_by, len(rows) - len(kept))
+
+    def run_pre_filters(
+        self, state: CycleState
+    ) -> tuple[Status, frozenset[str] | None, tuple[str, ...]]:
+        """PreFilter of every plugin, and the nodes they leave.
+
+        Upstream: RunPreFilterPlugins().
+        """
+        names: frozenset[str] | None = None
+        narrowed: list[str] = []
+        refusal = SUCCESS
+        has_volumes = bool(state.pod.pod.volumes)
+        for plugin in self.plugins.pre_filter:
+            if plugin.name in self.volume_names and not has_volumes:
+                state.skip_filter.add(plugin.name)
+                continue
+            result = plugin.pre_filter(state)
+            refused = not result.status.is_success
+            if result.status.code is Code.SKIP or (refused and plugin.name in self._late):
+                state.skip_filter.add(plugin.name)
+                continue
+            if refused:
+                refusal = self._worded(_of_pre_filter(result.status, plugin.name))
+                if refusal.code is Code.UNSCHEDULABLE and self._narrows:
+                    # Evictions may help, and they need what the other plugins prepare.
+                    continue
+                return refusal, None, ()
+            if result.node_names is None or not self._narrows:
+                continue
+            narrowed.append(plugin.name)
+            names = result.node_names if names is None else names & result.node_names
+            if not names:
+                return _nothing_left(narrowed), names, tuple(sorted(narrowed))
+        return refusal, names, tuple(sorted(narrowed))
+
+    def run_filters(self, state: CycleState, rows: IntArray, first: int = 1) -> Verdicts:
+        """Every row's first refusal, in the order of the profile, from the *first* filter on."""
+        plugin_of = np.zeros(len(rows), np.int64)
+        code_of = np.zeros(len(rows), np.int64)
+        left = np.arange(len(rows))
+        for place, plugin in enumerate(self.plugins.filter[first - 1 :], first):
+            if plugin.name in state.skip_filter or len(left) == 0:
+                continue
+            codes = plugin.filter(state, rows[left])
+            refused = codes != FITS
+            if refused.any():
+                plugin_of[left[refused]] = place
+                code_of[left[refused]] = codes[refused]
+                left = left[~refused]
+        return Verdicts(rows, plugin_of, code_of)
+
+    def run_all_filters(self, state: CycleState, rows: IntArray) -> dict[str, IntArray]:
+        """Every filter's codes for every row, also past the first refusal: the verdict matrix."""
+        return {
+            plugin.name: plugin.filter(state, rows)
+            for plugin in self.plugins.filter
+            if plugin.name not in state.skip_filter
+        }
+
+    def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
+        """Tell the plugins that a pod was added (1) or removed (-1) on trial."""
+        for plugin in self._extensions:
+            if plugin.name not in state.skip_filter:
+                plugin.update_state(state, other, row, delta)
+
+    def fork(self, state: CycleState) -> CycleState:
+        """A state that can be changed without changing *state*."""
+        return fork_state(state, self._extensions)
+
+    def _reconsider_nominated(
+        self, state: CycleState, verdicts: Verdicts, nominated: Nominated
+    ) -> None:
+        """Second pass where pods of at least this priority are nominated to a node.
+
+        They are put there on trial: the pod must fit with and without them. Upstream:
+        RunFilterPluginsWithNominatedPods().
+        """
+        for row, pods in nominated.on_rows(state.pod, verdicts.rows):
+            place = int(np.flatnonzero(verdicts.rows == row)[0])
+            with_them = self.filter_one_with(state, row, pods)
+            if with_them[0] != FITS:
+                verdicts.plugin[place], verdicts.code[place] = with_them
+
+    def only_room_varies(self, state: CycleState) -> bool:
+        """Whether pods that come or go change nothing for this one but the room on their node."""
+        asked = [name for name in self._varying_filters if name not in state.skip_filter]
+        return asked == [names.NODE_RESOURCES_FIT]
+
+    def filter_one_with(
+        self, state: CycleState, row: int, pods: Sequence[PodInfo]
+    ) -> tuple[int, int]:
+        """The verdict on one row while *pods* are on it too."""
+        table = self.handle.table
+        ports = table.ports_at(row)
+        for pod in pods:
+            table.add_pod(row, pod)
+            self.update_state(state, pod, row, 1)
+        verdict = self.filter_one(state, row)
+        for pod in pods:
+            table.remove_pod(row, pod.key)
+            self.update_state(state, pod, row, -1)
+        table.reset_ports(row, ports)
+        return verdict
+
+    def filter_one(self, state: CycleState, row: int) -> tuple[int, int]:
+        """The verdict on one row: (1 + place of the plugin or 0, code)."""
+        rows = np.array([row], np.int64)
+        for place, plugin in enumerate(self.plugins.filter, 1):
+            if plugin.name in state.skip_filter:
+                continue
+            code = int(plugin.filter(state, rows)[0])
+            if code != FITS:
+                return place, code
+        return 0, FITS
+
+    def explain(self, state: CycleState, plugin: int, code: int) -> Status:
+        """The status behind one verdict."""
+        asked = self.plugins.filter[plugin - 1]
+        status = asked.explain(state, code)
+        if not status.plugin:
+            status = Status(status.code, status.reasons, asked.name)
+        return self._worded(status)
+
+    def _worded(self, status: Status) -> Status:
+        return status if self._wording is None else self._wording.of(status)
+
+    def detail(self, state: CycleState, row: int, plugin: int, code: int) -> Detail:
+        """The numbers behind one verdict, on a row that is as it was when asked for it."""
+        return self.plugins.filter[plugin - 1].detail(state, row, code)
+
+    # -- scores ----------------------------------------------------------------------------------
+
+    def score(self, state: CycleState, rows: IntArray) -> Scores:
+        """PreScore, Score, NormalizeScore and weights over the feasible *rows*."""
+        state.skip_score.clear()
+        if len(rows) == 1:
+            # Upstream scores nothing where there is no choice, so that nothing can fail.
+            state.skip_score |= self._checked_names
+        for plugin in self.plugins.pre_score:
+            if plugin.name in state.skip_score:
+                continue
+            if plugin.pre_score(state, rows).code is Code.SKIP:
+                state.skip_score.add(plugin.name)
+        total = np.zeros(len(rows), np.int64)
+        scored: list[PluginScore] = []
+        for plugin, weight in self.plugins.score:
+            if plugin.name in state.skip_score:
+                continue
+            raw = plugin.score(state, rows)
+            normalizer = self._normalizers.get(plugin.name)
+            normalized = raw if normalizer is None else normalizer.normalize(state, rows, raw)
+            scored.append(PluginScore(plugin.name, weight, raw, normalized))
+            total = total + normalized * weight
+        return Scores(rows, scored, total)
+
+
+_NO_ROWS: IntArray = np.zeros(0, np.int64)
+
+
+def no_verdicts() -> Verdicts:
+    """Nothing was looked at, or nothing kept."""
+    return Verdicts(_NO_ROWS, _NO_ROWS, _NO_ROWS)
+
+
+def _of_pre_filter(status: Status, plugin: str) -> Status:
+    """*status* as *plugin*'s; what is no refusal is an error."""
+    refuses = status.code is Code.UNSCHEDULABLE or status.code is Code.UNRESOLVABLE
+    code = status.code if refuses else Code.ERROR
+    return Status(code, status.reasons, status.plugin or plugin)
+
+
+def _nothing_left(narrowed: list[str]) -> Status:
+    plugins = sorted(narrowed)
+    if len(plugins) == 1:
+        reason = f"node(s) didn't satisfy plugin {plugins[0]}"
+    else:
+        reason = f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously"
+    return Status(Code.UNRESOLVABLE, (reason,))

@@ -1,0 +1,242 @@
+"""The priorities of v1.16 that a Policy can name. Upstream: pkg/scheduler/algorithm/priorities/."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from kscope.sim.objects.objects import Manifest
+from kscope.sim.objects.pod_resources import is_scalar_resource_name
+from kscope.sim.objects.quantity import milli_value, value
+from kscope.sim.objects.selectors import LabelSelector, Requirement
+from scheduling.engine import names
+from scheduling.engine.framework.framework import SKIP, SUCCESS, CycleState, Plugin, Status
+from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.nodes.arrays import IntArray
+from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.nodes.node_table import CPU, MEMORY, PodMatcher
+from scheduling.engine.plugins.classic.classic_priorities import (
+    MAX_PRIORITY,
+    SelectorSpreadPriority,
+)
+from scheduling.engine.plugins.node_resources_fit import (
+    broken_linear,
+    resource_weights,
+    shape_points,
+)
+from scheduling.engine.plugins.pod_topology_spread import pods_matching
+from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
+from scheduling.engine.pods.pod_template import SpreadConstraint
+
+# What is asked of a RequestedToCapacityRatioPriority without arguments.
+_EMPTY_FIRST = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
+_CPU_AND_MEMORY = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
+
+
+class _Optional(Plugin):
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        self._table = handle.table
+        self._listers = handle.listers
+        self._arguments = arguments
+
+
+class ServiceSpreadingPriority(SelectorSpreadPriority):
+    """The same as SelectorSpreadPriority.
+
+    Upstream: its map function is given listers of services only, and goes by the selectors in
+    priorityMetadata all the same, which are those of all kinds.
+    """
+
+    name: ClassVar[str] = names.SERVICE_SPREADING_PRIORITY
+
+
+def service_selectors(pod: PodInfo, listers: Listers) -> list[LabelSelector]:
+    """The selectors of the services that select the pod. Upstream: GetPodServices()."""
+    found: list[LabelSelector] = []
+    for service in listers.in_namespace("Service", pod.pod.namespace):
+        pairs: dict[str, str] = service.spec.get("selector") or {}
+        if pairs and all(pod.pod.labels.get(key) == value for key, value in pairs.items()):
+            found.append(
+                LabelSelector(tuple(Requirement(key, "In", (pairs[key],)) for key in sorted(pairs)))
+            )
+    return found
+
+
+class ServiceAntiAffinityPriority(_Optional):
+    """Spreads the pods of a service over the values of a label. Arguments: label."""
+
+    name: ClassVar[str] = names.SERVICE_ANTI_AFFINITY_PRIORITY
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """How many pods of the pod's first service are on the node."""
+        selectors = service_selectors(state.pod, self._listers)
+        if not selectors:
+            return np.zeros(len(rows), np.int64)
+        term = AffinityTerm(
+            namespaces=frozenset((state.pod.pod.namespace,)),
+            selector=selectors[0],
+            topology_key="",
+            namespace_selector=None,
+        )
+        counter = self._table.counter(PodMatcher((term,), live_only=True))
+        return counter.tally.counts[rows].astype(np.int64)
+
+    def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
+        """Few in the node's domain, high score; a node without the label gets 0."""
+        codes = self._table.topology(str(self._arguments.get("label") or "")).codes[rows]
+        total = int(scores.sum())
+        labelled = codes >= 0
+        result = np.where(labelled, float(MAX_PRIORITY), 0.0)
+        if total > 0 and labelled.any():
+            per_value = np.bincount(codes[labelled], weights=scores[labelled])
+            share = (total - per_value[np.where(labelled, codes, 0)]) / float(total)
+            result = np.where(labelled, float(MAX_PRIORITY) * share, 0.0)
+        return result.astype(np.int64)
+
+
+class NodeLabelPriority(_Optional):
+    """Prefers nodes that have a label, or that have it not. Arguments: label, presence."""
+
+    name: ClassVar[str] = names.NODE_LABEL_PRIORITY
+    is_local: ClassVar[bool] = True
+    is_static: ClassVar[bool] = True
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """10 or 0."""
+        codes = self._table.topology(str(self._arguments.get("label") or "")).codes[rows]
+        wanted = (codes >= 0) == bool(self._arguments.get("presence"))
+        return np.where(wanted, MAX_PRIORITY, 0).astype(np.int64)
+
+
+class RequestedToCapacityRatioPriority(_Optional):
+    """The weighed mean of a function of how far resources are used.
+
+    Arguments: shape, resources, and averages_all, as in v1.11, which had cpu and memory only.
+    """
+
+    name: ClassVar[str] = names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY
+    is_local: ClassVar[bool] = True
+
+    def __init__(self, arguments: Arguments, handle: Handle) -> None:
+        super().__init__(arguments, handle)
+        self._shape = shape_points(arguments.get("shape") or _EMPTY_FIRST)
+        # Of a resource that is there twice the last weight counts, as in a Go map.
+        self._weights = dict(resource_weights(arguments.get("resources") or _CPU_AND_MEMORY))
+        self._averages_all = bool(arguments.get("averages_all"))
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """Shape scores are 0 to 10, as they stand. Upstream: buildRequestedToCapacityRatio…()."""
+        total = np.zeros(len(rows), np.int64)
+        weights = np.zeros(len(rows), np.int64)
+        for name, weight in self._weights.items():
+            scores = broken_linear(self._shape, self._utilization(state.pod, name, rows))
+            # What scores nothing does not count as there.
+            counted = (scores > 0) | self._averages_all
+            total += np.where(counted, scores * weight, 0)
+            weights += np.where(counted, weight, 0)
+        if self._averages_all:
+            return total // weights
+        # Upstream: math.Round(float64(nodeScore) / float64(weightSum))
+        mean = np.floor(total / np.where(weights == 0, 1, weights) + 0.5)
+        return np.where(weights == 0, 0, mean).astype(np.int64)
+
+    def _utilization(self, pod: PodInfo, name: str, rows: IntArray) -> IntArray:
+        """Used percents; 100 where there is nothing of it, or not enough."""
+        table, resources = self._table, pod.resources
+        # Upstream: calculateResourceAllocatableRequest(), whose pod is the sum of its containers.
+        if name in ("cpu", "memory"):
+            column = CPU if name == "cpu" else MEMORY
+            used = table.scored[column][rows]
+            used = used + (resources.score_milli_cpu if column == CPU else resources.score_memory)
+        elif name == "ephemeral-storage" or is_scalar_resource_name(name):
+            column = table.resource(name)
+            used = table.requested[column][rows] + resources.requested.get(name)
+        else:
+            return np.full(len(rows), 100, np.int64)
+        capacity = table.allocatable[column][rows]
+        free = (capacity - used) * 100 // np.maximum(capacity, 1)
+        return np.where((capacity == 0) | (used > capacity), 100, 100 - free)
+
+
+class ResourceLimitsPriority(_Optional):
+    """Prefers nodes whose allocatable covers the pod's limits (alpha)."""
+
+    name: ClassVar[str] = names.RESOURCE_LIMITS_PRIORITY
+    is_local: ClassVar[bool] = False
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """1 where the cpu or the memory limit fits, else 0."""
+        cpu, memory = _limits(state.pod)
+        fits = np.zeros(len(rows), np.bool_)
+        for column, limit in ((CPU, cpu), (MEMORY, memory)):
+            capacity = self._table.allocatable[column][rows]
+            if limit:
+                fits |= (capacity != 0) & (limit <= capacity)
+        return fits.astype(np.int64)
+
+
+def _limits(pod: PodInfo) -> tuple[int, int]:
+    """Cpu in milli and memory: the containers' sum, or more for an init container."""
+    cpu = memory = 0
+    containers: list[Manifest] = pod.pod.spec.get("containers") or []
+    for container in containers:
+        more_cpu, more_memory = _container_limits(container)
+        cpu, memory = cpu + more_cpu, memory + more_memory
+    inits: list[Manifest] = pod.pod.spec.get("initContainers") or []
+    for container in inits:
+        init_cpu, init_memory = _container_limits(container)
+        cpu, memory = max(cpu, init_cpu), max(memory, init_memory)
+    return cpu, memory
+
+
+def _container_limits(container: Manifest) -> tuple[int, int]:
+    resources: Manifest = container.get("resources") or {}
+    limits: dict[str, Any] = resources.get("limits") or {}
+    return milli_value(limits.get("cpu") or 0), value(limits.get("memory") or 0)
+
+
+class EvenPodsSpreadPriority(_Optional):
+    """Soft topology spread constraints (alpha). Upstream: even_pods_spread.go (priorities)."""
+
+    name: ClassVar[str] = names.EVEN_PODS_SPREAD_PRIORITY
+
+    def pre_score(self, state: CycleState, rows: IntArray) -> Status:
+        """Without soft constraints there is nothing to score."""
+        soft = [constraint for constraint in state.template.spread if not constraint.is_hard]
+        state.data[self.name] = soft
+        return SUCCESS if soft else SKIP
+
+    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+        """Matching pods in the node's domains; -1 for a node that lacks a label."""
+        soft = cast("list[SpreadConstraint]", state.data[self.name])
+        table = self._table
+        labelled = np.zeros(table.capacity, np.bool_)
+        labelled[table.active] = True
+        for constraint in soft:
+            labelled &= table.topology(constraint.topology_key).codes >= 0
+        counted = labelled.copy()
+        if not state.template.required_affinity.is_empty:
+            counted &= table.matching(state.template.required_affinity)
+        total = np.zeros(len(rows), np.int64)
+        for constraint in soft:
+            column = table.topology(constraint.topology_key)
+            per_domain = np.zeros(len(column.values) + 1, np.int64)
+            if constraint.selector is not None:
+                # Whatever their namespace, and also while they are being deleted.
+                matcher = pods_matching(constraint.selector, None, live_only=False)
+                counts = table.counter(matcher).tally.counts
+                np.add.at(per_domain, column.codes[counted], counts[counted])
+            total += per_domain[column.codes[rows]]
+        return np.where(labelled[rows], total, -1)
+
+    def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
+        """The sum over all nodes less the node's own, against the best of them."""
+        qualified = scores >= 0
+        if not qualified.any():
+            return np.zeros_like(scores)
+        total, low = int(scores[qualified].sum()), int(scores[qualified].min())
+        if total == low:
+            return np.where(qualified, MAX_PRIORITY, 0)
+        shares = float(MAX_PRIORITY) * ((total - scores) / float(total - low))
+        return np.where(qualified, shares.astype(np.int64), 0)

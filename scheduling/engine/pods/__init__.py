@@ -1,0 +1,4 @@
+"""What a pod asks for: its spec parsed once, and shared by all pods of the same template.
+
+The lowest room. Everyone may use it.
+"""

@@ -1,0 +1,68 @@
+"""Generic ephemeral volumes: a claim for the pod that lives and dies with it.
+
+Upstream: pkg/controller/volume/ephemeral/controller.go.
+"""
+
+from typing import ClassVar
+
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.objects.objects import Manifest, Pod, from_manifest
+from scheduling.engine.workloads.controller import Controller, Surroundings
+from scheduling.engine.workloads.manifests import part
+from scheduling.engine.workloads.owners import controller_ref, is_controlled_by
+from volumes.engine.ports import WARNING, EventSink
+
+
+class EphemeralVolumeController(Controller):
+    """Makes the claims of pods' ephemeral volumes."""
+
+    AUTHOR: ClassVar[str] = "ephemeral-volume-controller"
+    KIND: ClassVar[str] = "Pod"
+
+    def __init__(self, around: Surroundings, events: EventSink) -> None:
+        super().__init__(around, events)
+        self._listers.pods.on_event(self._on_pod, plain=False)
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        if event.type == "ADDED" and event.new.spec.get("volumes"):
+            pod = event.new
+            if any("ephemeral" in volume for volume in pod.spec["volumes"]):
+                self._queue.add(pod.key)
+
+    def sync(self, key: str) -> None:
+        """See Controller. Upstream: syncHandler()."""
+        pod = self._listers.pods.get(key)
+        if pod is None or pod.deletion_timestamp:
+            return
+        for volume in pod.volumes:
+            template: Manifest | None = part(volume, "ephemeral").get("volumeClaimTemplate")
+            if template is not None:
+                self._make(pod, f"{pod.name}-{volume['name']}", template)
+
+    def _make(self, pod: Pod, name: str, template: Manifest) -> None:
+        found = self._store.find("PersistentVolumeClaim", f"{pod.namespace}/{name}")
+        if found is not None:
+            if not is_controlled_by(found, pod):
+                message = (
+                    f"PVC {pod.namespace}/{name} was not created for pod {pod.key} "
+                    "(pod is not owner)"
+                )
+                self._events.event(pod, WARNING, "FailedBinding", message)
+            return
+        given: Manifest = part(template, "metadata")
+        metadata: Manifest = {
+            "name": name,
+            "namespace": pod.namespace,
+            "ownerReferences": [controller_ref(pod)],
+        }
+        for field in ("labels", "annotations"):
+            if given.get(field):
+                metadata[field] = given[field]
+        manifest: Manifest = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": metadata,
+            "spec": part(template, "spec"),
+        }
+        claim = self._around.admission.admit(from_manifest(manifest))
+        self._store.create(claim, by=self.AUTHOR)

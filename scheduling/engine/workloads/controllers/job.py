@@ -1,0 +1,294 @@
+"""The Job controller: pods that run to completion. Upstream: pkg/controller/job."""
+
+from contextlib import suppress
+from typing import ClassVar, Final
+
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.kernel.units import SECOND, nanoseconds, timestamp
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
+from scheduling.engine.workloads.controller import (
+    MOST_PODS_PER_SYNC,
+    Controller,
+    Surroundings,
+    lean,
+    selector_of,
+    status_number,
+)
+from scheduling.engine.workloads.expectations import Expectations
+from scheduling.engine.workloads.manifests import part
+from scheduling.engine.workloads.pods import is_active, is_ready, time_of
+from scheduling.engine.workloads.retry_queue import RetryQueue
+from volumes.engine.ports import NORMAL, WARNING, EventSink
+
+BACKOFF: Final = 10 * SECOND
+MAX_BACKOFF: Final = 360 * SECOND
+BACKOFF_LIMIT: Final = 6
+# How long a job waits whose sync failed, since failed pods back off apart from that.
+API_BACKOFF: Final = 1 * SECOND
+MAX_API_BACKOFF: Final = 60 * SECOND
+
+_RANK: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+class JobController(Controller):
+    """Runs the pods of Jobs until enough have succeeded or too many failed.
+
+    Until 1.20 a failed pod is a failed sync: the next look at the job waits, and what fails
+    meanwhile is seen then. Later the next pod waits, from the time at which the last one failed.
+    """
+
+    AUTHOR: ClassVar[str] = "job-controller"
+    KIND: ClassVar[str] = "Job"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_later")
+
+    def __init__(self, around: Surroundings, events: EventSink) -> None:
+        super().__init__(around, events)
+        self._expectations = Expectations(around.loop)
+        if around.rules.job_waits_first:
+            self._later = RetryQueue(around.loop, self._queue, API_BACKOFF, MAX_API_BACKOFF)
+        else:
+            self._later = RetryQueue(around.loop, self._queue, BACKOFF, MAX_BACKOFF)
+        # Job → failures in a row, and the time before which no new pod is made.
+        self._retries: dict[str, tuple[int, int]] = {}
+        self._listers.of("Job").on_event(self._on_job)
+        # Without any, no pod is of interest.
+        only_with = self._listers.of("Job")
+        self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
+
+    def _on_job(self, event: WatchEvent) -> None:
+        key = event.new.key
+        if event.type == "DELETED":
+            self._expectations.forget(key)
+            self._retries.pop(key, None)
+            self._later.forget(key)
+            return
+        self._queue.add(key)
+        deadline = event.new.spec.get("activeDeadlineSeconds")
+        old = event.old
+        if deadline is not None and (event.type == "ADDED" or _is_changed(old, event.new)):
+            started = time_of(event.new.status.get("startTime")) or self._loop.now
+            left = started + nanoseconds(deadline) - self._loop.now
+            self._queue.add_after(key, max(0, left))
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        owner = self._owner_of(event.new)
+        if owner is None:
+            return
+        if event.type == "ADDED":
+            self._expectations.created(owner.key)
+        if event.type == "DELETED" or event.new.deletion_timestamp:
+            self._expectations.deleted(owner.key, event.new.key)
+        failed = event.type == "MODIFIED" and event.new.status.get("phase") == "Failed"
+        if failed and not self._rules.job_waits_first:
+            self._later.add_after_backoff(owner.key)
+        else:
+            self._queue.add(owner.key)
+
+    def _work(self, key: str) -> None:
+        try:
+            self.sync(key)
+        except ApiError:
+            self._later.add_rate_limited(key)
+        else:
+            if self._rules.job_waits_first:
+                self._later.forget(key)
+
+    def sync(self, key: str) -> None:
+        """See Controller. Upstream: syncJob()."""
+        job = self._listers.of("Job").get(key)
+        if job is None or _is_finished(job):
+            return
+        due = self._expectations.satisfied(key)
+        pods = self._pods_of(job)
+        active = [pod for pod in pods if is_active(pod)]
+        succeeded = sum(pod.phase == "Succeeded" for pod in pods)
+        failed = sum(pod.phase == "Failed" for pod in pods)
+        if self._rules.job_waits_first:
+            self._count_failures(job, succeeded, failed)
+        newly_failed = failed > status_number(job, "failed")
+        running = len(active)
+        conditions: list[Manifest] = list(job.status.get("conditions") or ())
+        started: str = job.status.get("startTime") or timestamp(self._loop.now)
+        why = self._failure(job, failed, running)
+        finished = ""
+        if why is not None:
+            running, failed = 0, failed + len(active)
+            self._delete_all(job, active)
+            conditions.append(self._condition("Failed", *why))
+            self._events.event(job, WARNING, *why)
+        else:
+            if due and not job.deletion_timestamp:
+                running = self._manage(job, active, succeeded)
+            if self._is_complete(job, running, succeeded):
+                conditions.append(self._condition("Complete", "", ""))
+                finished = timestamp(self._loop.now)
+                self._events.event(job, NORMAL, "Completed", "Job completed")
+        status = lean(
+            {
+                **job.status,
+                "startTime": "" if job.spec.get("suspend") else started,
+                "active": running,
+                "succeeded": succeeded,
+                "failed": failed,
+                "conditions": conditions,
+                "completionTime": finished,
+            }
+        )
+        if self._rules.job_waits_first:
+            going = sum(bool(pod.deletion_timestamp) and not pod.is_terminated for pod in pods)
+            status |= {"ready": sum(is_ready(pod) for pod in active), "terminating": going}
+        if status == job.status:
+            return
+        self._write_status(job, status)
+        if self._rules.job_waits_first:
+            return
+        if newly_failed and not _is_over(conditions):
+            self._later.add_rate_limited(key)
+        else:
+            self._later.forget(key)
+
+    def _pods_of(self, job: ApiObject) -> list[Pod]:
+        if job.spec.get("selector") is None:
+            # The API server would have made up a selector for its uid: its own pods, no others.
+            return self._listers.pods_controlled_by(job)
+        return self._claim_pods(job, selector_of(job))
+
+    def _count_failures(self, job: ApiObject, succeeded: int, failed: int) -> None:
+        """Let new pods wait longer and longer; a success starts anew. Upstream: backoff_utils.go."""
+        if succeeded > status_number(job, "succeeded"):
+            self._retries.pop(job.key, None)
+        new = failed - status_number(job, "failed")
+        if new <= 0:
+            return
+        count, _ = self._retries.get(job.key, (0, 0))
+        count += new
+        wait = min(BACKOFF << min(count - 1, 10), MAX_BACKOFF)
+        self._retries[job.key] = count, self._loop.now + wait
+        self._queue.add_after(job.key, wait)
+
+    def _is_hopeless(self, job: ApiObject, failed: int, active: int) -> bool:
+        """Whether more has failed than the job may retry."""
+        limit = job.spec.get("backoffLimit")
+        limit = BACKOFF_LIMIT if limit is None else limit
+        if self._rules.job_waits_first:
+            return failed > limit
+        # Syncs are counted that saw new failures, not pods; and only when fewer run than should.
+        newly_failed = failed > status_number(job, "failed")
+        fewer = active != _parallelism(job)
+        return newly_failed and fewer and self._later.requeues(job.key) + 1 > limit
+
+    def _failure(self, job: ApiObject, failed: int, active: int) -> tuple[str, str] | None:
+        """(reason, message) when the job has failed for good."""
+        if self._is_hopeless(job, failed, active):
+            return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+        deadline = job.spec.get("activeDeadlineSeconds")
+        started = job.status.get("startTime")
+        if deadline is None or not started:
+            return None
+        if self._loop.now - time_of(started) >= nanoseconds(deadline):
+            return "DeadlineExceeded", "Job was active longer than specified deadline"
+        return None
+
+    def _is_complete(self, job: ApiObject, running: int, succeeded: int) -> bool:
+        completions = job.spec.get("completions")
+        if completions is None and (job.spec.get("parallelism") or 1) > 1:
+            # A work queue: the first success says that there is nothing left to fetch.
+            return succeeded > 0 and running == 0
+        return succeeded >= (1 if completions is None else completions)
+
+    def _manage(self, job: ApiObject, active: list[Pod], succeeded: int) -> int:
+        """Create or delete pods; returns how many are active then. Upstream: manageJob()."""
+        wanted = self._wanted(job, len(active), succeeded)
+        excess = len(active) - wanted
+        self._store.still_to_make(job, 0)
+        if excess > 0:
+            chosen = sorted(active, key=_dispensable)[:excess]
+            self._delete_all(job, chosen)
+            return wanted
+        if excess == 0:
+            return wanted
+        if self._loop.now < self._retries.get(job.key, (0, 0))[1]:
+            return len(active)
+        burst = min(-excess, MOST_PODS_PER_SYNC)
+        self._expectations.expect(job.key, burst, [])
+        template = self._template(job)
+        made = 0
+        for _ in range(burst):
+            try:
+                self._create_pod(job, template)
+                made += 1
+            except ApiError:
+                self._expectations.created(job.key, burst - made)
+                raise
+        self._store.still_to_make(job, -excess - burst)
+        return len(active) + burst
+
+    def _wanted(self, job: ApiObject, active: int, succeeded: int) -> int:
+        parallelism = _parallelism(job)
+        if job.spec.get("suspend"):
+            return 0
+        completions = job.spec.get("completions")
+        if completions is None and parallelism > 1:
+            return active if succeeded else parallelism
+        left = (1 if completions is None else completions) - succeeded
+        return max(0, min(left, parallelism))
+
+    def _template(self, job: ApiObject) -> Manifest:
+        template: Manifest = part(job.spec, "template")
+        metadata: Manifest = part(template, "metadata")
+        labels: Manifest = {
+            "controller-uid": job.uid,
+            "job-name": job.name,
+            **part(metadata, "labels"),
+        }
+        return {**template, "metadata": {**metadata, "labels": labels}}
+
+    def _delete_all(self, job: ApiObject, pods: list[Pod]) -> None:
+        if not pods:
+            return
+        self._expectations.expect(job.key, 0, [pod.key for pod in pods])
+        for pod in pods:
+            with suppress(NotFound):
+                self._delete_pod(job, pod)
+
+    def _condition(self, kind: str, reason: str, message: str) -> Manifest:
+        now = timestamp(self._loop.now)
+        made = {"type": kind, "status": "True", "lastProbeTime": now, "lastTransitionTime": now}
+        return {**made, "reason": reason, "message": message} if reason else made
+
+
+def _is_changed(old: ApiObject | None, new: ApiObject) -> bool:
+    """Whether the job was started, or its deadline moved."""
+    if old is None:
+        return True
+    fields = ("activeDeadlineSeconds",)
+    return old.status.get("startTime") != new.status.get("startTime") or any(
+        old.spec.get(field) != new.spec.get(field) for field in fields
+    )
+
+
+def _parallelism(job: ApiObject) -> int:
+    parallelism = job.spec.get("parallelism")
+    return 1 if parallelism is None else parallelism
+
+
+def _is_finished(job: ApiObject) -> bool:
+    return _is_over(job.status.get("conditions") or [])
+
+
+def _is_over(conditions: list[Manifest]) -> bool:
+    return any(
+        each.get("type") in ("Complete", "Failed") and each.get("status") == "True"
+        for each in conditions
+    )
+
+
+def _dispensable(pod: Pod) -> tuple[int | str, ...]:
+    return (
+        bool(pod.node_name),
+        _RANK.get(pod.phase, 0),
+        is_ready(pod),
+        -time_of(pod.creation_timestamp),
+        pod.name,
+    )

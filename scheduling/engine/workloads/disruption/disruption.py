@@ -1,0 +1,153 @@
+"""The disruption controller: how many pods of a budget may be evicted now.
+
+Upstream: pkg/controller/disruption/disruption.go.
+"""
+
+from typing import ClassVar, Final
+
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.kernel.units import MINUTE, timestamp
+from kscope.sim.objects.objects import ApiObject, Manifest, Pod
+from scheduling.engine.workloads.controller import (
+    Controller,
+    Surroundings,
+    generation_of,
+)
+from scheduling.engine.workloads.disruption.budget_count import (
+    BudgetCount,
+    BudgetCounter,
+    CountFailed,
+    healthy_count,
+    selector_of_budget,
+)
+from scheduling.engine.workloads.manifests import part
+from scheduling.engine.workloads.pods import time_of
+from scheduling.engine.workloads.ticker import Ticker
+from volumes.engine.ports import NORMAL, WARNING, EventSink
+
+# An eviction that has not led to a deletion by then is not believed in any more.
+DELETION_TIMEOUT: Final = 2 * MINUTE
+
+
+class DisruptionController(Controller):
+    """Keeps the status of PodDisruptionBudgets."""
+
+    AUTHOR: ClassVar[str] = "disruption-controller"
+    KIND: ClassVar[str] = "PodDisruptionBudget"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_resync")
+
+    def __init__(self, around: Surroundings, events: EventSink) -> None:
+        super().__init__(around, events)
+        self._listers.of("PodDisruptionBudget").on_event(self._on_budget)
+        only_with = self._listers.of("PodDisruptionBudget")
+        self._listers.pods.on_event(self._on_pod, only_with=only_with)
+        self._counter = BudgetCounter(self._find, around.rules)
+        # The budgets about which a sync has something to say even when nothing has changed.
+        self._loud: dict[str, None] = {}
+        self._resync: Ticker | None = None
+        if around.rules.budget_resync:
+            self._resync = Ticker(around.loop, around.rules.budget_resync, self._sync_loud)
+
+    def start_periods_from(self, origin: int) -> None:
+        """Let the resync count from *origin*, when the controller started."""
+        if self._resync is not None:
+            self._resync.start_from(origin)
+
+    def _sync_loud(self) -> None:
+        """The informer's resync; a sync of any other budget would do nothing.
+
+        Upstream, until 1.20: AddEventHandlerWithResyncPeriod(…, 30*time.Second).
+        """
+        self._loop.cause = 0
+        for key in self._loud:
+            self._queue.add(key)
+
+    def _on_budget(self, event: WatchEvent) -> None:
+        if event.type != "DELETED":
+            self._queue.add(event.new.key)
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        for budget in self._listers.in_namespace("PodDisruptionBudget", event.new.namespace):
+            selector = selector_of_budget(budget)
+            old = event.old
+            if selector.matches(event.new.labels) or (old and selector.matches(old.labels)):
+                self._queue.add(budget.key)
+
+    def sync(self, key: str) -> None:
+        """See Controller. Upstream: trySync()."""
+        budget = self._listers.of("PodDisruptionBudget").get(key)
+        if budget is None:
+            self._loud.pop(key, None)
+            return
+        selector = selector_of_budget(budget)
+        pods = [p for p in self._listers.pods_in(budget.namespace) if selector.matches(p.labels)]
+        if not pods:
+            self._events.event(budget, NORMAL, "NoPods", "No matching pods found")
+        self._note(key, loud=not pods)
+        try:
+            expected, desired = self._counter.expected(budget, pods)
+        except CountFailed as failure:
+            message = f"Failed to calculate the number of expected pods: {failure}"
+            self._events.event(budget, WARNING, "CalculateExpectedPodCountFailed", message)
+            self._note(key, loud=True)
+            if budget.status.get("disruptionsAllowed"):
+                self._write_status(budget, {**budget.status, "disruptionsAllowed": 0})
+            return
+        disrupted = self._disrupted(budget, pods)
+        healthy = healthy_count(pods, disrupted)
+        count = BudgetCount(expected=expected, desired=desired, healthy=healthy)
+        status: Manifest = {
+            **budget.status,
+            "observedGeneration": generation_of(budget),
+            **count.to_status(),
+            "disruptedPods": disrupted,
+        }
+        if self._rules.disruption_conditions:
+            status["conditions"] = self._conditions(budget, count.allowed)
+        for name in ("disruptedPods", "observedGeneration"):
+            if not status[name]:
+                del status[name]
+        if status != budget.status:
+            self._write_status(budget, status)
+
+    def _find(self, kind: str, key: str) -> ApiObject | None:
+        return self._listers.of(kind).get(key)
+
+    def _note(self, key: str, *, loud: bool) -> None:
+        if not loud:
+            self._loud.pop(key, None)
+        elif self._resync is not None:
+            self._loud[key] = None
+            self._resync.arm()
+
+    def _disrupted(self, budget: ApiObject, pods: list[Pod]) -> Manifest:
+        """Evictions that the API server let through and whose deletion was not seen yet."""
+        before: Manifest = part(budget.status, "disruptedPods")
+        kept: Manifest = {}
+        for pod in pods:
+            since = before.get(pod.name)
+            if since is None or pod.deletion_timestamp:
+                continue
+            left = time_of(since) + DELETION_TIMEOUT - self._loop.now
+            if left > 0:
+                kept[pod.name] = since
+                self._queue.add_after(budget.key, left)
+        return kept
+
+    def _conditions(self, budget: ApiObject, allowed: int) -> list[Manifest]:
+        before: list[Manifest] = budget.status.get("conditions") or []
+        old = next((each for each in before if each.get("type") == "DisruptionAllowed"), None)
+        state = "True" if allowed else "False"
+        since = timestamp(self._loop.now)
+        if old is not None and old.get("status") == state:
+            since = old.get("lastTransitionTime", since)
+        made: Manifest = {
+            "type": "DisruptionAllowed",
+            "status": state,
+            "observedGeneration": generation_of(budget),
+            "lastTransitionTime": since,
+            "reason": "SufficientPods" if allowed else "InsufficientPods",
+            "message": "",
+        }
+        others = [each for each in before if each.get("type") != "DisruptionAllowed"]
+        return [*others, made]

@@ -1,0 +1,513 @@
+"""Node lifecycle: taints that follow a node's conditions, and the eviction of pods by taint.
+
+Upstream: pkg/controller/nodelifecycle (node_lifecycle_controller.go, scheduler/taint_manager.go).
+"""
+
+from contextlib import suppress
+from typing import ClassVar, Final
+
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.api_server.workqueue import WorkQueue
+from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.kernel.loop import Timer
+from kscope.sim.kernel.units import MILLISECOND, SECOND, nanoseconds, timestamp
+from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
+from scheduling.engine.pods.conditions import disruption_target, with_condition
+from scheduling.engine.workloads.controller import Surroundings
+from scheduling.engine.workloads.deletion import delete
+from scheduling.engine.workloads.disruption.taints import (
+    DISK_PRESSURE,
+    MEMORY_PRESSURE,
+    NETWORK_UNAVAILABLE,
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    NOT_READY,
+    PID_PRESSURE,
+    UNREACHABLE,
+    UNSCHEDULABLE,
+    same_taint,
+    tolerates,
+)
+from scheduling.engine.workloads.ticker import Ticker
+from volumes.engine.ports import NORMAL, WARNING, EventSink
+
+MONITOR_PERIOD: Final = 5 * SECOND
+
+# One node in ten seconds per zone; none at all where most of a small zone is not ready.
+EVICTION_INTERVAL: Final = 10 * SECOND
+SLOW_EVICTION_INTERVAL: Final = 100 * SECOND
+LARGE_ZONE: Final = 50
+UNHEALTHY_ZONE_PERCENT: Final = 55
+
+_BY_CONDITION: Final = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): MEMORY_PRESSURE,
+    ("DiskPressure", "True"): DISK_PRESSURE,
+    ("NetworkUnavailable", "True"): NETWORK_UNAVAILABLE,
+    ("PIDPressure", "True"): PID_PRESSURE,
+}
+_OURS: Final = (*_BY_CONDITION.values(), UNSCHEDULABLE)
+
+# How often, and how soon again, a pod's deletion is tried.
+_RETRIES: Final = 5
+_RETRY: Final = 10 * MILLISECOND
+
+# What is said of the conditions that a kubelet posts once it does not.
+_SILENT: Final = "Kubelet stopped posting node status."
+
+_OLD_LABELS: Final = {
+    "kubernetes.io/os": "beta.kubernetes.io/os",
+    "kubernetes.io/arch": "beta.kubernetes.io/arch",
+}
+
+
+class NodeLifecycleController:
+    """Taints nodes by condition at once (NoSchedule) and with the next 5 s tick (NoExecute)."""
+
+    AUTHOR: ClassVar[str] = "node-controller"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue", "ticker")
+    # The conditions that a kubelet posts.
+    POSTED: ClassVar[tuple[str, ...]] = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
+
+    def __init__(self, around: Surroundings, events: EventSink) -> None:
+        self._around = around
+        self._loop = around.loop
+        self._store = around.store
+        self._listers = around.listers
+        self._rules = around.rules
+        self._events = events
+        self._queue = WorkQueue(around.loop, self._work, answers=around.store.answers(self.AUTHOR))
+        self.ticker = Ticker(around.loop, MONITOR_PERIOD, self._monitor)
+        self._known: dict[str, None] = {}
+        # Zone → when its next node may be tainted.
+        self._next_in_zone: dict[str, int] = {}
+        # Whether some node waits until others fare better.
+        self._is_held_back = False
+        # What was silent before that has been so, for all that is known here, since the start.
+        self._started = around.loop.now
+        if around.silent:
+            self.ticker.arm()
+        self._listers.nodes.on_event(self._on_node)
+
+    def anew(self, around: Surroundings) -> "NodeLifecycleController":
+        """The same controller in a new process, which knows nothing yet."""
+        return NodeLifecycleController(around, self._events)
+
+    def _on_node(self, event: WatchEvent) -> None:
+        node = event.new
+        assert isinstance(node, Node)
+        if event.type == "DELETED":
+            self._around.silent.pop(node.name, None)
+            if self._is_held_back or node.name in self._known:
+                self.ticker.arm()
+            return
+        if any(_no_schedule_swap(node)) or (self._rules.taints_new_nodes and _old_labels(node)):
+            self._queue.add_after(node.name, self._around.latencies.draw("node_taint"))
+        if self._rules.taints_new_nodes and node.name not in self._known:
+            self.ticker.arm()
+        if self._is_held_back or _no_execute_wanted(node) is not None:
+            self.ticker.arm()
+
+    # At once
+
+    def _work(self, name: str) -> None:
+        try:
+            self._taint_by_condition(name)
+        except ApiError:
+            self._queue.add_rate_limited(name)
+        else:
+            self._queue.forget(name)
+
+    def _taint_by_condition(self, name: str) -> None:
+        """Upstream: doNoScheduleTaintingPass()."""
+        node = self._listers.nodes.get(name)
+        if node is None:
+            return
+        self._swap(node, *_no_schedule_swap(node))
+        if self._rules.taints_new_nodes and _old_labels(node):
+            delay = self._around.latencies.draw("node_labels")
+            if delay:
+                self._loop.call_after(delay, self._label, name)
+            else:
+                self._label(name)
+
+    def _label(self, name: str) -> None:
+        """Keep the old names of the os and arch labels. Upstream: reconcileNodeLabels()."""
+        node = self._store.find("Node", name)
+        if node is None:
+            return
+        missing = _old_labels(node)
+        if missing:
+            self._store.patch("Node", name, {"metadata": {"labels": missing}}, by=self.AUTHOR)
+
+    # At the tick
+
+    def _monitor(self) -> None:
+        """Upstream: monitorNodeHealth(), doNoExecuteTaintingPass()."""
+        self._doubt_silent_nodes()
+        nodes = [*self._listers.nodes]
+        if self._rules.taints_new_nodes:
+            self._register(nodes)
+        zones = Zones(nodes)
+        self._is_held_back = bool(nodes) and zones.all_unwell
+        if zones.all_unwell:
+            for node in nodes:
+                self._swap_at_tick(node, [], _no_execute_ours(node))
+            return
+        for node in nodes:
+            wanted = _no_execute_taints(node)
+            ours = _no_execute_ours(node)
+            removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
+            added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
+            if added and not removed and not self._may_taint(node, zones):
+                continue
+            self._swap_at_tick(node, added, removed)
+
+    def _swap_at_tick(self, node: Node, added: list[Manifest], removed: list[Manifest]) -> None:
+        """As `_swap`; what is refused comes again with the next tick."""
+        try:
+            self._swap(node, added, removed)
+        except ApiError:
+            self.ticker.arm()
+
+    def _doubt_silent_nodes(self) -> None:
+        """Upstream: tryUpdateNodeHealth(): after the grace period nobody knows how a node is."""
+        for name, since in self._around.silent.items():
+            node = self._store.find("Node", name)
+            if not isinstance(node, Node) or _is_doubted(node):
+                continue
+            if self._loop.now <= max(since, self._started) + self._rules.monitor_grace:
+                self.ticker.arm()
+                continue
+            was_ready = node.is_ready
+            now = timestamp(self._loop.now)
+            status = {"conditions": _doubtful(node, self.POSTED, now)}
+            try:
+                self._store.patch(
+                    "Node",
+                    name,
+                    {"status": status},
+                    by=self.AUTHOR,
+                    event="NodeStatusUnknown",
+                    message=_SILENT,
+                )
+            except ApiError:
+                self.ticker.arm()
+                continue
+            if was_ready:
+                message = f"Node {name} status is now: NodeNotReady"
+                self._events.event(node, NORMAL, "NodeNotReady", message)
+                self._mark_pods_not_ready(name)
+
+    def _mark_pods_not_ready(self, node: str) -> None:
+        """Upstream: controller_utils.go, MarkPodsNotReady()."""
+        for pod in self._listers.pods_on(node):
+            live = self._store.find("Pod", pod.key)
+            if live is None or live.uid != pod.uid:
+                continue
+            conditions: list[Manifest] = live.status.get("conditions") or []
+            if not any(_is_ready_condition(each) for each in conditions):
+                continue
+            now = timestamp(self._loop.now)
+            marked = [
+                {**each, "status": "False", "lastTransitionTime": now}
+                if _is_ready_condition(each)
+                else each
+                for each in conditions
+            ]
+            patch: Manifest = {"status": {"conditions": marked}}
+            with suppress(ApiError):
+                self._store.patch("Pod", pod.key, patch, by=self.AUTHOR, event="PodNotReady")
+                if self._rules.tells_pods_of_node:
+                    self._events.event(pod, WARNING, "NodeNotReady", "Node is not ready")
+
+    def _may_taint(self, node: Node, zones: "Zones") -> bool:
+        """Take the zone's turn, or arm the next tick to try again."""
+        zone = zone_of(node)
+        interval = zones.interval(zone)
+        if interval is None:
+            self._is_held_back = True
+            return False
+        if self._loop.now < self._next_in_zone.get(zone, 0):
+            self.ticker.arm()
+            return False
+        self._next_in_zone[zone] = self._loop.now + interval
+        return True
+
+    def _register(self, nodes: list[Node]) -> None:
+        """Tell of nodes that came and went since the last tick."""
+        names = {node.name for node in nodes}
+        for node in nodes:
+            if node.name not in self._known:
+                self._known[node.name] = None
+                message = f"Node {node.name} event: Registered Node {node.name} in Controller"
+                self._events.event(node, NORMAL, "RegisteredNode", message)
+        for name in [name for name in self._known if name not in names]:
+            del self._known[name]
+            gone = Node({"kind": "Node", "metadata": {"name": name}})
+            message = f"Node {name} event: Removing Node {name} from Controller"
+            self._events.event(gone, NORMAL, "RemovingNode", message)
+
+    def _swap(self, node: Node, added: list[Manifest], removed: list[Manifest]) -> None:
+        """Upstream: controllerutil.SwapNodeControllerTaint(), on the newest version."""
+        live = self._store.find("Node", node.name)
+        if live is None or not (added or removed):
+            return
+        assert isinstance(live, Node)
+        changed = [*removed, *added]
+        kept = [t for t in live.taints if not any(same_taint(t, each) for each in changed)]
+        now = timestamp(self._loop.now)
+        taints = [*kept, *({**taint, "timeAdded": now} for taint in added)]
+        what = [f"+{t['key']}:{t['effect']}" for t in added]
+        what += [f"-{t['key']}:{t['effect']}" for t in removed]
+        self._store.patch(
+            "Node",
+            node.name,
+            {"spec": {"taints": taints or None}},
+            by=self.AUTHOR,
+            event="NodeTainted" if added else "NodeUntainted",
+            message=" ".join(what),
+        )
+
+
+class TaintManager:
+    """Evicts pods from nodes with NoExecute taints, each when its tolerations run out."""
+
+    AUTHOR: ClassVar[str] = "taint-controller"
+    PARTS: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, around: Surroundings, events: EventSink) -> None:
+        self._loop = around.loop
+        self._store = around.store
+        self._listers = around.listers
+        self._rules = around.rules
+        self._events = events
+        # Pod key → since when it lives on borrowed time, and the timer of its eviction.
+        self._scheduled: dict[str, tuple[int, Timer]] = {}
+        self._listers.nodes.on_event(self._on_node)
+        self._listers.pods.on_event(self._on_pod)
+
+    def anew(self, around: Surroundings) -> "TaintManager":
+        """The same controller in a new process, which knows nothing yet."""
+        return TaintManager(around, self._events)
+
+    def _on_node(self, event: WatchEvent) -> None:
+        node, old = event.new, event.old
+        assert isinstance(node, Node)
+        if event.type == "DELETED":
+            return
+        if isinstance(old, Node) and _no_execute(old) == _no_execute(node):
+            return
+        if not _no_execute(node) and (old is None or event.type == "ADDED"):
+            return
+        for pod in self._listers.pods_on(node.name):
+            self._decide(pod, _no_execute(node))
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        pod, old = event.new, event.old
+        assert isinstance(pod, Pod)
+        if event.type == "DELETED":
+            timer = self._scheduled.pop(pod.key, None)
+            if timer is not None:
+                timer[1].cancel()
+            return
+        if not pod.node_name:
+            return
+        if isinstance(old, Pod) and event.type == "MODIFIED":
+            same = old.spec.get("tolerations") == pod.spec.get("tolerations")
+            if same and old.node_name == pod.node_name:
+                return
+        node = self._listers.nodes.get(pod.node_name)
+        if node is not None and (_no_execute(node) or pod.key in self._scheduled):
+            self._decide(pod, _no_execute(node))
+
+    def _decide(self, pod: Pod, taints: list[Manifest]) -> None:
+        """Upstream: processPodOnNode()."""
+        if not taints:
+            self._cancel(pod)
+            return
+        seconds = _tolerated_for(pod, taints)
+        if seconds is None:
+            self._cancel(pod)
+            return
+        since = self._loop.now
+        if pod.key in self._scheduled:
+            since, timer = self._scheduled.pop(pod.key)
+            timer.cancel()
+        at = max(self._loop.now, since + nanoseconds(seconds))
+        self._scheduled[pod.key] = since, self._loop.call_at(at, self._evict, pod)
+
+    def _cancel(self, pod: Pod) -> None:
+        scheduled = self._scheduled.pop(pod.key, None)
+        if scheduled is None:
+            return
+        scheduled[1].cancel()
+        message = f"Cancelling deletion of Pod {pod.key}"
+        self._events.event(pod, NORMAL, "TaintManagerEviction", message)
+
+    def _evict(self, pod: Pod) -> None:
+        self._scheduled.pop(pod.key, None)
+        live = self._store.find("Pod", pod.key)
+        if live is None or live.uid != pod.uid or live.deletion_timestamp:
+            return
+        message = f"Marking for deletion Pod {pod.key}"
+        self._events.event(live, NORMAL, "TaintManagerEviction", message)
+        self._delete(pod, _RETRIES)
+
+    def _delete(self, pod: Pod, tries: int) -> None:
+        """Upstream: deletePodHandler(), which gives up after *tries*."""
+        live = self._store.find("Pod", pod.key)
+        if live is None or live.uid != pod.uid:
+            return
+        try:
+            if self._rules.disruption_conditions:
+                self._mark(live)
+            delete(
+                self._store,
+                live,
+                by=NodeLifecycleController.AUTHOR,
+                now=self._loop.now,
+                message="its tolerations of the node's taints have run out",
+            )
+        except NotFound:
+            return
+        except ApiError:
+            if tries > 1:
+                self._loop.call_after(_RETRY, self._delete, pod, tries - 1)
+
+    def _mark(self, pod: ApiObject) -> None:
+        message = "Taint manager: deleting due to NoExecute taint"
+        made = disruption_target("DeletionByTaintManager", message, self._loop.now)
+        patch: Manifest = {"status": {"conditions": with_condition(pod, made)}}
+        self._store.patch(
+            "Pod", pod.key, patch, by=NodeLifecycleController.AUTHOR, event="PodDisrupted"
+        )
+
+
+class Zones:
+    """How many nodes each zone has at one tick, and how many of them are unwell."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self._count: dict[str, int] = {}
+        self._unwell: dict[str, int] = {}
+        for node in nodes:
+            zone = zone_of(node)
+            self._count[zone] = self._count.get(zone, 0) + 1
+            self._unwell[zone] = self._unwell.get(zone, 0) + is_unwell(node)
+
+    @property
+    def all_unwell(self) -> bool:
+        """Whether no node is well: rather it is the controller that is cut off then."""
+        return self._count == self._unwell
+
+    def interval(self, zone: str) -> int | None:
+        """The ns between two evicted nodes of *zone*; None where nothing is evicted at all.
+
+        Upstream: ComputeZoneState(), ReducedQPSFunc(), HealthyQPSFunc().
+        """
+        count, unwell = self._count[zone], self._unwell[zone]
+        is_partly_down = 2 < unwell < count and unwell * 100 >= UNHEALTHY_ZONE_PERCENT * count
+        if not is_partly_down:
+            return EVICTION_INTERVAL
+        return None if count <= LARGE_ZONE else SLOW_EVICTION_INTERVAL
+
+
+def zone_of(node: Node) -> str:
+    """Upstream: GetZoneKey()."""
+    return f"{node.region}:{node.zone}"
+
+
+def _is_doubted(node: Node) -> bool:
+    conditions: list[Manifest] = node.status.get("conditions") or []
+    return any(each.get("type") == "Ready" and each["status"] == "Unknown" for each in conditions)
+
+
+def _doubtful(node: Node, posted: tuple[str, ...], now: str) -> list[Manifest]:
+    """The node's conditions as they are when it has not been heard of for too long."""
+    conditions: list[Manifest] = node.status.get("conditions") or []
+    others = [each for each in conditions if each.get("type") not in posted]
+    made = {
+        "status": "Unknown",
+        "reason": "NodeStatusUnknown",
+        "message": _SILENT,
+        "lastTransitionTime": now,
+    }
+    return [*others, *({"type": kind, **made} for kind in posted)]
+
+
+def _is_ready_condition(condition: Manifest) -> bool:
+    return condition.get("type") == "Ready" and condition.get("status") == "True"
+
+
+def _no_schedule_swap(node: Node) -> tuple[list[Manifest], list[Manifest]]:
+    """The NoSchedule taints that its conditions ask for and it lacks, and those it has in vain."""
+    wanted = [_taint(key, NO_SCHEDULE) for key in _condition_taints(node)]
+    ours = [
+        taint
+        for taint in node.taints
+        if taint.get("effect") == NO_SCHEDULE and taint.get("key") in _OURS
+    ]
+    added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
+    removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
+    return added, removed
+
+
+def _old_labels(node: ApiObject) -> Manifest:
+    """The old names of the os and arch labels that it lacks."""
+    return {
+        old: node.labels[new]
+        for new, old in _OLD_LABELS.items()
+        if new in node.labels and node.labels.get(old) != node.labels[new]
+    }
+
+
+def _taint(key: str, effect: str) -> Manifest:
+    return {"key": key, "effect": effect}
+
+
+def _condition_taints(node: Node) -> list[str]:
+    conditions: list[Manifest] = node.status.get("conditions") or []
+    keys = [
+        _BY_CONDITION[pair]
+        for each in conditions
+        if (pair := (each.get("type", ""), each.get("status", ""))) in _BY_CONDITION
+    ]
+    return [*keys, UNSCHEDULABLE] if node.unschedulable else keys
+
+
+def _no_execute(node: Node) -> list[Manifest]:
+    return [taint for taint in node.taints if taint.get("effect") == NO_EXECUTE]
+
+
+def _no_execute_ours(node: Node) -> list[Manifest]:
+    return [taint for taint in _no_execute(node) if taint.get("key") in (NOT_READY, UNREACHABLE)]
+
+
+def is_unwell(node: Node) -> bool:
+    """Whether it is not ready, or not heard of any more."""
+    return bool(_no_execute_taints(node))
+
+
+def _no_execute_taints(node: Node) -> list[Manifest]:
+    keys = (NOT_READY, UNREACHABLE)
+    return [_taint(key, NO_EXECUTE) for key in _condition_taints(node) if key in keys]
+
+
+def _no_execute_wanted(node: Node) -> list[Manifest] | None:
+    """The NoExecute taints by condition; None when the node has just these."""
+    wanted, ours = _no_execute_taints(node), _no_execute_ours(node)
+    return None if [t["key"] for t in wanted] == [t["key"] for t in ours] else wanted
+
+
+def _tolerated_for(pod: Pod, taints: list[Manifest]) -> int | None:
+    """For how many seconds *pod* may stay; None for ever. Upstream: getMinTolerationTime()."""
+    given: list[Manifest] = pod.spec.get("tolerations") or []
+    limits: list[int] = []
+    for taint in taints:
+        fitting = next((each for each in given if tolerates(each, taint)), None)
+        if fitting is None:
+            return 0
+        if fitting.get("tolerationSeconds") is not None:
+            limits.append(max(0, fitting["tolerationSeconds"]))
+    return min(limits, default=None)

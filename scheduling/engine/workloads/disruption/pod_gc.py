@@ -1,0 +1,130 @@
+"""Pod garbage collection: pods of nodes that are gone, and too many that have ended.
+
+Upstream: pkg/controller/podgc/gc_controller.go.
+"""
+
+from typing import ClassVar, Final
+
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Manifest, Pod
+from scheduling.engine.pods.conditions import disruption_target, with_condition
+from scheduling.engine.workloads.controller import Surroundings
+from scheduling.engine.workloads.deletion import delete
+from scheduling.engine.workloads.pods import time_of
+from scheduling.engine.workloads.ticker import Ticker
+
+PERIOD: Final = 20 * SECOND
+QUARANTINE: Final = 40 * SECOND
+TERMINATED_THRESHOLD: Final = 12_500
+
+
+class PodGarbageCollector:
+    """Looks every 20 s, while there is something to collect."""
+
+    AUTHOR: ClassVar[str] = "pod-garbage-collector"
+    PARTS: ClassVar[tuple[str, ...]] = ("ticker",)
+
+    def __init__(self, around: Surroundings) -> None:
+        self._loop = around.loop
+        self._store = around.store
+        self._listers = around.listers
+        self._rules = around.rules
+        self.ticker = Ticker(around.loop, PERIOD, self._collect)
+        # Node that is gone → when that was seen first.
+        self._quarantine: dict[str, int] = {}
+        self._terminated: dict[str, None] = {}
+        self._has_nodes = False
+        self._listers.nodes.on_event(self._on_node)
+        self._listers.pods.on_event(self._on_pod)
+
+    def anew(self, around: Surroundings) -> "PodGarbageCollector":
+        """The same controller in a new process, which knows nothing yet."""
+        return PodGarbageCollector(around)
+
+    def _on_node(self, event: WatchEvent) -> None:
+        if not self._has_nodes:
+            self._has_nodes = True
+            self._arm_if_lost()
+        if event.type == "DELETED" and self._listers.pods_on(event.new.name):
+            self.ticker.arm()
+
+    def _arm_if_lost(self) -> None:
+        """A cluster without any node is a partial one: only with a node can others be missing."""
+        if any(self._listers.nodes.get(name) is None for name in self._listers.nodes_with_pods()):
+            self.ticker.arm()
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        pod = event.new
+        assert isinstance(pod, Pod)
+        if event.type == "DELETED":
+            self._terminated.pop(pod.key, None)
+            return
+        if pod.is_terminated:
+            self._terminated[pod.key] = None
+            if len(self._terminated) > TERMINATED_THRESHOLD:
+                self.ticker.arm()
+        node = pod.node_name
+        if node and self._has_nodes and self._listers.nodes.get(node) is None:
+            self.ticker.arm()
+
+    def _collect(self) -> None:
+        self._collect_terminated()
+        self._collect_orphans()
+
+    def _collect_terminated(self) -> None:
+        excess = len(self._terminated) - TERMINATED_THRESHOLD
+        if excess <= 0:
+            return
+        found = [self._listers.pods.get(key) for key in self._terminated]
+        oldest = sorted((pod for pod in found if pod is not None), key=_age)
+        for pod in oldest[:excess]:
+            self._delete(pod, "too many terminated pods")
+
+    def _collect_orphans(self) -> None:
+        now = self._loop.now
+        lost = [
+            name
+            for name in self._listers.nodes_with_pods()
+            if self._listers.nodes.get(name) is None
+        ]
+        self._quarantine = {n: at for n, at in self._quarantine.items() if n in lost}
+        for name in lost:
+            since = self._quarantine.setdefault(name, now)
+            if now - since < QUARANTINE:
+                continue
+            del self._quarantine[name]
+            if self._store.find("Node", name) is None:
+                for pod in self._listers.pods_on(name):
+                    self._delete(pod, f"its node {name} is gone")
+        if self._quarantine:
+            self.ticker.arm()
+
+    def _delete(self, pod: Pod, message: str) -> None:
+        try:
+            if self._rules.disruption_conditions and not pod.is_terminated:
+                self._fail(pod)
+            delete(
+                self._store,
+                pod,
+                by=self.AUTHOR,
+                now=self._loop.now,
+                grace_seconds=0,
+                message=message,
+            )
+        except NotFound:
+            return
+        except ApiError:
+            self.ticker.arm()
+
+    def _fail(self, pod: Pod) -> None:
+        """Since 1.26 the pod is first marked as failed, with the reason why it was disrupted."""
+        message = "PodGC: node no longer exists"
+        made = disruption_target("DeletionByPodGC", message, self._loop.now)
+        status: Manifest = {"phase": "Failed", "conditions": with_condition(pod, made)}
+        self._store.patch("Pod", pod.key, {"status": status}, by=self.AUTHOR, event="PodFailed")
+
+
+def _age(pod: Pod) -> tuple[int, str]:
+    return time_of(pod.creation_timestamp), pod.name

@@ -1,0 +1,181 @@
+"""The scheduler's view of volumes and claims: what the API server last told, and what is assumed.
+
+The scheduler decides faster than the API server answers. What it has decided but not yet heard back
+is laid over the informer's objects; `restore` takes it off again, and a newer object from the API
+server replaces both. Upstream: pkg/scheduler/util/assumecache and, before, scheduler_assume_cache.go.
+"""
+
+from collections.abc import Iterator
+from typing import Final, Generic, TypeVar
+
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.errors import NotFound, SimError
+from kscope.sim.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim
+from volumes.engine.matching.matching import VolumeIndex
+
+Obj = TypeVar("Obj", bound=ApiObject)
+
+
+class AssumeError(SimError):
+    """An object cannot be assumed; the text is upstream's."""
+
+
+class AssumeCache(Generic[Obj]):
+    """Objects of one kind, each as the API server has it and as assumed.
+
+    Feed it with `add`, `update`, `delete` or `observe`. Upstream: assumeCache.
+    """
+
+    DESCRIPTION = "object"
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Obj] = {}
+        self._api: dict[str, Obj] = {}
+
+    def __len__(self) -> int:
+        return len(self._latest)
+
+    def __iter__(self) -> Iterator[Obj]:
+        return iter([*self._latest.values()])
+
+    @property
+    def latest(self) -> dict[str, Obj]:
+        """The latest of each, by key. Not to be changed."""
+        return self._latest
+
+    def observe(self, event: WatchEvent) -> None:
+        """Take a watch event of this kind."""
+        obj: Obj = event.new  # type: ignore[assignment]  # pyright: ignore
+        if event.type == "DELETED":
+            self.delete(obj)
+        elif event.old is not None and event.old is self._latest.get(obj.key):
+            # The next version of the very object that is known, and nothing is assumed of it.
+            self._take(obj)
+        else:
+            self.add(obj)
+
+    def add(self, obj: Obj) -> None:
+        """Take an object from the API server; one that is no newer than the latest is ignored.
+
+        Thus a resync does not displace what is assumed, which has the version it was made from.
+        """
+        latest = self._latest.get(obj.key)
+        if latest is not None:
+            try:
+                if int(obj.resource_version) <= int(latest.resource_version):
+                    return
+            except ValueError:
+                return
+        self._take(obj)
+
+    update = add
+
+    def _take(self, obj: Obj) -> None:
+        self._api[obj.key] = obj
+        self._set_latest(obj)
+
+    def delete(self, obj: Obj) -> None:
+        """The API server has deleted the object; what was assumed of it goes too."""
+        self._api.pop(obj.key, None)
+        if self._latest.pop(obj.key, None) is not None:
+            self._forget(obj)
+
+    def get(self, key: str) -> Obj:
+        """The assumed object if there is one, else the API server's. Raises NotFound."""
+        found = self._latest.get(key)
+        if found is None:
+            raise self._not_found(key)
+        return found
+
+    def find(self, key: str) -> Obj | None:
+        """As `get`, but None when there is none."""
+        return self._latest.get(key)
+
+    def get_api(self, key: str) -> Obj:
+        """The object as the API server last told it. Raises NotFound."""
+        found = self._api.get(key)
+        if found is None:
+            raise self._not_found(key)
+        return found
+
+    def is_assumed(self, key: str) -> bool:
+        """Whether something is laid over the API server's object."""
+        return self._latest.get(key) is not self._api.get(key)
+
+    def assumed(self) -> list[Obj]:
+        """What is laid over the API server's objects, in the order the objects first came."""
+        return [obj for key, obj in self._latest.items() if obj is not self._api[key]]
+
+    def assume(self, obj: Obj) -> None:
+        """Lay *obj* over the latest. Raises NotFound, or AssumeError when it is older."""
+        latest = self.get(obj.key)
+        new, stored = self._version(obj), self._version(latest)
+        if new < stored:
+            raise AssumeError(
+                f'{self.DESCRIPTION} "{obj.key}" is out of sync (stored: {stored}, assume: {new})'
+            )
+        self._set_latest(obj)
+
+    def restore(self, key: str) -> None:
+        """Take what is assumed off again. Does nothing for an object that is gone."""
+        api = self._api.get(key)
+        if api is not None and self._latest[key] is not api:
+            self._set_latest(api)
+
+    def _set_latest(self, obj: Obj) -> None:
+        self._latest[obj.key] = obj
+
+    def _forget(self, obj: Obj) -> None:
+        pass
+
+    def _not_found(self, key: str) -> NotFound:
+        return NotFound(f'could not find {self.DESCRIPTION} "{key}"')
+
+    def _version(self, obj: Obj) -> int:
+        text = obj.resource_version
+        try:
+            return int(text)
+        except ValueError:
+            raise AssumeError(
+                f'error parsing ResourceVersion "{text}" for {self.DESCRIPTION} "{obj.key}": '
+                f'strconv.ParseInt: parsing "{text}": invalid syntax'
+            ) from None
+
+
+class VolumeAssumeCache(AssumeCache[PersistentVolume]):
+    """Volumes, indexed for the search by claim, class and capacity. Upstream: PVAssumeCache.
+
+    `generation` counts the changes, for whoever keeps something derived.
+    """
+
+    DESCRIPTION: Final = "v1.PersistentVolume"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = VolumeIndex()
+        self.generation = 0
+
+    def list_volumes(self, storage_class: str) -> list[PersistentVolume]:
+        """The latest volumes of a class, by name. Upstream: ListPVs()."""
+        found = [volume for volume in self if volume.storage_class_name == storage_class]
+        found.sort(key=_name_of)
+        return found
+
+    def _set_latest(self, obj: PersistentVolume) -> None:
+        self._latest[obj.key] = obj
+        self.index.put(obj)
+        self.generation += 1
+
+    def _forget(self, obj: PersistentVolume) -> None:
+        self.index.remove(obj.name)
+        self.generation += 1
+
+
+class ClaimAssumeCache(AssumeCache[PersistentVolumeClaim]):
+    """Claims by "namespace/name". Upstream: PVCAssumeCache."""
+
+    DESCRIPTION: Final = "v1.PersistentVolumeClaim"
+
+
+def _name_of(volume: PersistentVolume) -> str:
+    return volume.name

@@ -1,0 +1,1 @@
+"""Which volume a claim gets: one set of rules for the PV controller, the scheduler and the pages."""

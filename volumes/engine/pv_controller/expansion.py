@@ -1,0 +1,244 @@
+"""Volume expansion: a bound claim that asks for more gets more, if its class allows it.
+
+    user raises spec.resources   →  expand controller: says that it leaves it to the driver
+    external resizer             →  condition Resizing, the driver grows the volume, volume.capacity
+    file system                  →  condition FileSystemResizePending until a pod runs with it, then
+                                    the kubelet grows the file system and writes claim.capacity
+
+Upstream: pkg/controller/volume/expand/expand_controller.go, kubernetes-csi/external-resizer
+pkg/controller/controller.go, and the kubelet's NodeExpandVolume.
+"""
+
+from typing import Any, ClassVar, Final
+
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.workqueue import WorkQueue
+from kscope.sim.errors import ApiError
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import timestamp
+from kscope.sim.objects.objects import (
+    EMPTY,
+    Manifest,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    quantity,
+)
+from volumes.engine.phases import CLAIM_BOUND, claim_class
+from volumes.engine.ports import NORMAL, WARNING, EventSink, InformerListers
+from volumes.engine.pv_controller.provisioner import Delays
+
+CONTROLLER: Final = "volume-expand"
+RESIZER: Final = "external-resizer"
+KUBELET: Final = "kubelet"
+
+RESIZING: Final = "Resizing"
+FILE_SYSTEM_RESIZE_PENDING: Final = "FileSystemResizePending"
+
+
+class ExpandController:
+    """Watches for claims that have grown. Drivers outside do the work, and it says so."""
+
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
+
+    def __init__(self, loop: EventLoop, listers: InformerListers, events: EventSink) -> None:
+        self._listers = listers
+        self._events = events
+        self._queue = WorkQueue(loop, self.sync)
+        listers.claim_informer.on_event(self._on_claim)
+
+    def _on_claim(self, event: WatchEvent) -> None:
+        claim, old = event.new, event.old
+        if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
+            return
+        if claim.phase != CLAIM_BOUND or not wants_more(claim):
+            return
+        if isinstance(old, PersistentVolumeClaim) and not (
+            claim.request_bytes > old.request_bytes or capacity_of(claim) > capacity_of(old)
+        ):
+            return
+        self._queue.add(claim.key)
+
+    def sync(self, key: str) -> None:
+        """Look whether the claim of that key waits for an expansion."""
+        claim = self._listers.claim(key)
+        if claim is None or claim.request_bytes <= capacity_of(claim):
+            return
+        if self._listers.volume(claim.volume_name) is None:
+            return
+        self._events.event(
+            claim,
+            WARNING,
+            "ExternalExpanding",
+            "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
+            "an external controller to process this PVC.",
+        )
+
+
+class ExternalResizers:
+    """The resizers of all CSI drivers, and the kubelets' part of an expansion."""
+
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        listers: InformerListers,
+        events: EventSink,
+        kubelet_events: EventSink,
+        delays: Delays,
+        absent: tuple[str, ...] = (),
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._listers = listers
+        self._events = events
+        self._kubelet_events = kubelet_events
+        self._delays = delays
+        # Drivers without a resizer.
+        self.absent = absent
+        self._busy: dict[str, None] = {}
+        self._queue = WorkQueue(loop, self.sync)
+        listers.claim_informer.on_event(self._on_claim)
+        listers.pod_informer.on_event(self._on_pod, plain=False)
+
+    def _on_claim(self, event: WatchEvent) -> None:
+        claim = event.new
+        if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
+            return
+        if claim.phase == CLAIM_BOUND and wants_more(claim):
+            self._queue.add(claim.key)
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        pod = event.new
+        if isinstance(pod, Pod) and event.type != "DELETED" and pod.phase == "Running":
+            for name in pod.claim_names:
+                claim = self._listers.claim(f"{pod.namespace}/{name}")
+                if claim is not None and claim.request_bytes > capacity_of(claim):
+                    self._queue.add(claim.key)
+
+    def sync(self, key: str) -> None:
+        """Begin the next stage of the claim's expansion, if it waits for one."""
+        claim = self._listers.claim(key)
+        if claim is None or claim.id in self._busy or claim.phase != CLAIM_BOUND:
+            return
+        volume = self._listers.volume(claim.volume_name)
+        if volume is None or claim.request_bytes <= capacity_of(claim):
+            return
+        if volume.capacity_bytes < claim.request_bytes:
+            if self._serves(claim, volume):
+                self._begin(claim)
+        elif FILE_SYSTEM_RESIZE_PENDING in _conditions(claim):
+            pod = self._user(claim)
+            if pod is not None:
+                self._busy[claim.id] = None
+                self._loop.call_after(self._delays.draw("expand"), self._grow_file_system, claim)
+        elif self._serves(claim, volume) and RESIZING in _conditions(claim):
+            # It has grown, but that could not be written down.
+            self._tell_grown(claim)
+
+    def _serves(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+        """Whether a driver is there and the class allows it. The API server refuses it otherwise."""
+        storage_class = self._listers.storage_class(claim_class(claim))
+        allowed = storage_class is not None and storage_class.raw.get("allowVolumeExpansion")
+        driver = (volume.spec.get("csi") or EMPTY).get("driver")
+        return bool(allowed) and bool(driver) and driver not in self.absent
+
+    def _user(self, claim: PersistentVolumeClaim) -> Pod | None:
+        pods = self._listers.pods_of_claim(claim.key)
+        return next((pod for pod in pods if pod.node_name and pod.phase == "Running"), None)
+
+    def _begin(self, claim: PersistentVolumeClaim) -> None:
+        status = {"conditions": [self._condition(RESIZING)]}
+        if not self._write_claim(claim.key, status, RESIZER, "ClaimResizing", ""):
+            return
+        message = f"External resizer is resizing volume {claim.volume_name}"
+        self._events.event(claim, NORMAL, "Resizing", message)
+        self._busy[claim.id] = None
+        self._loop.call_after(self._delays.draw("expand"), self._grow_volume, claim)
+
+    def _grow_volume(self, claim: PersistentVolumeClaim) -> None:
+        self._busy.pop(claim.id, None)
+        size = _requested(claim)
+        patch = {"spec": {"capacity": {"storage": size}}}
+        try:
+            self._store.patch(
+                "PersistentVolume",
+                claim.volume_name,
+                patch,
+                by=RESIZER,
+                event="VolumeExpanded",
+                message=f"grown to {size}",
+            )
+        except ApiError:
+            self._queue.add_rate_limited(claim.key)
+            return
+        self._tell_grown(claim)
+
+    def _tell_grown(self, claim: PersistentVolumeClaim) -> None:
+        """Write what is left to do, if anything is."""
+        size = _requested(claim)
+        if (claim.spec.get("volumeMode") or "Filesystem") != "Filesystem":
+            status: Manifest = {"capacity": {"storage": size}, "conditions": None}
+            if self._write_claim(claim.key, status, RESIZER, "ClaimExpanded", f"has {size}"):
+                message = "Resize volume succeeded"
+                self._events.event(claim, NORMAL, "VolumeResizeSuccessful", message)
+            return
+        status = {"conditions": [self._condition(FILE_SYSTEM_RESIZE_PENDING)]}
+        why = "the file system grows once a pod runs with it"
+        if self._write_claim(claim.key, status, RESIZER, "ClaimFileSystemResizePending", why):
+            message = "Require file system resize of volume on node"
+            self._events.event(claim, NORMAL, "FileSystemResizeRequired", message)
+
+    def _grow_file_system(self, claim: PersistentVolumeClaim) -> None:
+        self._busy.pop(claim.id, None)
+        pod = self._user(claim)
+        if pod is None:
+            return
+        volume = self._listers.volume(claim.volume_name)
+        if volume is None:
+            return
+        size: str = (volume.spec.get("capacity") or EMPTY).get("storage", "0")
+        status = {"capacity": {"storage": size}, "conditions": None}
+        if self._write_claim(claim.key, status, KUBELET, "ClaimExpanded", f"has {size}"):
+            message = (
+                f'MountVolume.NodeExpandVolume succeeded for volume "{volume.name}" {pod.node_name}'
+            )
+            self._kubelet_events.event(pod, NORMAL, "FileSystemResizeSuccessful", message)
+
+    def _write_claim(self, key: str, status: Manifest, by: str, fact: str, message: str) -> bool:
+        patch = {"status": status}
+        try:
+            self._store.patch(
+                "PersistentVolumeClaim", key, patch, by=by, event=fact, message=message
+            )
+        except ApiError:
+            self._queue.add_rate_limited(key)
+            return False
+        self._queue.forget(key)
+        return True
+
+    def _condition(self, name: str) -> dict[str, Any]:
+        now = timestamp(self._loop.now)
+        return {"type": name, "status": "True", "lastTransitionTime": now}
+
+
+def wants_more(claim: PersistentVolumeClaim) -> bool:
+    """Whether the claim asks for more than it has. Most have just what they ask for."""
+    has = (claim.status.get("capacity") or EMPTY).get("storage", 0)
+    return _requested(claim) != has and claim.request_bytes > quantity.value(has)
+
+
+def capacity_of(claim: PersistentVolumeClaim) -> int:
+    """status.capacity.storage in bytes: what the claim has, as against what it asks for."""
+    return quantity.value((claim.status.get("capacity") or EMPTY).get("storage", 0))
+
+
+def _requested(claim: PersistentVolumeClaim) -> str:
+    return ((claim.spec.get("resources") or EMPTY).get("requests") or EMPTY).get("storage", "0")
+
+
+def _conditions(claim: PersistentVolumeClaim) -> list[str]:
+    conditions: list[Manifest] = claim.status.get("conditions") or []
+    return [condition.get("type", "") for condition in conditions]

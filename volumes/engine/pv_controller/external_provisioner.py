@@ -1,0 +1,422 @@
+"""External provisioners: make and delete volumes for the classes of CSI drivers.
+
+The handshake: the PV controller names the provisioner in the claim's annotation; for a delayed claim
+the scheduler has chosen a node. The provisioner makes the volume, already bound to the claim on the
+volume's side, with the topology that the node can reach. If it cannot, it says so and, for a delayed
+claim, takes the node off again, so that the pod is scheduled afresh.
+Upstream: kubernetes-sigs/sig-storage-lib-external-provisioner controller.go and
+kubernetes-csi/external-provisioner pkg/controller/{controller,topology}.go.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+from kscope.sim.api_server.faults import Strikes
+from kscope.sim.api_server.informer import Informer
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.workqueue import WorkQueue
+from kscope.sim.errors import AlreadyExists, ApiError, SimError
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import (
+    EMPTY,
+    ApiObject,
+    Manifest,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from volumes.engine.migration import IN_TREE
+from volumes.engine.phases import (
+    BETA_STORAGE_PROVISIONER,
+    MIGRATED_TO,
+    NO_PROVISIONER,
+    PROVISIONED_BY,
+    RECLAIM_DELETE,
+    SELECTED_NODE,
+    STORAGE_PROVISIONER,
+    VOLUME_RELEASED,
+    WAIT_FOR_FIRST_CONSUMER,
+    claim_class,
+    claim_ref_of,
+    protected,
+)
+from volumes.engine.ports import NORMAL, WARNING, EventSink, InformerListers
+from volumes.engine.pv_controller.provisioner import (
+    Delays,
+    ProvisionOptions,
+    is_in_tree,
+    provisioned_manifest,
+    spread,
+)
+
+AUTHOR: Final = "external-provisioner"
+# Upstream: the rate limiter of the claim and volume queues, --retry-interval-start and -max.
+RETRY_START: Final = 1 * SECOND
+RETRY_MAX: Final = 300 * SECOND
+PROVISIONING_FAILED: Final = "rpc error: code = Internal desc = provisioning failed"
+
+Segment = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class ProvisionFault:
+    """Lets provisioning fail; "" stands for any claim or node."""
+
+    claim: str
+    node: str
+    strikes: Strikes
+    text: str
+    stream: Stream
+
+    def meets(self, claim: PersistentVolumeClaim, node: str) -> bool:
+        """Whether it strikes this time."""
+        if self.claim not in ("", claim.key) or self.node not in ("", node):
+            return False
+        return self.strikes.strikes(self.stream)
+
+
+@dataclass(slots=True)
+class DriverFaults:
+    """What a driver gets wrong, per scenario.
+
+    `absent` drivers never answer. On `full_nodes` nothing can be made. `failures` says how many
+    more times a claim's provisioning fails before it works. `zones` says where an immediate claim's
+    volume is made; those of the drivers `anywhere` can be reached from everywhere otherwise.
+    `waiting` are the faults that were injected.
+    """
+
+    absent: tuple[str, ...] = ()
+    full_nodes: tuple[str, ...] = ()
+    failures: dict[str, int] = field(default_factory=dict[str, int])
+    zones: dict[str, str] = field(default_factory=dict[str, str])
+    anywhere: tuple[str, ...] = ()
+    waiting: list[ProvisionFault] = field(default_factory=list[ProvisionFault])
+
+    def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
+        """Why provisioning for *claim* on *node* fails this time, or None."""
+        if node and node in self.full_nodes:
+            return f"rpc error: code = ResourceExhausted desc = no capacity on {node}"
+        left = self.failures.get(claim.key, 0)
+        if left > 0:
+            self.failures[claim.key] = left - 1
+            return PROVISIONING_FAILED
+        for fault in self.waiting:
+            if fault.meets(claim, node):
+                self.waiting = [each for each in self.waiting if not each.strikes.is_over]
+                return fault.text
+        return None
+
+
+class ExternalProvisioners:
+    """Every external provisioner of the cluster: one actor that answers for all their drivers."""
+
+    PARTS: ClassVar[tuple[str, ...]] = ("_claims", "_volumes", "_csi_nodes")
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        listers: InformerListers,
+        events: EventSink,
+        delays: Delays,
+        *,
+        faults: DriverFaults | None = None,
+        watch_latency: int = 0,
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._listers = listers
+        self._events = events
+        self._delays = delays
+        self.faults = faults or DriverFaults()
+        # Whether what has failed is tried again without anything having changed.
+        self.retries = True
+        self._csi_nodes: Informer[ApiObject] = Informer(store, "CSINode", watch_latency)
+        self._busy: dict[str, None] = {}
+        self._failures: dict[str, int] = {}
+        # Driver and class → the class, and the segments that it allows; until some node changes.
+        self._known: dict[tuple[str, str], tuple[StorageClass, list[Segment]]] = {}
+        self._claims = WorkQueue(loop, self._sync_claim)
+        self._volumes = WorkQueue(loop, self._sync_volume)
+        listers.claim_informer.on_event(self._on_claim)
+        listers.volume_informer.on_event(self._on_volume)
+        listers.node_informer.on_event(self._on_node)
+        self._csi_nodes.on_event(self._on_csi_node)
+
+    def _on_node(self, event: WatchEvent) -> None:
+        if event.type != "MODIFIED" or event.old is None or event.old.labels != event.new.labels:
+            self._known.clear()
+
+    def _on_csi_node(self, event: WatchEvent) -> None:
+        self._known.clear()
+
+    def _on_claim(self, event: WatchEvent) -> None:
+        claim = event.new
+        if event.type == "DELETED":
+            self._failures.pop(claim.id, None)
+        elif (
+            isinstance(claim, PersistentVolumeClaim)
+            and not claim.volume_name
+            and _provisioner_of(claim)
+        ):
+            self._claims.add(claim.key)
+
+    def _on_volume(self, event: WatchEvent) -> None:
+        volume = event.new
+        if event.type == "DELETED":
+            self._failures.pop(volume.id, None)
+        elif isinstance(volume, PersistentVolume) and volume.phase == VOLUME_RELEASED:
+            self._volumes.add(volume.key)
+
+    def _serves(self, driver: str) -> bool:
+        return (
+            bool(driver)
+            and not is_in_tree(driver)
+            and driver != NO_PROVISIONER
+            and driver not in self.faults.absent
+        )
+
+    # Provisioning
+
+    def _sync_claim(self, key: str) -> None:
+        claim = self._listers.claim(key)
+        if claim is None or not self._should_provision(claim) or claim.id in self._busy:
+            return
+        self._busy[claim.id] = None
+        self._events.event(
+            claim,
+            NORMAL,
+            "Provisioning",
+            f'External provisioner is provisioning volume for claim "{claim.key}"',
+        )
+        self._loop.call_after(self._delays.draw("provision"), self._provision, claim)
+
+    def _should_provision(self, claim: PersistentVolumeClaim) -> bool:
+        """Upstream: shouldProvision()."""
+        if claim.volume_name or claim.deletion_timestamp:
+            return False
+        driver = _provisioner_of(claim)
+        storage_class = self._listers.storage_class(claim_class(claim))
+        if storage_class is None or not self._serves(driver):
+            return False
+        migrated = IN_TREE.get(storage_class.provisioner)
+        if driver not in (storage_class.provisioner, migrated.driver if migrated else ""):
+            return False
+        delayed = storage_class.binding_mode == WAIT_FOR_FIRST_CONSUMER
+        return not delayed or bool(claim.selected_node)
+
+    def _provision(self, started: PersistentVolumeClaim) -> None:
+        del self._busy[started.id]
+        # What was decided when it began holds: the driver has been asked.
+        claim = self._listers.claim(started.key)
+        if claim is None or claim.uid != started.uid or claim.volume_name:
+            return
+        try:
+            volume = self._made(started)
+            self._store.create(
+                protected(volume),
+                by=AUTHOR,
+                event="VolumeProvisioned",
+                message=f"for {claim.key} by {_provisioner_of(started)}",
+            )
+        except AlreadyExists:
+            # An earlier try saved it.
+            pass
+        except SimError as error:
+            self._provision_failed(claim, started, str(error))
+            return
+        self._failures.pop(claim.id, None)
+        name = f"pvc-{claim.uid}"
+        self._events.event(
+            claim, NORMAL, "ProvisioningSucceeded", f"Successfully provisioned volume {name}"
+        )
+
+    def _provision_failed(
+        self, claim: PersistentVolumeClaim, started: PersistentVolumeClaim, why: str
+    ) -> None:
+        storage_class = claim_class(claim)
+        message = (
+            why
+            if why.startswith("failed to get target node")
+            else f'failed to provision volume with StorageClass "{storage_class}": {why}'
+        )
+        self._events.event(claim, WARNING, "ProvisioningFailed", message)
+        if started.selected_node and "ResourceExhausted" in why:
+            # The node is no good; the scheduler has to choose another.
+            try:
+                self._store.patch(
+                    "PersistentVolumeClaim",
+                    claim.key,
+                    {"metadata": {"annotations": {SELECTED_NODE: None}}},
+                    by=AUTHOR,
+                    event="ClaimRescheduled",
+                    message=f"node {started.selected_node} did not work out: {why}",
+                )
+            except ApiError:
+                self._retry(self._claims, claim)
+        else:
+            self._retry(self._claims, claim)
+
+    def _retry(self, queue: WorkQueue, obj: ApiObject) -> None:
+        if not self.retries:
+            return
+        failed = self._failures.get(obj.id, 0)
+        self._failures[obj.id] = failed + 1
+        queue.add_after(obj.key, min(RETRY_START << min(failed, 30), RETRY_MAX))
+
+    def _made(self, claim: PersistentVolumeClaim) -> PersistentVolume:
+        """The volume that the driver makes. Raises SimError when it cannot."""
+        storage_class = self._listers.storage_class(claim_class(claim))
+        if storage_class is None:
+            raise SimError(f'storageclass.storage.k8s.io "{claim_class(claim)}" not found')
+        if claim.spec.get("selector") is not None:
+            # Upstream: kubernetes-csi/external-provisioner, prepareProvision().
+            raise SimError("claim Selector is not supported")
+        node: Node | None = None
+        if claim.selected_node:
+            node = self._listers.node(claim.selected_node)
+            if node is None:
+                raise SimError(f'failed to get target node: node "{claim.selected_node}" not found')
+        fault = self.faults.of(claim, claim.selected_node)
+        if fault is not None:
+            raise SimError(fault)
+        driver = _provisioner_of(claim)
+        options = ProvisionOptions(
+            volume_name=f"pvc-{claim.uid}",
+            claim=claim,
+            reclaim_policy=storage_class.reclaim_policy,
+            parameters=storage_class.raw.get("parameters") or {},
+            mount_options=tuple(storage_class.raw.get("mountOptions") or ()),
+        )
+        manifest = provisioned_manifest(
+            options,
+            {"csi": _csi_source(driver, options)},
+            annotations={PROVISIONED_BY: driver},
+            node_affinity=self._topology(driver, claim, storage_class, node),
+        )
+        spec: Manifest = manifest["spec"]
+        spec["storageClassName"] = storage_class.name
+        spec["claimRef"] = claim_ref_of(claim)
+        return PersistentVolume(manifest)
+
+    def _topology(
+        self,
+        driver: str,
+        claim: PersistentVolumeClaim,
+        storage_class: StorageClass,
+        node: Node | None,
+    ) -> Manifest | None:
+        """Where the volume can be reached from. Upstream: GenerateAccessibilityRequirements()."""
+        if node is not None:
+            keys = self._topology_keys(driver, node.name)
+            segment = _segment(node.labels, keys)
+            return _affinity(segment)
+        segments = self._segments(driver, storage_class)
+        asked = self.faults.zones.get(claim.key)
+        if not segments or (asked is None and driver in self.faults.anywhere):
+            return None
+        for segment in segments:
+            if asked is not None and asked in dict(segment).values():
+                return _affinity(segment)
+        return _affinity(segments[spread(claim.name) % len(segments)])
+
+    def _topology_keys(self, driver: str, node: str) -> list[str]:
+        csi_node = self._csi_nodes.get(node)
+        drivers: list[Manifest] = csi_node.spec.get("drivers") or [] if csi_node else []
+        for each in drivers:
+            if each.get("name") == driver:
+                return each.get("topologyKeys") or []
+        return []
+
+    def _segments(self, driver: str, storage_class: StorageClass) -> list[Segment]:
+        """The driver's topology segments over all nodes, sorted, that the class allows."""
+        known = self._known.get((driver, storage_class.name))
+        if known is None or known[0] is not storage_class:
+            known = storage_class, self._found_segments(driver, storage_class)
+            self._known[driver, storage_class.name] = known
+        return known[1]
+
+    def _found_segments(self, driver: str, storage_class: StorageClass) -> list[Segment]:
+        found: dict[Segment, None] = {}
+        for node in self._listers.node_informer:
+            keys = self._topology_keys(driver, node.name)
+            segment = _segment(node.labels, keys)
+            if segment and _allowed(storage_class, dict(segment)):
+                found[segment] = None
+        return sorted(found)
+
+    # Deletion
+
+    def _sync_volume(self, key: str) -> None:
+        volume = self._listers.volume(key)
+        if volume is None or not self._should_delete(volume) or volume.id in self._busy:
+            return
+        self._busy[volume.id] = None
+        self._loop.call_after(self._delays.draw("delete_volume"), self._delete, volume)
+
+    def _should_delete(self, volume: PersistentVolume) -> bool:
+        """Upstream: shouldDelete()."""
+        if volume.phase != VOLUME_RELEASED or volume.reclaim_policy != RECLAIM_DELETE:
+            return False
+        driver = volume.annotations.get(PROVISIONED_BY, "")
+        return self._serves(volume.annotations.get(MIGRATED_TO) or driver)
+
+    def _delete(self, started: PersistentVolume) -> None:
+        del self._busy[started.id]
+        volume = self._listers.volume(started.key)
+        if volume is None or not self._should_delete(volume):
+            return
+        driver = volume.annotations.get(PROVISIONED_BY, "")
+        try:
+            self._store.delete(
+                "PersistentVolume",
+                volume.key,
+                by=AUTHOR,
+                message=f"its storage is gone ({driver})",
+            )
+        except ApiError:
+            self._retry(self._volumes, volume)
+
+
+def _provisioner_of(claim: PersistentVolumeClaim) -> str:
+    annotations = claim.annotations
+    return annotations.get(STORAGE_PROVISIONER) or annotations.get(BETA_STORAGE_PROVISIONER) or ""
+
+
+def _csi_source(driver: str, options: ProvisionOptions) -> Manifest:
+    source: dict[str, Any] = {
+        "driver": driver,
+        "volumeHandle": f"vol-{options.claim.uid}",
+        "volumeAttributes": {"storage.kubernetes.io/csiProvisionerIdentity": driver},
+    }
+    if (options.claim.spec.get("volumeMode") or "Filesystem") == "Filesystem":
+        source["fsType"] = options.parameters.get("csi.storage.k8s.io/fstype") or "ext4"
+    return source
+
+
+def _segment(labels: Mapping[str, str], keys: Sequence[str]) -> Segment:
+    return tuple((key, labels[key]) for key in sorted(keys) if key in labels)
+
+
+def _affinity(segment: Segment) -> Manifest | None:
+    if not segment:
+        return None
+    expressions = [{"key": k, "operator": "In", "values": [value]} for k, value in segment]
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": expressions}]}}
+
+
+def _allowed(storage_class: StorageClass, segment: Mapping[str, str]) -> bool:
+    terms: list[Manifest] = storage_class.raw.get("allowedTopologies") or []
+    if not terms:
+        return True
+    return any(
+        all(
+            segment.get(expression["key"]) in (expression.get("values") or EMPTY)
+            for expression in term.get("matchLabelExpressions") or ()
+        )
+        for term in terms
+    )

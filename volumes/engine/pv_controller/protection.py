@@ -1,0 +1,171 @@
+"""Storage object in use protection: a claim that pods use, and a bound volume, cannot just vanish.
+
+Admission puts a finalizer on every claim and volume as it is created. A DELETE then only marks the
+object, until the controller here sees that nobody uses it and takes the finalizer off.
+Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection,
+pkg/controller/volume/{pvcprotection,pvprotection}.
+"""
+
+from typing import ClassVar, Final
+
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.workqueue import WorkQueue
+from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.objects.objects import (
+    ApiObject,
+    Manifest,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
+from volumes.engine.phases import CLAIM_PROTECTION, VOLUME_BOUND, VOLUME_PROTECTION
+from volumes.engine.ports import InformerListers
+
+
+class ClaimProtection:
+    """Takes the finalizer off deleted claims that no scheduled pod mentions any more.
+
+    A pod that has ended still holds its claims; only its deletion frees them. A pod without a node
+    does not hold them: the kubelet would refuse to start it. Upstream: pvc_protection_controller.go.
+    """
+
+    AUTHOR: Final = "pvc-protection"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
+
+    def __init__(self, loop: EventLoop, store: ObjectStore, listers: InformerListers) -> None:
+        self._store = store
+        self._listers = listers
+        self._queue = WorkQueue(loop, self.sync, answers=store.answers(self.AUTHOR))
+        listers.claim_informer.on_event(self._on_claim)
+        listers.pod_informer.on_event(self._on_pod, plain=False)
+
+    def _on_claim(self, event: WatchEvent) -> None:
+        if event.type != "DELETED" and _needs_work(event.new, CLAIM_PROTECTION):
+            self._queue.add(event.new.key)
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        pod = event.new
+        assert isinstance(pod, Pod)
+        if event.type != "DELETED" and not pod.is_terminated and pod.node_name:
+            # It cannot help to free a claim.
+            return
+        for name in pod.claim_names:
+            claim = self._listers.claim(f"{pod.namespace}/{name}")
+            if claim is not None and _needs_work(claim, CLAIM_PROTECTION):
+                self._queue.add(claim.key)
+
+    def sync(self, key: str) -> None:
+        """Put the finalizer on, or take it off, as the claim of that key needs."""
+        claim = self._listers.claim(key)
+        if claim is None:
+            return
+        try:
+            if not claim.deletion_timestamp:
+                if CLAIM_PROTECTION not in claim.finalizers:
+                    _write(self._store, claim, _with(claim, CLAIM_PROTECTION), self.AUTHOR)
+            elif CLAIM_PROTECTION in claim.finalizers:
+                users = self._users(key)
+                if not users:
+                    message = "no pod uses the claim"
+                    left = _without(claim, CLAIM_PROTECTION)
+                    _write(self._store, claim, left, self.AUTHOR, message)
+                # Else the deletion of the last pod brings the claim back here.
+        except NotFound:
+            return
+        except ApiError:
+            self._queue.add_rate_limited(key)
+        else:
+            self._queue.forget(key)
+
+    def _users(self, key: str) -> list[str]:
+        """Pods that hold the claim, by the informer and, to be sure, by the API server."""
+        heard_of = self._listers.pods_of_claim(key)
+        known = [pod.key for pod in heard_of if pod.node_name]
+        if known:
+            return known
+        newest = [self._store.find("Pod", pod.key) for pod in heard_of]
+        return [
+            pod.key
+            for pod in (*newest, *self._pods_not_heard_of())
+            if isinstance(pod, Pod)
+            and pod.node_name
+            and key in (f"{pod.namespace}/{name}" for name in pod.claim_names)
+        ]
+
+    def _pods_not_heard_of(self) -> list[ApiObject]:
+        """The pods that the API server has and the informer has not: the last to be created."""
+        found: list[ApiObject] = []
+        for pod in reversed(self._store.objects("Pod")):
+            heard = self._listers.pod_informer.get(pod.key)
+            if heard is not None and heard.uid == pod.uid:
+                break
+            found.append(pod)
+        return found
+
+
+class VolumeProtection:
+    """Takes the finalizer off deleted volumes that are not bound. Upstream: pv_protection_controller.go."""
+
+    AUTHOR: Final = "pv-protection"
+    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
+
+    def __init__(self, loop: EventLoop, store: ObjectStore, listers: InformerListers) -> None:
+        self._store = store
+        self._listers = listers
+        self._queue = WorkQueue(loop, self.sync, answers=store.answers(self.AUTHOR))
+        listers.volume_informer.on_event(self._on_volume)
+
+    def _on_volume(self, event: WatchEvent) -> None:
+        if event.type != "DELETED" and _needs_work(event.new, VOLUME_PROTECTION):
+            self._queue.add(event.new.key)
+
+    def sync(self, key: str) -> None:
+        """Put the finalizer on, or take it off, as the volume of that name needs."""
+        volume = self._listers.volume(key)
+        if volume is None:
+            return
+        try:
+            if not volume.deletion_timestamp:
+                if VOLUME_PROTECTION not in volume.finalizers:
+                    _write(self._store, volume, _with(volume, VOLUME_PROTECTION), self.AUTHOR)
+            elif VOLUME_PROTECTION in volume.finalizers and volume.phase != VOLUME_BOUND:
+                left = _without(volume, VOLUME_PROTECTION)
+                _write(self._store, volume, left, self.AUTHOR, "the volume is not bound")
+            # Else the change of its phase brings the volume back here.
+        except NotFound:
+            return
+        except ApiError:
+            self._queue.add_rate_limited(key)
+        else:
+            self._queue.forget(key)
+
+
+def _needs_work(obj: ApiObject, finalizer: str) -> bool:
+    """Whether it is being deleted and still has the finalizer, or lives and has not."""
+    metadata = obj.raw["metadata"]
+    has = finalizer in (metadata.get("finalizers") or ())
+    return has if metadata.get("deletionTimestamp") else not has
+
+
+def _with(obj: ApiObject, finalizer: str) -> Manifest:
+    return {"metadata": {"finalizers": [*obj.finalizers, finalizer]}}
+
+
+def _without(obj: ApiObject, finalizer: str) -> Manifest:
+    left = [name for name in obj.finalizers if name != finalizer]
+    return {"metadata": {"finalizers": left or None}}
+
+
+def _write(
+    store: ObjectStore,
+    obj: PersistentVolume | PersistentVolumeClaim,
+    patch: Manifest,
+    author: str,
+    message: str = "",
+) -> None:
+    what = "Claim" if isinstance(obj, PersistentVolumeClaim) else "Volume"
+    # The write that takes the last finalizer off is the deletion, and told as such by the store.
+    removed = patch["metadata"]["finalizers"] is None
+    fact = "" if removed else f"{what}ProtectionChanged"
+    store.update(obj.patched(patch), by=author, event=fact, message=message)

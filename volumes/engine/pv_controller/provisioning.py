@@ -1,0 +1,238 @@
+"""Provisioning: have a volume made for a claim, by a plugin or by someone outside.
+
+One operation per claim. Upstream: pv_writer.go, provisionClaimOperation() and
+provisionClaimOperationExternal().
+"""
+
+from typing import Final
+
+from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import (
+    Manifest,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from volumes.engine.phases import (
+    BOUND_BY_CONTROLLER,
+    PROVISIONED_BY,
+    VOLUME_BOUND,
+    YES,
+    claim_class,
+    claim_ref_of,
+)
+from volumes.engine.ports import NORMAL, WARNING, Told
+from volumes.engine.pv_controller.provisioner import PluginError, ProvisionOptions, VolumePlugin
+from volumes.engine.pv_controller.reclaim import delete_volume_storage
+from volumes.engine.pv_controller.writer import ControllerError, VolumeWriter, with_claim_ref
+
+
+class Provisioning:
+    """Have a plugin of the writer's own make a volume. Upstream: provisionClaimOperation()."""
+
+    RETRIES: Final = 5
+    RETRY_INTERVAL: Final = 10 * SECOND
+
+    def __init__(
+        self,
+        writer: VolumeWriter,
+        claim: PersistentVolumeClaim,
+        plugin: VolumePlugin,
+        storage_class: StorageClass,
+    ) -> None:
+        self._writer = writer
+        self._claim = claim
+        self._plugin = plugin
+        self._class = storage_class
+        self._stage = "prepare"
+        self._options: ProvisionOptions | None = None
+        self._node: Node | None = None
+        self._volume: PersistentVolume | None = None
+        self._tries = 0
+
+    def step(self) -> int | None:
+        """See Operation."""
+        if self._stage == "prepare":
+            return self._prepare()
+        if self._stage == "provision":
+            return self._provision()
+        if self._stage == "save":
+            return self._save()
+        return self._clean_up()
+
+    def _fail(self, message: str) -> None:
+        self._writer.events.event(self._claim, WARNING, "ProvisioningFailed", message)
+
+    def _prepare(self) -> int | None:
+        writer, plugin = self._writer, self._plugin
+        writer.operation_started(self._claim.key, plugin.name, "provision")
+        if self._claim.spec.get("dataSource") and plugin.name != "kubernetes.io/csi":
+            message = (
+                f'plugin "{plugin.name}" is not a CSI plugin. Only CSI plugin can provision a claim '
+                "with a datasource"
+            )
+            self._fail(message)
+            raise ControllerError(message)
+        # As an external provisioner would expect it.
+        self._claim = writer.set_claim_provisioner(self._claim, self._class.provisioner)
+        name = f"pvc-{self._claim.uid}"
+        try:
+            writer.api.get_volume(name)
+        except NotFound:
+            pass
+        else:
+            # A previous operation has provisioned it already.
+            return None
+        self._options = provision_options(name, self._claim, self._class)
+        if not plugin.supports_mount_options and self._options.mount_options:
+            self._fail(
+                "Mount options are not supported by the provisioner but StorageClass "
+                f'"{self._class.name}" has mount options [{" ".join(self._options.mount_options)}]'
+            )
+            raise ControllerError(f'provisioner "{plugin.name}" doesn\'t support mount options')
+        try:
+            plugin.check_provision(self._options)
+        except PluginError as error:
+            self._fail(f"Failed to create provisioner: {error}")
+            raise
+        if self._claim.selected_node:
+            self._node = writer.listers.node(self._claim.selected_node)
+            if self._node is None:
+                if writer.rules.reschedules_lost_node:
+                    # The scheduler has to choose another.
+                    writer.reschedule_provisioning(self._claim)
+                message = f'node "{self._claim.selected_node}" not found'
+                self._fail(f"Failed to get target node: {message}")
+                raise NotFound(message)
+        self._stage = "provision"
+        delay = plugin.provision_delay(self._options)
+        return delay if delay else self._provision()
+
+    def _provision(self) -> int | None:
+        writer, plugin = self._writer, self._plugin
+        topologies: list[Manifest] = self._class.raw.get("allowedTopologies") or []
+        try:
+            assert self._options is not None
+            manifest = plugin.provision(self._options, self._node, topologies)
+        except PluginError as error:
+            # Only here has scheduling to do with it; other failures are tried again as they are.
+            writer.reschedule_provisioning(self._claim)
+            self._fail(
+                f'Failed to provision volume with StorageClass "{self._class.name}": {error}'
+            )
+            raise
+        volume = PersistentVolume({"kind": "PersistentVolume", "apiVersion": "v1", **manifest})
+        bound = volume.patched(
+            {
+                "metadata": {
+                    "annotations": {BOUND_BY_CONTROLLER: YES, PROVISIONED_BY: plugin.name},
+                },
+                "spec": {"storageClassName": claim_class(self._claim)},
+                "status": {"phase": VOLUME_BOUND},
+            }
+        )
+        self._volume = with_claim_ref(bound, claim_ref_of(self._claim))
+        self._stage = "save"
+        return self._save()
+
+    def _save(self) -> int | None:
+        writer, volume = self._writer, self._volume
+        assert volume is not None
+        told = Told("VolumeProvisioned", f"for {self._claim.key} by {self._plugin.name}")
+        self._tries += 1
+        try:
+            writer.store_volume_update(writer.api.create_volume(volume, told))
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                if self._tries < self.RETRIES:
+                    return self.RETRY_INTERVAL
+                # There is storage now that Kubernetes does not know of.
+                self._fail(
+                    f"Error creating provisioned PV object for claim {self._claim.key}: {error}. "
+                    "Deleting the volume."
+                )
+                self._stage, self._tries = "clean up", 0
+                return self._clean_up()
+            # It was saved before, and only the answer got lost.
+        writer.events.event(
+            self._claim,
+            NORMAL,
+            "ProvisioningSucceeded",
+            f"Successfully provisioned volume {volume.name} using {self._plugin.name}",
+        )
+        return None
+
+    def _clean_up(self) -> int | None:
+        assert self._volume is not None
+        try:
+            delete_volume_storage(self._writer, self._volume)
+        except PluginError as error:
+            # Upstream gives up at the first failure, though it means to try five times: a failed
+            # deletion also counts as "not deleted", which ends its loop.
+            self._writer.events.event(
+                self._claim,
+                WARNING,
+                "ProvisioningCleanupFailed",
+                f"Error cleaning provisioned volume for claim {self._claim.key}: {error}. "
+                "Please delete manually.",
+            )
+        return None
+
+
+class ExternalProvisioning:
+    """Tell an external provisioner to start. Upstream: provisionClaimOperationExternal()."""
+
+    def __init__(
+        self,
+        writer: VolumeWriter,
+        claim: PersistentVolumeClaim,
+        storage_class: StorageClass,
+    ) -> None:
+        self._writer = writer
+        self._claim = claim
+        self._class = storage_class
+        self._message: str | None = None
+
+    def step(self) -> int | None:
+        """See Operation."""
+        if self._message is None:
+            self._message = self._begin()
+            # The claim's own change is heard of before the answer to the write that made it; so
+            # the sync that it causes finds this operation still running.
+            if self._writer.answer_delay:
+                return self._writer.answer_delay
+        self._writer.events.event(self._claim, NORMAL, "ExternalProvisioning", self._message)
+        return None
+
+    def _begin(self) -> str:
+        """Write the annotation; returns what to say."""
+        writer, claim = self._writer, self._claim
+        provisioner = self._class.provisioner
+        writer.operation_started(claim.key, provisioner, "provision")
+        if writer.migration.is_enabled(provisioner):
+            driver = writer.migration.driver_of(provisioner)
+            if driver is None:
+                message = (
+                    f"error getting CSI name for In tree plugin {provisioner}: could not find CSI "
+                    f"driver name for plugin: {provisioner}"
+                )
+                writer.events.event(claim, WARNING, "ProvisioningFailed", message)
+                raise ControllerError(message)
+            provisioner = driver
+        self._claim = writer.set_claim_provisioner(claim, provisioner)
+        return writer.rules.external_provisioning.format(provisioner)
+
+
+def provision_options(
+    name: str, claim: PersistentVolumeClaim, storage_class: StorageClass
+) -> ProvisionOptions:
+    """What a plugin is told of the volume to make for *claim*."""
+    return ProvisionOptions(
+        volume_name=name,
+        claim=claim,
+        reclaim_policy=storage_class.reclaim_policy,
+        parameters=storage_class.raw.get("parameters") or {},
+        mount_options=tuple(storage_class.raw.get("mountOptions") or ()),
+    )
