@@ -292,7 +292,7 @@ class Load:
 
     @contextlib.asynccontextmanager
     async def _connected(self, address: str) -> AsyncIterator[ClientConnection]:
-        origin: Any = f"http://localhost:{self.plan.port}"
+        origin: Any = f"http://127.0.0.1:{self.plan.port}"
         async with connect(
             address, max_size=None, max_queue=1, origin=origin, open_timeout=OPEN_SECONDS
         ) as connection:

@@ -24,6 +24,8 @@ from kscope.up.children import die_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 
+WORKER_NICENESS = 5
+
 app = Celery("kscope")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -34,6 +36,12 @@ app.autodiscover_tasks()
 def tie_to_worker(**_kwargs: Any) -> None:
     """Pool processes and the beat die with their worker: a fork does not inherit its tie to us."""
     die_with_parent()
+
+
+@worker_process_init.connect
+def let_pages_go_first(**_kwargs: Any) -> None:
+    """Where there are too few cores for everything, requests and streams come before computing."""
+    os.nice(WORKER_NICENESS)
 
 
 @setup_logging.connect

@@ -22,6 +22,8 @@ import psutil
 from kscope.up.children import die_with_parent
 
 IDLE_SECONDS = 120.0
+# Runs come before questions about them, and requests and streams before both, where cores are few.
+NICENESS = 10
 # One that rests with more than this part of the memory it may use is replaced by a fresh one.
 REST_PART = 4
 _MEBIBYTE = 1_048_576
@@ -41,6 +43,7 @@ def main() -> None:
     die_with_parent()
     if os.getppid() != int(sys.argv[1]):
         return  # it ended before the kernel was asked
+    os.nice(NICENESS)
     # What is printed by chance must not come between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

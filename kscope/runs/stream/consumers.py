@@ -8,11 +8,9 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import orjson
-from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import DatabaseError
 
-from kscope.accounts.access import Visitor
 from kscope.accounts.sockets import address_of, credential_of
 from kscope.runs.capacity.sending import sending
 from kscope.runs.stream.stream_room import StreamsFull
@@ -66,7 +64,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.credential = credential_of(self.scope)
         self.counted: str | None = None
         try:
-            visitor = await self._watcher()
+            visitor = await watcher_of(self.credential, self.run_id)
         except DatabaseError as problem:
             log.warning("connection to run %s: %s", self.run_id, problem)
             await self._refuse(TRY_AGAIN)
@@ -97,18 +95,12 @@ class RunConsumer(AsyncWebsocketConsumer):
         await self.accept()
         await self.close(code)
 
-    async def _watcher(self) -> Visitor | None:
-        found: Visitor | None = await database_sync_to_async(watcher_of)(
-            self.credential, self.run_id
-        )
-        return found
-
     async def _close_when_hidden(self) -> None:
         """Close once the visitor may not see the run any more: logged out, or not shared now."""
         while True:
             await asyncio.sleep(RECHECK_SECONDS)
             with contextlib.suppress(DatabaseError):  # then the hub has nothing to send, either
-                if await self._watcher() is None:
+                if await watcher_of(self.credential, self.run_id) is None:
                     await self.close(NO_SUCH_RUN)
                     return
 

@@ -1,8 +1,10 @@
 """Who may go on watching a run: asked when a socket opens, and again for as long as it is open."""
 
+import asyncio
 import time
 from collections import Counter
 
+from channels.db import database_sync_to_async
 from django.conf import settings
 
 from kscope.accounts.access import Visitor
@@ -14,25 +16,45 @@ from kscope.runs.models import Run
 RECHECK_SECONDS = 2.0
 _MOST_KNOWN = 2_000
 
-_known: dict[tuple[Credential, int], tuple[float, Visitor | None]] = {}
+Watch = tuple[Credential, int]  # and the id of the run
+
+_known: dict[Watch, tuple[float, Visitor | None]] = {}
+_asked: dict[Watch, "asyncio.Task[Visitor | None]"] = {}
 
 
-def watcher_of(credential: Credential, run_id: int) -> Visitor | None:
-    """The visitor behind the credential, if the run is there for them to see, else None.
+async def watcher_of(credential: Credential, run_id: int) -> Visitor | None:
+    """The visitor behind the credential, if the run exists for them to see, else None.
 
-    Sockets that were opened alike share an answer for a moment. Asks the database.
+    Sockets that were opened alike share one question to the database, and its answer for a moment.
     """
-    now = time.monotonic()
-    found = _known.get((credential, run_id))
-    if found is not None and now - found[0] < RECHECK_SECONDS / 2:
-        return found[1]
-    visitor = credential.visitor()
-    if visitor is not None and not Run.objects.readable_by(visitor).filter(pk=run_id).exists():
-        visitor = None
+    watch = credential, run_id
+    known = _known.get(watch)
+    if known is not None and time.monotonic() - known[0] < RECHECK_SECONDS / 2:
+        return known[1]
+    asked = _asked.get(watch)
+    if asked is None or asked.get_loop() is not asyncio.get_running_loop():
+        asked = _asked[watch] = asyncio.create_task(_ask(watch))
+    # One that leaves while it waits must not end the question of the others.
+    return await asyncio.shield(asked)
+
+
+async def _ask(watch: Watch) -> Visitor | None:
+    began = time.monotonic()
+    try:
+        visitor: Visitor | None = await database_sync_to_async(_watcher_now)(*watch)
+    finally:
+        _asked.pop(watch, None)
     while len(_known) >= _MOST_KNOWN:
         del _known[next(iter(_known))]
-    _known.pop((credential, run_id), None)
-    _known[credential, run_id] = now, visitor
+    _known.pop(watch, None)
+    _known[watch] = began, visitor
+    return visitor
+
+
+def _watcher_now(credential: Credential, run_id: int) -> Visitor | None:
+    visitor = credential.visitor()
+    if visitor is not None and not Run.objects.readable_by(visitor).filter(pk=run_id).exists():
+        return None
     return visitor
 
 
