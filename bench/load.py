@@ -37,6 +37,7 @@ SAMPLE_SECONDS = 5.0
 OPEN_SECONDS = 60.0  # for a socket to open
 RAMP_SECONDS = 10.0  # in which the sockets come one after the other
 SLOW_SECONDS = 2.0  # between two messages that a slow reader takes
+ALONE = 20  # lists of runs that are asked for before the load comes
 STEP_SECONDS = 0.5  # between two pods that come into each cluster
 QUESTIONS = (
     "pods/default/waits/why/",
@@ -69,6 +70,7 @@ class Tally:
     """What was seen."""
 
     latencies: list[float] = field(default_factory=list)
+    alone: list[float] = field(default_factory=list)
     lists: list[float] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
     closes: Counter[int] = field(default_factory=Counter)
@@ -208,6 +210,8 @@ class Load:
         scenario = await self.client.upload(cluster(self.plan))
         self.runs = [await self.client.start(scenario, seed) for seed in range(self.plan.runs)]
         self.committed = {run: {} for run in self.runs}
+        for _ in range(ALONE):
+            self.tally.alone.append(await self._time_list())
         work = [self._note_commits(), self._sample(), self._storm(), self._list_runs()]
         work += [self._watch(place) for place in range(self.plan.sockets)]
         work += [self._ask(place) for place in range(self.plan.askers)]
@@ -347,11 +351,15 @@ class Load:
 
     async def _list_runs(self) -> None:
         while True:
-            began = time.monotonic()
-            status, _ = await self.client.request("GET", "/api/runs/")
-            self.tally.lists.append((time.monotonic() - began) * 1_000)
-            self.tally.statuses[f"runs {status}"] += 1
+            self.tally.lists.append(await self._time_list())
             await asyncio.sleep(0.5)
+
+    async def _time_list(self) -> float:
+        """Milliseconds until the list of runs is there."""
+        began = time.monotonic()
+        status, _ = await self.client.request("GET", "/api/runs/")
+        self.tally.statuses[f"runs {status}"] += 1
+        return (time.monotonic() - began) * 1_000
 
 
 _OPEN = 1  # the state of a connection in the kernel's TCP_INFO
@@ -389,7 +397,11 @@ def report(plan: Plan, tally: Tally, log: str) -> None:
     for name in names:
         sizes = [memory[name] for _, memory in tally.memory if name in memory]
         print(f"  most of {name}: {max(sizes):,.0f}")
-    for name, found in (("frame after its commit", tally.latencies), ("list of runs", tally.lists)):
+    for name, found in (
+        ("frame after its commit", tally.latencies),
+        ("list of runs before the load", tally.alone),
+        ("list of runs", tally.lists),
+    ):
         if found:
             shown = (f"p{each} {percentile(found, each):,.0f} ms" for each in (50, 99))
             print(f"{name}: {', '.join(shown)}, most {max(found):,.0f} ms of {len(found):,}")

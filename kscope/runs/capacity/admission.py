@@ -37,9 +37,12 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
-# These compute for long and hold the interpreter's lock meanwhile: few at once, and never instead of
-# the others.
-_HEAVY = re.compile(r"^/api/runs/\d+/(state|events|histogram|attempts)/")
+# These read much of a run, or ask an engine about it, and hold the interpreter's lock meanwhile: few
+# at once, so that pages and lists pass them.
+_HEAVY = re.compile(
+    r"^/api/runs/\d+/"
+    r"(state|events|histogram|attempts|compare|objects|pods|claims|volumes)/"
+)
 _RUN = re.compile(r"/runs/(\d+)/")
 _BUSY = "kscope is busy; try again in a moment."
 
