@@ -21,23 +21,22 @@ def readable_scenarios(visitor: Visitor) -> OwnedQuerySet:
 def found_run(request: Any, run_id: int, *, to_change: bool = False) -> Run:
     """The run with its scenario, if the visitor may see it, and change it where asked for.
 
-    Raises Http404 for a run that is not there or not to be seen, both alike.
+    Raises Http404 for a run that does not exist and for one that may not be seen, both alike.
     """
     visitor = visitor_of(request)
-    run: Run | None = readable_runs(visitor).filter(pk=run_id).first()
-    if run is None:
-        raise Http404(f"There is no run {run_id}.")
-    if to_change and not visitor.may_change(run):
-        refuse(visitor, f"change run {run.pk}: it belongs to another account")
-    return run
+    return _found(readable_runs(visitor), "run", run_id, visitor, to_change)
 
 
 def found_scenario(request: Any, scenario_id: int, *, to_change: bool = False) -> Scenario:
     """The scenario, likewise."""
     visitor = visitor_of(request)
-    scenario: Scenario | None = readable_scenarios(visitor).filter(pk=scenario_id).first()
-    if scenario is None:
-        raise Http404(f"There is no scenario {scenario_id}.")
-    if to_change and not visitor.may_change(scenario):
-        refuse(visitor, f"change scenario {scenario.pk}: it belongs to another account")
-    return scenario
+    return _found(readable_scenarios(visitor), "scenario", scenario_id, visitor, to_change)
+
+
+def _found(readable: Any, kind: str, key: int, visitor: Visitor, to_change: bool) -> Any:
+    found = readable.filter(pk=key).first()
+    if found is None:
+        raise Http404(f"There is no {kind} {key}.")
+    if to_change and not visitor.may_change(found):
+        refuse(visitor, f"change {kind} {key}: it belongs to another account")
+    return found
