@@ -17,6 +17,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.web import past
 from kscope.runs.web.past import object_at
+from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -150,6 +151,7 @@ async def test_the_same_question_is_computed_once_for_all(engines: Pool) -> None
 async def test_too_many_of_one_asker_are_refused_for_now(
     engines: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pool, "WAIT_SECONDS", HANG_SECONDS)
     asked = [
         asyncio.create_task(engines.ask(slowly(run), "a")) for run in range(pool.WAITING_EACH + 1)
     ]

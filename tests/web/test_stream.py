@@ -120,6 +120,7 @@ async def test_frames_continue_the_snapshot_and_fold_to_the_same_state(crowd: Ru
             received = await message(socket)
             if received["type"] == "run":
                 status, head = received["run"]["status"], received["run"]["head"]
+            if received["type"] != "frame":
                 continue
             assert received["first"] == last + 1
             assert len(received["events"]) + received["omitted"] == received["last"] - last

@@ -13,6 +13,7 @@ from django.db import DatabaseError
 
 from kscope.accounts.sockets import address_of, credential_of
 from kscope.runs.capacity.sending import sending
+from kscope.runs.stream.ending import end
 from kscope.runs.stream.stream_room import StreamsFull
 from kscope.runs.stream.streaming import FAR_BEHIND, PIECES, Hub, hubs
 from kscope.runs.stream.watching import RECHECK_SECONDS, open_sockets, watcher_of
@@ -119,9 +120,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         for name in ("guard", "sender"):
             task = getattr(self, name, None)
             if task is not None:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+                await end(task)
         if getattr(self, "counted", None) is not None:
             open_sockets.leave(self.counted)
         if hasattr(self, "hub"):

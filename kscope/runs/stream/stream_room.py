@@ -17,6 +17,7 @@ from django.db import connection
 from psycopg_pool import AsyncConnectionPool
 
 from kscope.runs.nudges import HEADS, run_of_head_channel
+from kscope.runs.stream.ending import end
 
 CONNECTIONS = 4
 CONNECT_SECONDS = 10.0
@@ -87,9 +88,7 @@ class HeadNews:
     async def close(self) -> None:
         """End the subscription."""
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await end(self._task)
 
     async def _listen(self) -> None:
         """Listen for ever. Without Redis the hubs find what is new a little later."""

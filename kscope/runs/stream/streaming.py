@@ -24,6 +24,7 @@ from kscope.runs.engine import wiring
 from kscope.runs.models import Run
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
 from kscope.runs.stream.counters import Sample, Samples, Tally, extend, grid_end, window
+from kscope.runs.stream.ending import end
 from kscope.runs.stream.stream_room import HeadNews, Links, StreamMemory, connection_parameters
 from kscope.sim.kernel.view import Attributes, Changes, NotComposable, State, compose, diff
 
@@ -243,9 +244,7 @@ class Hub:
     async def stop(self) -> None:
         """Stop reading."""
         if self._task:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await end(self._task)
 
     @property
     def kept_bytes(self) -> int:
