@@ -24,7 +24,7 @@ from kscope.up.children import die_with_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 
-WORKER_NICENESS = 5
+WORKER_NICENESS = 2
 
 app = Celery("kscope")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -23,8 +23,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-async def engines() -> AsyncIterator[Pool]:
+async def engines(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Pool]:
     """Two processes at most, ended after the test so that they let go of the database."""
+    # A busy machine may take long to start a process.
+    monkeypatch.setattr(pool, "WAIT_SECONDS", HANG_SECONDS)
     processes = Pool(size=2)
     yield processes
     asked = asyncio.all_tasks() - {asyncio.current_task()}
@@ -59,7 +61,7 @@ def threads() -> list[str]:
 
 def question(function: Any, run_id: int = 1, **options: Any) -> Question:
     arguments = options.pop("arguments", {})
-    return Question(function, arguments, run_id, **options)
+    return Question(function, arguments, run_id, **{"seconds": HANG_SECONDS, **options})
 
 
 async def answer(engines: Pool, function: Any, run_id: int = 1, **options: Any) -> int:
@@ -68,7 +70,7 @@ async def answer(engines: Pool, function: Any, run_id: int = 1, **options: Any) 
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANG_SECONDS):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -151,7 +153,6 @@ async def test_the_same_question_is_computed_once_for_all(engines: Pool) -> None
 async def test_too_many_of_one_asker_are_refused_for_now(
     engines: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "WAIT_SECONDS", HANG_SECONDS)
     asked = [
         asyncio.create_task(engines.ask(slowly(run), "a")) for run in range(pool.WAITING_EACH + 1)
     ]

@@ -23,7 +23,7 @@ from kscope.up.children import die_with_parent
 
 IDLE_SECONDS = 120.0
 # Runs come before questions about them, and requests and streams before both, where cores are few.
-NICENESS = 10
+NICENESS = 4
 # One that rests with more than this part of the memory it may use is replaced by a fresh one.
 REST_PART = 4
 _MEBIBYTE = 1_048_576
