@@ -40,13 +40,14 @@ fuzz: setup-dev ## 100,000 broken inputs; FUZZ_KIND, FUZZ_FIRST and FUZZ_COUNT c
 	@FUZZ_COUNT=$${FUZZ_COUNT:-9100} FUZZ_SECONDS=$${FUZZ_SECONDS:-7200} \
 	    $(PY) -m pytest -n 2 -rP --show-capture=stdout tests/fuzz
 
-check: setup-dev ## format, lint, types, import contracts, migrations
+check: setup-dev ## format, lint, types, import contracts, migrations, documents
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m pyright
 	.venv/bin/lint-imports --no-cache
 	$(PY) manage.py check
 	$(PY) manage.py makemigrations --check --dry-run
+	$(PY) -m tests.docs
 
 format: setup-dev ## write the format that `make check` wants
 	$(PY) -m ruff check --fix .
