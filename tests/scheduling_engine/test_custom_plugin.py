@@ -1,4 +1,4 @@
-"""The example of docs/adding-a-plugin.md, as it stands there."""
+"""Plugins over columns that are not in-tree: from an entry point, in checkpoints, and failing."""
 
 import importlib
 import sys

@@ -13,6 +13,7 @@ from kscope.sim.input.reading import ConfigurationError, Fields
 from scheduling.engine import names
 from scheduling.engine.configuration.profiles import PROFILES, V1_20, V1_34
 from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin, factory_of
+from scheduling.engine.framework.simple import ColumnsFactory
 
 POINTS = (
     "preEnqueue",
@@ -177,7 +178,8 @@ class Catalogue:
             factory = factory_of(name)
         except UnknownPlugin:
             raise unknown from None
-        return tuple(point for point in self.points if hasattr(factory, _METHODS[point]))
+        built = factory.columns if isinstance(factory, ColumnsFactory) else factory
+        return tuple(point for point in self.points if hasattr(built, _METHODS[point]))
 
     def check(self, item: Fields, name: str, point: str) -> None:
         """Raise ConfigurationError unless *name* is a plugin, and one that extends *point*."""

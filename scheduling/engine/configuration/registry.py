@@ -1,12 +1,12 @@
-"""The plugins a profile can name. A custom plugin is one class put in here by its entry point."""
+"""The plugins that a profile can name: those in-tree, and those installed by an entry point."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 
-from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.framework.handle import PluginFactory
+from scheduling.engine.framework.simple import ColumnsFactory, columns_of
 from scheduling.engine.plugins.balanced_allocation import NodeResourcesBalancedAllocation
 from scheduling.engine.plugins.classic.classic_predicates import (
     CheckNodeUnschedulable,
@@ -114,7 +114,7 @@ IN_TREE: Mapping[str, PluginFactory] = {
         CheckNodeMemoryPressure,
         CheckNodeDiskPressure,
         CheckNodePIDPressure,
-        CheckNodeLabelPresence,
+        ColumnsFactory(CheckNodeLabelPresence),
         CheckServiceAffinity,
         HostName,
         MatchNodeSelector,
@@ -126,9 +126,9 @@ IN_TREE: Mapping[str, PluginFactory] = {
         MaxCinderVolumeCount,
         EvenPodsSpread,
         EvenPodsSpreadPriority,
-        NodeLabelPriority,
+        ColumnsFactory(NodeLabelPriority),
         RequestedToCapacityRatioPriority,
-        ResourceLimitsPriority,
+        ColumnsFactory(ResourceLimitsPriority),
         ServiceAntiAffinityPriority,
         ServiceSpreadingPriority,
     )
@@ -136,7 +136,7 @@ IN_TREE: Mapping[str, PluginFactory] = {
 
 
 class UnknownPlugin(ValueError):
-    """A profile names a plugin that nobody provides."""
+    """A profile names a plugin that does not exist."""
 
 
 def factory_of(name: str) -> PluginFactory:
@@ -150,7 +150,6 @@ def factory_of(name: str) -> PluginFactory:
         return found
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.name == name:
-            loaded: type[Plugin] = entry.load()
-            return loaded
+            return columns_of(entry.load())
     known = ", ".join(sorted(IN_TREE))
     raise UnknownPlugin(f"there is no plugin {name!r}; known are {known}")

@@ -9,6 +9,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from scheduling.engine.framework.simple import class_of
+
 _ROOMS = ("kscope/sim", "volumes/engine", "scheduling/engine")
 
 
@@ -22,7 +24,7 @@ def fingerprint() -> str:
 
 def plugin_fingerprints(plugins: Iterable[object]) -> dict[str, str]:
     """The packages that those of *plugins* come from that are not in-tree, each with its digest."""
-    modules = (type(plugin).__module__ for plugin in plugins)
+    modules = (class_of(plugin).__module__ for plugin in plugins)
     others = (name for name in modules if not name.startswith("scheduling.engine."))
     return {package: package_digest(package) for package in sorted({*map(_package, others)})}
 

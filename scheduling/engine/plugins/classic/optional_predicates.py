@@ -12,7 +12,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from kscope.sim.objects.objects import Manifest, Node
+from kscope.sim.objects.objects import Manifest, Node, Pod
 from kscope.sim.objects.quantity import parse
 from scheduling.engine import names
 from scheduling.engine.columns.cells import Trait
@@ -21,6 +21,7 @@ from scheduling.engine.framework.framework import (
     FITS,
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
+    SUCCESS,
     Code,
     CycleState,
     Detail,
@@ -29,6 +30,7 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.simple import NodeState, SimplePlugin
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.plugins.classic.classic_predicates import ERROR_PLUGIN, GeneralPredicates
 from scheduling.engine.plugins.classic.optional_priorities import service_selectors
@@ -127,23 +129,22 @@ class _NodeCheck(Plugin):
         return Detail(text=", ".join(self.reasons(code)))
 
 
-class CheckNodeLabelPresence(_NodeCheck):
-    """Labels that a node must have, or must not. Arguments: labels, presence."""
+class CheckNodeLabelPresence(SimplePlugin):
+    """Labels that a node must have, or must not have. Arguments: labels, presence."""
 
     name: ClassVar[str] = names.CHECK_NODE_LABEL_PRESENCE
+    is_local: ClassVar[bool] = True
 
-    def __init__(self, arguments: Arguments, handle: Handle) -> None:
-        super().__init__(arguments, handle)
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
         self._labels: tuple[str, ...] = tuple(arguments.get("labels") or ())
         self._presence = bool(arguments.get("presence"))
 
-    def check(self, node: Node) -> int:
-        """1 when some label is not as it should be."""
-        return int(any((label in node.labels) != self._presence for label in self._labels))
-
-    def reasons(self, code: int) -> tuple[str, ...]:
-        """The one reason there is."""
-        return (REASON_LABELS,)
+    def fits(self, pod: Pod, node: NodeState) -> Status:
+        """Refuses a node where one of the labels is absent that must be there, or the reverse."""
+        if all((label in node.labels) == self._presence for label in self._labels):
+            return SUCCESS
+        return Status(Code.UNRESOLVABLE, (REASON_LABELS,))
 
 
 def _conditions(node: Node) -> list[tuple[str, str]]:

@@ -6,13 +6,14 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from kscope.sim.objects.objects import Manifest
+from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.pod_resources import is_scalar_resource_name
 from kscope.sim.objects.quantity import milli_value, value
 from kscope.sim.objects.selectors import LabelSelector, Requirement
 from scheduling.engine import names
 from scheduling.engine.framework.framework import SKIP, SUCCESS, CycleState, Plugin, Status
 from scheduling.engine.framework.handle import Arguments, Handle
+from scheduling.engine.framework.simple import NodeState, SimplePlugin
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import CPU, MEMORY, PodMatcher
@@ -95,18 +96,17 @@ class ServiceAntiAffinityPriority(_Optional):
         return result.astype(np.int64)
 
 
-class NodeLabelPriority(_Optional):
-    """Prefers nodes that have a label, or that have it not. Arguments: label, presence."""
+class NodeLabelPriority(SimplePlugin):
+    """Prefers nodes that have a label, or nodes that do not. Arguments: label, presence."""
 
     name: ClassVar[str] = names.NODE_LABEL_PRIORITY
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
 
-    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+    def score(self, pod: Pod, node: NodeState) -> int:
         """10 or 0."""
-        codes = self._table.topology(str(self._arguments.get("label") or "")).codes[rows]
-        wanted = (codes >= 0) == bool(self._arguments.get("presence"))
-        return np.where(wanted, MAX_PRIORITY, 0).astype(np.int64)
+        has_label = str(self.arguments.get("label") or "") in node.labels
+        return MAX_PRIORITY if has_label == bool(self.arguments.get("presence")) else 0
 
 
 class RequestedToCapacityRatioPriority(_Optional):
@@ -159,31 +159,26 @@ class RequestedToCapacityRatioPriority(_Optional):
         return np.where((capacity == 0) | (used > capacity), 100, 100 - free)
 
 
-class ResourceLimitsPriority(_Optional):
+class ResourceLimitsPriority(SimplePlugin):
     """Prefers nodes whose allocatable covers the pod's limits (alpha)."""
 
     name: ClassVar[str] = names.RESOURCE_LIMITS_PRIORITY
-    is_local: ClassVar[bool] = False
 
-    def score(self, state: CycleState, rows: IntArray) -> IntArray:
+    def score(self, pod: Pod, node: NodeState) -> int:
         """1 where the cpu or the memory limit fits, else 0."""
-        cpu, memory = _limits(state.pod)
-        fits = np.zeros(len(rows), np.bool_)
-        for column, limit in ((CPU, cpu), (MEMORY, memory)):
-            capacity = self._table.allocatable[column][rows]
-            if limit:
-                fits |= (capacity != 0) & (limit <= capacity)
-        return fits.astype(np.int64)
+        allocatable = node.allocatable
+        limits = zip(("cpu", "memory"), _limits(pod), strict=True)
+        return int(any(0 < limit <= allocatable[name] for name, limit in limits))
 
 
-def _limits(pod: PodInfo) -> tuple[int, int]:
+def _limits(pod: Pod) -> tuple[int, int]:
     """Cpu in milli and memory: the containers' sum, or more for an init container."""
     cpu = memory = 0
-    containers: list[Manifest] = pod.pod.spec.get("containers") or []
+    containers: list[Manifest] = pod.spec.get("containers") or []
     for container in containers:
         more_cpu, more_memory = _container_limits(container)
         cpu, memory = cpu + more_cpu, memory + more_memory
-    inits: list[Manifest] = pod.pod.spec.get("initContainers") or []
+    inits: list[Manifest] = pod.spec.get("initContainers") or []
     for container in inits:
         init_cpu, init_memory = _container_limits(container)
         cpu, memory = max(cpu, init_cpu), max(memory, init_memory)
