@@ -28,6 +28,8 @@ _PLACEHOLDER = re.compile(r"<\w+>|\b(?:ID|NS|NAME|NAMESPACE)\b")
 # Two humps at least: a plugin, an event kind, a Kubernetes kind or field, or a class.
 _CAMEL = re.compile(r"(?<![\w/.@#-])[A-Z][a-z0-9]+(?:[A-Z]+[a-z0-9]*)+(?![\w(/])")
 _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+# A test named in a table without its prefix, perhaps cut off: a_claim_is_half_bound…
+_TEST_START = re.compile(r"(?<![`\w./])([a-z]+(?:_[a-z0-9]+){2,})(?![\w`(])")
 _EXAMPLES = ("", "text", "python", "yaml", "json", "toml")
 
 
@@ -157,6 +159,9 @@ def _names(document: Document) -> _Found:
         for name in _CAMEL.findall(_without_addresses(text)):
             what = "plugin, event kind or Kubernetes name"
             yield line, what, name, name in upstream.NAMES or truth.is_word(name)
+    for line, text in document.prose:
+        for name in _TEST_START.findall(re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)):
+            yield line, "test or attribute", name, truth.begins_a_test(name) or truth.is_word(name)
     for line, span in document.spans():
         for name in _SNAKE.findall(span) if not _FILE.fullmatch(span) else ():
             if name.startswith("test_"):

@@ -35,6 +35,7 @@ BAD = {
     "event kind": ("The event is PodPutAside.", "plugin, event kind or Kubernetes name"),
     "attribute": ("The event has `no_such_attribute`.", "name"),
     "test": ("`test_nothing_of_the_kind` shows it.", "test"),
+    "test cut off": ("| demo | a_test_of_nothing… |", "test or attribute"),
     "page": ("```sh\ncurl localhost:8000/no-such-page/\n```", "address"),
     "address": ("`GET /api/runs/<id>/no-such-part/`", "address"),
     "address of a socket": ("`/ws/no-such-stream/ID/`", "address"),

@@ -231,6 +231,11 @@ def is_test(name: str) -> bool:
     return name in _test_names() or any(path.endswith(f"/{name}.py") for path in tracked())
 
 
+def begins_a_test(name: str) -> bool:
+    """Whether some test is called `test_` and *name*, and perhaps more."""
+    return any(test.startswith(f"test_{name}") for test in _test_names())
+
+
 def is_address(address: str) -> bool:
     """Whether a request to *address*, which begins with a slash, finds a view or a socket."""
     path = address.partition("?")[0]
