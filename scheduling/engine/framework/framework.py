@@ -1,9 +1,10 @@
 """The scheduling framework's vocabulary: codes, statuses, cycle state and extension points.
 
-Plugins are columnar. At the Filter point a plugin answers for many nodes at once with a small
-int per node: 0 means "fits", anything else is the plugin's own code, which `explain` decodes into
-a `Status` and `detail` into the numbers behind it. At the Score point it answers with an int64
-per node. Nodes are rows of the `NodeTable`; `rows` below is always an array of row numbers.
+Plugins answer for many nodes at once. Nodes are rows of the `NodeTable`; `rows` below is always an
+array of row numbers. At Filter a plugin returns one small int per row: 0 means "fits", any other
+number is the plugin's own code. `explain` turns a code into a `Status`, and `detail` into the
+numbers behind it. At Score a plugin returns one int64 per row. `simple.py` has a shorter way to
+write a plugin, for one node at a time.
 
 Upstream: pkg/scheduler/framework/interface.go.
 """
@@ -42,7 +43,7 @@ class Code(enum.Enum):
 
     @property
     def is_rejection(self) -> bool:
-        """Whether the pod is refused, rather than the attempt having failed."""
+        """Whether the plugin refuses the pod; an error, in contrast, fails the attempt."""
         return self in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING)
 
 
@@ -56,7 +57,7 @@ class Status:
 
     @property
     def is_success(self) -> bool:
-        """Whether the plugin agrees."""
+        """Whether the code is SUCCESS."""
         return self.code is Code.SUCCESS
 
     @property
@@ -65,7 +66,7 @@ class Status:
         return ", ".join(self.reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """As evidence."""
+        """The status as evidence stores it."""
         return {"plugin": self.plugin, "code": self.code.value, "reasons": list(self.reasons)}
 
 
@@ -75,7 +76,7 @@ SKIP = Status(Code.SKIP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreFilterResult:
-    """What PreFilter found: a status, and the only nodes worth looking at (None: all)."""
+    """The answer of PreFilter: a status, and the only nodes to look at (None: all)."""
 
     status: Status = SUCCESS
     node_names: frozenset[str] | None = None
@@ -89,8 +90,8 @@ PRE_FILTER_SKIP = PreFilterResult(status=SKIP)
 class Detail:
     """The evidence behind one node's refusal.
 
-    `text` is a short human sentence ("cpu 250m short"), `short` how much is missing in `unit`,
-    `numbers` everything else worth showing.
+    `text` is a short sentence ("cpu 250m short"), `short` how much is missing in `unit`,
+    `numbers` all other figures that pages show.
     """
 
     text: str
@@ -101,10 +102,9 @@ class Detail:
 
 @dataclass(slots=True)
 class CycleState:
-    """What the plugins know about the pod of the current cycle.
+    """The pod of one scheduling cycle, and what the plugins have prepared for it.
 
-    `data` holds one value per plugin, written at PreFilter or PreScore and, like everything else
-    here, gone when the cycle ends.
+    `data` has one value per plugin, written at PreFilter or PreScore.
     """
 
     pod: PodInfo
@@ -114,14 +114,14 @@ class CycleState:
     skip_score: set[str] = field(default_factory=set[str])
 
 
-# Under this name a cycle's state keeps what each extension point's plugins said.
+# The key in `CycleState.data` of the answers at each extension point.
 RECORD: Final = "extension points"
 
 Record = dict[str, list[dict[str, Any]]]
 
 
 def record_of(state: CycleState) -> Record:
-    """What the plugins of each extension point said in this cycle, for the evidence."""
+    """The answers of the plugins at each extension point in this cycle, for the evidence."""
     return cast("Record", state.data.setdefault(RECORD, {}))
 
 
@@ -130,16 +130,16 @@ PODS_TO_ACTIVATE: Final = "kubernetes.io/pods-to-activate"
 
 
 def pods_to_activate(state: CycleState) -> dict[str, Pod]:
-    """Pods, by key, that a plugin wants tried once this one has a place; to be added to.
+    """Pods, by key, to be scheduled next; a plugin adds to them.
 
-    They are moved to activeQ when the scheduling cycle has gone well, and those that were added
-    since when the binding cycle has. Upstream: framework.PodsToActivate.
+    They move to activeQ when the scheduling cycle succeeds; those added later, when the binding
+    cycle succeeds. Upstream: framework.PodsToActivate.
     """
     return cast("dict[str, Pod]", state.data.setdefault(PODS_TO_ACTIVATE, {}))
 
 
 def fork_state(state: CycleState, extensions: Iterable[PreFilterExtensions]) -> CycleState:
-    """*state* again, with separate copies of what *extensions* change. Upstream: Clone()."""
+    """A copy of *state* with separate copies of the data of *extensions*. Upstream: Clone()."""
     data = dict(state.data)
     for plugin in extensions:
         if plugin.name in data:
@@ -150,42 +150,41 @@ def fork_state(state: CycleState, extensions: Iterable[PreFilterExtensions]) -> 
 class Plugin:
     """Base of all plugins; a subclass implements the extension points it takes part in.
 
-    `is_local` promises that filter and score look at nothing but the pod's template and the row
-    itself, so that results are kept per template and recomputed for changed rows only.
-    `is_static` promises more: that they look at the node's labels, spec and images, not at the
-    pods on it.
+    `is_local` promises that filter and score depend on nothing but the pod's template and the row.
+    Results are then kept per template, and recomputed for changed rows only. `is_static` promises
+    in addition that they do not depend on the pods on the node.
     """
 
     name: ClassVar[str] = ""
     is_local: ClassVar[bool] = False
     is_static: ClassVar[bool] = False
-    # Of the scores it is given, its normalize goes by the lowest and the highest only.
+    # Its normalize depends only on the lowest and the highest of the scores.
     normalizes_by_range: ClassVar[bool] = False
     # Takes part only for pods that have volumes.
     needs_volumes: ClassVar[bool] = False
-    # Some code of its filter stands for an error, which ends the attempt whatever other nodes say.
-    # Every node is then looked at in every cycle.
+    # Some code of its filter means an error, which ends the attempt even if other nodes fit. Every
+    # node is then examined in every cycle.
     may_fail: ClassVar[bool] = False
 
 
 @runtime_checkable
 class PreFilterPlugin(Protocol):
-    """Looks at the pod, before any node."""
+    """Examines the pod before any node."""
 
     name: ClassVar[str]
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Prepare this cycle; SKIP leaves the plugin's filter out.
 
-        UNRESOLVABLE ends the cycle; UNSCHEDULABLE does so when all others were asked, and lets
-        preemption look at every node (v1.34). Anything else but SUCCESS fails the attempt.
+        UNRESOLVABLE ends the cycle. UNSCHEDULABLE ends it after all other plugins have run, and
+        lets preemption look at every node (v1.34). Anything else but SUCCESS fails the attempt.
         """
         ...
 
 
 @runtime_checkable
 class PreFilterExtensions(Protocol):
-    """Keeps a cycle's state right while pods are put on or taken off a node on trial."""
+    """Updates a cycle's state while pods are put on a node, or taken off, on trial."""
 
     name: ClassVar[str]
 
@@ -200,7 +199,7 @@ class PreFilterExtensions(Protocol):
 
 @runtime_checkable
 class FilterPlugin(Protocol):
-    """Says which nodes cannot take the pod."""
+    """Refuses nodes that cannot take the pod."""
 
     name: ClassVar[str]
     is_local: ClassVar[bool]
@@ -210,7 +209,7 @@ class FilterPlugin(Protocol):
         ...
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """The status that *code* stands for."""
+        """The status that *code* means."""
         ...
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
@@ -220,7 +219,7 @@ class FilterPlugin(Protocol):
 
 @runtime_checkable
 class PreScorePlugin(Protocol):
-    """Looks at the feasible nodes before they are scored."""
+    """Examines the feasible nodes before they are scored."""
 
     name: ClassVar[str]
 
@@ -252,20 +251,20 @@ class NormalizeScorePlugin(Protocol):
 
 @runtime_checkable
 class PreEnqueuePlugin(Protocol):
-    """Says whether a pod may enter the active queue at all."""
+    """Decides whether a pod may enter the active queue."""
 
     name: ClassVar[str]
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
-        """Success, or why the pod has to wait outside."""
+        """SUCCESS, or why the pod must stay out of the active queue."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostFilterResult:
-    """What a PostFilter plugin came to: with a node, the pod is nominated to it.
+    """The answer of a PostFilter plugin. With a node, the pod is nominated to it.
 
-    The *victims* there are evicted for it. Upstream: framework.PostFilterResult.
+    The *victims* on that node are evicted. Upstream: framework.PostFilterResult.
     """
 
     status: Status
@@ -286,12 +285,12 @@ class PostFilterPlugin(Protocol):
 
 @runtime_checkable
 class ReservePlugin(Protocol):
-    """Takes and gives back what a placement uses besides the node."""
+    """Reserves what a placement uses besides the node, and releases it."""
 
     name: ClassVar[str]
 
     def reserve(self, state: CycleState, node: str) -> Status:
-        """Assume what the pod needs on *node*."""
+        """Reserve what the pod needs on *node*."""
         ...
 
     def unreserve(self, state: CycleState, node: str) -> None:
@@ -301,7 +300,7 @@ class ReservePlugin(Protocol):
 
 @runtime_checkable
 class PermitPlugin(Protocol):
-    """Lets the pod go on to its node, or not, or not yet."""
+    """Lets the pod go on to its node, refuses it, or delays it."""
 
     name: ClassVar[str]
 
@@ -312,12 +311,12 @@ class PermitPlugin(Protocol):
 
 @runtime_checkable
 class PreBindPlugin(Protocol):
-    """Does what has to be done before the pod is bound."""
+    """Does work that must be complete before the pod is bound."""
 
     name: ClassVar[str]
 
     def pre_bind(self, state: CycleState, node: str) -> Status:
-        """Anything but SUCCESS sends the pod round again."""
+        """Anything but SUCCESS sends the pod back to the queue."""
         ...
 
 
@@ -334,7 +333,7 @@ class BindPlugin(Protocol):
 
 @runtime_checkable
 class PostBindPlugin(Protocol):
-    """Hears of a pod that was bound."""
+    """Is called after a pod was bound."""
 
     name: ClassVar[str]
 
@@ -345,7 +344,7 @@ class PostBindPlugin(Protocol):
 
 @dataclass(slots=True)
 class PodVolumes:
-    """What has to be done for a pod's claims on one node: claim key → volume, or → node."""
+    """What a pod's claims need on one node: claim → volume to bind, or → node to provision on."""
 
     bind: dict[str, str] = field(default_factory=dict[str, str])
     provision: dict[str, str] = field(default_factory=dict[str, str])
@@ -353,7 +352,7 @@ class PodVolumes:
 
 @runtime_checkable
 class VolumePlanner(Protocol):
-    """Knows what has to be bound and provisioned when the pod of a cycle goes to a node."""
+    """Plans which claims to bind and to provision when the pod goes to a node."""
 
     def plan(self, state: CycleState, row: int) -> PodVolumes:
         """The plan for the node at *row*, which the filter accepted."""
@@ -361,7 +360,7 @@ class VolumePlanner(Protocol):
 
 
 def default_normalize(scores: IntArray, highest: int, *, reverse: bool) -> IntArray:
-    """Scale so that the largest raw score becomes *highest*; *reverse* turns the order round.
+    """Scale so that the largest raw score becomes *highest*; *reverse* inverts the order.
 
     Upstream: plugins/helper/normalize_score.go DefaultNormalizeScore().
     """

@@ -22,7 +22,7 @@ class Handle:
     table: NodeTable = field(default_factory=NodeTable)
     listers: Listers = field(default_factory=Listers)
     templates: TemplateRegistry = field(default_factory=TemplateRegistry)
-    # Those that Permit plugins keep waiting.
+    # Pods that wait at Permit.
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     # Where the next search begins, for all profiles. Upstream: nextStartNodeIndex.
     next_start: int = 0

@@ -8,7 +8,7 @@ from typing import Final
 
 NO_NODES = "no nodes available to schedule pods"
 
-# How kinds are written, by how upstream's texts begin with them.
+# How Kubernetes writes a kind, by the lower-case word that upstream's texts begin with.
 _KINDS: Final = {
     kind.lower(): kind
     for kind in ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode")
@@ -59,7 +59,7 @@ def combined(errors: Iterable[str]) -> str:
 def sentence_of(text: str) -> str:
     """*text* as a sentence: with a full stop, and a capital where it begins with a word for one.
 
-    Names and whatever else is quoted stay as they are, and kinds are written as kinds are.
+    Names and quoted words stay as they are, and kinds are written as Kubernetes writes them.
     """
     first, space, rest = text.partition(" ")
     if first in _KINDS:

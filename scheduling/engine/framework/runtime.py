@@ -48,7 +48,7 @@ class Verdicts:
     rows: IntArray
     plugin: IntArray
     code: IntArray
-    # `kinds` where somebody has counted already, and none fits.
+    # The result of `kinds` when it is known already, and no row fits.
     counted: list[tuple[int, int, int]] | None = None
 
     @property
@@ -95,7 +95,7 @@ class PluginScore:
 
     @property
     def weighted(self) -> IntArray:
-        """What goes into the total."""
+        """What is added to the total."""
         return self.normalized * self.weight
 
 
@@ -142,19 +142,19 @@ class PluginSet:
 
 
 class KnownVerdicts(Protocol):
-    """Somebody who keeps what the filters say."""
+    """A store of verdicts from earlier cycles."""
 
     def verdicts(self, state: CycleState, rows: IntArray) -> Verdicts | None:
-        """The verdicts on *rows* after PreFilter, to be changed at will; None: not known."""
+        """The verdicts on *rows* after PreFilter, which the caller may change; None: not known."""
         ...
 
 
 class Framework:
     """The plugins of one profile, ready to run.
 
-    Without *narrows* PreFilter cannot name the only nodes worth looking at (before v1.24). Of the
-    plugins in *late* a refusal at PreFilter is disregarded: there they had none, and an earlier
-    filter refuses all nodes for the same cause.
+    Without *narrows* PreFilter cannot name the only nodes to look at (before v1.24). A refusal at
+    PreFilter by a plugin in *late* is ignored: in that version the plugin had no PreFilter, and an
+    earlier filter refuses all nodes for the same reason.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Framework:
         self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
         self.static_names = frozenset(p.name for p in everything if p.is_static)
         self._varying_filters = [p.name for p in plugins.filter if p.name not in self.static_names]
-        # The plugin that knows what has to be bound, if the profile has one.
+        # The plugin that plans the binding of volumes, if the profile has one.
         self.volume_binding: VolumePlanner | None = next(
             (plugin for plugin in plugins.filter if isinstance(plugin, VolumePlanner)), None
         )
@@ -185,7 +185,7 @@ class Framework:
             for plugin, _ in plugins.score
             if isinstance(plugin, NormalizeScorePlugin)
         }
-        # Plugins of others: their scores are checked, and may fail.
+        # Plugins that are not in-tree: their scores are checked, and may fail.
         self._checked_names = frozenset(
             plugin.name
             for plugin in (*plugins.pre_score, *(plugin for plugin, _ in plugins.score))
@@ -209,11 +209,11 @@ class Framework:
         known: KnownVerdicts | None = None,
         promised: int = -1,
     ) -> Search:
-        """Run PreFilter and Filter over *rows*; what is *known* need not be found out.
+        """Run PreFilter and Filter over *rows*; verdicts that are *known* are not computed again.
 
-        The *promised* row is looked at whatever PreFilter leaves: upstream tries it before that is
-        heeded, and what it is refused for stays in the diagnosis. Upstream: findNodesThatFitPod(),
-        evaluateNominatedNode().
+        The *promised* row is examined even if PreFilter excludes it. Upstream tries the nominated
+        node before it applies PreFilter's nodes, and keeps its refusal in the diagnosis. Upstream:
+        findNodesThatFitPod(), evaluateNominatedNode().
         """
         state = self.new_state(pod)
         status, names, narrowed_by = self.run_pre_filters(state)
@@ -235,7 +235,7 @@ class Framework:
     def run_pre_filters(
         self, state: CycleState
     ) -> tuple[Status, frozenset[str] | None, tuple[str, ...]]:
-        """PreFilter of every plugin, and the nodes they leave.
+        """Run PreFilter of every plugin; returns the status, the nodes left and who narrowed them.
 
         Upstream: RunPreFilterPlugins().
         """
@@ -267,7 +267,7 @@ class Framework:
         return refusal, names, tuple(sorted(narrowed))
 
     def run_filters(self, state: CycleState, rows: IntArray, first: int = 1) -> Verdicts:
-        """Every row's first refusal, in the order of the profile, from the *first* filter on."""
+        """The first refusal of each row, in the profile's order, from the *first* filter on."""
         plugin_of = np.zeros(len(rows), np.int64)
         code_of = np.zeros(len(rows), np.int64)
         left = np.arange(len(rows))
@@ -283,7 +283,7 @@ class Framework:
         return Verdicts(rows, plugin_of, code_of)
 
     def run_all_filters(self, state: CycleState, rows: IntArray) -> dict[str, IntArray]:
-        """Every filter's codes for every row, also past the first refusal: the verdict matrix."""
+        """The codes of every filter for every row, even after a refusal: the verdict matrix."""
         return {
             plugin.name: plugin.filter(state, rows)
             for plugin in self.plugins.filter
@@ -291,7 +291,7 @@ class Framework:
         }
 
     def update_state(self, state: CycleState, other: PodInfo, row: int, delta: int) -> None:
-        """Tell the plugins that a pod was added (1) or removed (-1) on trial."""
+        """Update the plugins' state: a pod was added (1) or removed (-1) on trial."""
         for plugin in self._extensions:
             if plugin.name not in state.skip_filter:
                 plugin.update_state(state, other, row, delta)
@@ -303,9 +303,9 @@ class Framework:
     def _reconsider_nominated(
         self, state: CycleState, verdicts: Verdicts, nominated: Nominated
     ) -> None:
-        """Second pass where pods of at least this priority are nominated to a node.
+        """Filter again the nodes to which pods of at least this priority are nominated.
 
-        They are put there on trial: the pod must fit with and without them. Upstream:
+        Those pods are put there on trial: the pod must fit with and without them. Upstream:
         RunFilterPluginsWithNominatedPods().
         """
         for row, pods in nominated.on_rows(state.pod, verdicts.rows):
@@ -315,14 +315,14 @@ class Framework:
                 verdicts.plugin[place], verdicts.code[place] = with_them
 
     def only_room_varies(self, state: CycleState) -> bool:
-        """Whether pods that come or go change nothing for this one but the room on their node."""
+        """Whether other pods affect this one only through the room that they take on their node."""
         asked = [name for name in self._varying_filters if name not in state.skip_filter]
         return asked == [names.NODE_RESOURCES_FIT]
 
     def filter_one_with(
         self, state: CycleState, row: int, pods: Sequence[PodInfo]
     ) -> tuple[int, int]:
-        """The verdict on one row while *pods* are on it too."""
+        """The verdict on one row while *pods* are also on it."""
         table = self.handle.table
         ports = table.ports_at(row)
         for pod in pods:
@@ -336,7 +336,7 @@ class Framework:
         return verdict
 
     def filter_one(self, state: CycleState, row: int) -> tuple[int, int]:
-        """The verdict on one row: (1 + place of the plugin or 0, code)."""
+        """The verdict on one row: (1 + the plugin's place, or 0; code)."""
         rows = np.array([row], np.int64)
         for place, plugin in enumerate(self.plugins.filter, 1):
             if plugin.name in state.skip_filter:
@@ -358,7 +358,7 @@ class Framework:
         return status if self._wording is None else self._wording.of(status)
 
     def detail(self, state: CycleState, row: int, plugin: int, code: int) -> Detail:
-        """The numbers behind one verdict, on a row that is as it was when asked for it."""
+        """The numbers behind one verdict; the row must not have changed since the verdict."""
         return self.plugins.filter[plugin - 1].detail(state, row, code)
 
     # -- scores ----------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ class Framework:
         """PreScore, Score, NormalizeScore and weights over the feasible *rows*."""
         state.skip_score.clear()
         if len(rows) == 1:
-            # Upstream scores nothing where there is no choice, so that nothing can fail.
+            # With a single node upstream scores nothing, so no score can fail.
             state.skip_score |= self._checked_names
         for plugin in self.plugins.pre_score:
             if plugin.name in state.skip_score:
@@ -391,12 +391,12 @@ _NO_ROWS: IntArray = np.zeros(0, np.int64)
 
 
 def no_verdicts() -> Verdicts:
-    """Nothing was looked at, or nothing kept."""
+    """Verdicts on no rows."""
     return Verdicts(_NO_ROWS, _NO_ROWS, _NO_ROWS)
 
 
 def _of_pre_filter(status: Status, plugin: str) -> Status:
-    """*status* as *plugin*'s; what is no refusal is an error."""
+    """*status* in the name of *plugin*; a status that is not a refusal becomes an error."""
     refuses = status.code is Code.UNSCHEDULABLE or status.code is Code.UNRESOLVABLE
     code = status.code if refuses else Code.ERROR
     return Status(code, status.reasons, status.plugin or plugin)

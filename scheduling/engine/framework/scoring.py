@@ -1,9 +1,9 @@
-"""The scores of somebody else's plugins, held to what upstream demands of every score plugin.
+"""Checks the scores of plugins that are not in-tree, as upstream checks every score plugin.
 
-A plugin that fails at PreScore, Score or NormalizeScore, or whose score lies outside of 0..100
-after that, fails the attempt. What the engine's own plugins answer is known to be right, so only
-others are wrapped. Upstream: framework/runtime/framework.go RunPreScorePlugins(),
-RunScorePlugins().
+A plugin that fails at PreScore, Score or NormalizeScore, or whose final score is outside 0..100,
+fails the attempt. In-tree plugins never do, so only the others are wrapped.
+
+Upstream: framework/runtime/framework.go RunPreScorePlugins(), RunScorePlugins().
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from scheduling.engine.nodes.arrays import IntArray
 
 
 class ScoringFailed(SimError):
-    """Some plugin failed to score the feasible nodes; the text is the attempt's."""
+    """A plugin failed to score the feasible nodes; the text is the attempt's message."""
 
 
 class CustomScorePlugin(Protocol):
-    """What somebody else's plugin does at Score: as a ScorePlugin, or it says that it failed."""
+    """A plugin at Score that is not in-tree: like a ScorePlugin, but it may fail."""
 
     name: ClassVar[str]
     is_local: ClassVar[bool]
@@ -49,7 +49,7 @@ class CustomNormalizePlugin(Protocol):
 
 
 class CheckedPreScore:
-    """A plugin at PreScore: whatever is neither Success nor Skip fails the attempt."""
+    """A plugin at PreScore: any status but Success and Skip fails the attempt."""
 
     def __init__(self, plugin: Plugin) -> None:
         self.name = plugin.name
@@ -134,7 +134,7 @@ class CheckedPreparedNormalizedScore(CheckedPreScore, CheckedNormalizedScore):
 
 
 def checked_score(plugin: Plugin, *, prepares: bool) -> ScorePlugin:
-    """*plugin*, which has a score and may take part at PreScore, with its answers checked."""
+    """*plugin* at Score, and with *prepares* at PreScore, with its answers checked."""
     if isinstance(plugin, NormalizeScorePlugin):
         kind = CheckedPreparedNormalizedScore if prepares else CheckedNormalizedScore
     else:
@@ -143,5 +143,5 @@ def checked_score(plugin: Plugin, *, prepares: bool) -> ScorePlugin:
 
 
 def checked_pre_score(plugin: Plugin) -> PreScorePlugin:
-    """*plugin*, which takes part at PreScore, with its answers checked."""
+    """*plugin* at PreScore, with its answers checked."""
     return cast("PreScorePlugin", CheckedPreScore(plugin))

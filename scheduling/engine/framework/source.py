@@ -1,4 +1,4 @@
-"""Digests of source: engines and plugins of the same digest act the same."""
+"""Digests of source code: engines and plugins with the same digest decide the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fingerprint() -> str:
 
 
 def plugin_fingerprints(plugins: Iterable[object]) -> dict[str, str]:
-    """The packages that those of *plugins* come from that are not in-tree, each with its digest."""
+    """The packages of those *plugins* that are not in-tree, each with its digest."""
     modules = (class_of(plugin).__module__ for plugin in plugins)
     others = (name for name in modules if not name.startswith("scheduling.engine."))
     return {package: package_digest(package) for package in sorted({*map(_package, others)})}
@@ -33,7 +33,7 @@ def plugin_fingerprints(plugins: Iterable[object]) -> dict[str, str]:
 def package_digest(package: str) -> str:
     """A digest of the source of *package*, a package or a single module; "" where there is none.
 
-    What it imports from other packages is not part of it.
+    Other packages that it imports are not included.
     """
     try:
         spec = find_spec(package)
@@ -57,7 +57,7 @@ def _package(module: str) -> str:
     for count in range(1, len(names)):
         package = ".".join(names[:count])
         spec = find_spec(package)
-        # A namespace has no file of its own, and parts of many distributions in it.
+        # A namespace package has no file of its own, and may contain several distributions.
         if spec is not None and spec.origin is not None:
             return package
     return module

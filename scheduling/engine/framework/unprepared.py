@@ -1,8 +1,8 @@
-"""In-tree plugins of v1.34 whose PreFilter or PreScore a configuration switches off.
+"""In-tree plugins of v1.34 whose PreFilter or PreScore is disabled by the configuration.
 
-Most read at Filter or Score what they would have written there, and find nothing: that is an error,
-which fails every attempt that comes so far. NodeAffinity, NodeVolumeLimits and VolumeZone at
-Filter, NodeAffinity and the two resource plugins at Score find it out anew. Upstream:
+At Filter or Score most plugins read what they wrote at those points. Without it they return an
+error, which fails every attempt that reaches them. NodeAffinity, NodeVolumeLimits and VolumeZone at
+Filter, and NodeAffinity and the two resource plugins at Score, compute it again. Upstream:
 CycleState.Read() in getPreFilterState(), getPreScoreState() and getStateData() of each plugin.
 """
 
@@ -27,7 +27,7 @@ from scheduling.engine.framework.framework import (
 from scheduling.engine.framework.scoring import CheckedScore, ScoringFailed
 from scheduling.engine.nodes.arrays import IntArray
 
-# VolumeRestrictions looks at disks first, so it says so itself.
+# VolumeRestrictions examines disks first, and reports the error itself.
 FILTER_ERRORS: Mapping[str, str] = {
     names.NODE_PORTS: 'reading "PreFilterNodePorts" from cycleState: not found',
     names.NODE_RESOURCES_FIT: (
@@ -55,7 +55,7 @@ RESERVE_ERRORS: Mapping[str, str] = {
 
 
 class UnpreparedFilter:
-    """Fails on every node that it is asked about."""
+    """Fails on every node."""
 
     is_local = False
 
@@ -63,15 +63,15 @@ class UnpreparedFilter:
         self.name = name
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """1 everywhere."""
+        """1 for every row."""
         return np.ones(len(rows), np.int64)
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """What could not be read."""
+        """The error: what could not be read."""
         return Status(Code.ERROR, (FILTER_ERRORS[self.name],), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
-        """Its preparation is switched off."""
+        """Says that PreFilter is disabled."""
         return Detail(text=f"{self.name} takes no part at PreFilter")
 
 
@@ -85,7 +85,7 @@ class UnpreparedScore(CheckedScore):
 
 
 class UnpreparedPlainScore:
-    """A score that needs no PreScore, without it: it is not left out for any pod."""
+    """A score that does not need its disabled PreScore; it runs for every pod."""
 
     def __init__(self, plugin: Plugin) -> None:
         self.name = plugin.name
@@ -106,12 +106,12 @@ class UnpreparedNormalizedScore(UnpreparedPlainScore):
 
 
 def unprepared_filter(name: str) -> FilterPlugin:
-    """What in-tree plugin *name*, one of FILTER_ERRORS, does at Filter without its PreFilter."""
+    """In-tree plugin *name*, one of FILTER_ERRORS, at Filter without its PreFilter."""
     return cast("FilterPlugin", UnpreparedFilter(name))
 
 
 def unprepared_score(plugin: Plugin) -> ScorePlugin:
-    """What in-tree *plugin* does at Score without its PreScore."""
+    """In-tree *plugin* at Score without its PreScore."""
     if plugin.name in SCORE_ERRORS:
         kind: type[CheckedScore | UnpreparedPlainScore] = UnpreparedScore
     elif isinstance(plugin, NormalizeScorePlugin):

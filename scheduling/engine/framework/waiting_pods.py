@@ -1,9 +1,9 @@
-"""Pods between Permit and PreBind that some plugin has asked to wait.
+"""Pods between Permit and PreBind that wait because a Permit plugin returned WAIT.
 
-    waiting ── every plugin that asked allows ──▶ allowed
-            ── one rejects, or its time is over ─▶ rejected
+    waiting ── every such plugin allows it ───▶ allowed
+            ── one rejects it, or its time ends ─▶ rejected
 
-What happens first counts, whatever comes after. Upstream:
+Only the first of these counts. Upstream:
 pkg/scheduler/framework/runtime/waiting_pods_map.go.
 """
 
@@ -21,7 +21,7 @@ MAX_TIMEOUT = 15 * MINUTE
 
 
 class WaitingPod:
-    """One pod, with its place on *node* assumed; times in ns. Upstream: waitingPod."""
+    """One pod that is assumed on *node*; times in ns. Upstream: waitingPod."""
 
     __slots__ = ("_loop", "_settled", "_timers", "deadline", "info", "is_settled", "node")
 
@@ -33,7 +33,7 @@ class WaitingPod:
         timeouts: Mapping[str, int],
         settled: Callable[[WaitingPod, Status], None],
     ) -> None:
-        """*settled*, a bound method, is told once how the waiting ended."""
+        """*settled*, a bound method, is called once with the result of the wait."""
         self._loop = loop
         self._settled = settled
         self.info = info
@@ -51,7 +51,7 @@ class WaitingPod:
         return list(self._timers)
 
     def allow(self, plugin: str) -> None:
-        """*plugin* lets the pod go; the last one to do so sets it free."""
+        """*plugin* allows the pod; the last plugin to do so ends the wait."""
         timer = self._timers.pop(plugin, None)
         if timer is not None:
             timer.cancel()
@@ -59,16 +59,16 @@ class WaitingPod:
             self._settle(SUCCESS)
 
     def reject(self, plugin: str, message: str) -> None:
-        """*plugin* sends the pod back."""
+        """*plugin* rejects the pod, which ends the wait."""
         self._settle(Status(Code.UNSCHEDULABLE, (message,), plugin))
 
     def cancel(self) -> None:
-        """Nobody waits any more; nothing is told."""
+        """End the wait without calling `settled`."""
         self.is_settled = True
         self._stop_timers()
 
     def _time_out(self, plugin: str, timeout: int) -> None:
-        # The plugin's own clock struck: no event led to it.
+        # The plugin's time is over; no event caused it.
         self._loop.cause = 0
         waited = go_duration(timeout)
         self.reject(plugin, f"rejected due to timeout after waiting {waited} at plugin {plugin}")
@@ -78,7 +78,7 @@ class WaitingPod:
             return
         self.is_settled = True
         self._stop_timers()
-        # Whoever allows may be in the midst of another pod's cycle.
+        # The plugin may call this during another pod's cycle.
         self._loop.call_after(0, self._settled, self, status)
 
     def _stop_timers(self) -> None:
@@ -104,11 +104,11 @@ class WaitingPods:
         return self._pods.get(uid)
 
     def add(self, pod: WaitingPod) -> None:
-        """The pod begins to wait."""
+        """Add a pod that begins to wait."""
         self._pods[pod.info.uid] = pod
 
     def remove(self, uid: str) -> WaitingPod | None:
-        """It does not any more; what it was."""
+        """Remove and return a pod that no longer waits."""
         return self._pods.pop(uid, None)
 
 

@@ -1,4 +1,4 @@
-"""How an older version worded the same refusals: v1.20 against v1.34.
+"""The reasons of an older version for the same refusals: v1.20 compared with v1.34.
 
 Upstream: the ErrReason constants of pkg/scheduler/framework/plugins at release-1.20.
 """
@@ -15,13 +15,13 @@ from scheduling.engine.framework.framework import Status
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Reasons that read otherwise: whole ones by name, those with names in them by pattern."""
+    """Reasons that differ: fixed ones by text, those that contain names by pattern."""
 
     reasons: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     patterns: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     def of(self, status: Status) -> Status:
-        """*status* with its reasons in these words."""
+        """*status* with the reasons of this version."""
         reasons = tuple(said for reason in status.reasons for said in self._say(reason))
         return status if reasons == status.reasons else replace(status, reasons=reasons)
 

@@ -26,7 +26,7 @@ from scheduling.engine.plugins.node_resources_fit import is_passed_over, resourc
 class NodeResourcesBalancedAllocation(Plugin):
     """Prefers nodes whose resources would be used to the same degree.
 
-    Upstream computes in float64 and cuts to an int, so this does too, in the same order.
+    Upstream computes in float64 and truncates to an int; so does this, in the same order.
     """
 
     name: ClassVar[str] = names.NODE_RESOURCES_BALANCED_ALLOCATION
@@ -34,7 +34,7 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
-        # v1.20: with defaults for containers that request nothing, and 0 for a node that is full.
+        # v1.20: uses defaults for containers that request nothing, and gives a full node 0.
         self._counts_defaults: bool = arguments.get("counts_defaults", False)
         default = ({"name": "cpu"}, {"name": "memory"})
         self._resources = [
@@ -42,7 +42,7 @@ class NodeResourcesBalancedAllocation(Plugin):
         ]
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
-        """A pod that requests none of the resources would only disturb the order."""
+        """SKIP for a pod that requests none of the resources: its scores would mean nothing."""
         if self._counts_defaults:
             return SUCCESS
         return SUCCESS if self._asks_for_any(state) else SKIP
@@ -56,7 +56,7 @@ class NodeResourcesBalancedAllocation(Plugin):
         if self._counts_defaults:
             return self._with_defaults(state, rows)
         if not self._asks_for_any(state):
-            # It is asked about such a pod only where no PreScore has left it out.
+            # Such a pod gets here only when PreScore is disabled.
             return np.zeros(len(rows), np.int64)
         plain = self.row_score(state)
         if plain is not None:
@@ -109,9 +109,9 @@ class NodeResourcesBalancedAllocation(Plugin):
 
 
 class Balance:
-    """How evenly cpu and memory of a row would be used, with what one template asks for.
+    """How evenly a row's cpu and memory would be used with the requests of one template.
 
-    It holds the table's arrays themselves: make it anew when they are replaced, do not pickle it.
+    It refers to the table's own arrays: create it again when they are replaced; do not pickle it.
     """
 
     goes_by_sums: ClassVar[bool] = True
@@ -125,7 +125,7 @@ class Balance:
         self._row_columns = tuple(column.data for columns in self._columns for column in columns)
 
     def score(self, rows: IntArray) -> IntArray:
-        """For each of *rows*, in as few array operations as it takes."""
+        """The score of each row, with few array operations."""
         shares: list[NDArray[np.float64]] = []
         for (allocatable_of, requested_of), amount in zip(
             self._columns, self._amounts, strict=True

@@ -18,7 +18,7 @@ MAX_CONTAINER_THRESHOLD = 1000 * MEBIBYTE
 
 
 class ImageLocality(Plugin):
-    """Prefers nodes with much of what the pod's images weigh, less so for rare images."""
+    """Prefers nodes that have large images of the pod; rare images count less."""
 
     name: ClassVar[str] = names.IMAGE_LOCALITY
     is_local: ClassVar[bool] = True
@@ -26,7 +26,7 @@ class ImageLocality(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
-        # v1.20: how many nodes hold an image is what the cache knew when the node last reported.
+        # v1.20: an image's number of nodes is the cache's count when the node last reported.
         self._as_reported: bool = arguments.get("counts_as_reported", False)
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
@@ -46,7 +46,7 @@ class ImageLocality(Plugin):
         return MAX_NODE_SCORE * (clipped - MIN_THRESHOLD) // (most - MIN_THRESHOLD)
 
     def _holders(self, name: str, found: ImageState) -> IntArray:
-        """For each row that holds the image: how many do, as far as the node's entry tells."""
+        """For each row with the image: how many nodes have it, as the row's entry says."""
         if self._as_reported:
             images = self._table.images
             return np.array([images[row][name] for row in found.rows], np.int64)

@@ -59,7 +59,7 @@ class DomainCounts:
         """The count of each row's domain (0 without the label), and whether it has the label."""
         codes = table.topology(self.key).codes.take(rows)
         present = codes >= 0
-        # Code -1, a missing label, finds just any domain, which does not count.
+        # Code -1, a missing label, indexes an arbitrary domain, whose count is discarded.
         return self.counts.take(codes, mode="wrap") * present, present
 
     def at(self, table: NodeTable, row: int) -> int:
@@ -70,7 +70,7 @@ class DomainCounts:
 
 @dataclass(slots=True)
 class PreFilterState:
-    """What required terms say about each domain, for the pod of one cycle."""
+    """The effect of required terms on each domain, for the pod of one cycle."""
 
     affinity_terms: tuple[AffinityTerm, ...]
     anti_terms: tuple[AffinityTerm, ...]
@@ -82,9 +82,9 @@ class PreFilterState:
 
 @dataclass(slots=True)
 class Concern:
-    """Which terms concern pods of one template with these labels, as long as `stamp` is the same.
+    """The terms that apply to pods of one template with these labels, while `stamp` is the same.
 
-    The tallies are the table's own and go on counting.
+    The tallies are the table's own and keep changing.
     """
 
     stamp: tuple[int, int]
@@ -94,13 +94,13 @@ class Concern:
     together: Tally | None
     apart: list[Tally]
     existing: list[TermColumn]
-    # Preferences, the pod's own and those of placed pods: (topology key, who counts, weight).
+    # Preferences, the pod's own and those of placed pods: (topology key, tally, weight).
     weights: list[tuple[str, Tally, int]]
     traits: list[Trait] = field(default_factory=list[Trait])
 
 
 class InterPodAffinity(Plugin):
-    """Refuses nodes by required terms, of the pod and of placed pods; prefers by weighted ones."""
+    """Filters by the required terms of the pod and of placed pods; scores by weighted terms."""
 
     name: ClassVar[str] = names.INTER_POD_AFFINITY
 
@@ -110,19 +110,19 @@ class InterPodAffinity(Plugin):
         weight = arguments.get("hardPodAffinityWeight")
         self._hard_weight = 1 if weight is None else int(weight)
         self._ignore_existing = bool(arguments.get("ignorePreferredTermsOfExistingPods"))
-        # In v1.34, but not in v1.20, a plugin that had nothing to refuse at PreFilter is not told of
-        # nominated pods, whose anti-affinity might. Upstream: RunPreFilterExtensionAddPod().
+        # In v1.34, unlike v1.20, a plugin that skipped at PreFilter does not see nominated pods,
+        # even if their anti-affinity would refuse the pod. Upstream: RunPreFilterExtensionAddPod().
         self._skips_early: bool = arguments.get("skips_early", True)
         self._concerns: dict[tuple[int, bytes], Concern] = {}
 
-    # -- who concerns the pod --------------------------------------------------------------------
+    # -- terms that apply to the pod -------------------------------------------------------------
 
     def concerns(self, state: CycleState) -> bool:
-        """Without any terms in the cluster, as is common, there is nothing to say."""
+        """False when no terms exist in the cluster, which is common."""
         return self._table.term_count > 0 or state.pod.affinity.present
 
     def _concern(self, state: CycleState) -> Concern:
-        """Worked out once per template and labels, until there are more terms or namespaces."""
+        """Computed once per template and labels, until terms or namespaces are added."""
         stamp = (self._table.term_count, self._listers.generation.get("Namespace", 0))
         key = (state.template.number, labels_key(state.pod))
         concern = self._concerns.get(key)
@@ -151,7 +151,7 @@ class InterPodAffinity(Plugin):
         return concern
 
     def _matching(self, kind: str, pod: PodInfo) -> Iterator[TermColumn]:
-        """The terms of other pods that mean this one."""
+        """The terms of other pods that match this one."""
         namespace, labels = pod.pod.namespace, pod.pod.labels
         namespace_labels = self._listers.namespace_labels(namespace)
         for column in self._table.known_terms(kind):
@@ -177,7 +177,7 @@ class InterPodAffinity(Plugin):
                 yield column.term.topology_key, column.tally, sign * column.term.weight
 
     def look(self, state: CycleState) -> list[Trait]:
-        """What required terms say, read off the table's own counts, which go on changing."""
+        """The effect of required terms, read from the table's own counts, which keep changing."""
         concern = self._concern(state)
         existing: dict[str, DomainCounts] = {}
         for column in concern.existing:
@@ -216,7 +216,7 @@ class InterPodAffinity(Plugin):
     # -- filter ----------------------------------------------------------------------------------
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
-        """Count, per domain, the pods that matter."""
+        """Count the matching pods of each domain."""
         own = state.pod.affinity
         if not (own.required or own.required_anti or self._table.has_terms(REQUIRED_ANTI_AFFINITY)):
             return PRE_FILTER_SKIP
@@ -277,7 +277,7 @@ class InterPodAffinity(Plugin):
 
     @staticmethod
     def _is_first(counted: PreFilterState) -> bool:
-        """The first pod of a series that has affinity to itself may go anywhere with the labels."""
+        """The first pod of a group with affinity to itself may go to any node with the labels."""
         return counted.matches_itself and not any(d.counts.any() for d in counted.affinity)
 
     def _satisfies_affinity(self, counted: PreFilterState, rows: IntArray) -> BoolArray:
@@ -334,7 +334,7 @@ class InterPodAffinity(Plugin):
             domain.counts[code] += delta
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """Evicting pods cannot bring about affinity, but can undo anti-affinity."""
+        """Evictions cannot create affinity, but they can remove anti-affinity."""
         if code == _AFFINITY:
             return Status(Code.UNRESOLVABLE, (REASON_AFFINITY,), self.name)
         reason = REASON_ANTI_AFFINITY if code == _ANTI_AFFINITY else REASON_EXISTING
@@ -398,7 +398,7 @@ class InterPodAffinity(Plugin):
     def rank_speakers(
         self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
     ) -> list[int] | None:
-        """`pre_score`, `score` and `normalize` of a few rows, off the table's own counts."""
+        """`pre_score`, `score` and `normalize` of a few rows, from the table's own counts."""
         table = self._table
         weighed = [
             (table.topology(key).codes, table.per_domain(tally, key), weight)
@@ -432,7 +432,7 @@ class InterPodAffinity(Plugin):
 
 
 def _traits(concern: Concern) -> list[Trait]:
-    """In which domains a row lies, and who is counted there."""
+    """The domains of a row, and the pods counted there."""
     pairs: list[tuple[str, Tally]] = []
     if concern.together is not None:
         pairs.extend((term.topology_key, concern.together) for term in concern.affinity_terms)

@@ -44,7 +44,7 @@ class NodeAffinity(Plugin):
         self._table = handle.table
         added: dict[str, Any] = arguments.get("addedAffinity") or {}
         required = added.get("requiredDuringSchedulingIgnoredDuringExecution")
-        # Required of every node, whatever the pod asks for.
+        # The scheduler's configuration requires this of every node.
         self.enforced = None if required is None else NodeSelector.parse(required)
         self._preferred = tuple(
             (
@@ -52,7 +52,7 @@ class NodeAffinity(Plugin):
                 NodeSelector.parse({"nodeSelectorTerms": [term.get("preference") or {}]}),
             )
             for term in added.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-            # Without a weight it is not even read. Upstream: NewPreferredSchedulingTerms().
+            # A term without a weight is not even parsed. Upstream: NewPreferredSchedulingTerms().
             if term.get("weight")
         )
 
@@ -78,7 +78,7 @@ class NodeAffinity(Plugin):
         return codes
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """Whether the pod or the scheduler's configuration keeps it off."""
+        """The reason: the pod or the scheduler's configuration."""
         reason = REASON_POD if code == _BY_POD else REASON_ENFORCED
         return Status(Code.UNRESOLVABLE, (reason,), self.name)
 
@@ -89,7 +89,7 @@ class NodeAffinity(Plugin):
         return selector_detail(state, self._table.node(row).labels, self._table.name(row))
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
-        """Without preferences there is nothing to score."""
+        """SKIP without preferences."""
         return SUCCESS if state.template.preferred_nodes or self._preferred else SKIP
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
@@ -106,7 +106,7 @@ class NodeAffinity(Plugin):
 
 
 def selector_detail(state: CycleState, labels: Any, node_name: str) -> Detail:
-    """Evidence for a node that the pod's nodeSelector or node affinity leaves out."""
+    """Evidence for a node that the pod's nodeSelector or node affinity excludes."""
     required = state.template.required_affinity
     for key, value in required.node_selector:
         found = labels.get(key)

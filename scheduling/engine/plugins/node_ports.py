@@ -33,7 +33,7 @@ class NodePorts(Plugin):
         self._table = handle.table
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
-        """Most pods ask for no host port."""
+        """SKIP for a pod without host ports, as most are."""
         return PRE_FILTER_OK if state.pod.ports else PRE_FILTER_SKIP
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:

@@ -60,9 +60,9 @@ class NodeResourcesFit(Plugin):
         if self.strategy not in STRATEGIES:
             raise ValueError(f"scoringStrategy.type: {self.strategy!r} is not one of {STRATEGIES}")
         self.weights = resource_weights(strategy.get("resources") or _CPU_AND_MEMORY)
-        # v1.20 tries evictions even where an empty node is too small.
+        # v1.20 tries evictions even when the empty node would be too small.
         self._gives_up: bool = arguments.get("gives_up_too_small", True)
-        # And compares cpu, memory and disk even where the pod asks for something else only.
+        # v1.20 compares cpu, memory and disk even when the pod requests only other resources.
         self._compares_all: bool = arguments.get("compares_all", False)
         self._is_plain = [name for name, _ in self.weights] == ["cpu", "memory"]
         self._plain = [weight for _, weight in self.weights]
@@ -74,7 +74,7 @@ class NodeResourcesFit(Plugin):
         ]
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """Which resources do not suffice."""
+        """The resources that are insufficient, as bits."""
         table = self._table
         codes = (table.pod_count[rows] + 1 > table.allowed_pods[rows]).astype(np.int64)
         for bit, (column, amount) in enumerate(self.wanted(state), 1):
@@ -98,7 +98,7 @@ class NodeResourcesFit(Plugin):
         return code
 
     def wanted(self, state: CycleState) -> list[tuple[int, int]]:
-        """(column, amount) of what the pod asks for; the same for every pod of a template."""
+        """(column, amount) of each request; the same for every pod of a template."""
         number = state.template.number
         wanted = self._known.get(number)
         if wanted is None:
@@ -130,7 +130,7 @@ class NodeResourcesFit(Plugin):
         return Status(verdict, tuple(reasons), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
-        """For each missing resource: asked, used, allocatable, and how much is short."""
+        """For each missing resource: requested, used, allocatable, and how much is short."""
         wanted = [pair for bit, pair in enumerate(self.wanted(state), 1) if code >> bit & 1]
         return shortage(self._table, row, wanted, too_many_pods=bool(code & _TOO_MANY_PODS))
 
@@ -187,7 +187,7 @@ class NodeResourcesFit(Plugin):
 
 
 def asked_amounts(table: NodeTable, fit: Resources) -> list[tuple[int, int]]:
-    """(column, amount) as the old versions compare them: all that is native, if anything is asked.
+    """(column, amount) as old versions compare them: all native resources, if any is requested.
 
     Upstream: PodFitsResources() (v1.16), fitsRequest() (v1.20).
     """
@@ -202,9 +202,9 @@ def asked_amounts(table: NodeTable, fit: Resources) -> list[tuple[int, int]]:
 
 
 class Room:
-    """Which rows have room for what one template asks for, (column, amount) by (column, amount).
+    """Whether rows have room for the requests of one template, a list of (column, amount).
 
-    It holds the table's arrays themselves: make it anew when they are replaced, do not pickle it.
+    It refers to the table's own arrays: create it again when they are replaced; do not pickle it.
     """
 
     goes_by_sums: ClassVar[bool] = True
@@ -241,9 +241,9 @@ class Room:
 
 
 class LeastAllocated:
-    """The free share of a row's resources, each as (column, weight, amount asked for).
+    """The free share of a row's resources, each as (column, weight, requested amount).
 
-    It holds the table's arrays themselves: make it anew when they are replaced, do not pickle it.
+    It refers to the table's own arrays: create it again when they are replaced; do not pickle it.
     Upstream: noderesources/least_allocated.go leastResourceScorer().
     """
 
@@ -262,7 +262,7 @@ class LeastAllocated:
         self._weights = sum(weight for _, weight, _ in resources)
 
     def score(self, rows: IntArray) -> IntArray:
-        """For each of *rows*, in as few array operations as it takes."""
+        """The score of each row, with few array operations."""
         total: IntArray | None = None
         missing: IntArray | None = None
         for allocatable_of, used_of, weight, amount in self._columns:
@@ -324,7 +324,7 @@ def shortage(
         count, allowed = int(table.pod_count[row]), int(table.allowed_pods[row])
         numbers["pods"] = {"requested": 1, "used": count, "allocatable": allowed}
         texts.append(f"{count} of {allowed} pods")
-        # Of a node that is overfull more than one has to go.
+        # On an overfull node more than one pod must be removed.
         shorts.append((count + 1 - allowed, "pods"))
     short, unit = shorts[0]
     return Detail(text=", ".join(texts), short=short, unit=unit, numbers=numbers)
@@ -340,15 +340,15 @@ def format_amount(name: str, amount: int) -> str:
 
 
 def resource_weights(resources: Any) -> list[tuple[str, int]]:
-    """(name, weight) pairs of a scoring strategy; a weight that is not given is 1, a name ""."""
+    """(name, weight) pairs of a scoring strategy; a missing weight is 1, a missing name ""."""
     return [(str(spec.get("name") or ""), int(spec.get("weight") or 1)) for spec in resources]
 
 
 def is_passed_over(name: str, asked: Resources) -> bool:
-    """Whether the resource called *name* has no part in the scores of a pod that asks for *asked*.
+    """Whether resource *name* does not count in the scores of a pod that requests *asked*.
 
-    What no node counts never has, and what only some pods ask for has where the pod does. Upstream:
-    resource_allocation.go calculateResourceAllocatableRequest().
+    cpu, memory and ephemeral storage always count, a scalar resource counts if it is requested, and
+    any other never does. Upstream: resource_allocation.go calculateResourceAllocatableRequest().
     """
     if name in ("cpu", "memory", "ephemeral-storage"):
         return False
@@ -356,7 +356,7 @@ def is_passed_over(name: str, asked: Resources) -> bool:
 
 
 def shape_points(shape: Iterable[Mapping[str, Any]]) -> list[tuple[int, int]]:
-    """(utilization, score) of each point of a function; what is not given is 0."""
+    """(utilization, score) of each point of a function; missing values are 0."""
     return [(int(one.get("utilization") or 0), int(one.get("score") or 0)) for one in shape]
 
 
@@ -369,7 +369,7 @@ def broken_linear(shape: list[tuple[int, int]], values: IntArray) -> IntArray:
             scores = np.full_like(values, y1)
         else:
             x0, y0 = shape[place - 1]
-            # Go's integer division goes towards zero.
+            # Go's integer division truncates towards zero.
             product = (y1 - y0) * (values - x0)
             scores = y0 + np.sign(product) * (np.abs(product) // (x1 - x0))
         result = np.where(values <= x1, scores, result)

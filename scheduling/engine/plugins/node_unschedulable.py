@@ -36,7 +36,7 @@ class NodeUnschedulable(Plugin):
         return Status(Code.UNRESOLVABLE, (REASON_UNSCHEDULABLE,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
-        """Cordoned."""
+        """Says that the node is cordoned."""
         return Detail(text="cordoned")
 
 

@@ -1,6 +1,6 @@
 """Pods that kscope cannot schedule as a real cluster would. Not one of upstream's plugins.
 
-It belongs to every profile of every version, goes first, and is none that a configuration names.
+Every profile of every version has it as its first plugin. A configuration cannot name it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from scheduling.engine.pods.pod_info import PodInfo
 
 
 class NotModelled(Plugin):
-    """Keeps a pod out of the queue that needs what kscope does not model."""
+    """Keeps pods out of the queue that need something that kscope does not model."""
 
     name: ClassVar[str] = names.NOT_MODELLED
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
-        """Says in kscope's own words what is not modelled."""
+        """Refuses such a pod, and says what is not modelled."""
         need = unmodelled_need(pod.pod)
         return Status(Code.UNRESOLVABLE, (need,), self.name) if need else SUCCESS

@@ -40,13 +40,13 @@ REASON_LABEL = f"{REASON_SKEW} (missing required label)"
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 
-# Under these names a cycle's state keeps the most pods that the domains may have, and the scores.
+# Keys in `CycleState.data` of the most pods that each domain may have, and of the scores.
 _MOST = f"{names.POD_TOPOLOGY_SPREAD}/most"
 _SCORE = f"{names.POD_TOPOLOGY_SPREAD}/score"
 
 FloatArray = NDArray[np.floating[Any]]
 
-# So many ints are looked through faster one by one.
+# Up to so many ints, a Python loop is faster than numpy.
 _FEW = 32
 
 _EVERYTHING = LabelSelector()
@@ -58,9 +58,9 @@ _SYSTEM_DEFAULTS = (
 
 @dataclass(slots=True)
 class Eligible:
-    """The rows that a constraint counts for a template, and the domains they lie in.
+    """The rows that a constraint counts for a template, and their domains.
 
-    `everybody` says that every node with the label counts, so that the table's own sums do.
+    With `everybody` every node with the label counts, so the table's own sums are correct.
     """
 
     rows: BoolArray
@@ -72,7 +72,7 @@ class Eligible:
 
 @dataclass(slots=True)
 class Domains:
-    """One hard constraint: matching pods per domain, and which domains count at all."""
+    """One hard constraint: matching pods per domain, and which domains count."""
 
     constraint: SpreadConstraint
     counts: IntArray
@@ -91,11 +91,11 @@ class Domains:
 
     @property
     def most(self) -> int:
-        """So many matching pods in a domain leave room for this one."""
+        """The most matching pods that a domain may have and still accept this pod."""
         return self.constraint.max_skew + self.smallest - self.matches_itself
 
     def verdicts(self, counts: IntArray, place: int) -> IntArray:
-        """What the filter says where *counts* pods match; the constraint is at *place*."""
+        """The filter's codes for *counts* matching pods; the constraint is at *place*."""
         return np.where(counts > self.most, 2 * place + 2, 0)
 
 
@@ -103,7 +103,7 @@ class Domains:
 class Looked:
     """What `look` found for pods of one template and labels, and what it depends on.
 
-    `domains` only where they go by the table's own counts, so that they hold for the next pod too.
+    `domains` is set only if it uses the table's own counts and so applies to the next pod too.
     """
 
     generation: int
@@ -122,7 +122,7 @@ class SoftCounts:
     weight: float
 
     def part(self, row: int) -> float:
-        """What the node at *row* scores by this constraint; less is better."""
+        """The score of the node at *row* by this constraint; less is better."""
         code = self.codes.item(row)
         if code < 0:
             return 0.0
@@ -151,7 +151,7 @@ class ScoreState:
 class Constraints:
     """The constraints that hold for a pod, and for each the live pods it counts.
 
-    No tally where it counts none by definition.
+    A constraint that counts no pods by definition has no tally.
     """
 
     hard: tuple[SpreadConstraint, ...] = ()
@@ -182,7 +182,7 @@ class PodTopologySpread(Plugin):
         self._services = handle.listers.live("Service")
         system_defaulted = (arguments.get("defaultingType") or "System") == "System"
         defaults = _SYSTEM_DEFAULTS if system_defaulted else _read_defaults(arguments)
-        # v1.20 cuts the fraction of a score off, and passes over nodes that lack a label of the
+        # v1.20 truncates the fraction of a score, and ignores nodes that lack a label of the
         # system's defaults. Upstream: kubernetes#105046, in 1.20.14.
         self._half = 0.5 if arguments.get("rounds", True) else 0.0
         self._needs_all_labels: bool = not system_defaulted or arguments.get(
@@ -199,7 +199,7 @@ class PodTopologySpread(Plugin):
     # -- constraints -----------------------------------------------------------------------------
 
     def concerns(self, state: CycleState) -> bool:
-        """Whether there is any constraint, of its own or by default."""
+        """Whether the pod has a constraint, its own or a default."""
         if not state.template.spread and not (
             self._defaults and (self._services or state.pod.pod.owner_references)
         ):
@@ -234,7 +234,7 @@ class PodTopologySpread(Plugin):
         )
 
     def _by_default(self, pod: PodInfo) -> Constraints:
-        """The profile's constraints for what owns the pod; worked out again when owners change."""
+        """The profile's constraints for the pod's owner; computed again when owners change."""
         if not (self._services or pod.pod.owner_references):
             return _NO_CONSTRAINTS  # The default selector is empty.
         stamp = tuple([self._listers.generation.get(kind, 0) for kind in _OWNERS])
@@ -254,7 +254,7 @@ class PodTopologySpread(Plugin):
         return found
 
     def look(self, state: CycleState) -> list[Trait]:
-        """Hard constraints read off the table's own counts, which go on changing; all traits."""
+        """Hard constraints read from the table's own counts, which keep changing; all traits."""
         constraints = self._constraints(state)
         looked = self._look(state, constraints)
         if not constraints.hard:
@@ -268,7 +268,7 @@ class PodTopologySpread(Plugin):
         return looked.traits
 
     def _look(self, state: CycleState, constraints: Constraints) -> Looked:
-        """What stays the same from pod to pod."""
+        """The traits that do not change from pod to pod."""
         key = state.template.number, labels_key(state.pod)
         generation = self._table.static_generation
         known = self._looked.get(key)
@@ -291,7 +291,7 @@ class PodTopologySpread(Plugin):
         for constraint, tally in zip(constraints.soft, constraints.soft_tallies, strict=True):
             key = constraint.topology_key
             if key == HOSTNAME:
-                # Each row counts for itself here, whatever its label says.
+                # Here each row is a domain of its own.
                 yield Trait(column=self._has_all_labels((constraint,)))
                 yield Trait(tally=tally)
             else:
@@ -326,7 +326,7 @@ class PodTopologySpread(Plugin):
         constraints: tuple[SpreadConstraint, ...],
         labelled: BoolArray,
     ) -> list[Eligible]:
-        """Worked out once per template, as long as no node changes its labels or taints."""
+        """Computed once per template, until a node changes its labels or taints."""
         generation = self._table.static_generation
         known = kept.get(state.template.number)
         if known is None or known[0] != generation:
@@ -398,7 +398,7 @@ class PodTopologySpread(Plugin):
                 verdict = domain.verdicts(domain.counts.take(values, mode="clip"), place)
                 verdict[values < 0] = 2 * place + 1
             else:
-                # The verdict of each domain; code -1, a missing label, finds the last entry.
+                # The verdict of each domain; code -1, a missing label, indexes the last entry.
                 verdicts = np.full(len(domain.counts) + 1, 2 * place + 1, np.int64)
                 verdicts[:-1] = domain.verdicts(domain.counts, place)
                 verdict = verdicts[values]
@@ -434,7 +434,7 @@ class PodTopologySpread(Plugin):
         ]
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """A missing label cannot be mended by evictions, a skew can."""
+        """Evictions can reduce a skew, but cannot add a missing label."""
         if code % 2:
             return Status(Code.UNRESOLVABLE, (REASON_LABEL,), self.name)
         return Status(Code.UNSCHEDULABLE, (REASON_SKEW,), self.name)
@@ -465,7 +465,7 @@ class PodTopologySpread(Plugin):
     # -- score -----------------------------------------------------------------------------------
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
-        """Count matching pods per domain that a feasible node lies in."""
+        """Count the matching pods of each domain with a feasible node."""
         constraints = self._constraints(state)
         if not constraints.soft:
             return SKIP
@@ -482,7 +482,7 @@ class PodTopologySpread(Plugin):
     def rank_speakers(
         self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
     ) -> list[int] | None:
-        """`pre_score`, `score` and `normalize`, where each row stands for so many feasible ones."""
+        """`pre_score`, `score` and `normalize`, where each row represents several feasible rows."""
         constraints = self._constraints(state)
         if not constraints.soft:
             return None
@@ -505,19 +505,19 @@ class PodTopologySpread(Plugin):
         return ranks
 
     def _score_row(self, soft: list[SoftCounts], row: int) -> int:
-        # As `score` adds them up, to the last bit.
+        # Added in the same order as in `score`, so the floats are equal.
         total = 0.0
         for one in soft:
             total += one.part(row)
         return int(total + self._half)
 
     def _scored_rows(self, state: CycleState, constraints: Constraints) -> BoolArray:
-        """The rows that have the labels they need to be scored; the others are ignored."""
+        """The rows that have the labels of all constraints; the others are ignored."""
         need_all = bool(state.template.spread) or self._needs_all_labels
         return self._has_all_labels(constraints.soft if need_all else ())
 
     def _lie_in(self, constraint: SpreadConstraint, rows: IntArray) -> int:
-        """In how many domains *rows* lie; to have no label is to lie in domain "", as upstream."""
+        """The number of domains of *rows*; a row without the label is in domain "", as upstream."""
         column = self._table.topology(constraint.topology_key)
         domains = np.zeros(len(column.values) + 1, np.bool_)
         domains[column.codes.take(rows)] = True
@@ -534,9 +534,9 @@ class PodTopologySpread(Plugin):
     def _soft_counts(
         self, state: CycleState, constraints: Constraints, sizes: list[int]
     ) -> list[SoftCounts]:
-        """Matching pods per domain (or node), where the feasible rows lie in so many.
+        """Matching pods per domain (or node) of the feasible rows.
 
-        Upstream counts in those domains only; nobody asks about the others.
+        Upstream counts in those domains only; the other counts are never read.
         """
         labelled = self._scored_rows(state, constraints)
         eligible = self._eligible(self._kept_soft, state, constraints.soft, labelled)
@@ -562,7 +562,7 @@ class PodTopologySpread(Plugin):
         among: Eligible,
         labelled: BoolArray,
     ) -> IntArray:
-        """`_per_domain`, where nodes without the label are in domain "" with those that say so.
+        """`_per_domain`, where nodes without the label share domain "" with those whose label is "".
 
         Upstream: PreScore() reads a label that is not there as "".
         """
@@ -592,7 +592,7 @@ class PodTopologySpread(Plugin):
         return (total + self._half).astype(np.int64)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
-        """Turned round, so that the least crowded node gets the most; ignored nodes get 0."""
+        """Inverted, so that the least crowded node gets the highest score; ignored nodes get 0."""
         scored = cast("ScoreState", state.data[_SCORE])
         counted = scores[~scored.ignored]
         if len(counted) == 0:
@@ -630,7 +630,7 @@ def _score_for_count(count: Codes | IntArray, weight: float, max_skew: int) -> F
 def _score_for_count(
     count: int | Codes | IntArray, weight: float, max_skew: int
 ) -> float | FloatArray:
-    """Few pods make less of a difference where maxSkew is high. Upstream: scoreForCount()."""
+    """With a high maxSkew, few pods make less of a difference. Upstream: scoreForCount()."""
     return count * weight + float(max_skew - 1)
 
 
@@ -668,7 +668,7 @@ def pods_matching(selector: LabelSelector, namespace: str | None, *, live_only: 
 def included(
     table: NodeTable, template: PodTemplate, constraint: SpreadConstraint
 ) -> BoolArray | None:
-    """Rows that the constraint's inclusion policies let count; None for all.
+    """The rows that the constraint's inclusion policies allow; None for all.
 
     Upstream: matchNodeInclusionPolicies().
     """
@@ -689,7 +689,7 @@ def included(
 
 
 def _controller(pod: PodInfo) -> tuple[str, str] | None:
-    """Kind and key of the controller that owns the pod, where it is of a kind that selects pods."""
+    """Kind and key of the controller that owns the pod, if its kind has a pod selector."""
     for ref in pod.pod.owner_references:
         if ref.get("controller"):
             kind = ref.get("kind") or ""
@@ -700,10 +700,10 @@ def _controller(pod: PodInfo) -> tuple[str, str] | None:
 
 
 def default_selector(pod: PodInfo, listers: Listers) -> LabelSelector:
-    """The selectors of the services and controllers that own the pod, all together.
+    """The selectors of the services and controllers that select the pod, combined.
 
-    Upstream: plugins/helper/spread.go DefaultSelector(). A ReplicationController's labels go before
-    those of services.
+    Upstream: plugins/helper/spread.go DefaultSelector(). A ReplicationController's labels
+    override those of services.
     """
     owners = pod.pod.owner_references
     if not owners and not listers.has("Service"):
@@ -726,7 +726,7 @@ def default_selector(pod: PodInfo, listers: Listers) -> LabelSelector:
 
 
 def _read_defaults(arguments: Arguments) -> tuple[SpreadConstraint, ...]:
-    # Their selector is the pod's default selector, which no labels are merged into.
+    # Their selector is the default selector as it is; no labels are merged into it.
     return tuple(
         spread_constraint(entry, {}) for entry in arguments.get("defaultConstraints") or ()
     )

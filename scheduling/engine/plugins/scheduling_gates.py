@@ -1,4 +1,4 @@
-"""Pods that wait outside. Upstream: plugins/schedulinggates/scheduling_gates.go."""
+"""Pods that wait for their gates. Upstream: plugins/schedulinggates/scheduling_gates.go."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SchedulingGates(Plugin):
     name: ClassVar[str] = names.SCHEDULING_GATES
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
-        """Names the gates that are still there."""
+        """Refuses a pod with gates, and names them."""
         gates = pod.pod.scheduling_gates
         if not gates:
             return SUCCESS

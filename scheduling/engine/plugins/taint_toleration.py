@@ -26,7 +26,7 @@ _HARD = ("NoSchedule", "NoExecute")
 class TaintToleration(Plugin):
     """Refuses nodes with an untolerated hard taint; prefers fewer untolerated soft ones.
 
-    The code of a refused node is 1 + (taint group) * 256 + (place of the taint in its group).
+    A refused node's code is 1 + (taint group) * 256 + (place of the taint in its group).
     """
 
     name: ClassVar[str] = names.TAINT_TOLERATION

@@ -1,4 +1,4 @@
-"""alwaysCheckAllPredicates: every predicate is asked about every node, and all reasons are told.
+"""alwaysCheckAllPredicates: every predicate runs on every node, and all reasons are reported.
 
 Upstream: v1.16 core/generic_scheduler.go podFitsOnNode().
 """
@@ -25,7 +25,7 @@ Codes = tuple[int, ...]
 
 
 class AllPredicates(Plugin):
-    """Stands for all filters of a profile; its code is 1 + the place of a combination of theirs."""
+    """Runs all filters of a profile; its code is 1 + the place of a combination of their codes."""
 
     name: ClassVar[str] = "AllPredicates"
 
@@ -33,7 +33,7 @@ class AllPredicates(Plugin):
         self.filters = tuple(filters)
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """Whatever refuses each node, together."""
+        """The combined code of all filters that refuse each node."""
         codes = np.zeros((len(rows), len(self.filters)), np.int64)
         for place, plugin in enumerate(self.filters):
             if plugin.name not in state.skip_filter:
@@ -59,7 +59,7 @@ class AllPredicates(Plugin):
         )
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
-        """The first that has a measure, with the texts of all."""
+        """The measure of the first detail that has one, with the texts of all."""
         details = [plugin.detail(state, row, one) for plugin, one in self._refusing(state, code)]
         measured = next((one for one in details if one.short is not None), details[0])
         return Detail(

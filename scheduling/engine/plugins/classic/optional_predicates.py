@@ -1,4 +1,4 @@
-"""The predicates of v1.16 that are not asked by default, and the in-tree volume counts.
+"""The predicates of v1.16 that do not run by default, and the in-tree volume counts.
 
 A Policy names them. Upstream: pkg/scheduler/algorithm/predicates/predicates.go.
 """
@@ -49,7 +49,7 @@ _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 
 
 class _PartOfGeneral(GeneralPredicates):
-    """One of the predicates that GeneralPredicates is made of, asked alone."""
+    """One of the predicates that GeneralPredicates combines, on its own."""
 
     kept: ClassVar[int] = 0
 
@@ -117,7 +117,7 @@ class _NodeCheck(Plugin):
         raise NotImplementedError
 
     def reasons(self, code: int) -> tuple[str, ...]:
-        """What *code* stands for."""
+        """The reasons that *code* means."""
         raise NotImplementedError
 
     def explain(self, state: CycleState, code: int) -> Status:
@@ -154,9 +154,9 @@ def _conditions(node: Node) -> list[tuple[str, str]]:
 
 
 class CheckNodeCondition(_NodeCheck):
-    """Ready, with a network, not cordoned: in force without TaintNodesByCondition.
+    """Ready, with a network, not cordoned: runs when TaintNodesByCondition is off.
 
-    The code has a digit for each reason, in the order in which they are told.
+    The code has a digit for each reason, in the order of the message.
     """
 
     name: ClassVar[str] = names.CHECK_NODE_CONDITION
@@ -225,7 +225,7 @@ class CheckNodeMemoryPressure(_Pressure):
     is_local: ClassVar[bool] = False
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
-        """Others are not asked about."""
+        """SKIP for pods that are not best-effort."""
         return PRE_FILTER_OK if _is_best_effort(state.pod) else PRE_FILTER_SKIP
 
 

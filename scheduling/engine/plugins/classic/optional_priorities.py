@@ -30,7 +30,7 @@ from scheduling.engine.plugins.pod_topology_spread import pods_matching
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint
 
-# What is asked of a RequestedToCapacityRatioPriority without arguments.
+# The shape and resources of a RequestedToCapacityRatioPriority without arguments.
 _EMPTY_FIRST = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
 _CPU_AND_MEMORY = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
 
@@ -45,8 +45,8 @@ class _Optional(Plugin):
 class ServiceSpreadingPriority(SelectorSpreadPriority):
     """The same as SelectorSpreadPriority.
 
-    Upstream: its map function is given listers of services only, and goes by the selectors in
-    priorityMetadata all the same, which are those of all kinds.
+    Upstream: its map function receives listers of services only, but uses the selectors in
+    priorityMetadata, which are those of all kinds.
     """
 
     name: ClassVar[str] = names.SERVICE_SPREADING_PRIORITY
@@ -110,7 +110,7 @@ class NodeLabelPriority(SimplePlugin):
 
 
 class RequestedToCapacityRatioPriority(_Optional):
-    """The weighed mean of a function of how far resources are used.
+    """The weighted mean of a function of the utilization of resources.
 
     Arguments: shape, resources, and averages_all, as in v1.11, which had cpu and memory only.
     """
@@ -121,17 +121,17 @@ class RequestedToCapacityRatioPriority(_Optional):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         super().__init__(arguments, handle)
         self._shape = shape_points(arguments.get("shape") or _EMPTY_FIRST)
-        # Of a resource that is there twice the last weight counts, as in a Go map.
+        # If a resource occurs twice the last weight counts, as in a Go map.
         self._weights = dict(resource_weights(arguments.get("resources") or _CPU_AND_MEMORY))
         self._averages_all = bool(arguments.get("averages_all"))
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
-        """Shape scores are 0 to 10, as they stand. Upstream: buildRequestedToCapacityRatio…()."""
+        """Shape scores are 0 to 10, without scaling. Upstream: buildRequestedToCapacityRatio…()."""
         total = np.zeros(len(rows), np.int64)
         weights = np.zeros(len(rows), np.int64)
         for name, weight in self._weights.items():
             scores = broken_linear(self._shape, self._utilization(state.pod, name, rows))
-            # What scores nothing does not count as there.
+            # A resource with score 0 does not count.
             counted = (scores > 0) | self._averages_all
             total += np.where(counted, scores * weight, 0)
             weights += np.where(counted, weight, 0)
@@ -142,7 +142,7 @@ class RequestedToCapacityRatioPriority(_Optional):
         return np.where(weights == 0, 0, mean).astype(np.int64)
 
     def _utilization(self, pod: PodInfo, name: str, rows: IntArray) -> IntArray:
-        """Used percents; 100 where there is nothing of it, or not enough."""
+        """Percent used; 100 where the node has none of the resource, or not enough."""
         table, resources = self._table, pod.resources
         # Upstream: calculateResourceAllocatableRequest(), whose pod is the sum of its containers.
         if name in ("cpu", "memory"):
