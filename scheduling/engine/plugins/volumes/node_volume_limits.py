@@ -1,7 +1,7 @@
 """How many CSI volumes a node can attach. Upstream: plugins/nodevolumelimits/csi.go.
 
-A node's volumes are those of its pods and, since v1.33, those that VolumeAttachments hold there,
-whoever wanted them. Disks of in-tree plugins count by the CSI drivers that have taken them over.
+A node's volumes are those of its pods and, since v1.33, those of all VolumeAttachments there. Disks
+of in-tree plugins count for the CSI drivers that they are migrated to.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _MIGRATED: Final = frozenset(
 )
 # The one of them that has to be listed by the node, too.
 _PORTWORX: Final = "kubernetes.io/portworx-volume"
-# How a node's allocatable tells the limit of a CSI driver; v1.34 does not read it any more.
+# The prefix of a CSI driver's limit in a node's allocatable; v1.34 does not read it any more.
 _LIMIT_PREFIX: Final = "attachable-volumes-csi-"
 _LONGEST_KEY: Final = 63
 _OVER_LIMIT, _NO_CLAIM, _NOT_OWNER, _UNTRANSLATED = 1, 2, 3, 4
@@ -217,7 +217,7 @@ class CsiVolumes:
         Upstream: filterAttachableVolumes(), for a new pod.
         """
         found = WantedVolumes()
-        # Before v1.34 whoever is asked first tells of it: VolumeBinding, or its predicate.
+        # Before v1.34 VolumeBinding, or its predicate, runs first and reports this.
         for volume in pod.pod.volumes if self._is_modern else ():
             name, is_own = claim_of(pod.pod.name, volume)
             if not name:
@@ -250,9 +250,9 @@ class CsiVolumes:
         return self._is_modern and bool(asked.volumes) and self._table.pods_at_fault > 0
 
     def fault_at(self, row: int, asked: WantedVolumes) -> str:
-        """What is wrong with a volume of a pod at *row*, or "": who is tried there fails on it.
+        """What is wrong with a volume of a pod at *row*, or ""; the attempt fails with it.
 
-        Nobody looks where nothing is wanted or no driver has a limit. Upstream: Filter(), the
+        Not checked if no volume is wanted or no driver has a limit. Upstream: Filter(), the
         existing pods.
         """
         csi_node = self._listers.get("CSINode", self._table.name(row))
@@ -368,7 +368,7 @@ class CsiVolumes:
                 yield f"{driver}/{handle}", driver
 
     def _limits(self, row: int, csi_node: ApiObject | None) -> dict[str, int]:
-        """What the driver tells wins over what the node does. Upstream: getVolumeLimits()."""
+        """The driver's limits take precedence over the node's. Upstream: getVolumeLimits()."""
         told = {} if csi_node is None else self._told_by(csi_node)
         if self._is_modern:
             return told
@@ -404,7 +404,7 @@ def _code_of(state: CycleState, fault: str) -> int:
 
 
 def limit_key(driver: str) -> str:
-    """The resource by which a node tells a driver's limit. Upstream: GetCSIAttachLimitKey()."""
+    """The resource name of a driver's limit on a node. Upstream: GetCSIAttachLimitKey()."""
     if len(_LIMIT_PREFIX) + len(driver) < _LONGEST_KEY:
         return _LIMIT_PREFIX + driver
     hashed = hashlib.sha1(driver.encode(), usedforsecurity=False).hexdigest()

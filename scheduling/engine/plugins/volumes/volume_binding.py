@@ -116,7 +116,7 @@ class ClaimPlans:
         return PodVolumes(provision={self.claim: self.table.name(row)})
 
     def traits(self) -> list[Trait] | None:
-        """By what the codes tell rows apart; None when that changes too often to say."""
+        """The traits that decide the codes; None when they change too often to list."""
         if self.fault:
             return [Trait(tally=self.ladder.tally)]
         if not self.lasting:
@@ -156,14 +156,14 @@ class FinderRules:
     prebound_is_bound: bool = False
     # Whether volumes are provisioned for a chosen node, once no volume is found.
     provisions: bool = True
-    # Whether the room that drivers tell of counts.
+    # Whether the capacity that drivers report counts.
     counts_room: bool = True
     # Whether a claim that is being provisioned for a node is still the scheduler's.
     delays_selected: bool = True
     # Whether disks of in-tree plugins are looked at as their CSI drivers' where a node says so.
     translates: bool = False
-    # Whether a claim that is lost or being deleted stands in the way; v1.20 takes a Lost claim for
-    # bound: only its missing volume stands in the way.
+    # Whether a claim that is lost or being deleted blocks the pod. v1.20 treats a Lost claim as bound:
+    # only its missing volume blocks the pod.
     finds_faults: bool = False
     knows_lost: bool = True
     # Whether the claim of an ephemeral volume is awaited, and has to be the pod's own.
@@ -373,7 +373,7 @@ class VolumeFinder:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """On what the codes of a class depend; `capacities` is 0, `size` None where nobody counts."""
+    """What the codes of a class depend on; without capacity checks `capacities` is 0, `size` None."""
 
     storage_class: StorageClass
     driver: ApiObject | None
@@ -408,7 +408,7 @@ class Provisioning:
         return 0
 
     def counts(self, claim: PersistentVolumeClaim) -> bool:
-        """Whether somebody keeps account of the room there is for the claim's class."""
+        """Whether the driver of the claim's class reports its capacity."""
         storage_class = self._listers.storage_class(claim_class(claim))
         return storage_class is not None and self._counts(claim, self._driver(storage_class))
 
