@@ -3,6 +3,10 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 PY := .venv/bin/python
+NODE := $(PY) kscope/up/setup.py node
+ESLINT := $(NODE) node_modules/eslint/bin/eslint.js
+PRETTIER := $(NODE) node_modules/prettier/bin/prettier.cjs
+FRONT_END := static tests/js eslint.config.js
 
 .PHONY: help setup setup-dev up test test-py test-js test-e2e test-chaos soak fuzz check format bench lock clean clean-data
 
@@ -25,7 +29,7 @@ test-py: setup-dev
 	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-js: setup-dev
-	@$(PY) kscope/up/setup.py node --test $(sort $(wildcard tests/js/*.test.js tests/js/*/*.test.js))
+	@$(NODE) --test $(sort $(wildcard tests/js/*.test.js tests/js/*/*.test.js))
 
 test-e2e: setup-dev
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib" tests/e2e
@@ -43,6 +47,8 @@ fuzz: setup-dev ## 100,000 broken inputs; FUZZ_KIND, FUZZ_FIRST and FUZZ_COUNT c
 check: setup-dev ## format, lint, types, import contracts, migrations, documents
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	$(ESLINT) $(FRONT_END)
+	$(PRETTIER) --check $(FRONT_END)
 	$(PY) -m pyright
 	.venv/bin/lint-imports --no-cache
 	$(PY) manage.py check
@@ -52,6 +58,8 @@ check: setup-dev ## format, lint, types, import contracts, migrations, documents
 format: setup-dev ## write the format that `make check` wants
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(ESLINT) --fix $(FRONT_END)
+	$(PRETTIER) --write $(FRONT_END)
 
 bench: setup-dev ## measure the engine, the database and the stream
 	$(PY) -m bench

@@ -54,9 +54,10 @@ def install(kind):
             text = _digest(*(f"requirements/{name}.txt" for name in names))
             (VENV / f".stamp-{smaller}").write_text(text)
     wanted = _digest("package-lock.json", ".npmrc")
-    if _read(node_stamp) != wanted:
-        _npm_ci()
-        node_stamp.write_text(wanted)
+    # The dev packages include the runtime ones.
+    if _read(node_stamp) not in (f"{wanted} {kind}", f"{wanted} dev"):
+        _npm_ci(kind)
+        node_stamp.write_text(f"{wanted} {kind}")
 
 
 def _switch_to_new_enough_python():
@@ -96,14 +97,17 @@ def _pip_install(names):
     _stream(command, "Collecting ", total, "Installing the Python packages failed")
 
 
-def _npm_ci():
+def _npm_ci(kind):
     if not shutil.which("npm"):
         print("installing Node.js into .venv: this machine has no npm (60 MB)", flush=True)
         command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check"]
         command += ["--require-hashes", "-r", ROOM / "requirements" / "node.txt"]
         _stream(command, "Collecting ", 1, "Installing Node.js failed")
     print("installing the front-end packages into node_modules", flush=True)
-    _stream([*_npm(), "ci", "--no-audit", "--no-fund"], "", 0, "npm ci failed")
+    command = [*_npm(), "ci", "--no-audit", "--no-fund"]
+    if kind != "dev":
+        command.append("--omit=dev")
+    _stream(command, "", 0, "npm ci failed")
 
 
 def _stream(command, prefix, total, failure):
