@@ -12,6 +12,9 @@ const root = document.querySelector("#compare");
 const board = startRunPage(root, new Address());
 const comparison = new Comparison(board, parseSeq(new URLSearchParams(location.search).get("with") ?? ""));
 
-render(html`<${ComparePage} board=${board} comparison=${comparison} others=${told("#others")} profiles=${told("#profiles")} />`, root);
+render(
+  html`<${ComparePage} board=${board} comparison=${comparison} others=${told("#others")} profiles=${told("#profiles")} />`,
+  root,
+);
 comparison.start();
 board.start();

@@ -6,8 +6,10 @@ const DRAWN = 12;
 const SVG = "http://www.w3.org/2000/svg";
 
 const LOOK = {
-  playing: ["in-flight", "working"], paused: ["gated", "held"],
-  finished: ["vbound", "settled"], failed: ["failed", "stuck"],
+  playing: ["in-flight", "working"],
+  paused: ["gated", "held"],
+  finished: ["vbound", "settled"],
+  failed: ["failed", "stuck"],
 };
 
 const rows = new Map([...document.querySelectorAll("tr[data-run]")].map((row) => [row.dataset.run, row]));

@@ -16,7 +16,7 @@ import {WhyPending} from "./why_pending.js";
 const HISTOGRAM_MS = 1500;
 const SCRUB_MS = 60;
 const SETTLE_MS = 600;
-const SPEED = {"1": 1, "10": 10, "100": 100, max: Infinity};
+const SPEED = {1: 1, 10: 10, 100: 100, max: Infinity};
 const REPLAYED_PER_FRAME = 400;
 const MOST_SEARCHED = 2000;
 const LONGEST_NAME = 200;
@@ -74,7 +74,9 @@ export class Board {
       runId: run.id,
       after: () => (this.ready.value ? this.live.seq : null),
       onMessage: (message) => this.#receive(message),
-      onState: (state) => { this.connection.value = state; },
+      onState: (state) => {
+        this.connection.value = state;
+      },
     });
   }
 
@@ -296,19 +298,24 @@ export class Board {
     const question = consentFor(this.run.value, bodies);
     if (!question) return true;
     this.asking.value?.answer(false);
-    const given = await new Promise((answer) => { this.asking.value = {...question, answer}; });
+    const given = await new Promise((answer) => {
+      this.asking.value = {...question, answer};
+    });
     this.asking.value = null;
     return given;
   }
 
   async #send(body) {
     let accepted = false;
-    await this.#guard(async () => {
-      const outcome = await this.api.post("commands/", body, {isRepeatable: REPEATABLE.includes(body.verb)});
-      accepted = outcome.status !== "rejected";
-      this.notice.value = accepted ? "" : outcome.reason;
-      this.why.forget();
-    }, () => this.#send(body));
+    await this.#guard(
+      async () => {
+        const outcome = await this.api.post("commands/", body, {isRepeatable: REPEATABLE.includes(body.verb)});
+        accepted = outcome.status !== "rejected";
+        this.notice.value = accepted ? "" : outcome.reason;
+        this.why.forget();
+      },
+      () => this.#send(body),
+    );
     return accepted;
   }
 
@@ -455,10 +462,13 @@ export class Board {
   /** Load a place and show it. Returns whether it was reached: not when another was asked for. */
   async #travel(place, signal, isJump) {
     const cursor = new PastCursor(this.api);
-    const reached = await this.#guard(async () => {
-      await cursor.jump(place, signal);
-      if (!signal.aborted) this.#showPast(cursor, isJump);
-    }, () => this.seek(place, {isJump}));
+    const reached = await this.#guard(
+      async () => {
+        await cursor.jump(place, signal);
+        if (!signal.aborted) this.#showPast(cursor, isJump);
+      },
+      () => this.seek(place, {isJump}),
+    );
     if (signal.aborted) return false;
     this.aim.value = null;
     return reached;
@@ -532,11 +542,14 @@ export class Board {
 
   async #transport(body) {
     const isRepeatable = body.action !== "step";
-    await this.#guard(async () => {
-      const run = await this.api.post("transport/", body, {isRepeatable});
-      this.run.value = {...this.run.value, ...run};
-      this.notice.value = "";
-    }, () => this.#transport(body));
+    await this.#guard(
+      async () => {
+        const run = await this.api.post("transport/", body, {isRepeatable});
+        this.run.value = {...this.run.value, ...run};
+        this.notice.value = "";
+      },
+      () => this.#transport(body),
+    );
     // A run with nothing left to do may be over again before the stream had anything to tell.
     clearTimeout(this.settleTimer);
     this.settleTimer = setTimeout(() => this.#settle(), SETTLE_MS);
@@ -544,7 +557,7 @@ export class Board {
 
   async #settle() {
     await this.#guard(async () => {
-      this.run.value = {...this.run.value, ...await this.api.get("")};
+      this.run.value = {...this.run.value, ...(await this.api.get(""))};
     });
   }
 
@@ -582,5 +595,7 @@ function mostAttempted(entities) {
 }
 
 function animationFrame() {
-  return new Promise((resolve) => { requestAnimationFrame(resolve); });
+  return new Promise((resolve) => {
+    requestAnimationFrame(resolve);
+  });
 }

@@ -70,5 +70,7 @@ function isSame(one, other) {
 }
 
 function pause(ms) {
-  return new Promise((resolve) => { setTimeout(resolve, ms); });
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 }

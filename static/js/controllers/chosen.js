@@ -38,7 +38,11 @@ export class Chosen {
     const claim = claimId ? entities.get(claimId) : undefined;
     const volume = volumeId ? entities.get(volumeId) : undefined;
     return bindingOf({
-      claimId, claim, volumeId, volume, at,
+      claimId,
+      claim,
+      volumeId,
+      volume,
+      at,
       holder: claim ? claims.holder(claimId, claim) : null,
       mode: claim ? bindingMode(claim, entities) : "",
       storageClass: entities.get(`class/${(claim ?? volume)?.class}`),

@@ -19,9 +19,14 @@ export class Followed {
     const pod = new ObjectEvents(board, () => board.selected());
     const claim = new ObjectEvents(board, () => board.selection.claim.value ?? this.#claimOf(pod.id.value));
     const volume = new ObjectEvents(board, () => board.selection.volume.value ?? this.#volumeOf(claim.id.value));
-    const attachment = new ObjectEvents(board, () => this.attachment.value ?? this.#attachmentOf(pod.id.value, volume.id.value), {
-      queryOf: (id) => operationsOf(entityOf(id)), entityOf,
-    });
+    const attachment = new ObjectEvents(
+      board,
+      () => this.attachment.value ?? this.#attachmentOf(pod.id.value, volume.id.value),
+      {
+        queryOf: (id) => operationsOf(entityOf(id)),
+        entityOf,
+      },
+    );
     /** By kind. */
     this.objects = {pod, claim, volume, attachment};
   }
@@ -69,7 +74,9 @@ export class Followed {
     const names = Object.keys({...node.attachments, ...node.volumes});
     const [key, name] = [pod.slice("pod/".length), volume?.slice("volume/".length)];
     const held = (unique) => node.volumes?.[unique] ?? node.attachments[unique];
-    const found = names.find((unique) => held(unique).name === name) ?? names.find((unique) => held(unique).desired?.[key] !== undefined);
+    const found =
+      names.find((unique) => held(unique).name === name) ??
+      names.find((unique) => held(unique).desired?.[key] !== undefined);
     return found ? `node/${place}#${found}` : null;
   }
 }

@@ -53,7 +53,8 @@ export class Manifest {
   /** Of another instant nothing is shown; at the newest event the version before stays meanwhile. */
   #told() {
     const held = this.held.value;
-    if (held.key === this.#key() || (held.text && !this.board.place.past && held.key?.startsWith("newest"))) return held;
+    if (held.key === this.#key() || (held.text && !this.board.place.past && held.key?.startsWith("newest")))
+      return held;
     return {status: "loading"};
   }
 

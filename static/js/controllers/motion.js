@@ -12,9 +12,11 @@ export function followMotion(board) {
     if (duration === 0) return;
     const places = moved.map((id) => [id, boxOf(id)]).filter(([, box]) => box);
     // Views are drawn in the microtask after this one.
-    Promise.resolve().then(() => Promise.resolve()).then(() => {
-      for (const [id, box] of places) move(id, box, duration);
-    });
+    Promise.resolve()
+      .then(() => Promise.resolve())
+      .then(() => {
+        for (const [id, box] of places) move(id, box, duration);
+      });
   };
 }
 
@@ -33,9 +35,10 @@ function move(id, from, duration) {
   Object.assign(ghost.style, {left: `${to.left}px`, top: `${to.top}px`});
   document.body.append(ghost);
   tile.style.visibility = "hidden";
-  const animation = ghost.animate(
-    [{transform: `translate(${x}px, ${y}px)`}, {transform: "none"}], {duration, easing: EASE},
-  );
+  const animation = ghost.animate([{transform: `translate(${x}px, ${y}px)`}, {transform: "none"}], {
+    duration,
+    easing: EASE,
+  });
   animation.finished.finally(() => {
     ghost.remove();
     tile.style.visibility = "";

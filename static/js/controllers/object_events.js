@@ -41,7 +41,11 @@ export class ObjectEvents {
       if (awaited !== null && awaited === id) return;
       clearTimeout(timer);
       awaited = id;
-      if (id !== null) timer = setTimeout(() => { awaited = null; this.#refresh(id); }, WAIT_MS);
+      if (id !== null)
+        timer = setTimeout(() => {
+          awaited = null;
+          this.#refresh(id);
+        }, WAIT_MS);
     });
   }
 
@@ -67,7 +71,11 @@ async function newer(api, query, atHand) {
   const found = [];
   for (let page = 0, before = null; page < MOST_PAGES; page += 1) {
     const answer = await api.get("events/", {
-      ...query, after: latest, before, limit: PAGE, order: "desc",
+      ...query,
+      after: latest,
+      before,
+      limit: PAGE,
+      order: "desc",
     });
     found.push(...answer.events);
     if (answer.next === null) break;

@@ -36,7 +36,9 @@ export class TimelineEvents {
   }
 
   start() {
-    addEventListener("popstate", () => { this.filters.value = filtersIn(location.search); });
+    addEventListener("popstate", () => {
+      this.filters.value = filtersIn(location.search);
+    });
     effect(() => {
       const {board} = this;
       if (board.isWaiting) return;
@@ -62,7 +64,12 @@ export class TimelineEvents {
     const cursor = this.held.value.next;
     const key = this.key;
     await this.#guard(async () => {
-      const answer = await this.board.api.get("events/", {...query, [order === "asc" ? "after" : "before"]: cursor, limit: PAGE, order});
+      const answer = await this.board.api.get("events/", {
+        ...query,
+        [order === "asc" ? "after" : "before"]: cursor,
+        limit: PAGE,
+        order,
+      });
       if (this.key !== key) return;
       const {rows, later} = this.held.value;
       this.held.value = {rows: [...rows, ...answer.events], later, next: answer.next};
@@ -112,7 +119,8 @@ export class TimelineEvents {
       const [answer, later] = await Promise.all([
         this.board.api.get("events/", {...query, limit, order}),
         past && this.withLater.value
-          ? this.board.api.get("events/", {...query, before: null, after: seq, limit: LATER, order: "asc"}) : null,
+          ? this.board.api.get("events/", {...query, before: null, after: seq, limit: LATER, order: "asc"})
+          : null,
       ]);
       if (this.key !== key) return;
       this.upTo = past ? seq : answer.highest;

@@ -13,14 +13,22 @@ export function followWhy(board) {
     const id = board.selected();
     const playing = board.run.value.status === "playing";
     const wait = askAgainIn({
-      held, id, playing, pod: board.model.entities.get(id), place: board.place, sinceAnswer: performance.now() - answeredAt,
+      held,
+      id,
+      playing,
+      pod: board.model.entities.get(id),
+      place: board.place,
+      sinceAnswer: performance.now() - answeredAt,
     });
     // While the run plays there is always something newer: the wait is not begun anew.
     if (wait !== null && playing && timer !== null) return;
     clearTimeout(timer);
-    timer = wait === null ? null : setTimeout(() => {
-      timer = null;
-      if (!document.hidden) board.askWhy();
-    }, wait);
+    timer =
+      wait === null
+        ? null
+        : setTimeout(() => {
+            timer = null;
+            if (!document.hidden) board.askWhy();
+          }, wait);
   });
 }

@@ -49,9 +49,15 @@ export class RunApi {
 
   #send(method, path, body, {isRepeatable = false, longestMs = LONGEST_WRITE_MS}) {
     const headers = {"Content-Type": "application/json", "X-CSRFToken": csrfToken()};
-    return request(this.url(path), {read: asJson, isRepeatable, longestMs}, {
-      method, headers, body: JSON.stringify(body),
-    });
+    return request(
+      this.url(path),
+      {read: asJson, isRepeatable, longestMs},
+      {
+        method,
+        headers,
+        body: JSON.stringify(body),
+      },
+    );
   }
 }
 
@@ -62,14 +68,23 @@ const asJson = (response) => response.json();
 /** Fetch and read it. Raises ApiError, and AbortError when `signal` says that nobody wants it any more. */
 async function request(url, {signal, read, isRepeatable = true, longestMs = LONGEST_READ_MS}, options = {}) {
   const timeout = AbortSignal.timeout(longestMs);
-  const fetching = {credentials: "same-origin", ...options, signal: signal ? AbortSignal.any([signal, timeout]) : timeout};
+  const fetching = {
+    credentials: "same-origin",
+    ...options,
+    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+  };
   try {
     const response = await fetch(url, fetching);
     if (response.ok) return await read(response);
     const retryAfter = response.headers.get("Retry-After");
-    throw new ApiError(failureOf({
-      status: response.status, message: await refusal(response), retryAfter, isRepeatable,
-    }));
+    throw new ApiError(
+      failureOf({
+        status: response.status,
+        message: await refusal(response),
+        retryAfter,
+        isRepeatable,
+      }),
+    );
   } catch (error) {
     if (error instanceof SyntaxError) throw new ApiError(failureOf({status: 500, message: UNREADABLE, isRepeatable}));
     if (!["TypeError", "TimeoutError"].includes(error.name)) throw error;

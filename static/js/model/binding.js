@@ -21,20 +21,40 @@ export function bindingOf({claimId, claim, volumeId, volume, holder, mode, stora
   const claimKey = claimId && parseId(claimId).key;
   const volumeName = volumeId && parseId(volumeId).name;
   const state = claim ? claimState(claim, holder, mode) : null;
-  const binding = {claimId, claim, claimKey, volumeId, volume, volumeName, holder, mode, storageClass, users, events, at, state};
+  const binding = {
+    claimId,
+    claim,
+    claimKey,
+    volumeId,
+    volume,
+    volumeName,
+    holder,
+    mode,
+    storageClass,
+    users,
+    events,
+    at,
+    state,
+  };
   return {...binding, since: sinceOf(binding)};
 }
 
 /** Events of several objects as one list, oldest first, up to an event. */
 export function mergedUpTo(seq, ...lists) {
-  return lists.flat().filter((event) => event.seq <= seq).sort((a, b) => a.seq - b.seq);
+  return lists
+    .flat()
+    .filter((event) => event.seq <= seq)
+    .sort((a, b) => a.seq - b.seq);
 }
 
 /** When the claim, else the volume, came into the state it is in, as far as is known. */
 function sinceOf({claim, claimId, claimKey, volume, volumeId, events, state}) {
   if (state === "half") {
     // The volume may be the one that began it.
-    const names = ({changes}) => changes?.[claimId]?.volume || (claimKey && changes?.[volumeId]?.claim === claimKey) || changes?.[volumeId] === null;
+    const names = ({changes}) =>
+      changes?.[claimId]?.volume ||
+      (claimKey && changes?.[volumeId]?.claim === claimKey) ||
+      changes?.[volumeId] === null;
     return events.findLast(names)?.at ?? null;
   }
   const [kind, id] = claim ? ["claim", claimId] : volume ? ["volume", volumeId] : [null, null];
@@ -72,10 +92,20 @@ export function writesOf(binding) {
   const done = doneWrites(binding);
   if (!binding.claim || binding.state === "lost" || isForsaken(binding) || !binding.volumeId) return newest(rows);
   const todo = WRITES.filter(({key}) => !done[key]).map((write) => ({
-    name: write.name, status: "todo", mark: "available", family: "held", what: write.todo(binding), parts: [],
+    name: write.name,
+    status: "todo",
+    mark: "available",
+    family: "held",
+    what: write.todo(binding),
+    parts: [],
   }));
   const untold = WRITES.filter(({key}) => done[key] && !made.has(key)).map((write) => ({
-    name: write.name, status: "done", mark: "vbound", family: "settled", what: write.todo(binding), parts: [],
+    name: write.name,
+    status: "done",
+    mark: "vbound",
+    family: "settled",
+    what: write.todo(binding),
+    parts: [],
   }));
   return [...untold, ...newest(rows), ...todo];
 }
@@ -98,9 +128,23 @@ function doneWrites({claim, claimKey, volume, volumeName}) {
 function partsOf(event, {claimId, claimKey, volumeId, volumeName}) {
   const {kind, message, object, changes} = event;
   const told = (key, what) => ({
-    key, name: WRITES.find((write) => write.key === key).name, status: "done", mark: "vbound", family: "settled", what, parts: [],
+    key,
+    name: WRITES.find((write) => write.key === key).name,
+    status: "done",
+    mark: "vbound",
+    family: "settled",
+    what,
+    parts: [],
   });
-  const failed = (name, what) => ({key: "", name, status: "now fail", mark: "failed", family: "stuck", what, parts: []});
+  const failed = (name, what) => ({
+    key: "",
+    name,
+    status: "now fail",
+    mark: "failed",
+    family: "stuck",
+    what,
+    parts: [],
+  });
   if (kind === "WriteRefused") {
     if (object === volumeId) return [failed("PV write", message)];
     return object === claimId ? [failed("PVC write", message)] : [];
@@ -110,8 +154,10 @@ function partsOf(event, {claimId, claimKey, volumeId, volumeName}) {
   const claim = claimId ? changes?.[claimId] : undefined;
   if (volume === null) found.push(failed("PV gone", `${volumeName} is gone`));
   else if (volume?.claim === null) found.push(failed("PV write", message || "spec.claimRef taken away"));
-  else if (volume?.claim !== undefined && volume.claim === claimKey) found.push(told("ref", `spec.claimRef = ${claimKey}`));
-  else if (kind === "VolumePreBound" && object === volumeId) found.push(told("ref", "spec.claimRef with the claim's uid"));
+  else if (volume?.claim !== undefined && volume.claim === claimKey)
+    found.push(told("ref", `spec.claimRef = ${claimKey}`));
+  else if (kind === "VolumePreBound" && object === volumeId)
+    found.push(told("ref", "spec.claimRef with the claim's uid"));
   if (volume?.phase === "Bound") found.push(told("volumePhase", "phase Bound"));
   if (claim === null) found.push(failed("PVC gone", `${claimKey} is gone`));
   if (claim?.volume) found.push(told("name", `spec.volumeName = ${claim.volume}`));
@@ -153,7 +199,14 @@ function add(rows, row) {
 function newest(rows) {
   if (rows.length <= LISTED) return rows;
   const left = rows.length - LISTED;
-  const note = {name: "", status: "done", mark: "vbound", family: "held", what: `${left} earlier, in the timeline`, parts: []};
+  const note = {
+    name: "",
+    status: "done",
+    mark: "vbound",
+    family: "held",
+    what: `${left} earlier, in the timeline`,
+    parts: [],
+  };
   return [note, ...rows.slice(-LISTED)];
 }
 
@@ -161,7 +214,8 @@ function provisionTold({events, volumeId, claimId}, {status}) {
   const made = events.find(({kind, object}) => kind === "VolumeProvisioned" && object === volumeId);
   if (made) return {what: `made ${made.message}`.trim(), at: made.at, seq: made.seq};
   if (status !== "done") return {};
-  const chosen = events.find(({kind, object}) => object === volumeId && kind === "VolumePreBound") ??
+  const chosen =
+    events.find(({kind, object}) => object === volumeId && kind === "VolumePreBound") ??
     events.find(({changes}) => changes?.[volumeId]?.claim || changes?.[claimId]?.volume);
   return {what: `not needed: ${parseId(volumeId).name} was there`, at: chosen?.at, seq: chosen?.seq};
 }
@@ -189,7 +243,8 @@ function useTold({users, events, state}) {
   const [id, pod] = user;
   if (state === "lost" && !pod.node) return {what: `${parseId(id).name} waits for a volume that is gone`};
   const patched = (test) => events.findLast(({changes}) => changes?.[id] && test(changes[id]));
-  const last = pod.phase === "Running" ? patched(({phase}) => phase === "Running") : pod.node ? patched(({node}) => node) : null;
+  const last =
+    pod.phase === "Running" ? patched(({phase}) => phase === "Running") : pod.node ? patched(({node}) => node) : null;
   return {at: last?.at, seq: last?.seq};
 }
 
@@ -197,16 +252,33 @@ function useTold({users, events, state}) {
 function madeStep({events, volumeId}) {
   const made = events.find(({changes}) => changes?.[volumeId]);
   return {
-    name: "Provision", status: "done", mark: "vbound", family: "settled", parts: [], at: made?.at, seq: made?.seq,
+    name: "Provision",
+    status: "done",
+    mark: "vbound",
+    family: "settled",
+    parts: [],
+    at: made?.at,
+    seq: made?.seq,
     what: made ? `${made.kind} by ${made.component}` : "was there from the start",
   };
 }
 
 function idleStep(binding) {
   const {volume, claimKey} = binding;
-  const step = (what) => ({name: "Bind", status: "todo", mark: "available", family: "held", what, parts: writesOf(binding)});
+  const step = (what) => ({
+    name: "Bind",
+    status: "todo",
+    mark: "available",
+    family: "held",
+    what,
+    parts: writesOf(binding),
+  });
   if (!volume?.claim) return step("no claim has taken it");
-  return step(volume.phase === "Available" || volume.phase === "Pending" ? `reserved for ${claimKey}, which does not exist` : `${claimKey} is gone`);
+  return step(
+    volume.phase === "Available" || volume.phase === "Pending"
+      ? `reserved for ${claimKey}, which does not exist`
+      : `${claimKey} is gone`,
+  );
 }
 
 const KEPT = {
@@ -217,7 +289,16 @@ const KEPT = {
 
 /** What becomes, or has become, of the volume when its claim is gone. */
 function reclaimStep({volume, volumeName, storageClass, events, volumeId}) {
-  const step = (status, mark, family, what, event) => ({name: "Reclaim", status, mark, family, what, parts: [], at: event?.at, seq: event?.seq});
+  const step = (status, mark, family, what, event) => ({
+    name: "Reclaim",
+    status,
+    mark,
+    family,
+    what,
+    parts: [],
+    at: event?.at,
+    seq: event?.seq,
+  });
   const last = (test) => events.findLast(({changes}) => volumeId && test(changes?.[volumeId]));
   if (!volume) {
     const gone = last((patch) => patch === null);
@@ -227,10 +308,19 @@ function reclaimStep({volume, volumeName, storageClass, events, volumeId}) {
   }
   const {phase, reclaim, deleting} = volume;
   const now = last((patch) => patch?.phase === phase);
-  if (phase === "Failed") return step("now", "failed", "stuck", `${reclaim} failed${now?.message ? `: ${now.message}` : ""}`, now);
-  if (deleting !== undefined) return step("now", "in-flight", "working", "is being deleted", last((patch) => patch?.deleting !== undefined));
+  if (phase === "Failed")
+    return step("now", "failed", "stuck", `${reclaim} failed${now?.message ? `: ${now.message}` : ""}`, now);
+  if (deleting !== undefined)
+    return step(
+      "now",
+      "in-flight",
+      "working",
+      "is being deleted",
+      last((patch) => patch?.deleting !== undefined),
+    );
   if (phase !== "Released") return step("todo", "available", "held", KEPT[reclaim] ?? reclaim ?? "");
-  if (reclaim === "Retain") return step("done", "released", "held", "Retain: kept as Released until somebody takes its claimRef away", now);
+  if (reclaim === "Retain")
+    return step("done", "released", "held", "Retain: kept as Released until somebody takes its claimRef away", now);
   return step("now", "in-flight", "working", `${reclaim}: under way`, now);
 }
 
@@ -247,21 +337,36 @@ export function claimAnswer(binding, nearest, who = "this claim") {
     const bound = state === "bound" ? ` It is still bound to ${volumeName}.` : "";
     return told("stuck", `${terminatingWords(claim, binding)}${bound}`);
   }
-  if (state === "bound") return told("settled", `Bound to ${volumeName}: both sides name each other.`, roomOf(claim, volume));
+  if (state === "bound")
+    return told("settled", `Bound to ${volumeName}: both sides name each other.`, roomOf(claim, volume));
   if (state === "lost") return lostAnswer(binding, told, waited);
   if (state === "half") return halfAnswer(binding, told, waited, who);
   if (state === "provisioning") {
     const by = binding.storageClass?.provisioner ?? "its provisioner";
-    return told("clock", `Waits for ${by} to make a volume of ${bytes(claim.request ?? 0)} for ${claim.selected_node}${failure(binding)}.`, waited);
+    return told(
+      "clock",
+      `Waits for ${by} to make a volume of ${bytes(claim.request ?? 0)} for ${claim.selected_node}${failure(binding)}.`,
+      waited,
+    );
   }
   if (state === "waiting") {
     const user = userOf(users);
-    if (!user) return told("clock", `Waits for its first consumer: class ${claim.class} binds when a pod that uses the claim is given a node, and no pod uses it.`, waited);
+    if (!user)
+      return told(
+        "clock",
+        `Waits for its first consumer: class ${claim.class} binds when a pod that uses the claim is given a node, and no pod uses it.`,
+        waited,
+      );
     const why = user[1].blocker?.short;
-    return told("clock", `Waits for ${parseId(user[0]).name} to be given a node${why ? `, which is held up: ${why}` : ""}.`, waited);
+    return told(
+      "clock",
+      `Waits for ${parseId(user[0]).name} to be given a node${why ? `, which is held up: ${why}` : ""}.`,
+      waited,
+    );
   }
   if (!claim.class) return told("clock", "No volume without a class fits, and the claim names no class.", waited);
-  if (!binding.storageClass && !mode) return told("stuck", `No volume fits, and class ${claim.class} does not exist, so that none is made.`, waited);
+  if (!binding.storageClass && !mode)
+    return told("stuck", `No volume fits, and class ${claim.class} does not exist, so that none is made.`, waited);
   const closest = nearest ? `; closest is ${nearest.volume}: ${nearest.text}` : "";
   return told("clock", `No volume fits${closest || failure(binding)}.`, waited);
 }
@@ -272,17 +377,34 @@ function halfAnswer(binding, told, waited, who) {
   if (!volume) return told("promised", `The claim names ${volumeName}, and there is no such volume.`, waited);
   if (claim.volume && holder !== claim.volume) {
     const other = volume.claim;
-    return told("promised", `The claim names ${volumeName}, but ${volumeName} ${other ? `names ${other}` : "does not name it back yet"}${refusal(binding)}.`, waited);
+    return told(
+      "promised",
+      `The claim names ${volumeName}, but ${volumeName} ${other ? `names ${other}` : "does not name it back yet"}${refusal(binding)}.`,
+      waited,
+    );
   }
   const short = (claim.request ?? 0) - (volume.capacity ?? 0);
   if (!claim.volume && short > 0) {
-    const figure = {value: bytes(short), words: `too small: ${bytes(volume.capacity ?? 0)} for ${bytes(claim.request)} asked`};
+    const figure = {
+      value: bytes(short),
+      words: `too small: ${bytes(volume.capacity ?? 0)} for ${bytes(claim.request)} asked`,
+    };
     const text = `Let ${volumeName} have ${bytes(claim.request)}`;
     const grown = {spec: {capacity: {storage: String(claim.request)}}};
-    return told("promised", `${volumeName} is reserved for ${who}, but is too small for it.`, figure, [{text, object: volumeId, patch: grown}]);
+    return told("promised", `${volumeName} is reserved for ${who}, but is too small for it.`, figure, [
+      {text, object: volumeId, patch: grown},
+    ]);
   }
-  if (!claim.volume) return told("promised", `${volumeName} names ${who}, but the claim does not name it back yet${refusal(binding)}.`, waited);
-  const missing = volume.phase === "Bound" ? `the claim's phase is still ${claim.phase}` : `the phase of ${volumeName} is still ${volume.phase}`;
+  if (!claim.volume)
+    return told(
+      "promised",
+      `${volumeName} names ${who}, but the claim does not name it back yet${refusal(binding)}.`,
+      waited,
+    );
+  const missing =
+    volume.phase === "Bound"
+      ? `the claim's phase is still ${claim.phase}`
+      : `the phase of ${volumeName} is still ${volume.phase}`;
   return told("promised", `${claimKey} and ${volumeName} name each other, but ${missing}${refusal(binding)}.`, waited);
 }
 
@@ -302,8 +424,9 @@ function lostAnswer(binding, told, waited) {
 
 /** ": a write was refused 3.40 s ago", where nothing was written since. */
 function refusal({events, claimId, volumeId, at}) {
-  const last = events.findLast(({kind, object, changes}) =>
-    (object === claimId || object === volumeId) && (changes || kind === "WriteRefused"));
+  const last = events.findLast(
+    ({kind, object, changes}) => (object === claimId || object === volumeId) && (changes || kind === "WriteRefused"),
+  );
   return last?.kind === "WriteRefused" ? `: a write was refused ${duration(at - last.at)} ago` : "";
 }
 
@@ -330,23 +453,58 @@ function roomOf({request}, volume) {
 export function volumeAnswer(binding) {
   const told = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
   const {volume, volumeName, claim, claimKey, at, since, events, volumeId} = binding;
-  const lasted = since === null || !volume ? null : {value: duration(at - since), words: volume.phase === "Available" ? "reserved" : `since it was ${volume.phase}`};
+  const lasted =
+    since === null || !volume
+      ? null
+      : {
+          value: duration(at - since),
+          words: volume.phase === "Available" ? "reserved" : `since it was ${volume.phase}`,
+        };
   if (!volume) {
     const gone = events.findLast(({changes}) => changes?.[volumeId] === null);
-    return told("held", `${volumeName} ${gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster at this moment"}.`);
+    return told(
+      "held",
+      `${volumeName} ${gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster at this moment"}.`,
+    );
   }
-  if (isTerminating(volume)) return told("stuck", terminatingWords(volume, {at, claimKey: claim && claim.volume === volumeName ? claimKey : ""}));
-  if (volume.phase === "Failed") return told("stuck", `Failed: its claim ${claimKey} is gone, and it could not be reclaimed.`, lasted);
+  if (isTerminating(volume))
+    return told(
+      "stuck",
+      terminatingWords(volume, {at, claimKey: claim && claim.volume === volumeName ? claimKey : ""}),
+    );
+  if (volume.phase === "Failed")
+    return told("stuck", `Failed: its claim ${claimKey} is gone, and it could not be reclaimed.`, lasted);
   if (volume.phase === "Released") {
-    const free = {text: `Take the claimRef of ${volumeName} away, and it is Available again`, object: volumeId, patch: {spec: {claimRef: null}}};
+    const free = {
+      text: `Take the claimRef of ${volumeName} away, and it is Available again`,
+      object: volumeId,
+      patch: {spec: {claimRef: null}},
+    };
     return volume.reclaim === "Retain"
-      ? told("held", `Released: its claim ${claimKey} is gone; it is kept with its data and nobody else can claim it.`, lasted, [free])
+      ? told(
+          "held",
+          `Released: its claim ${claimKey} is gone; it is kept with its data and nobody else can claim it.`,
+          lasted,
+          [free],
+        )
       : told("held", `Released: its claim ${claimKey} is gone; ${volume.reclaim} is to follow.`, lasted);
   }
-  if (!volume.claim) return told("ready", `${volume.phase}: any claim of class ${volume.class ?? "none"} that asks for at most ${bytes(volume.capacity ?? 0)} may take it.`, {value: bytes(volume.capacity ?? 0), words: "free"});
+  if (!volume.claim)
+    return told(
+      "ready",
+      `${volume.phase}: any claim of class ${volume.class ?? "none"} that asks for at most ${bytes(volume.capacity ?? 0)} may take it.`,
+      {value: bytes(volume.capacity ?? 0), words: "free"},
+    );
   if (!claim) return told("promised", `Reserved for ${claimKey}, and there is no such claim.`, lasted);
-  if (claim.volume && claim.volume !== volumeName) return told("stuck", `It names ${claimKey}, but that claim names ${claim.volume}.`, lasted);
+  if (claim.volume && claim.volume !== volumeName)
+    return told("stuck", `It names ${claimKey}, but that claim names ${claim.volume}.`, lasted);
   const answer = claimAnswer(binding, null, claimKey);
-  if (isTerminating(claim)) return told("stuck", `${volumeName} is ${volume.phase}; its claim ${claimKey} is on its way out. ${answer.sentence}`);
-  return binding.state === "bound" ? {...answer, sentence: `Bound to ${claimKey}: both sides name each other.`} : answer;
+  if (isTerminating(claim))
+    return told(
+      "stuck",
+      `${volumeName} is ${volume.phase}; its claim ${claimKey} is on its way out. ${answer.sentence}`,
+    );
+  return binding.state === "bound"
+    ? {...answer, sentence: `Bound to ${claimKey}: both sides name each other.`}
+    : answer;
 }

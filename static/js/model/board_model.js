@@ -122,7 +122,8 @@ export class BoardModel {
       if (id.startsWith("pod/") && entity && !entity.node && this.entities.get(id)?.node) bound += 1;
     }
     const sizes = this.#queues();
-    if (bound > 0 || sizes.some((size, i) => size !== this.counters.mark()[i + 2])) this.counters.add(this.at, bound, sizes);
+    if (bound > 0 || sizes.some((size, i) => size !== this.counters.mark()[i + 2]))
+      this.counters.add(this.at, bound, sizes);
   }
 
   #queues() {

@@ -44,7 +44,9 @@ export function questionOf(binding, entities) {
 
 function choiceOf({volumeId, claimId, claimKey}, events) {
   for (const kind of CHOICES) {
-    const told = events.findLast((event) => event.kind === kind && (event.object === volumeId || event.object === claimId));
+    const told = events.findLast(
+      (event) => event.kind === kind && (event.object === volumeId || event.object === claimId),
+    );
     // A volume that was reserved for the claim gets the claim's uid with the choice, no more.
     if (told && (kind !== "VolumePreBound" || told.message.endsWith(` ${claimKey}`))) return told;
   }

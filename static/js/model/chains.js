@@ -5,7 +5,11 @@ import {byName} from "./format.js";
 export const PAGE = 50;
 
 /** The kinds of a chain as [key, words]; "" stands for all of them. */
-export const KINDS = [["", "All"], ["unbound", "Unbound"], ["broken", "Broken"]];
+export const KINDS = [
+  ["", "All"],
+  ["unbound", "Unbound"],
+  ["broken", "Broken"],
+];
 
 /**
  * The chains pod → claim → volume → class → node of a run: one for every claim, and one for every
@@ -41,7 +45,11 @@ export class Chains {
     }
     const names = [...classes.keys()].sort((a, b) => Number(a === "") - Number(b === "") || byName(a, b));
     this.list = [].concat(...names.map((name) => classes.get(name)));
-    this.counts = new Map([["", this.list.length], ["unbound", counts.unbound], ["broken", counts.broken]]);
+    this.counts = new Map([
+      ["", this.list.length],
+      ["unbound", counts.unbound],
+      ["broken", counts.broken],
+    ]);
     return this;
   }
 
@@ -53,7 +61,14 @@ export class Chains {
     const wanted = text.trim().toLowerCase();
     const found = this.list.filter((chain) => (kind === "" || chain.kind === kind) && contains(chain, wanted));
     const pages = Math.max(1, Math.ceil(found.length / PAGE));
-    const place = page ?? Math.floor(Math.max(0, found.findIndex((chain) => isOf(chain, id))) / PAGE);
+    const place =
+      page ??
+      Math.floor(
+        Math.max(
+          0,
+          found.findIndex((chain) => isOf(chain, id)),
+        ) / PAGE,
+      );
     const shown = Math.min(place, pages - 1);
     return {rows: found.slice(shown * PAGE, (shown + 1) * PAGE), found: found.length, page: shown, pages};
   }
@@ -97,9 +112,12 @@ export function placeOf(user, claim, volume) {
       : {name: user.node, mark: "in-flight", family: "working", words: "pod starts"};
   }
   if (user?.assumed) return {name: user.assumed, mark: "assumed", family: "promised", words: "assumed"};
-  if (user?.nominated) return {name: user.nominated, mark: "nominated", family: "promised", words: "nominated", dashed: true};
-  if (volume?.affinity) return {name: volume.affinity.replace(ONE_NODE, ""), mark: null, family: "held", words: "affinity"};
-  if (claim?.selected_node) return {name: claim.selected_node, mark: "nominated", family: "promised", words: "selected", dashed: true};
+  if (user?.nominated)
+    return {name: user.nominated, mark: "nominated", family: "promised", words: "nominated", dashed: true};
+  if (volume?.affinity)
+    return {name: volume.affinity.replace(ONE_NODE, ""), mark: null, family: "held", words: "affinity"};
+  if (claim?.selected_node)
+    return {name: claim.selected_node, mark: "nominated", family: "promised", words: "selected", dashed: true};
   return null;
 }
 
@@ -128,8 +146,12 @@ function claimChain(id, claims, entities) {
   const volume = name && entities.get(`volume/${name}`);
   const joined = joint(claim, claimState(claim, holder, mode), {name, holder, volume});
   return {
-    key: id, claimId: id, volumeId: volume ? `volume/${name}` : null, claimGhost: "",
-    className: claim.class ?? volume?.class ?? "", ...joined,
+    key: id,
+    claimId: id,
+    volumeId: volume ? `volume/${name}` : null,
+    claimGhost: "",
+    className: claim.class ?? volume?.class ?? "",
+    ...joined,
   };
 }
 
@@ -141,7 +163,10 @@ function joint(claim, state, {name, holder, volume}) {
   if (state === "waiting") return told("unbound", "waits", "waits for its first consumer");
   if (state === "provisioning") return told("unbound", "waits", `to be made for ${claim.selected_node}`);
   if (state === "pending") return told("unbound", "waits", "no volume fits yet");
-  if (!volume) return claim.completed ? told("broken", "broken", `${name} is gone`) : told("unbound", "left", `${name} does not exist`);
+  if (!volume)
+    return claim.completed
+      ? told("broken", "broken", `${name} is gone`)
+      : told("unbound", "left", `${name} does not exist`);
   if (!claim.volume) return told("unbound", "right");
   return told("unbound", holder === name ? "both" : "left");
 }
@@ -149,12 +174,23 @@ function joint(claim, state, {name, holder, volume}) {
 function volumeChain(id, entities) {
   const volume = entities.get(id);
   const chain = {
-    key: id, claimId: null, volumeId: id, volumeGhost: "", claimGhost: "", className: volume.class ?? "",
-    kind: volume.phase === "Failed" ? "broken" : "unbound", link: null,
+    key: id,
+    claimId: null,
+    volumeId: id,
+    volumeGhost: "",
+    claimGhost: "",
+    className: volume.class ?? "",
+    kind: volume.phase === "Failed" ? "broken" : "unbound",
+    link: null,
   };
   if (!volume.claim) return chain;
   const ended = volume.phase === "Released" || volume.phase === "Failed" || volume.phase === "Bound";
-  return {...chain, kind: ended ? "broken" : "unbound", link: ended ? "broken" : "right", claimGhost: ghostOf(volume, ended, entities)};
+  return {
+    ...chain,
+    kind: ended ? "broken" : "unbound",
+    link: ended ? "broken" : "right",
+    claimGhost: ghostOf(volume, ended, entities),
+  };
 }
 
 function ghostOf({claim: key}, ended, entities) {
@@ -164,5 +200,8 @@ function ghostOf({claim: key}, ended, entities) {
 }
 
 function contains({claimId, volumeId, className, claimGhost, volumeGhost}, text) {
-  return text === "" || [claimId, volumeId, className, claimGhost, volumeGhost].some((each) => each?.toLowerCase().includes(text));
+  return (
+    text === "" ||
+    [claimId, volumeId, className, claimGhost, volumeGhost].some((each) => each?.toLowerCase().includes(text))
+  );
 }

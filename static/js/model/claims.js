@@ -130,7 +130,7 @@ export class Claims {
   claimOf(volumeId, entities) {
     const key = entities.get(volumeId)?.claim;
     if (key) return `claim/${key}`;
-    const namers = [...this.namers.get(volumeId.slice("volume/".length)) ?? []];
+    const namers = [...(this.namers.get(volumeId.slice("volume/".length)) ?? [])];
     return namers.sort(byName)[0] ?? null;
   }
 

@@ -82,8 +82,11 @@ export function barsOn({to, counts}) {
 }
 
 const RELATIONS = {
-  fork: "forks of this run", parent: "the run this is a fork of", sibling: "forks of the same run",
-  scenario: "other runs of the scenario", other: "runs of other scenarios",
+  fork: "forks of this run",
+  parent: "the run this is a fork of",
+  sibling: "forks of the same run",
+  scenario: "other runs of the scenario",
+  other: "runs of other scenarios",
 };
 
 /** The runs one may compare with, in groups [title, runs], the nearest relatives first. */
@@ -103,5 +106,7 @@ export function runLine({id, name, profile, seed, parent, forked_at: forked}) {
 export function shortfall({at, reached, a, b}) {
   if (at === null || at <= reached) return "";
   const late = [a, b].filter((run) => run.head_at < at && run.status !== "finished");
-  return late.map((run) => `#${run.id} has come to ${moment(run.head_at)} s only, and is compared as it is there.`).join(" ");
+  return late
+    .map((run) => `#${run.id} has come to ${moment(run.head_at)} s only, and is compared as it is there.`)
+    .join(" ");
 }

@@ -3,14 +3,24 @@ import {count, moment, parseId} from "./format.js";
 
 /** Commands that end something which may not come back as it was, and what each does. */
 const DESTRUCTIVE = {
-  delete: "Deletes", delete_pods: "Deletes the pods on", evict: "Evicts", evict_pods: "Evicts the pods on",
-  replace: "Deletes and makes anew", stop_kubelet: "Stops the kubelet of", stop_scheduler: "Stops",
+  delete: "Deletes",
+  delete_pods: "Deletes the pods on",
+  evict: "Evicts",
+  evict_pods: "Evicts the pods on",
+  replace: "Deletes and makes anew",
+  stop_kubelet: "Stops the kubelet of",
+  stop_scheduler: "Stops",
   fault: "Injects a fault",
 };
 
 const HARMLESS = {
-  cordon: "Cordons", uncordon: "Uncordons", patch: "Changes", apply: "Applies", create: "Creates",
-  start_kubelet: "Starts the kubelet of", start_scheduler: "Starts",
+  cordon: "Cordons",
+  uncordon: "Uncordons",
+  patch: "Changes",
+  apply: "Applies",
+  create: "Creates",
+  start_kubelet: "Starts the kubelet of",
+  start_scheduler: "Starts",
 };
 
 /**
@@ -22,8 +32,16 @@ export function consentFor(run, bodies) {
   if (!isFinished && !bodies.some(({verb}) => verb in DESTRUCTIVE)) return null;
   const drains = drained(bodies);
   const lines = drains ? [] : bodies.map(commandLine);
-  if (isFinished) lines.push(`The run is finished. With this it goes on from ${moment(run.head_at ?? 0)} s, until it has nothing left to do.`);
-  return {title: drains ? `Drain ${drains}?` : titleOf(bodies), button: drains ? "Drain" : buttonOf(bodies), lines, drains};
+  if (isFinished)
+    lines.push(
+      `The run is finished. With this it goes on from ${moment(run.head_at ?? 0)} s, until it has nothing left to do.`,
+    );
+  return {
+    title: drains ? `Drain ${drains}?` : titleOf(bodies),
+    button: drains ? "Drain" : buttonOf(bodies),
+    lines,
+    drains,
+  };
 }
 
 /** The node that these commands drain, or null. */
@@ -33,7 +51,7 @@ function drained(bodies) {
 }
 
 function commandLine({verb, object, manifest}) {
-  const subject = object ? parseId(object).key : manifest?.metadata?.name ?? "";
+  const subject = object ? parseId(object).key : (manifest?.metadata?.name ?? "");
   return `${DESTRUCTIVE[verb] ?? HARMLESS[verb] ?? verb} ${subject}`.trim().concat(".");
 }
 
@@ -42,10 +60,19 @@ function titleOf(bodies) {
   return `${commandLine(bodies[0]).slice(0, -1)}?`.replace(/^(\w+?)s\b/, (_, verb) => verb);
 }
 
-const BUTTONS = {delete: "Delete", delete_pods: "Delete", evict: "Evict", replace: "Replace", cordon: "Cordon", uncordon: "Uncordon", patch: "Apply", apply: "Apply"};
+const BUTTONS = {
+  delete: "Delete",
+  delete_pods: "Delete",
+  evict: "Evict",
+  replace: "Replace",
+  cordon: "Cordon",
+  uncordon: "Uncordon",
+  patch: "Apply",
+  apply: "Apply",
+};
 
 function buttonOf(bodies) {
-  return bodies.length === 1 ? BUTTONS[bodies[0].verb] ?? "Send" : "Send";
+  return bodies.length === 1 ? (BUTTONS[bodies[0].verb] ?? "Send") : "Send";
 }
 
 /** What draining a node does, from what the server counts: {evicted, daemon, budgets: [{name, pods, allowed}]}. */

@@ -10,8 +10,14 @@ export const CAUSE_LOOK = {
 
 /** Whether there is anything to ask: a pod that waits for a node and is not on its way out. */
 export function isPending(pod) {
-  return Boolean(pod) && !pod.node && !pod.assumed && pod.deleting === undefined &&
-    pod.phase !== "Succeeded" && pod.phase !== "Failed";
+  return (
+    Boolean(pod) &&
+    !pod.node &&
+    !pod.assumed &&
+    pod.deleting === undefined &&
+    pod.phase !== "Succeeded" &&
+    pod.phase !== "Failed"
+  );
 }
 
 /** "Label n2 disk=ssd: it is bound to n2 at 20.008 s." as the order and what came of it. */

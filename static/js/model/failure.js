@@ -12,17 +12,29 @@ export function failureOf({status = 0, message = "", retryAfter = null, isTimeou
   if (status === 429) return {status, again: true, message: sentence(message || "Too many requests", wait)};
   if (status === 502 || status === 503 || status === 504) {
     // Only 503 is said before anything is done.
-    return {status, again: status === 503 || isRepeatable, message: sentence(message || `kscope is starting or overloaded (${status})`, wait || "Try again in a moment.")};
+    return {
+      status,
+      again: status === 503 || isRepeatable,
+      message: sentence(message || `kscope is starting or overloaded (${status})`, wait || "Try again in a moment."),
+    };
   }
-  if (status === 401) return {status, again: false, message: sentence(message || "You are not logged in", "Log in and try again.")};
+  if (status === 401)
+    return {status, again: false, message: sentence(message || "You are not logged in", "Log in and try again.")};
   if (status === 403) return {status, again: false, message: forbidden(message)};
   if (status === 404) return {status, again: false, message: message || "Not found; it may have been deleted."};
-  if (status >= 500) return {status, again: isRepeatable, message: message || `Something broke on the server (${status}). Its log says what.`};
+  if (status >= 500)
+    return {
+      status,
+      again: isRepeatable,
+      message: message || `Something broke on the server (${status}). Its log says what.`,
+    };
   return {status, again: false, message: message || `The server refused this (${status}).`};
 }
 
 function noAnswer(isTimeout, isRepeatable) {
-  const what = isTimeout ? "The server did not answer in time." : "The server could not be reached: the network is down, or kscope has stopped.";
+  const what = isTimeout
+    ? "The server did not answer in time."
+    : "The server could not be reached: the network is down, or kscope has stopped.";
   return isRepeatable ? what : `${what} It may have arrived all the same: look before you send it again.`;
 }
 

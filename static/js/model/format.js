@@ -65,13 +65,23 @@ export function tick(ns, end) {
   if (end < SECOND) return `${trim(ns / 1e6, end < SECOND / 100 ? 2 : 0)} ms`;
   if (end < 600 * SECOND) return `${trim(ns / SECOND, 1)} s`;
   const seconds = Math.round(ns / SECOND);
-  if (end < 6 * 3600 * SECOND) return joined([[Math.floor(seconds / 60), "min"], [seconds % 60, "s"]]);
+  if (end < 6 * 3600 * SECOND)
+    return joined([
+      [Math.floor(seconds / 60), "min"],
+      [seconds % 60, "s"],
+    ]);
   const minutes = Math.round(seconds / 60);
-  return joined([[Math.floor(minutes / 60), "h"], [minutes % 60, "min"]]);
+  return joined([
+    [Math.floor(minutes / 60), "h"],
+    [minutes % 60, "min"],
+  ]);
 }
 
 function joined(parts) {
-  return parts.filter(([value]) => value > 0).map(([value, unit]) => `${value} ${unit}`).join(" ");
+  return parts
+    .filter(([value]) => value > 0)
+    .map(([value, unit]) => `${value} ${unit}`)
+    .join(" ");
 }
 
 /** 2016 → "2,016". */
@@ -97,7 +107,10 @@ export function author(component) {
 /** Access modes as kubectl abbreviates them. */
 export function accessModes(modes) {
   const short = {
-    ReadWriteOnce: "RWO", ReadOnlyMany: "ROX", ReadWriteMany: "RWX", ReadWriteOncePod: "RWOP",
+    ReadWriteOnce: "RWO",
+    ReadOnlyMany: "ROX",
+    ReadWriteMany: "RWX",
+    ReadWriteOncePod: "RWOP",
   };
   return (modes ?? []).map((mode) => short[mode] ?? mode).join(", ");
 }

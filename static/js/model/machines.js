@@ -19,7 +19,10 @@ const QUEUE = {
   title: "Scheduling queue",
   follows: "pod",
   outside: "not queued",
-  dots: [[14, 144], [670, 144]],
+  dots: [
+    [14, 144],
+    [670, 144],
+  ],
   states: [
     {key: "gated", title: "Gated", mark: "gated", family: "held", at: [150, 22], since: "v1.34"},
     {key: "active", title: "Active", mark: "active", family: "ready", at: [86, 124]},
@@ -38,12 +41,18 @@ const QUEUE = {
     {moves: ["in_flight>backoff"], path: "M296 166V230", text: [289, 190, "end", "moved while in flight"]},
     {moves: ["backoff>in_flight"], path: "M316 230V168", text: [322, 190, "start", "Pop"], since: "v1.34"},
     {moves: ["in_flight>unschedulable"], path: "M398 166V230", text: [406, 190, "start", "ScheduleAttemptFailure"]},
-    {moves: ["unschedulable>active"], path: "M430 272V297H104V168", text: [112, 290, "start", "cluster event, backoff over"]},
+    {
+      moves: ["unschedulable>active"],
+      path: "M430 272V297H104V168",
+      text: [112, 290, "start", "cluster event, backoff over"],
+    },
     {moves: ["backoff>active"], path: "M198 252H134V168", text: [142, 222, "start", "BackoffComplete"]},
     {moves: ["unschedulable>backoff"], path: "M372 252H330", text: [351, 225, "middle", "event"]},
     {
       moves: ["assumed>backoff", "assumed>unschedulable", "assumed>active"],
-      path: "M560 166V284H276V274", text: [568, 226, "start", "binding failed"], bridged: true,
+      path: "M560 166V284H276V274",
+      text: [568, 226, "start", "binding failed"],
+      bridged: true,
     },
   ],
   stateOf(pod) {
@@ -69,8 +78,17 @@ const CACHE = {
     {moves: ["assumed>added"], path: "M388 104H500", text: [444, 96, "middle", "AddPod"]},
     {moves: ["added>added"], path: "M540 84V52H600V82", text: [570, 44, "middle", "UpdatePod"]},
     {moves: ["added>deleted"], path: "M564 124V210", text: [572, 172, "start", "RemovePod"]},
-    {moves: ["assumed>expired"], path: "M324 124V210", text: [332, 172, "start", "TTL 30 s after binding"], until: "v1.20"},
-    {moves: ["initial>added"], path: "M80 84V28H520V82", text: [290, 22, "middle", "AddPod, seen by watch before it was assumed"]},
+    {
+      moves: ["assumed>expired"],
+      path: "M324 124V210",
+      text: [332, 172, "start", "TTL 30 s after binding"],
+      until: "v1.20",
+    },
+    {
+      moves: ["initial>added"],
+      path: "M80 84V28H520V82",
+      text: [290, 22, "middle", "AddPod, seen by watch before it was assumed"],
+    },
     {moves: ["expired>added"], path: "M388 232H470V146H520V126", text: [464, 248, "end", "AddPod"], until: "v1.20"},
   ],
   leaves: {added: "deleted"},
@@ -164,7 +182,11 @@ const OPERATION = {
     {moves: ["mounted>device"], path: "M532 92H488", text: [509, 122, "middle", "TearDown"]},
     {moves: ["device>attached"], path: "M358 92H314", text: [305, 122, "start", "UnmountDevice"]},
     {moves: ["attached>detached"], path: "M184 92H140", text: [161, 122, "middle", "Detach"]},
-    {moves: ["attached>mounted"], path: "M260 64V30H597V62", text: [428, 24, "middle", "SetUp, where there is no device"]},
+    {
+      moves: ["attached>mounted"],
+      path: "M260 64V30H597V62",
+      text: [428, 24, "middle", "SetUp, where there is no device"],
+    },
     {moves: ["mounted>attached"], path: "M556 104V142H298V106", text: [470, 158, "middle", "TearDown"]},
     {moves: ["attached>backoff"], path: "M226 104V216", text: [219, 184, "end", "failed"]},
     {moves: ["backoff>attached"], path: "M264 218V106", text: [271, 184, "start", "retry"]},
@@ -272,7 +294,7 @@ export function movesOf(machine, id, events, seq) {
     if (patch === undefined) continue;
     entity = patch === null ? null : mergePatch(entity ?? {}, patch);
     const object = objectOf(machine, id, entity);
-    const to = object ? machine.stateOf(object, event) ?? "" : machine.leaves?.[from] ?? "";
+    const to = object ? (machine.stateOf(object, event) ?? "") : (machine.leaves?.[from] ?? "");
     if (to === from) continue;
     const {at, kind, message, component} = event;
     moves.push({seq: event.seq, at, from, to, kind, message, component});

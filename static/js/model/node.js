@@ -18,8 +18,16 @@ const PATIENCE = 10e9;
  */
 export function nodeAnswer(name, node, pods, at) {
   const rows = volumesOf(node, pods);
-  return notReady(name, node, pods) ?? failing(name, rows, at) ?? refused(rows) ?? lingering(rows, at) ??
-    pressed(name, node) ?? waiting(rows, at) ?? cordoned(name, node) ?? calm(rows);
+  return (
+    notReady(name, node, pods) ??
+    failing(name, rows, at) ??
+    refused(rows) ??
+    lingering(rows, at) ??
+    pressed(name, node) ??
+    waiting(rows, at) ??
+    cordoned(name, node) ??
+    calm(rows)
+  );
 }
 
 /** Whether somebody should look: what `nodeAnswer` would not say calmly. */
@@ -31,7 +39,8 @@ function notReady(name, node, pods) {
   if (node.ready) return null;
   const there = [...pods.values()].filter(({node: place}) => place === name).length;
   return {
-    family: "stuck", pod: null,
+    family: "stuck",
+    pod: null,
     sentence: `${name} is not Ready: its kubelet does not report, and no pod is started or ended here.`,
     figure: {value: String(there), words: there === 1 ? "pod is bound here" : "pods are bound here"},
   };
@@ -45,9 +54,17 @@ function failing(name, rows, at) {
   const what = (of) => `${callOf(trouble)} of ${of} failed ${times}, ${shortError(trouble.error)}`;
   const [waits] = failed.waiting[0] ?? [];
   const [wants] = failed.desired[0] ?? [];
-  const sentence = waits ? `${parseId(waits).key || waits} cannot start: ${what(failed.name)}`
-    : wants ? what(`${failed.name} for ${wants}`) : `${failed.name} stays on ${name}: ${what(failed.name)}`;
-  return {family: "stuck", pod: waits ?? wants ? `pod/${waits ?? wants}` : null, sentence: ended(sentence), figure: nextTry(trouble, at)};
+  const sentence = waits
+    ? `${parseId(waits).key || waits} cannot start: ${what(failed.name)}`
+    : wants
+      ? what(`${failed.name} for ${wants}`)
+      : `${failed.name} stays on ${name}: ${what(failed.name)}`;
+  return {
+    family: "stuck",
+    pod: (waits ?? wants) ? `pod/${waits ?? wants}` : null,
+    sentence: ended(sentence),
+    figure: nextTry(trouble, at),
+  };
 }
 
 function ended(sentence) {
@@ -64,20 +81,33 @@ function refused(rows) {
   if (!row) return null;
   const [pod, since] = row.desired[0] ?? [];
   return {
-    family: "stuck", pod: pod ? `pod/${pod}` : null, figure: null, since, volume: row.unique,
+    family: "stuck",
+    pod: pod ? `pod/${pod}` : null,
+    figure: null,
+    since,
+    volume: row.unique,
     sentence: `${row.name} cannot be attached for ${pod ?? "a pod"}: it is attached to another node, and may be attached to one only.`,
   };
 }
 
 function lingering(rows, at) {
-  const row = rows.find(({desired, controller}) => desired.length === 0 && controller?.mounted_by_node &&
-    controller.detach_requested !== undefined && at - controller.detach_requested > PATIENCE);
+  const row = rows.find(
+    ({desired, controller}) =>
+      desired.length === 0 &&
+      controller?.mounted_by_node &&
+      controller.detach_requested !== undefined &&
+      at - controller.detach_requested > PATIENCE,
+  );
   if (!row) return null;
   const {deadline} = row.controller;
   return {
-    family: "stuck", pod: null,
+    family: "stuck",
+    pod: null,
     sentence: `Nobody wants ${row.name} any more, but volumesInUse of the node still names it.`,
-    figure: deadline === undefined ? null : {value: moment(Math.max(0, deadline - at)), words: "s until it is detached all the same"},
+    figure:
+      deadline === undefined
+        ? null
+        : {value: moment(Math.max(0, deadline - at)), words: "s until it is detached all the same"},
   };
 }
 
@@ -85,7 +115,9 @@ function pressed(name, node) {
   const taint = (node.taints ?? []).find(({key}) => PRESSURE[key]);
   if (!taint) return null;
   return {
-    family: "stuck", pod: null, figure: null,
+    family: "stuck",
+    pod: null,
+    figure: null,
     sentence: `${name} ${PRESSURE[taint.key]}: only pods that tolerate ${taint.key} are placed here.`,
   };
 }
@@ -96,9 +128,11 @@ function waiting(rows, at) {
   const first = waits.sort((a, b) => a.since - b.since)[0];
   const pods = new Set(waits.map(({pod}) => pod));
   const others = pods.size - 1;
-  const and = others === 0 ? "" : others === 1 ? ", and one more pod for its own" : `, and ${others} more pods for theirs`;
+  const and =
+    others === 0 ? "" : others === 1 ? ", and one more pod for its own" : `, and ${others} more pods for theirs`;
   return {
-    family: "clock", pod: `pod/${first.pod}`,
+    family: "clock",
+    pod: `pod/${first.pod}`,
     sentence: `${first.pod} waits for ${first.row.name}${and}.`,
     figure: {value: moment(at - first.since), words: "s so far"},
   };
@@ -110,29 +144,47 @@ function attaching(rows, at) {
   if (!row) return null;
   const [pod, since] = row.desired[0];
   return {
-    family: "clock", pod: `pod/${pod}`, sentence: `${row.name} is being attached for ${pod}.`,
+    family: "clock",
+    pod: `pod/${pod}`,
+    sentence: `${row.name} is being attached for ${pod}.`,
     figure: {value: moment(at - since), words: "s so far"},
   };
 }
 
 function cordoned(name, node) {
   if (!node.unschedulable) return null;
-  return {family: "held", pod: null, figure: null, sentence: `${name} is cordoned: no pod is placed here that does not tolerate it.`};
+  return {
+    family: "held",
+    pod: null,
+    figure: null,
+    sentence: `${name} is cordoned: no pod is placed here that does not tolerate it.`,
+  };
 }
 
 function calm(rows) {
   const again = rows.find(({sign}) => sign === "+");
   if (again) {
-    return {family: "settled", pod: null, figure: null, sentence: `Nothing is stuck here; ${again.name} is mounted again for ${again.desired[0][0]}, which runs.`};
+    return {
+      family: "settled",
+      pod: null,
+      figure: null,
+      sentence: `Nothing is stuck here; ${again.name} is mounted again for ${again.desired[0][0]}, which runs.`,
+    };
   }
   const going = rows.filter(({sign}) => sign !== "=");
   if (going.length > 0) {
     const some = going.length === 1 ? going[0].name : `${going.length} volumes`;
-    return {family: "settled", pod: null, figure: null, sentence: `Nothing is stuck here; ${some} ${going.length === 1 ? "is" : "are"} on the way out.`};
+    return {
+      family: "settled",
+      pod: null,
+      figure: null,
+      sentence: `Nothing is stuck here; ${some} ${going.length === 1 ? "is" : "are"} on the way out.`,
+    };
   }
-  const sentence = rows.length === 0
-    ? "Nothing is stuck here; no volume is wanted or attached."
-    : `Nothing is stuck here; every volume that a pod wants is ${rows.every(({kubelet}) => kubelet) ? "mounted for it" : "attached, and mounted where a container mounts it"}.`;
+  const sentence =
+    rows.length === 0
+      ? "Nothing is stuck here; no volume is wanted or attached."
+      : `Nothing is stuck here; every volume that a pod wants is ${rows.every(({kubelet}) => kubelet) ? "mounted for it" : "attached, and mounted where a container mounts it"}.`;
   return {family: "settled", pod: null, figure: null, sentence};
 }
 
@@ -141,7 +193,8 @@ export function holdersOf(entities, unique, name) {
   const found = [];
   for (const [id, entity] of entities) {
     if (!id.startsWith("node/") || id === `node/${name}`) continue;
-    if (entity.attachments?.[unique]?.attached || entity.attachments?.[unique]?.uncertain) found.push(id.slice("node/".length));
+    if (entity.attachments?.[unique]?.attached || entity.attachments?.[unique]?.uncertain)
+      found.push(id.slice("node/".length));
   }
   return found.sort(byName);
 }
@@ -172,8 +225,15 @@ const RESOURCE_NAMES = {cpu: "CPU", memory: "Memory", "ephemeral-storage": "Ephe
  * requested, assumed, allocatable, free}. `drivers` are those of the node's CSINode, with their limits.
  */
 export function resourcesOf(node, drivers = {}) {
-  const rows = Object.entries(node.allocatable ?? {}).map(([resource, allocatable]) => row(
-    resource, RESOURCE_NAMES[resource] ?? resource, node.requested?.[resource] ?? 0, node.assumed?.[resource] ?? 0, allocatable));
+  const rows = Object.entries(node.allocatable ?? {}).map(([resource, allocatable]) =>
+    row(
+      resource,
+      RESOURCE_NAMES[resource] ?? resource,
+      node.requested?.[resource] ?? 0,
+      node.assumed?.[resource] ?? 0,
+      allocatable,
+    ),
+  );
   rows.sort((a, b) => rank(a) - rank(b) || byName(a.resource, b.resource));
   for (const [driver, limit] of Object.entries(drivers).sort(([a], [b]) => byName(a, b))) {
     rows.push(row("slots", `Attach slots, ${driver}`, attachedBy(node, driver), 0, limit));
@@ -182,7 +242,14 @@ export function resourcesOf(node, drivers = {}) {
 }
 
 function row(resource, title, requested, assumed, allocatable) {
-  return {resource, title, requested, assumed: Math.min(assumed, requested), allocatable, free: allocatable - requested};
+  return {
+    resource,
+    title,
+    requested,
+    assumed: Math.min(assumed, requested),
+    allocatable,
+    free: allocatable - requested,
+  };
 }
 
 function rank({resource}) {
@@ -213,7 +280,9 @@ const POD_ORDER = {waits: 0, terminating: 1, starting: 2, assumed: 3, nominated:
  */
 export function podsOf(name, node, pods) {
   const awaited = awaitedBy(volumesOf(node, pods));
-  const found = [...pods].filter(([, pod]) => placeOf(pod) === name).map(([id, pod]) => podRow(id, pod, awaited.get(id)));
+  const found = [...pods]
+    .filter(([, pod]) => placeOf(pod) === name)
+    .map(([id, pod]) => podRow(id, pod, awaited.get(id)));
   return found.sort((a, b) => POD_ORDER[a.stands] - POD_ORDER[b.stands] || byName(a.id, b.id));
 }
 
@@ -227,7 +296,13 @@ function podRow(id, pod, volume) {
   if (pod.phase === "Succeeded" || pod.phase === "Failed") return stated("over", "vbound", "held", pod.phase);
   if (pod.deleting !== undefined) return stated("terminating", "victim", "stuck", "terminating");
   if (pod.phase === "Running") return stated("running", "bound", "settled", "Running");
-  if (volume) return stated("waits", volume.failed ? "backoff" : "attach", volume.failed ? "stuck" : "ready", `waits for ${volume.name}`);
+  if (volume)
+    return stated(
+      "waits",
+      volume.failed ? "backoff" : "attach",
+      volume.failed ? "stuck" : "ready",
+      `waits for ${volume.name}`,
+    );
   return stated("starting", "in-flight", "working", "starting");
 }
 

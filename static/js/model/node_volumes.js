@@ -4,7 +4,12 @@ import {byName, duration, moment} from "./format.js";
 export const OPERATIONS = {
   volume_attach: {title: "Attach", doing: "attaching", mark: "attach", family: "ready"},
   volume_detach: {title: "Detach", doing: "detaching", mark: "detach", family: "held"},
-  verify_controller_attached_volume: {title: "Verify attachment", doing: "waits for attach", mark: "attach", family: "ready"},
+  verify_controller_attached_volume: {
+    title: "Verify attachment",
+    doing: "waits for attach",
+    mark: "attach",
+    family: "ready",
+  },
   volume_mount: {title: "Mount", doing: "mounting", mark: "mount", family: "working"},
   map_volume: {title: "Map", doing: "mapping", mark: "mount", family: "working"},
   volume_fs_resize: {title: "Resize", doing: "resizing", mark: "mount", family: "working"},
@@ -31,14 +36,18 @@ export function operationLook({name}) {
 export function volumesOf(node, pods = new Map()) {
   const names = new Set([...Object.keys(node?.volumes ?? {}), ...Object.keys(node?.attachments ?? {})]);
   const rows = [...names].map((unique) => volumeRow(unique, node, pods));
-  return rows.sort((a, b) => (a.sign === "=") - (b.sign === "=") || byName(a.name, b.name) || byName(a.unique, b.unique));
+  return rows.sort(
+    (a, b) => (a.sign === "=") - (b.sign === "=") || byName(a.name, b.name) || byName(a.unique, b.unique),
+  );
 }
 
 function volumeRow(unique, node, pods) {
   const kubelet = node.volumes?.[unique] ?? null;
   const controller = node.attachments?.[unique] ?? null;
   const row = {
-    unique, kubelet, controller,
+    unique,
+    kubelet,
+    controller,
     name: kubelet?.name ?? controller.name,
     plugin: pluginOf(unique),
     desired: desiredBy(kubelet, controller),
@@ -63,12 +72,18 @@ function pluginOf(unique) {
 
 /** [pod, since] of those that want it, the first one first: as the kubelet has it, once it knows the volume. */
 function desiredBy(kubelet, controller) {
-  return Object.entries((kubelet ?? controller).desired ?? {}).sort(([a, since], [b, later]) => since - later || byName(a, b));
+  return Object.entries((kubelet ?? controller).desired ?? {}).sort(
+    ([a, since], [b, later]) => since - later || byName(a, b),
+  );
 }
 
 /** What runs or backs off on it, of the kubelet first; what only waits to be attached comes last. */
 function operationsOf(kubelet, controller) {
-  const found = Object.entries(kubelet?.operations ?? {}).map(([pod, operation]) => ({...operation, pod, by: "kubelet"}));
+  const found = Object.entries(kubelet?.operations ?? {}).map(([pod, operation]) => ({
+    ...operation,
+    pod,
+    by: "kubelet",
+  }));
   if (controller?.operation) found.push({...controller.operation, pod: "*", by: "attach-detach"});
   return found.sort((a, b) => (a.name === VERIFY) - (b.name === VERIFY) || (b.failures ?? 0) - (a.failures ?? 0));
 }
@@ -159,7 +174,8 @@ export function nextStep(row, at) {
   if (row.desired.length === 0) return endOf(row, running, at);
   if (isRefused(controller)) return "waits until the other node has let go of it";
   if (running) return afterOf(running, row);
-  if (!kubelet && controller.attached && row.started.length === row.desired.length) return "nothing, no container mounts it";
+  if (!kubelet && controller.attached && row.started.length === row.desired.length)
+    return "nothing, no container mounts it";
   if (row.sign === "=" && kubelet) return "nothing";
   if (kubelet && !kubelet.attached && row.attachable) return waitOf(row);
   if (!kubelet) return controller?.attached ? "waits for the kubelet" : "attach";
@@ -197,7 +213,10 @@ function endOf({kubelet, controller, mounts}, running, at) {
  * What failed, by the call that its error names: "MountDevice", "SetUp"; else the operation.
  */
 export function callOf(operation) {
-  const [, call] = /^\w+Volume\.(\w+) failed/.exec(operation.error ?? "") ?? /^(UnmountDevice) failed/.exec(operation.error ?? "") ?? [];
+  const [, call] =
+    /^\w+Volume\.(\w+) failed/.exec(operation.error ?? "") ??
+    /^(UnmountDevice) failed/.exec(operation.error ?? "") ??
+    [];
   return call ?? operationLook(operation).title;
 }
 

@@ -92,7 +92,9 @@ export class Nodes {
 function sharedDomain(names) {
   const dot = names.length > 1 ? names[0].indexOf(".") : -1;
   const domain = dot > 0 ? names[0].slice(dot) : "";
-  return domain && names.every((name) => name.indexOf(".") > 0 && name.slice(name.indexOf(".")) === domain) ? domain : "";
+  return domain && names.every((name) => name.indexOf(".") > 0 && name.slice(name.indexOf(".")) === domain)
+    ? domain
+    : "";
 }
 
 const TILE_ORDER = {bound: 0, terminating: 1, assumed: 2, nominated: 3};
@@ -138,7 +140,10 @@ function meter(node, resource, label, wanted) {
   const want = wanted?.[resource] ?? 0;
   const part = (value) => (whole > 0 ? value / whole : Number(value > 0));
   return {
-    resource, label, requested, whole,
+    resource,
+    label,
+    requested,
+    whole,
     settled: Math.min(1, part(requested - assumed)),
     assumed: Math.min(1, part(assumed)),
     want: Math.min(part(want), Math.max(0, 1 - part(requested))),

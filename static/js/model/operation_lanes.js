@@ -4,8 +4,19 @@ import {operationLook} from "./node_volumes.js";
 
 /** The kinds of events that tell of volumes of a node; a run has many others that change it, too. */
 export const KINDS = [
-  "VolumesReconciled", "VolumeAttached", "VolumeDetached", "VolumeAttachmentVerified", "DeviceMounted", "VolumeMounted", "VolumeMapped",
-  "VolumeFileSystemResized", "VolumeUnmounted", "DeviceUnmounted", "VolumeOperationFailed", "VolumeOperationsAbandoned", "MountsLost",
+  "VolumesReconciled",
+  "VolumeAttached",
+  "VolumeDetached",
+  "VolumeAttachmentVerified",
+  "DeviceMounted",
+  "VolumeMounted",
+  "VolumeMapped",
+  "VolumeFileSystemResized",
+  "VolumeUnmounted",
+  "DeviceUnmounted",
+  "VolumeOperationFailed",
+  "VolumeOperationsAbandoned",
+  "MountsLost",
   "NodeDeleted",
 ];
 
@@ -28,7 +39,8 @@ export function operationLanes(id, events, seq) {
     // null takes a part away, and one that is not named stays.
     const {volumes = {}, attachments = {}} = patch ?? {volumes: null, attachments: null};
     node = mergePatch(node, {volumes, attachments});
-    for (const unique of changedVolumes(before, node)) follow(laneOf(lanes, unique, node), activities(node, unique), at);
+    for (const unique of changedVolumes(before, node))
+      follow(laneOf(lanes, unique, node), activities(node, unique), at);
   }
   const found = [...lanes.values()].filter(({slices}) => slices.length > 0);
   return found.sort((a, b) => b.open.size - a.open.size || b.last - a.last || byName(a.name, b.name));
@@ -64,11 +76,24 @@ function activities(node, unique) {
     if (operation.name === VERIFY) continue;
     const {title, family} = operationLook(operation);
     if (operation.started !== undefined) {
-      found.set(`${whose}:${operation.started}`, {look: "t", family, label: title.toLowerCase(), title, begins: operation.started, whose});
+      found.set(`${whose}:${operation.started}`, {
+        look: "t",
+        family,
+        label: title.toLowerCase(),
+        title,
+        begins: operation.started,
+        whose,
+      });
     } else if (operation.retry_at !== undefined) {
       const wait = duration(operation.retry_at - operation.failed);
       found.set(`${whose}:backoff:${operation.failed}`, {
-        look: "bo", family: "clock", label: wait, title: `backoff after failure ${operation.failures}`, until: operation.retry_at, failed: operation.failed, whose,
+        look: "bo",
+        family: "clock",
+        label: wait,
+        title: `backoff after failure ${operation.failures}`,
+        until: operation.retry_at,
+        failed: operation.failed,
+        whose,
         tried: title,
       });
     }
@@ -82,16 +107,37 @@ function follow(lane, now, at) {
     if (now.has(key)) continue;
     slice.to = at;
     const backs = [...now.values()].find(({failed, whose}) => failed === at && whose === slice.whose);
-    if (backs && slice.look === "t") Object.assign(slice, {look: "", family: "stuck", label: "", title: `${slice.title} failed`, failed: true});
+    if (backs && slice.look === "t")
+      Object.assign(slice, {look: "", family: "stuck", label: "", title: `${slice.title} failed`, failed: true});
     lane.open.delete(key);
   }
   for (const [key, {look, family, label, title, begins, until, whose, failed, tried}] of now) {
     if (lane.open.has(key)) continue;
     // What fails as soon as it is begun was never told to run.
     if (failed === at && !lane.slices.some((slice) => slice.failed && slice.to === at && slice.whose === whose)) {
-      lane.slices.push({look: "", family: "stuck", label: "", title: `${tried} failed`, from: at, to: at, until: null, whose, failed: true});
+      lane.slices.push({
+        look: "",
+        family: "stuck",
+        label: "",
+        title: `${tried} failed`,
+        from: at,
+        to: at,
+        until: null,
+        whose,
+        failed: true,
+      });
     }
-    const slice = {look, family, label, title, from: begins ?? at, to: null, until: until ?? null, whose, failed: false};
+    const slice = {
+      look,
+      family,
+      label,
+      title,
+      from: begins ?? at,
+      to: null,
+      until: until ?? null,
+      whose,
+      failed: false,
+    };
     lane.open.set(key, slice);
     lane.slices.push(slice);
   }

@@ -9,8 +9,16 @@ import {parseSeq} from "./timeline.js";
 
 /** The folders of the pages; those about one object have its name in the path, too. */
 const FOLDERS = {
-  board: "", machines: "machines/", pods: "pods/", volumes: "volumes/", nodes: "nodes/",
-  timeline: "timeline/", compare: "compare/", pod: "pods/", node: "nodes/", manifest: "objects/",
+  board: "",
+  machines: "machines/",
+  pods: "pods/",
+  volumes: "volumes/",
+  nodes: "nodes/",
+  timeline: "timeline/",
+  compare: "compare/",
+  pod: "pods/",
+  node: "nodes/",
+  manifest: "objects/",
 };
 
 export const SELECTED = ["pod", "claim", "volume"];
@@ -39,8 +47,10 @@ export function hrefInRun(run, {pathname, search}, selection = {}) {
 export function parsePlace(search) {
   const query = new URLSearchParams(search);
   const seq = parseSeq(query.get("seq") ?? "");
-  const problem = query.get("seq") && seq === null
-    ? `seq is “${query.get("seq")}” in the address; it must be a whole number. This is the newest event.` : "";
+  const problem =
+    query.get("seq") && seq === null
+      ? `seq is “${query.get("seq")}” in the address; it must be a whole number. This is the newest event.`
+      : "";
   const place = {seq, problem, attempt: parseSeq(query.get("attempt") ?? "")};
   for (const kind of SELECTED) place[kind] = query.get(kind) ? `${kind}/${query.get(kind)}` : null;
   return place;

@@ -45,7 +45,11 @@ export class RunState {
   step(event) {
     const past = {seq: this.seq, at: this.at, events: this.events};
     past.before = this.apply({
-      first: event.seq, last: event.seq, at: event.at, changes: event.changes, events: [event],
+      first: event.seq,
+      last: event.seq,
+      at: event.at,
+      changes: event.changes,
+      events: [event],
     });
     return past;
   }

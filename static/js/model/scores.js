@@ -12,7 +12,9 @@ export function scoresOf(evidence, most) {
   if (ranked.length === 0) return null;
   const shown = ranked.slice(0, most);
   const plugins = Object.keys(evidence.weights ?? shown[0][1].plugins);
-  const highest = scaleOf(plugins.map((plugin) => Math.max(0, ...shown.map(([, {plugins: of}]) => of[plugin]?.[2] ?? 0))));
+  const highest = scaleOf(
+    plugins.map((plugin) => Math.max(0, ...shown.map(([, {plugins: of}]) => of[plugin]?.[2] ?? 0))),
+  );
   const rows = plugins.map((plugin) => ({
     plugin,
     parts: shown.map(([, {plugins: of}]) => partOf(of[plugin] ?? [0, 0, 0], evidence.weights?.[plugin], highest)),

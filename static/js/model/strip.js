@@ -3,7 +3,11 @@ export function stripLayout(count, width, cell) {
   const columns = Math.max(1, Math.floor(width / cell));
   const rows = Math.ceil(count / columns);
   return {
-    count, cell, columns, width, height: rows * cell + 1,
+    count,
+    cell,
+    columns,
+    width,
+    height: rows * cell + 1,
     origin: (index) => [(index % columns) * cell, Math.floor(index / columns) * cell],
   };
 }

@@ -25,13 +25,16 @@ export function terminatingWords(object, {users = [], claimKey = "", at}) {
   const since = object.deleting > 0 && object.deleting <= at ? ` since ${moment(object.deleting)} s` : "";
   const finalizers = object.finalizers ?? [];
   if (finalizers.length === 0) return `Terminating${since}: no finalizer holds it any more.`;
-  const held = finalizers.map((finalizer) => [finalizer, reasonOf(finalizer, users, claimKey)].filter(Boolean).join(", "));
+  const held = finalizers.map((finalizer) =>
+    [finalizer, reasonOf(finalizer, users, claimKey)].filter(Boolean).join(", "),
+  );
   return `Terminating${since}: held by the ${held.length === 1 ? "finalizer" : "finalizers"} ${held.join("; and ")}.`;
 }
 
 function reasonOf(finalizer, users, claimKey) {
   if (finalizer === CLAIM_PROTECTION) return usedBy(users);
-  if (finalizer === VOLUME_PROTECTION) return claimKey ? `as it is bound to ${claimKey}` : "and no claim is bound to it any more";
+  if (finalizer === VOLUME_PROTECTION)
+    return claimKey ? `as it is bound to ${claimKey}` : "and no claim is bound to it any more";
   return finalizer.startsWith(ATTACHER) ? "until no node has it attached" : "";
 }
 

@@ -22,7 +22,8 @@ export function filterQuery({order, ...filters}) {
   for (const [name, title] of Object.entries(TIMES)) {
     if (filters[name] === "") continue;
     query[name] = parseSeconds(filters[name]);
-    if (query[name] === null) return {query: null, problem: `${title} is “${filters[name]}”; it must be a time in seconds, such as 12.5.`};
+    if (query[name] === null)
+      return {query: null, problem: `${title} is “${filters[name]}”; it must be a time in seconds, such as 12.5.`};
   }
   return {query, order, problem: ""};
 }

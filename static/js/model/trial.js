@@ -16,7 +16,8 @@ export function trialOutcome(run, id, {pod, events, seq, at}) {
   if (at < trial.by && (run.status === "playing" || run.goal_at != null)) return playingWords(trial);
   if (!areKnown(events, pod, seq)) return {family: "clock", mark: "in-flight", words: "Reading what came of it…"};
   const refused = at < (trial.at ?? 0) ? null : refusalOf(since);
-  if (refused) return {family: "stuck", mark: "no", words: `It was refused again at ${moment(refused.at)} s: ${refused.message}`};
+  if (refused)
+    return {family: "stuck", mark: "no", words: `It was refused again at ${moment(refused.at)} s: ${refused.message}`};
   return {family: "held", mark: "pending", words: `It was not decided by ${moment(Math.min(at, trial.by))} s.`};
 }
 
@@ -28,9 +29,10 @@ function boundWords({node, at}, there, then) {
 }
 
 function playingWords({at, by, node}) {
-  const words = at === null
-    ? `Playing until it is decided, up to ${moment(by)} s at most.`
-    : `Playing up to ${moment(at)} s, when it should be bound to ${node}.`;
+  const words =
+    at === null
+      ? `Playing until it is decided, up to ${moment(by)} s at most.`
+      : `Playing up to ${moment(at)} s, when it should be bound to ${node}.`;
   return {family: "clock", mark: "in-flight", words};
 }
 
@@ -44,5 +46,7 @@ function areKnown(events, pod, seq) {
 function refusalOf(events) {
   const began = events.findIndex(({kind}) => kind === "AttemptStarted");
   if (began < 0) return null;
-  return events.slice(began).findLast(({kind, data}) => kind === "FailedScheduling" && data?.type === "Warning") ?? null;
+  return (
+    events.slice(began).findLast(({kind, data}) => kind === "FailedScheduling" && data?.type === "Warning") ?? null
+  );
 }

@@ -41,8 +41,7 @@ function wasEvaluated(evidence, name) {
  */
 export function closestFirst(evidence) {
   const nodes = Object.entries(evidence?.verdicts ?? {}).map((entry) => [entry, distanceOf(entry[1])]);
-  nodes.sort(([[a], left], [[b], right]) =>
-    left.obstacles - right.obstacles || left.gap - right.gap || byName(a, b));
+  nodes.sort(([[a], left], [[b], right]) => left.obstacles - right.obstacles || left.gap - right.gap || byName(a, b));
   return nodes.map(([entry]) => entry);
 }
 
@@ -60,9 +59,10 @@ function distanceOf({failing, short, detail}) {
 
 /** Fitting nodes as [name, score], the best first; of equal scores the chosen one. */
 export function bestFirst(evidence) {
-  return Object.entries(evidence?.scores ?? {})
-    .sort(([a, left], [b, right]) => right.total - left.total ||
-      Number(b === evidence.node) - Number(a === evidence.node) || byName(a, b));
+  return Object.entries(evidence?.scores ?? {}).sort(
+    ([a, left], [b, right]) =>
+      right.total - left.total || Number(b === evidence.node) - Number(a === evidence.node) || byName(a, b),
+  );
 }
 
 const NUMBER = /(?<![\w-])\d\S*( (Ki|Mi|Gi|Ti))?( short| of \d+| [<>] \S+)?/;

@@ -22,9 +22,11 @@ export function Blocker({board, pod, attempt}) {
 /** What would help an object, in words; what is a change of an object can be sent to the engine. */
 export function Fixes({board, id, fixes}) {
   if (fixes.length === 0) return null;
-  return html`<div class="fixes">${fixes.map((fix, i) => html`
+  return html`<div class="fixes">${fixes.map(
+    (fix, i) => html`
     <div class="fix" key=${fix.text}><span><${Amounts} text=${fix.text} /></span>
-      <${FixButtons} board=${board} id=${id} fix=${fix} first=${i === 0} /></div>`)}</div>`;
+      <${FixButtons} board=${board} id=${id} fix=${fix} first=${i === 0} /></div>`,
+  )}</div>`;
 }
 
 /** The colour of a blocker: promised where victims are leaving, held at a gate. */
@@ -37,8 +39,11 @@ export function blockerFamily(pod) {
 function FixButtons({board, id, fix, first}) {
   if (!fix.patch) return null;
   const object = fix.object ?? id;
-  return html`<span class="does">${!board.place.past && html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
-    onClick=${() => board.applyFix(object, fix.patch)}>Apply</button>`}</span>`;
+  return html`<span class="does">${
+    !board.place.past &&
+    html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
+    onClick=${() => board.applyFix(object, fix.patch)}>Apply</button>`
+  }</span>`;
 }
 
 const AMOUNT = /((?<![\w.-])\d+(?:\.\d+)?(?:m| ?[KMGT]i)?\b(?![.-]\w))/;

@@ -22,10 +22,18 @@ export function CandidateTable({board, held, open, pick}) {
         ${told && html`<span class="note">as seen at <${EventLink} board=${board} seq=${told.seq}>${moment(told.at)} s<//>, ${askedWords(told)}</span>`}</div>
       ${status === "loading" && html`<p class="small mute" role="status">Putting the rules to every one…</p>`}
       ${status === "failed" && html`<p class="small" role="status">${message}</p>`}
-      ${told?.candidates && (told.volumes > 0 ? html`<${Table} board=${board} told=${told} open=${open} pick=${pick} />`
-        : html`<p class="small mute">There was no volume in the cluster.</p>`)}
-      ${told?.claimants && (told.claims > 0 ? html`<${ClaimTable} board=${board} told=${told} pick=${pick} />`
-        : html`<p class="small mute">Every claim has its volume.</p>`)}
+      ${
+        told?.candidates &&
+        (told.volumes > 0
+          ? html`<${Table} board=${board} told=${told} open=${open} pick=${pick} />`
+          : html`<p class="small mute">There was no volume in the cluster.</p>`)
+      }
+      ${
+        told?.claimants &&
+        (told.claims > 0
+          ? html`<${ClaimTable} board=${board} told=${told} pick=${pick} />`
+          : html`<p class="small mute">Every claim has its volume.</p>`)
+      }
     </section>`;
 }
 

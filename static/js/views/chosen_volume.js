@@ -49,7 +49,9 @@ function Binding({board, id, binding, nearest}) {
 function about(object, ofClaim) {
   if (!object) return "not in the cluster at this moment";
   const size = ofClaim ? object.request : object.capacity;
-  return [size && bytes(size), accessModes(object.modes), object.class ?? "no class", !ofClaim && object.affinity].filter(Boolean).join(" · ");
+  return [size && bytes(size), accessModes(object.modes), object.class ?? "no class", !ofClaim && object.affinity]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /** The two objects of a binding and what each says of the other, as long as one of them says something. */

@@ -1,7 +1,17 @@
 import {html} from "../lib/html.js";
 import {
-  MEASURES, alikeText, barsOn, differenceText, figure, foldedRows, grouped, runLine, shareDifference, shareText,
-  shortfall, spotLook,
+  MEASURES,
+  alikeText,
+  barsOn,
+  differenceText,
+  figure,
+  foldedRows,
+  grouped,
+  runLine,
+  shareDifference,
+  shareText,
+  shortfall,
+  spotLook,
 } from "../model/comparison.js";
 import {count, moment, parseId, tick as tickText} from "../model/format.js";
 import {pageHref} from "../model/place.js";
@@ -35,23 +45,38 @@ function Head({board, comparison, others, profiles}) {
   return html`
     <div class="pagehead"><h1>Compare <span class="ns">#${run.id} with</span></h1>
       <select class="against" aria-label="The run to compare with" value=${String(comparison.other ?? "")}
-        onChange=${(event) => { location.assign(board.href("compare", {with: event.target.value})); }}>
+        onChange=${(event) => {
+          location.assign(board.href("compare", {with: event.target.value}));
+        }}>
         <option value="" disabled>choose a run</option>
-        ${grouped(others).map(([title, runs]) => html`<optgroup key=${title} label=${title}>${runs.map((each) => html`
-          <option key=${each.id} value=${String(each.id)}>${runLine(each)}</option>`)}</optgroup>`)}</select>
-      <div class="end"><span class="small mute">The same under</span>${profiles.filter((profile) => profile !== run.profile).map((profile) => html`
+        ${grouped(others).map(
+          ([title, runs]) =>
+            html`<optgroup key=${title} label=${title}>${runs.map(
+              (each) => html`
+          <option key=${each.id} value=${String(each.id)}>${runLine(each)}</option>`,
+            )}</optgroup>`,
+        )}</select>
+      <div class="end"><span class="small mute">The same under</span>${profiles
+        .filter((profile) => profile !== run.profile)
+        .map(
+          (profile) => html`
         <button key=${profile} class="btn" aria-label=${`Play the same under profile ${profile} and compare`}
-          onClick=${() => comparison.withProfile(profile)}>${profile}</button>`)}</div></div>`;
+          onClick=${() => comparison.withProfile(profile)}>${profile}</button>`,
+        )}</div></div>`;
 }
 
 /** Nothing is compared yet: the runs that may be. */
 function Choice({board, others}) {
   return html`
     <p class="soft lead">Choose a run to lay beside this one, or have the same scenario and commands played under another profile, up to the same moment.</p>
-    ${grouped(others).map(([title, runs]) => html`
+    ${grouped(others).map(
+      ([title, runs]) => html`
       <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${title[0].toUpperCase()}${title.slice(1)}</h2></div>
-        <ul class="choice">${runs.map((run) => html`<li key=${run.id}><a href=${board.href("compare", {with: run.id})}>${runLine(run)}</a>
-          <span class="mute">${count(run.head)} events, ${moment(run.head_at)} s</span></li>`)}</ul></section>`)}
+        <ul class="choice">${runs.map(
+          (run) => html`<li key=${run.id}><a href=${board.href("compare", {with: run.id})}>${runLine(run)}</a>
+          <span class="mute">${count(run.head)} events, ${moment(run.head_at)} s</span></li>`,
+        )}</ul></section>`,
+    )}
     ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or play the same under another profile.</p>`}`;
 }
 
@@ -94,8 +119,10 @@ function History({run, axis, counts, parted}) {
   return html`
     <div class="history"><span class="cut"><a href=${pageHref(run.id, "board", {seq: run.at < run.head_at ? run.seq : null})}>#${run.id}</a> <span class="mute">${run.profile}, seed ${run.seed}</span></span>
       <div class="lane"><svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
-        ${barsOn({to: axis.to, counts}).map(({x, width, height, start}) => html`<rect key=${start} class=${start <= run.at ? "past" : "ahead"}
-          x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 480).toFixed(1)} y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`)}</svg>
+        ${barsOn({to: axis.to, counts}).map(
+          ({x, width, height, start}) => html`<rect key=${start} class=${start <= run.at ? "past" : "ahead"}
+          x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 480).toFixed(1)} y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`,
+        )}</svg>
         <span class="reach" style=${`width:${percent(partOf(run.head_at, axis.to))}`}></span>
         ${parted && html`<span class="parted" style=${`left:${parted}`}></span>`}
         <span class="at" style=${`left:${percent(partOf(run.at, axis.to))}`}></span></div>
@@ -111,9 +138,11 @@ function Numbers({told}) {
   return html`
     <section aria-label="Numbers"><div class="sechead"><h2>Numbers</h2><span class="note">${momentOf(told)}</span></div>
       <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
-        <tbody>${measures.map((row) => html`<tr key=${row.key}><th scope="row">${MEASURES[row.key] ?? row.key}</th>
+        <tbody>${measures.map(
+          (row) => html`<tr key=${row.key}><th scope="row">${MEASURES[row.key] ?? row.key}</th>
           <td class="right">${figure(row.a, row.unit)}</td><td class="right">${figure(row.b, row.unit)}</td>
-          <td class=${`right${row.difference === 0 ? " mute" : ""}`}>${differenceText(row)}</td></tr>`)}</tbody></table></section>`;
+          <td class=${`right${row.difference === 0 ? " mute" : ""}`}>${differenceText(row)}</td></tr>`,
+        )}</tbody></table></section>`;
 }
 
 function momentOf({a, b}) {
@@ -125,9 +154,11 @@ function Use({told}) {
   return html`
     <section aria-label="Utilisation"><div class="sechead"><h2>Utilisation</h2><span class="note">requested of allocatable, all nodes</span></div>
       <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
-        <tbody>${utilisation.map((row) => html`<tr key=${row.resource}><th scope="row">${row.resource}</th>
+        <tbody>${utilisation.map(
+          (row) => html`<tr key=${row.resource}><th scope="row">${row.resource}</th>
           <td class="right">${shareText(row.resource, row.a)}</td><td class="right">${shareText(row.resource, row.b)}</td>
-          <td class="right">${shareDifference(row)}</td></tr>`)}</tbody></table>
+          <td class="right">${shareDifference(row)}</td></tr>`,
+        )}</tbody></table>
       ${utilisation.length === 0 && html`<p class="empty">Neither has a node.</p>`}</section>`;
 }
 
@@ -137,11 +168,16 @@ function Elsewhere({told}) {
   return html`
     <section class="sec" aria-label="Pods elsewhere"><div class="sechead"><h2>Pods elsewhere</h2>
         <span class="note">${placements.count === 0 ? "none" : `${count(placements.count)}, those that came to differ first, first`}</span></div>
-      ${rows.length > 0 && html`<div class="scroll-x" tabindex="0" role="region" aria-label="Table of pods elsewhere"><table class="tbl elsewhere">
+      ${
+        rows.length > 0 &&
+        html`<div class="scroll-x" tabindex="0" role="region" aria-label="Table of pods elsewhere"><table class="tbl elsewhere">
         <thead><tr><th scope="col">Pod</th><th scope="col">Since</th><th scope="col">In #${a.id}</th><th scope="col">In #${b.id}</th></tr></thead>
-        <tbody>${rows.map((row) => html`<tr key=${row.pod}><th scope="row"><${Named} id=${row.pod} /></th>
+        <tbody>${rows.map(
+          (row) => html`<tr key=${row.pod}><th scope="row"><${Named} id=${row.pod} /></th>
           <td class="num">${row.at === null ? "" : `${moment(row.at)} s`}</td>
-          <td><${Place} run=${a} pod=${row.pod} spot=${row.a} /></td><td><${Place} run=${b} pod=${row.pod} spot=${row.b} /></td></tr>`)}</tbody></table></div>`}
+          <td><${Place} run=${a} pod=${row.pod} spot=${row.a} /></td><td><${Place} run=${b} pod=${row.pod} spot=${row.b} /></td></tr>`,
+        )}</tbody></table></div>`
+      }
       ${placements.count > rows.length && html`<p class="small mute after">The first ${count(rows.length)} of ${count(placements.count)}.</p>`}
     </section>`;
 }
@@ -156,8 +192,11 @@ function Place({run, pod, spot}) {
   const [mark, family, words] = spotLook(spot);
   const {key} = parseId(pod);
   return html`<span class="spot"><${Mark} name=${mark} family=${family} /><span>${words}</span>
-    ${spot.seq !== null && html`<a class="small mute nowrap" href=${pageHref(run.id, "pod", {of: key, seq: spot.seq})}
-      aria-label=${`${key} in #${run.id} at ${moment(spot.at)} s`}>${moment(spot.at)} s</a>`}</span>`;
+    ${
+      spot.seq !== null &&
+      html`<a class="small mute nowrap" href=${pageHref(run.id, "pod", {of: key, seq: spot.seq})}
+      aria-label=${`${key} in #${run.id} at ${moment(spot.at)} s`}>${moment(spot.at)} s</a>`
+    }</span>`;
 }
 
 function Beside({comparison, told}) {
@@ -169,9 +208,11 @@ function Beside({comparison, told}) {
         <span class="note">${divergence ? "from where they part, by moment" : "that only one of them has had yet"}</span></div>
       <div class="scroll-x" tabindex="0" role="region" aria-label="Table of events beside each other"><table class="tbl beside"><colgroup><col style="width:84px" /><col /><col /></colgroup>
         <thead><tr><th scope="col">Time, s</th><th scope="col">#${a.id}</th><th scope="col">#${b.id}</th></tr></thead>
-        <tbody>${foldedRows(rows).map((each) => (each.alike
-          ? html`<tr class="alike" key=${`=${each.alike[0].a.seq}`}><td colspan="3">${alikeText(each.alike)}</td></tr>`
-          : html`<${Pair} key=${`${each.row.a?.seq}|${each.row.b?.seq}`} row=${each.row} a=${a} b=${b} />`))}</tbody></table></div>
+        <tbody>${foldedRows(rows).map((each) =>
+          each.alike
+            ? html`<tr class="alike" key=${`=${each.alike[0].a.seq}`}><td colspan="3">${alikeText(each.alike)}</td></tr>`
+            : html`<${Pair} key=${`${each.row.a?.seq}|${each.row.b?.seq}`} row=${each.row} a=${a} b=${b} />`,
+        )}</tbody></table></div>
       <div class="listfoot">${comparison.next.value && html`<button class="btn" onClick=${() => comparison.more()}>Show more</button>`}</div>
     </section>`;
 }
@@ -189,7 +230,8 @@ function otherThanWords({a, b, same, differs = []}) {
 
 /** An event of one run; what the run does not have is said to be nothing. */
 function Cell({run, event}) {
-  if (!event) return html`<span class="mute" title=${`nothing in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">nothing in #${run.id}</span></span>`;
+  if (!event)
+    return html`<span class="mute" title=${`nothing in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">nothing in #${run.id}</span></span>`;
   const {name} = parseId(event.object ?? "");
   return html`<span class="eventcell"><a class="mono mute" href=${pageHref(run.id, "board", {seq: event.seq})}>${event.seq}</a>
     <span><b class="kind">${event.kind}</b> <span title=${event.object}>${name}</span> <span class="soft">${event.message}</span></span></span>`;

@@ -30,10 +30,12 @@ function Drain({board, node}) {
   const [told, setTold] = useState({lines: [`Cordons ${node} and evicts its pods. Counting them…`]});
   useEffect(() => {
     const leaving = new AbortController();
-    board.api.get(`nodes/${encodeURIComponent(node)}/drain/`, {}, leaving.signal)
+    board.api
+      .get(`nodes/${encodeURIComponent(node)}/drain/`, {}, leaving.signal)
       .then((counted) => setTold({lines: drainLines(node, counted)}))
       .catch((error) => {
-        if (error.name !== "AbortError") setTold({lines: [`Cordons ${node} and evicts its pods.`, `They could not be counted. ${error.message}`]});
+        if (error.name !== "AbortError")
+          setTold({lines: [`Cordons ${node} and evicts its pods.`, `They could not be counted. ${error.message}`]});
       });
     return () => leaving.abort();
   }, []);

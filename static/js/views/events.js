@@ -30,10 +30,12 @@ export function EventTable({board, id, events}) {
         <div class="end"><a class="btn" href=${board.href("timeline", {object: id})}>All in the timeline</a></div></div>
       <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
         <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
-        <tbody>${events.slice(0, LISTED_EVENTS).map((event) => html`
+        <tbody>${events.slice(0, LISTED_EVENTS).map(
+          (event) => html`
           <tr key=${event.seq}><td class="mono"><${EventLink} board=${board} seq=${event.seq}>${event.seq}<//></td>
             <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
-            <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`)}</tbody></table></section>`;
+            <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`,
+        )}</tbody></table></section>`;
 }
 
 /** Who wrote an event, with the colour of the component. */

@@ -25,17 +25,22 @@ export function Inspector({board}) {
       <header>
         <h2><a class="own" title=${`All about ${namespace}/${name}`} href=${podHref(board, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
           ${pod && html`<${ManifestLink} board=${board} id=${id} look="plain manifest" />`}</h2>
-        <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
-          <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}</p>
+        <p class="small soft states">${podStates(pod).map(
+          ([mark, family, text]) => html`
+          <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`,
+        )}</p>
       </header>
-      ${pod && html`
+      ${
+        pod &&
+        html`
         <${Blocker} board=${board} pod=${pod} attempt=${evidence} />
         <${WhatWouldFix} board=${board} id=${id} pod=${pod} />
         <section><dl class="kv"><${Facts} board=${board} pod=${pod} evidence=${evidence} /></dl></section>
         <${EvidenceState} told=${told} retry=${() => board.evidence.retry()} />
         <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
         <${WhyHere} nodes=${nodes} pod=${pod} evidence=${evidence} />
-        <${Volumes} board=${board} id=${id} pod=${pod} />`}
+        <${Volumes} board=${board} id=${id} pod=${pod} />`
+      }
     </aside>`;
 }
 
@@ -47,8 +52,9 @@ function Nothing() {
 
 /** What else there is to know of a pod: terms and values of a list. */
 export function Facts({board, pod, evidence}) {
-  return facts(pod, evidence, board.model.at)
-    .map(([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`);
+  return facts(pod, evidence, board.model.at).map(
+    ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
+  );
 }
 
 function Fact({term, value, note}) {

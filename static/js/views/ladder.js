@@ -24,12 +24,16 @@ function Table({rows, left}) {
     <div class="scroll-x" tabindex="0" role="region" aria-label="Preemption ladder">
       <table class="tbl ladder">
         <colgroup><col style="width:84px" /><col style="width:150px" /><col style="width:76px" /><col style="width:76px" /><col style="width:120px" /><col style="width:60px" /><col /></colgroup>
-        <thead><tr><th scope="col">Candidate</th><th scope="col">Victims</th>${Object.values(RUNGS).map((words, i) => html`
-          <th key=${words} scope="col"><i>${i + 1}</i>${words}</th>`)}</tr></thead>
-        <tbody>${rows.slice(0, CANDIDATES).map(({node, victims, reprieved, chosen, cells}) => html`
+        <thead><tr><th scope="col">Candidate</th><th scope="col">Victims</th>${Object.values(RUNGS).map(
+          (words, i) => html`
+          <th key=${words} scope="col"><i>${i + 1}</i>${words}</th>`,
+        )}</tr></thead>
+        <tbody>${rows.slice(0, CANDIDATES).map(
+          ({node, victims, reprieved, chosen, cells}) => html`
           <tr key=${node} class=${chosen ? "win" : ""}><th scope="row" class="mono cut" title=${node}>${node}</th>
             <td title=${who(victims, reprieved)}>${names(victims)}${reprieved.length > 0 && html` <span class="micro mute">${reprieved.length} reprieved</span>`}</td>
-            ${cells.map(({text, state}, i) => html`<td key=${i} class=${state} aria-label=${state === "gone" ? "already out" : undefined}>${text}</td>`)}</tr>`)}</tbody>
+            ${cells.map(({text, state}, i) => html`<td key=${i} class=${state} aria-label=${state === "gone" ? "already out" : undefined}>${text}</td>`)}</tr>`,
+        )}</tbody>
         <tfoot><tr><th scope="row" colspan="2">left after the rung</th>${left.map((many, i) => html`<td key=${i}>${many ?? ""}</td>`)}</tr></tfoot>
       </table></div>`;
 }
@@ -39,8 +43,10 @@ function Hopeless({preemption}) {
   if (found.length === 0) return null;
   return html`
     <h3 class="after">Evictions do not help elsewhere</h3>
-    <dl class="kv">${found.map(([reason, nodes]) => html`
-      <dt key=${reason}>${nodes} ${nodes === 1 ? "node" : "nodes"}</dt><dd>${reason}</dd>`)}</dl>`;
+    <dl class="kv">${found.map(
+      ([reason, nodes]) => html`
+      <dt key=${reason}>${nodes} ${nodes === 1 ? "node" : "nodes"}</dt><dd>${reason}</dd>`,
+    )}</dl>`;
 }
 
 function names(keys) {

@@ -36,8 +36,13 @@ function Lane({board, lane}) {
     <section class="lane" aria-label=${`${title}, ${size} ${size === 1 ? "pod" : "pods"}`}>
       <header><${Mark} name=${mark} family=${family} /><h3>${title}</h3><span class="n">${count(size)}</span>
         <span class="key">${size > 0 || lane === "in_flight" ? note : ""}</span></header>
-      ${size > 0 && html`<ol>${lanes.first(lane).map(([id, pod], i) => html`<li key=${size > DRAWN ? i : id}>
-        <${Item} board=${board} lane=${lane} id=${id} pod=${pod} order=${i + 1} selected=${id === selected} /></li>`)}</ol>`}
+      ${
+        size > 0 &&
+        html`<ol>${lanes.first(lane).map(
+          ([id, pod], i) => html`<li key=${size > DRAWN ? i : id}>
+        <${Item} board=${board} lane=${lane} id=${id} pod=${pod} order=${i + 1} selected=${id === selected} /></li>`,
+        )}</ol>`
+      }
       ${size > DRAWN && html`<p class="more micro mute">and ${count(size - DRAWN)} more</p>`}
     </section>`;
 }
@@ -66,8 +71,10 @@ function Lead({lane, pod, order, at}) {
 
 const VALUES = {
   in_flight: ({pod, at}) => duration(at - (pod.queue_since ?? at)),
-  active: ({pod}) => html`<span class=${`mover${pod.flushed ? " flush" : ""}`}>${pod.mover ?? ""}</span>${pod.priority ?? 0}`,
-  backoff: ({pod, at}) => html`${duration((pod.backoff_until ?? at) - at)} <span class="mute">· ${pod.attempts ?? 0}</span>`,
+  active: ({pod}) =>
+    html`<span class=${`mover${pod.flushed ? " flush" : ""}`}>${pod.mover ?? ""}</span>${pod.priority ?? 0}`,
+  backoff: ({pod, at}) =>
+    html`${duration((pod.backoff_until ?? at) - at)} <span class="mute">· ${pod.attempts ?? 0}</span>`,
   unschedulable: ({pod, at}) => duration(at - (pod.queue_since ?? at)),
   gated: ({pod}) => html`<span class="micro mute">${(pod.gates ?? []).join(", ")}</span>`,
 };
@@ -105,8 +112,10 @@ function ClaimItem({board, id}) {
       aria-label=${`Claim ${namespace}/${name}, ${look.text}. ${now.name}: ${now.what}`}>
       <${Mark} name=${look.mark} family=${look.family} />
       <${Name} namespace=${namespace} name=${name} />
-      <span class="val progress">${steps.map((step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
-        <${Mark} name=${step.mark} family=${step.family} /></span>`)}</span>
+      <span class="val progress">${steps.map(
+        (step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
+        <${Mark} name=${step.mark} family=${step.family} /></span>`,
+      )}</span>
       <span class="why cut">${isTerminating(claim) ? terminatingWords(claim, {users, at: board.model.at}) : now.what}</span>
     </a>`;
 }

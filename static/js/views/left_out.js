@@ -21,6 +21,8 @@ export function LeftOut({board}) {
   const names = left.map(({kind}) => kind).join(", ");
   return html`
     <details class="leftout small mute"><summary>Not modelled: ${names}</summary>
-      <ul>${left.map(({kind, group, count: number, note}) => html`
-        <li key=${`${group}/${kind}`}><b>${number} ${kind}</b>: ${note}</li>`)}</ul></details>`;
+      <ul>${left.map(
+        ({kind, group, count: number, note}) => html`
+        <li key=${`${group}/${kind}`}><b>${number} ${kind}</b>: ${note}</li>`,
+      )}</ul></details>`;
 }

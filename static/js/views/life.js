@@ -18,9 +18,11 @@ export function Life({board, id, record}) {
   const axis = axisOf(life, at);
   return html`
     <section class="life" aria-label="Life of the pod">
-      <div class="axis" aria-hidden="true">${ticksBetween(axis.from, axis.to).map(({at: when, part, last}, i) => html`
+      <div class="axis" aria-hidden="true">${ticksBetween(axis.from, axis.to).map(
+        ({at: when, part, last}, i) => html`
         <span key=${when} class=${last ? "now" : i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>
-          ${last ? `${moment(when)} s${axis.to < at ? " →" : ""}` : tick(when, axis.to)}</span>`)}</div>
+          ${last ? `${moment(when)} s${axis.to < at ? " →" : ""}` : tick(when, axis.to)}</span>`,
+      )}</div>
       ${axis.to < at && html`<p class="micro mute after">It runs on to ${moment(at)} s; drawn is how it came to that.</p>`}
       ${life.lanes.map((lane) => html`<${Lane} key=${lane.key} lane=${lane} axis=${axis} at=${at} />`)}
     </section>`;
@@ -31,8 +33,10 @@ function Lane({lane, axis, at}) {
   return html`
     <div class=${`line${none ? " none" : ""}`}>
       <span><${Mark} name=${lane.mark} family=${none ? "held" : lane.family} />${lane.title}</span>
-      <div class=${`lane f-${lane.family}`}>${lane.slices.slice(-DRAWN).map((slice) => html`
-        <${Slice} key=${slice.from} lane=${lane} slice=${slice} axis=${axis} at=${at} />`)}</div>
+      <div class=${`lane f-${lane.family}`}>${lane.slices.slice(-DRAWN).map(
+        (slice) => html`
+        <${Slice} key=${slice.from} lane=${lane} slice=${slice} axis=${axis} at=${at} />`,
+      )}</div>
       <span>${spent(lane, at)}</span>
     </div>`;
 }

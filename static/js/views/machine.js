@@ -33,10 +33,14 @@ export function Diagram({machine, tally, profile, moves, here, onState}) {
     <div class="scroll-x" tabindex="0" role="region" aria-label=${`${machine.title}, diagram`}>
       <svg class="dia" viewBox="0 8 680 296" role="group" aria-label=${machine.title}>
         ${(machine.dots ?? []).map(([x, y]) => html`<circle key=${x} cx=${x} cy=${y} r="5" class="outside" />`)}
-        ${edges.map((edge) => html`<${Edge} key=${edge.path} edge=${edge} light=${light} profile=${profile}
-          family=${familyOf.get(moves.at(-1)?.to) ?? "held"} />`)}
-        ${machine.states.map((state) => html`<${State} key=${state.key} state=${state} light=${light} profile=${profile}
-          found=${state.passing ? null : tally.count(state.key)} onState=${onState} />`)}
+        ${edges.map(
+          (edge) => html`<${Edge} key=${edge.path} edge=${edge} light=${light} profile=${profile}
+          family=${familyOf.get(moves.at(-1)?.to) ?? "held"} />`,
+        )}
+        ${machine.states.map(
+          (state) => html`<${State} key=${state.key} state=${state} light=${light} profile=${profile}
+          found=${state.passing ? null : tally.count(state.key)} onState=${onState} />`,
+        )}
       </svg></div>`;
 }
 
@@ -53,7 +57,14 @@ function Edge({edge, light, profile, family}) {
 }
 
 function State({state, light, profile, found, onState}) {
-  const {key, title, mark, family, at: [x, y], width = BOX.width} = state;
+  const {
+    key,
+    title,
+    mark,
+    family,
+    at: [x, y],
+    width = BOX.width,
+  } = state;
   const possible = isPossible(state, profile);
   const look = light.here === key ? "here" : light.visited.has(key) ? "path" : possible ? "" : "off";
   const press = () => found && onState(key);

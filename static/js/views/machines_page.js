@@ -13,7 +13,11 @@ import {Reading, RunPage, isWaiting} from "./run_page.js";
 const OFFERED = 50;
 const LISTED = 200;
 
-const LEGEND = [["", "possible"], ["path", "taken by the followed object"], ["last f-promised", "its last move"]];
+const LEGEND = [
+  ["", "possible"],
+  ["path", "taken by the followed object"],
+  ["last f-promised", "its last move"],
+];
 
 /** Where everything is on its way through the state machines, and the way of one object through each. */
 export function MachinesPage({board, followed}) {
@@ -52,7 +56,7 @@ function Machine({board, followed, way, profile}) {
   const {machine, id, moves} = way;
   const tally = board.model.tallies.get(machine.key);
   const object = found(machine, id, board.model.entities);
-  const here = object ? stateNow(machine, id, object, board.model) ?? "" : undefined;
+  const here = object ? (stateNow(machine, id, object, board.model) ?? "") : undefined;
   const next = (state) => {
     const found = nextIn(machine, state, id, board.model);
     if (found) followed.pick(found);
@@ -71,7 +75,8 @@ function Machine({board, followed, way, profile}) {
 function Now({board, machine, id, object, here, moves}) {
   const {claims, entities, at} = board.model;
   const words = [];
-  if (object && moves.length > 0 && here !== moves.at(-1).to) words.push(`It is ${titleOf(machine, here)} now by what the other side says.`);
+  if (object && moves.length > 0 && here !== moves.at(-1).to)
+    words.push(`It is ${titleOf(machine, here)} now by what the other side says.`);
   if (isTerminating(object)) {
     const users = machine.key === "claim" ? claims.usersOf(id, entities) : [];
     const claimKey = machine.key === "volume" && entities.has(`claim/${object.claim}`) ? object.claim : "";
@@ -115,7 +120,13 @@ function Follow({machine, id, entities, pick}) {
     <label class="follow">follow <input class="pick" list=${list} value=${typed ?? shown} placeholder=${machine.follows}
       spellcheck="false" autocomplete="off" onChange=${take}
       onInput=${(event) => setTyped(event.target.value)}
-      onFocus=${(event) => { event.target.select(); setOpen(true); }} onBlur=${() => { setOpen(false); setTyped(null); }} />
+      onFocus=${(event) => {
+        event.target.select();
+        setOpen(true);
+      }} onBlur=${() => {
+        setOpen(false);
+        setTyped(null);
+      }} />
       <datalist id=${list}>${open && offered(machine, entities).map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>`;
 }
 
@@ -162,11 +173,13 @@ function Moves({board, ways}) {
         <span class="note">of what is followed, ${count(moves.length)}, newest first</span></div>
       <div class="scroll-x" tabindex="0" role="region" aria-label="Moves, table"><table class="tbl">
         <thead><tr><th>Time</th><th>Machine</th><th>Object</th><th>From</th><th>To</th><th>By</th></tr></thead>
-        <tbody>${moves.slice(0, LISTED).map((move) => html`
+        <tbody>${moves.slice(0, LISTED).map(
+          (move) => html`
           <tr key=${`${move.machine.key}${move.seq}`}><td class="num"><${EventLink} board=${board} seq=${move.seq}>${moment(move.at)} s<//></td>
             <td class="soft">${move.machine.title}</td><td><${Named} id=${move.id} object=${found(move.machine, move.id, board.model.entities)} /></td>
             <td>${titleOf(move.machine, move.from)}</td><td>${titleOf(move.machine, move.to)}</td>
-            <td><b class="kind">${move.kind}</b> <span class="soft">${move.message}</span></td></tr>`)}</tbody></table></div>
+            <td><b class="kind">${move.kind}</b> <span class="soft">${move.message}</span></td></tr>`,
+        )}</tbody></table></div>
     </section>`;
 }
 

@@ -35,8 +35,10 @@ function when(board) {
 }
 
 function Text({board, told: {status, text, message}, id, retry}) {
-  if (status === "ready") return html`<pre class="manifest" tabindex="0" aria-label=${`Manifest of ${id}`}>${text}</pre>`;
-  if (status === "missing") return html`<p class="small soft">${id} is not in the cluster ${board.place.past ? `at ${moment(board.model.at)} s` : "now"}.</p>`;
+  if (status === "ready")
+    return html`<pre class="manifest" tabindex="0" aria-label=${`Manifest of ${id}`}>${text}</pre>`;
+  if (status === "missing")
+    return html`<p class="small soft">${id} is not in the cluster ${board.place.past ? `at ${moment(board.model.at)} s` : "now"}.</p>`;
   if (status === "loading") return html`<p class="small mute" role="status">Reading the manifest…</p>`;
   return html`<p class="small tinted f-stuck" role="alert">${message} <button class="btn" onClick=${retry}>Try again</button></p>`;
 }
@@ -48,5 +50,7 @@ function Copy({text}) {
     setCopied(text);
   };
   // Browsers offer the clipboard to secure origins alone.
-  return navigator.clipboard && html`<button class="btn" onClick=${copy}>${copied === text ? "Copied" : "Copy"}</button>`;
+  return (
+    navigator.clipboard && html`<button class="btn" onClick=${copy}>${copied === text ? "Copied" : "Copy"}</button>`
+  );
 }

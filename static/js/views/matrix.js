@@ -19,27 +19,44 @@ export function Matrix({evidence, zoneOf, pod}) {
   useEffect(() => setOpen(null), [evidence]);
   const {columns, rows} = useMemo(() => matrixOf(evidence, zoneOf, order), [evidence, order]);
   if (evidence.prefilter) return html`<${Refused} evidence=${evidence} />`;
-  const choose = (button, node, plugin, verdict) => setOpen(open?.node === node && open.plugin === plugin ? null : {
-    node, plugin, verdict, ...below(button, box.current),
-  });
+  const choose = (button, node, plugin, verdict) =>
+    setOpen(
+      open?.node === node && open.plugin === plugin
+        ? null
+        : {
+            node,
+            plugin,
+            verdict,
+            ...below(button, box.current),
+          },
+    );
   return html`
     <section class="filtering" aria-label="Filters">
       <div class="sechead"><h2>Filters</h2><span class="note">${matrixNote(evidence)}</span>
-        <div class="end"><div class="seg" role="group" aria-label="Order of the nodes">${Object.entries(ORDERS).map(([key, words]) => html`
-          <button key=${key} aria-pressed=${String(key === order)} onClick=${() => setOrder(key)}>${words}</button>`)}</div></div></div>
+        <div class="end"><div class="seg" role="group" aria-label="Order of the nodes">${Object.entries(ORDERS).map(
+          ([key, words]) => html`
+          <button key=${key} aria-pressed=${String(key === order)} onClick=${() => setOrder(key)}>${words}</button>`,
+        )}</div></div></div>
       <div class="matrixbox" ref=${box} onKeyDown=${(event) => event.key === "Escape" && setOpen(null)}>
         <div class="scroll-x" tabindex="0" role="region" aria-label="Verdict matrix">
           <table class="mx"><colgroup><col style="width:148px" />${columns.map(({name, skipped}) => html`<col key=${name} class=${skipped ? "sk" : ""} />`)}</colgroup>
-            <thead><tr><th scope="col">${order === "closest" ? "closest first" : "node"}</th>${columns.map(({name, skipped}) => html`
-              <th key=${name} scope="col" class=${skipped ? "sk" : ""}>${broken(name)}</th>`)}</tr></thead>
-            <tbody>${rows.slice(0, shown).map((row) => html`
-              <${Row} key=${row.name} row=${row} columns=${columns} open=${open} choose=${choose} />`)}</tbody>
+            <thead><tr><th scope="col">${order === "closest" ? "closest first" : "node"}</th>${columns.map(
+              ({name, skipped}) => html`
+              <th key=${name} scope="col" class=${skipped ? "sk" : ""}>${broken(name)}</th>`,
+            )}</tr></thead>
+            <tbody>${rows.slice(0, shown).map(
+              (row) => html`
+              <${Row} key=${row.name} row=${row} columns=${columns} open=${open} choose=${choose} />`,
+            )}</tbody>
           </table>
         </div>
         ${open && html`<${Cell} open=${open} pod=${pod} close=${() => setOpen(null)} />`}
       </div>
-      ${rows.length > shown && html`<p class="small mute after">${count(rows.length - shown)} more nodes
-        <button class="btn" onClick=${() => setShown(shown + 5 * ROWS)}>Show more</button></p>`}
+      ${
+        rows.length > shown &&
+        html`<p class="small mute after">${count(rows.length - shown)} more nodes
+        <button class="btn" onClick=${() => setShown(shown + 5 * ROWS)}>Show more</button></p>`
+      }
       <${Key} />
     </section>`;
 }
@@ -59,14 +76,17 @@ function Row({row, columns, open, choose}) {
     return html`<tr>${head}<td class="ne" colspan=${columns.length}><span>not evaluated in this attempt</span></td></tr>`;
   }
   return html`
-    <tr class=${row.kind === "chosen" ? "won" : row.kind}>${head}${row.cells.map((cell, i) => html`
+    <tr class=${row.kind === "chosen" ? "won" : row.kind}>${head}${row.cells.map(
+      (cell, i) => html`
       <${Verdict} key=${i} cell=${cell} node=${row.name} plugin=${columns[i].name}
-        expanded=${open?.node === row.name && open.plugin === columns[i].name} choose=${choose} />`)}</tr>`;
+        expanded=${open?.node === row.name && open.plugin === columns[i].name} choose=${choose} />`,
+    )}</tr>`;
 }
 
 function Verdict({cell, node, plugin, expanded, choose}) {
   if (cell.kind === "skip") return html`<td class="sk" title="skipped">–</td>`;
-  if (cell.kind === "ok") return html`<td class="ok"><span role="img" aria-label=${`${node}, ${plugin}: passes`}><${Icon} name="ok" /></span></td>`;
+  if (cell.kind === "ok")
+    return html`<td class="ok"><span role="img" aria-label=${`${node}, ${plugin}: passes`}><${Icon} name="ok" /></span></td>`;
   const words = cellWords(cell.verdict);
   const says = cell.kind === "bad" ? "fails" : "would also fail";
   return html`
@@ -94,8 +114,13 @@ function Cell({open, pod, close}) {
         <button class="btn icon plain close" aria-label="Close" onClick=${close}><${Icon} name="no" /></button></h3>
       <p class="soft">${reasonWords(verdict)}</p>
       ${verdict.text && rows.every(({look}) => !look) && html`<p class="strong said">${verdict.text}</p>`}
-      ${rows.length > 0 && html`<table class="sum"><tbody>${rows.map(({label, value, look}, i) => html`
-        <tr key=${i} class=${look}><th scope="row">${label}</th><td>${value}</td></tr>`)}</tbody></table>`}
+      ${
+        rows.length > 0 &&
+        html`<table class="sum"><tbody>${rows.map(
+          ({label, value, look}, i) => html`
+        <tr key=${i} class=${look}><th scope="row">${label}</th><td>${value}</td></tr>`,
+        )}</tbody></table>`
+      }
     </div>`;
 }
 

@@ -13,9 +13,14 @@ const TILES = 45;
 export class NodeCard extends Component {
   shouldComponentUpdate(next) {
     const {props} = this;
-    return next.version !== props.version || next.node !== props.node || next.model !== props.model ||
-      next.asked.id !== props.asked.id || next.asked.pod !== props.asked.pod ||
-      next.asked.evidence !== props.asked.evidence;
+    return (
+      next.version !== props.version ||
+      next.node !== props.node ||
+      next.model !== props.model ||
+      next.asked.id !== props.asked.id ||
+      next.asked.pod !== props.asked.pod ||
+      next.asked.evidence !== props.asked.evidence
+    );
   }
 
   render({board, model, name, node, version, asked}) {

@@ -17,9 +17,11 @@ export function NodeGrid({board}) {
     <div class="gridhead"><h2>${count(nodes.size)} ${nodes.size === 1 ? "node" : "nodes"}</h2>
       <span class="micro mute cut">${verdictNote(asked)}</span>
       ${nodes.size > CARDS ? html`<${StripLegend} asked=${asked} />` : html`<${Legend} board=${board} />`}</div>
-    ${nodes.size > CARDS
-      ? html`<${Strips} board=${board} asked=${asked} />`
-      : html`<${Cards} board=${board} asked=${asked} />`}`;
+    ${
+      nodes.size > CARDS
+        ? html`<${Strips} board=${board} asked=${asked} />`
+        : html`<${Cards} board=${board} asked=${asked} />`
+    }`;
 }
 
 /** Whose verdicts the grid shows: the selected pod, what it wants, and its newest attempt. */
@@ -40,7 +42,8 @@ function verdictNote({id, told}) {
 
 function Legend({board}) {
   const leaving = [...board.model.nodes.pods.values()].some((pods) =>
-    [...pods.values()].some((pod) => pod.node && pod.deleting !== undefined));
+    [...pods.values()].some((pod) => pod.node && pod.deleting !== undefined),
+  );
   return html`
     <ul class="legend">
       <li><span class="tile calm"><${Icon} name="bound" /></span>bound</li>
@@ -51,7 +54,8 @@ function Legend({board}) {
 }
 
 function StripLegend({asked}) {
-  if (!asked.evidence) return html`<ul class="legend"><li><i class="cellkey fill"></i>requested of what there is</li></ul>`;
+  if (!asked.evidence)
+    return html`<ul class="legend"><li><i class="cellkey fill"></i>requested of what there is</li></ul>`;
   return html`
     <ul class="legend"><li><i class="cellkey fits"></i>fits</li><li><i class="cellkey chosen"></i>chosen</li>
       <li><i class="cellkey unfit"></i>does not fit</li><li><i class="cellkey skipped"></i>not evaluated</li></ul>`;
@@ -64,11 +68,15 @@ function Cards({board, asked}) {
   const columns = Math.min(COLUMNS, Math.max(2, widest));
   return html`
     <div class="zones" style=${`--columns:${columns}`}>
-      ${zones.map(({zone, names}) => html`
+      ${zones.map(
+        ({zone, names}) => html`
         <section class="zone" key=${zone} aria-label=${zone ? `Zone ${zone}` : "No zone"}>
           <h3 style=${`--rows:${Math.ceil(names.length / columns)};--rows-narrow:${Math.ceil(names.length / 2)}`}>${zone || "no zone"}</h3>
-          ${names.map((name) => html`<${NodeCard} key=${name} board=${board} name=${name} asked=${asked}
-            node=${entities.get(`node/${name}`)} version=${nodes.version(name)} model=${board.model} />`)}
-        </section>`)}
+          ${names.map(
+            (name) => html`<${NodeCard} key=${name} board=${board} name=${name} asked=${asked}
+            node=${entities.get(`node/${name}`)} version=${nodes.version(name)} model=${board.model} />`,
+          )}
+        </section>`,
+      )}
     </div>`;
 }

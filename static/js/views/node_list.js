@@ -37,7 +37,10 @@ function Body({board}) {
 
 function Row({board, name, node, answer}) {
   const [mark, family, words] = nodeStates(node).at(-1);
-  const taken = (resource) => (node.allocatable?.[resource] === undefined ? "" : ratio(resource, node.requested?.[resource] ?? 0, node.allocatable[resource]));
+  const taken = (resource) =>
+    node.allocatable?.[resource] === undefined
+      ? ""
+      : ratio(resource, node.requested?.[resource] ?? 0, node.allocatable[resource]);
   const calm = answer.family === "settled" || answer.family === "held";
   return html`
     <tr><th scope="row"><${NodeLink} board=${board} name=${name} /></th>

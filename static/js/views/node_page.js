@@ -26,9 +26,11 @@ function Body({board, name, record}) {
   return html`
     <main class="page nodepage">
       <${Head} board=${board} name=${name} node=${node} />
-      ${node
-        ? html`<${Known} board=${board} name=${name} node=${node} pods=${pods} record=${record} />`
-        : html`<p class="small soft">This node is not in the cluster at ${moment(board.model.at)} s.</p>`}
+      ${
+        node
+          ? html`<${Known} board=${board} name=${name} node=${node} pods=${pods} record=${record} />`
+          : html`<p class="small soft">This node is not in the cluster at ${moment(board.model.at)} s.</p>`
+      }
       <${EventTable} board=${board} id=${`node/${name}`} events=${newest(board, record)} />
     </main>`;
 }
@@ -44,11 +46,17 @@ function Head({board, name, node}) {
     <div class="pagehead"><h1 class="cut">${name}</h1>
       ${nodeStates(node).map(([mark, family, text]) => html`<span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}
       ${node && html`<p class="small mute facts">${nodeFacts(node)}</p>`}
-      ${node && html`<div class="end">
-        ${!board.place.past && html`
+      ${
+        node &&
+        html`<div class="end">
+        ${
+          !board.place.past &&
+          html`
           <button class="btn" onClick=${() => command(node.unschedulable ? "uncordon" : "cordon")}>${node.unschedulable ? "Uncordon" : "Cordon"}</button>
-          <button class="btn" title="Cordon the node and evict its pods; asks first" aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>`}
-        <${ManifestLink} board=${board} id=${id} /></div>`}</div>`;
+          <button class="btn" title="Cordon the node and evict its pods; asks first" aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>`
+        }
+        <${ManifestLink} board=${board} id=${id} /></div>`
+      }</div>`;
 }
 
 function Known({board, name, node, pods, record}) {
@@ -72,9 +80,12 @@ function Answer({board, name, answer}) {
     <div class=${`state-line f-${family}`}>
       <p class="say">${sentence}</p>
       ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
-      ${(pod || holders.length > 0) && html`<p class="links small soft">
+      ${
+        (pod || holders.length > 0) &&
+        html`<p class="links small soft">
         ${pod && html`<${PodLink} board=${board} podKey=${parseId(pod).key} />`}
-        ${holders.map((holder) => html` <span key=${holder}>attached to <${NodeLink} board=${board} name=${holder} /></span>`)}</p>`}
+        ${holders.map((holder) => html` <span key=${holder}>attached to <${NodeLink} board=${board} name=${holder} /></span>`)}</p>`
+      }
     </div>`;
 }
 
@@ -105,26 +116,34 @@ function Resource({row}) {
 function short(resource, value) {
   // All in the same unit, so that one row can be subtracted in the head.
   if (resource === "cpu") return `${value}m`;
-  if (resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-")) return bytes(value);
+  if (resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-"))
+    return bytes(value);
   return count(value);
 }
 
 /** What the pods that are nominated to the node still lack there. */
 function Promised({board, node, pods}) {
-  const lacking = [...pods].filter(([, pod]) => pod.nominated && !pod.node && !pod.assumed)
-    .map(([id, pod]) => ({id, lack: shortage(pod, node)})).filter(({lack}) => lack);
-  return lacking.slice(0, 5).map(({id, lack: {resource, asked, free}}) => html`
+  const lacking = [...pods]
+    .filter(([, pod]) => pod.nominated && !pod.node && !pod.assumed)
+    .map(([id, pod]) => ({id, lack: shortage(pod, node)}))
+    .filter(({lack}) => lack);
+  return lacking.slice(0, 5).map(
+    ({id, lack: {resource, asked, free}}) => html`
     <p key=${id} class="small mute after"><${PodLink} board=${board} podKey=${parseId(id).key} /> is nominated, asks ${amount(resource, asked)} and finds
-      ${" "}${amount(resource, Math.max(0, free))} free: ${amount(resource, asked - Math.max(0, free))} short.</p>`);
+      ${" "}${amount(resource, Math.max(0, free))} free: ${amount(resource, asked - Math.max(0, free))} short.</p>`,
+  );
 }
 
 function Pods({board, pods}) {
   const waiting = pods.filter(({stands}) => stands === "waits").length;
-  const note = waiting === 0 ? "" : waiting === 1 ? ", one waits for a volume" : `, ${count(waiting)} wait for a volume`;
+  const note =
+    waiting === 0 ? "" : waiting === 1 ? ", one waits for a volume" : `, ${count(waiting)} wait for a volume`;
   return html`
     <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here, and none promised a place" : `${count(pods.length)}${note}`}</span></div>
-      <ul class="podrow">${pods.slice(0, PODS).map(({id, mark, family, words}) => html`
-        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} board=${board} podKey=${parseId(id).key} /><span class="cut">${words}</span></li>`)}</ul>
+      <ul class="podrow">${pods.slice(0, PODS).map(
+        ({id, mark, family, words}) => html`
+        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} board=${board} podKey=${parseId(id).key} /><span class="cut">${words}</span></li>`,
+      )}</ul>
       ${pods.length > PODS && html`<p class="small mute after">The first ${PODS} of ${count(pods.length)}, those that wait before others.</p>`}
     </section>`;
 }

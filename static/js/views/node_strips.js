@@ -9,7 +9,11 @@ import {NodeCard} from "./node_card.js";
 import {useInSight} from "./popover.js";
 
 /** Up to how many nodes which size of cell, in px. */
-const CELLS = [[300, 18], [1500, 12], [Infinity, 8]];
+const CELLS = [
+  [300, 18],
+  [1500, 12],
+  [Infinity, 8],
+];
 const TABLE_MS = 250;
 const TABLE_ROWS = 200;
 
@@ -21,17 +25,23 @@ export function Strips({board, asked}) {
   const cell = CELLS.find(([most]) => nodes.size <= most)[1];
   return html`
     <div class="zones strips">
-      ${nodes.zones().map(({zone, names}) => html`
+      ${nodes.zones().map(
+        ({zone, names}) => html`
         <section class="strip" key=${zone} aria-label=${zone ? `Zone ${zone}` : "No zone"}>
           <h3><span>${zone || "no zone"}</span><span class="n">${count(names.length)}</span></h3>
           <${Strip} board=${board} asked=${asked} names=${names} cell=${cell} zone=${zone} open=${open} onOpen=${setOpen} />
-        </section>`)}
+        </section>`,
+      )}
       <${NodeTable} board=${board} asked=${asked} />
-      ${open && entities.has(`node/${open.name}`) && html`
+      ${
+        open &&
+        entities.has(`node/${open.name}`) &&
+        html`
         <div class="pop nodepop" ref=${popover} role="dialog" aria-label=${`Node ${open.name}`} style=${`left:${open.x}px;top:${open.y}px`}>
           <button class="btn icon plain close" aria-label="Close" onClick=${() => setOpen(null)}>×</button>
           <${NodeCard} board=${board} name=${open.name} asked=${asked} node=${entities.get(`node/${open.name}`)}
-            version=${nodes.version(open.name)} model=${board.model} /></div>`}
+            version=${nodes.version(open.name)} model=${board.model} /></div>`
+      }
     </div>`;
 }
 
@@ -72,7 +82,9 @@ function Strip({board, asked, names, cell, zone, open, onOpen}) {
     aria-label=${`${names.length} nodes of ${zone || "no zone"}; arrow keys move, Enter opens. A table of all nodes follows.`}
     style=${`width:${width}px;height:${layout.height}px`}
     onClick=${(event) => show(hit(event))}
-    onMouseMove=${(event) => { canvas.current.title = tip(board, asked, names[hit(event)]); }}
+    onMouseMove=${(event) => {
+      canvas.current.title = tip(board, asked, names[hit(event)]);
+    }}
     onKeyDown=${(event) => {
       const move = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: layout.columns, ArrowUp: -layout.columns}[event.key];
       if (move) setFocus(Math.min(names.length - 1, Math.max(0, focus + move)));
@@ -158,9 +170,13 @@ function palette(theme) {
       return getComputedStyle(probe).color;
     };
     palettes.set(theme, {
-      pale: read("var(--meter-allocatable)"), requested: read("var(--meter-requested)"),
-      stuck: read("var(--stuck)"), settled: read("var(--settled)"), promised: read("var(--promised)"),
-      fits: read("color-mix(in srgb, var(--settled) 45%, var(--surface))"), ink: read("var(--ink)"),
+      pale: read("var(--meter-allocatable)"),
+      requested: read("var(--meter-requested)"),
+      stuck: read("var(--stuck)"),
+      settled: read("var(--settled)"),
+      promised: read("var(--promised)"),
+      fits: read("color-mix(in srgb, var(--settled) 45%, var(--surface))"),
+      ink: read("var(--ink)"),
     });
     probe.remove();
   }

@@ -11,7 +11,13 @@ const SLICES = 200;
 const LANE_WIDTH = 720;
 const LETTER_WIDTH = 5.4;
 
-const LEGEND = [["attach", "ready", "attach"], ["mount", "working", "mount"], ["unmount", "held", "unmount, detach"], ["failed", "stuck", "failed"], ["backoff", "clock", "backoff"]];
+const LEGEND = [
+  ["attach", "ready", "attach"],
+  ["mount", "working", "mount"],
+  ["unmount", "held", "unmount, detach"],
+  ["failed", "stuck", "failed"],
+  ["backoff", "clock", "backoff"],
+];
 
 /** What was done about the volumes of a node, each in a lane on one axis of time that reaches to the next try. */
 export function Operations({board, id, events}) {
@@ -22,12 +28,14 @@ export function Operations({board, id, events}) {
   return html`
     <section aria-label="Operations"><div class="sechead"><h2>Operations</h2>
         ${lanes.length === 0 ? html`<span class="note">none yet</span>` : html`<${Legend} />`}</div>
-      ${lanes.length === 0
-        ? html`<p class="small mute">Nothing was attached, mounted, unmounted or detached here up to ${moment(at)} s.</p>`
-        : html`<div class="scroll-x" tabindex="0" role="region" aria-label="Operations timeline"><div class="ops">
+      ${
+        lanes.length === 0
+          ? html`<p class="small mute">Nothing was attached, mounted, unmounted or detached here up to ${moment(at)} s.</p>`
+          : html`<div class="scroll-x" tabindex="0" role="region" aria-label="Operations timeline"><div class="ops">
             <${Axis} axis=${axis} at=${at} />
             ${drawn.map((lane) => html`<${Lane} key=${lane.unique} lane=${lane} axis=${axis} at=${at} />`)}
-            <div class="nowline" style=${`--at:${partOf(axis, at)}`}></div></div></div>`}
+            <div class="nowline" style=${`--at:${partOf(axis, at)}`}></div></div></div>`
+      }
       ${lanes.length > LANES && html`<p class="small mute after">The ${LANES} volumes that something was done about last, of ${count(lanes.length)}.</p>`}
     </section>`;
 }
@@ -48,8 +56,10 @@ function Axis({axis, at}) {
   const round = ticksBetween(axis.from, axis.to).filter(({last}) => !last);
   const apart = round.filter(({part}) => Math.abs(part - now) > 0.07);
   return html`
-    <div class="axis" aria-hidden="true">${apart.map(({at: when, part}, i) => html`
-      <span key=${when} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>${tick(when, axis.to)}</span>`)}
+    <div class="axis" aria-hidden="true">${apart.map(
+      ({at: when, part}, i) => html`
+      <span key=${when} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>${tick(when, axis.to)}</span>`,
+    )}
       <span class=${`now${now > 0.94 ? " last" : now < 0.06 ? " first" : ""}`} style=${`left:${(now * 100).toFixed(2)}%`}>${moment(at)} s</span></div>
     ${round.map(({at: when, part}) => html`<div key=${when} class="tickline" style=${`--at:${part.toFixed(4)}`}></div>`)}`;
 }
@@ -66,7 +76,12 @@ function spoken({name, slices}, at) {
 }
 
 function words({title, from, to, until}, at) {
-  const end = to !== null ? `to ${moment(to)} s, ${duration(to - from)}` : until !== null ? `until ${moment(until)} s` : `until now, ${duration(at - from)}`;
+  const end =
+    to !== null
+      ? `to ${moment(to)} s, ${duration(to - from)}`
+      : until !== null
+        ? `until ${moment(until)} s`
+        : `until now, ${duration(at - from)}`;
   return `${title}, from ${moment(from)} s ${end}`;
 }
 

@@ -35,15 +35,27 @@ function Refused({prefilter}) {
       <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${prefilter.reasons.join("; ")}</dd></dl></section>`;
 }
 
-const unfitRow = (pod) => ([name, verdict]) => ({
-  name, look: name === pod.nominated ? "hit" : "", middle: verdict.plugin, end: verdict.text,
-  title: [verdict.text, ...(verdict.reasons ?? [])].join("\n"),
-});
+const unfitRow =
+  (pod) =>
+  ([name, verdict]) => ({
+    name,
+    look: name === pod.nominated ? "hit" : "",
+    middle: verdict.plugin,
+    end: verdict.text,
+    title: [verdict.text, ...(verdict.reasons ?? [])].join("\n"),
+  });
 
-const fitRow = (evidence) => ([name, score]) => ({
-  name, look: name === evidence.node ? "hit won" : "", middle: fitWords(evidence, name), end: score.total,
-  title: Object.entries(score.plugins ?? {}).map(([plugin, parts]) => `${plugin} ${parts.join(" → ")}`).join("\n"),
-});
+const fitRow =
+  (evidence) =>
+  ([name, score]) => ({
+    name,
+    look: name === evidence.node ? "hit won" : "",
+    middle: fitWords(evidence, name),
+    end: score.total,
+    title: Object.entries(score.plugins ?? {})
+      .map(([plugin, parts]) => `${plugin} ${parts.join(" → ")}`)
+      .join("\n"),
+  });
 
 function fitWords(evidence, name) {
   if (name !== evidence.node) return "fits";
@@ -58,9 +70,11 @@ function Table({nodes, heads, rows}) {
     <table class="vt">
       <colgroup><col style=${`width:${width}px`} /><col style="width:118px" /><col /></colgroup>
       <thead class="vh"><tr><th>Node</th>${heads.map((head) => html`<th key=${head}>${head}</th>`)}</tr></thead>
-      <tbody>${rows.map(({name, look, middle, end, title}) => html`
+      <tbody>${rows.map(
+        ({name, look, middle, end, title}) => html`
         <tr key=${name} class=${look}><th scope="row" class="cut" title=${name}>${nodes.label(name)}</th>
-          <td class="cut" title=${middle}>${middle}</td><td class="num cut" title=${title}>${end}</td></tr>`)}</tbody>
+          <td class="cut" title=${middle}>${middle}</td><td class="num cut" title=${title}>${end}</td></tr>`,
+      )}</tbody>
     </table>`;
 }
 

@@ -37,11 +37,17 @@ function Body({board, id, record}) {
         <${Life} board=${board} id=${id} record=${record} />
       </div>
       <${EvidenceState} told=${record.told.value} retry=${() => record.retry()} />
-      ${record.attempts.value.length > 0 && html`
+      ${
+        record.attempts.value.length > 0 &&
+        html`
         <div class="sec verdicts"><${Attempts} record=${record} address=${board.address} />
-          ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(board)} pod=${parseId(id).name} /><//>`}</div>`}
-      ${held && html`<${Still} of=${held.evidence}><div class="sec two">
-        <${Scores} evidence=${held.evidence} /><${Ladder} evidence=${held.evidence} /></div><//>`}
+          ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(board)} pod=${parseId(id).name} /><//>`}</div>`
+      }
+      ${
+        held &&
+        html`<${Still} of=${held.evidence}><div class="sec two">
+        <${Scores} evidence=${held.evidence} /><${Ladder} evidence=${held.evidence} /></div><//>`
+      }
       <${OwnPlugins} held=${held} />
       ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} board=${board} id=${id} pod=${pod} /></div>`}
       <${Events} board=${board} id=${id} record=${record} />
@@ -52,8 +58,10 @@ function Head({board, id, pod}) {
   const {namespace, name} = parseId(id);
   return html`
     <div class="pagehead"><h1><span class="ns">${namespace}/</span>${name}</h1>
-      <p class="small soft states">${podStates(pod).map(([mark, family, text]) => html`
-        <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} board=${board} pod=${pod} text=${text} /></span>`)}</p>
+      <p class="small soft states">${podStates(pod).map(
+        ([mark, family, text]) => html`
+        <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} board=${board} pod=${pod} text=${text} /></span>`,
+      )}</p>
       <div class="end"><a class="btn" href=${board.href("board", {pod: id})}>On the board</a>
         <a class="btn" href=${board.href("machines", {pod: id})}>State machines</a>
         ${pod && html`<${ManifestLink} board=${board} id=${id} />`}</div></div>`;
@@ -116,8 +124,12 @@ function OwnPlugins({held}) {
   if (points.length === 0) return null;
   return html`
     <section class="sec" aria-label="Extension points"><div class="sechead"><h2>Extension points</h2><span class="note">plugins of one's own</span></div>
-      <dl class="kv">${points.map(([point, answers]) => answers.map(({plugin, code, reasons}, i) => html`
-        <dt key=${`${point}${i}`}>${point}</dt><dd>${plugin} <span class="mute">${code}</span> ${(reasons ?? []).join("; ")}</dd>`))}</dl></section>`;
+      <dl class="kv">${points.map(([point, answers]) =>
+        answers.map(
+          ({plugin, code, reasons}, i) => html`
+        <dt key=${`${point}${i}`}>${point}</dt><dd>${plugin} <span class="mute">${code}</span> ${(reasons ?? []).join("; ")}</dd>`,
+        ),
+      )}</dl></section>`;
 }
 
 function Events({board, id, record}) {

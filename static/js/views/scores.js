@@ -26,15 +26,26 @@ function Table({scores: {rows, nodes, ahead, others, unscored, tied}}) {
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Score table">
       <table class="tbl score"><colgroup><col style="width:152px" /></colgroup>
-        <thead><tr><th scope="col">Plugin</th>${nodes.map(({name, chosen}) => html`
-          <th key=${name} scope="col">${name}${chosen && html` <span class="mute">chosen</span>`}</th>`)}</tr></thead>
-        <tbody>${rows.map(({plugin, parts}) => html`
-          <tr key=${plugin}><th scope="row">${broken(plugin)}</th>${parts.map((part, i) => html`
-            <${Part} key=${nodes[i].name} part=${part} wins=${nodes[i].chosen} />`)}</tr>`)}
-          ${unscored.length > 0 && html`<tr><th scope="row" class="mute">${unscored.length} ${unscored.length === 1 ? "plugin" : "plugins"}</th>
-            <td colspan=${nodes.length} class="mute">${unscored.join(", ")} ${unscored.length === 1 ? "states" : "state"} no preference</td></tr>`}</tbody>
-        <tfoot><tr><th scope="row">Sum</th>${nodes.map(({name, total, chosen}) => html`
-          <td key=${name} class=${chosen ? "win" : ""}><b>${total}</b>${chosen && lead && html` <span class="tinted f-settled">${lead}</span>`}</td>`)}</tr></tfoot>
+        <thead><tr><th scope="col">Plugin</th>${nodes.map(
+          ({name, chosen}) => html`
+          <th key=${name} scope="col">${name}${chosen && html` <span class="mute">chosen</span>`}</th>`,
+        )}</tr></thead>
+        <tbody>${rows.map(
+          ({plugin, parts}) => html`
+          <tr key=${plugin}><th scope="row">${broken(plugin)}</th>${parts.map(
+            (part, i) => html`
+            <${Part} key=${nodes[i].name} part=${part} wins=${nodes[i].chosen} />`,
+          )}</tr>`,
+        )}
+          ${
+            unscored.length > 0 &&
+            html`<tr><th scope="row" class="mute">${unscored.length} ${unscored.length === 1 ? "plugin" : "plugins"}</th>
+            <td colspan=${nodes.length} class="mute">${unscored.join(", ")} ${unscored.length === 1 ? "states" : "state"} no preference</td></tr>`
+          }</tbody>
+        <tfoot><tr><th scope="row">Sum</th>${nodes.map(
+          ({name, total, chosen}) => html`
+          <td key=${name} class=${chosen ? "win" : ""}><b>${total}</b>${chosen && lead && html` <span class="tinted f-settled">${lead}</span>`}</td>`,
+        )}</tr></tfoot>
       </table></div>
       ${others > 0 && html`<p class="micro mute after">${others} more nodes with lower or equal scores</p>`}`;
 }

@@ -21,12 +21,17 @@ function Spark({title, family, digits, values}) {
   const text = now === null ? "not known" : now.toFixed(now >= 100 ? 0 : digits);
   const line = path(values);
   return html`
-    <div class="spark"><span>${title}</span>${now === null
-      ? html`<span class="mute" title="The page was opened in the middle of a long run">${text}</span>`
-      : html`<b>${text}</b>`}
+    <div class="spark"><span>${title}</span>${
+      now === null
+        ? html`<span class="mute" title="The page was opened in the middle of a long run">${text}</span>`
+        : html`<b>${text}</b>`
+    }
       <svg viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label=${`${title}, now ${text}`}>
-        ${line && html`<path d=${line.area} fill=${`var(--${family})`} opacity=".12" />
-        <path d=${line.stroke} fill="none" stroke=${`var(--${family})`} stroke-width="1.4" vector-effect="non-scaling-stroke" />`}
+        ${
+          line &&
+          html`<path d=${line.area} fill=${`var(--${family})`} opacity=".12" />
+        <path d=${line.stroke} fill="none" stroke=${`var(--${family})`} stroke-width="1.4" vector-effect="non-scaling-stroke" />`
+        }
       </svg></div>`;
 }
 

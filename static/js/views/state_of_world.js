@@ -5,7 +5,11 @@ import {PodLink} from "./links.js";
 import {Mark} from "./mark.js";
 
 const ROWS = 100;
-const SIGNS = [["=", "equal"], ["+", "desired, not actual"], ["−", "actual, not desired"]];
+const SIGNS = [
+  ["=", "equal"],
+  ["+", "desired, not actual"],
+  ["−", "actual, not desired"],
+];
 
 /** Desired against actual state of world, volume by volume, and what the reconciler does next. */
 export function StateOfWorld({board, name, rows}) {
@@ -15,23 +19,27 @@ export function StateOfWorld({board, name, rows}) {
     <section class="world" aria-label="State of world">
       <div class="sechead"><h2>State of world</h2><span class="note">${differWords(rows.length, differ)}</span>
         ${rows.length > 0 && html`<ul class="legend end">${SIGNS.map(([sign, words]) => html`<li key=${sign}><b class="mono">${sign}</b>${words}</li>`)}</ul>`}</div>
-      ${rows.length === 0
-        ? html`<p class="small mute">Neither the kubelet nor the attach/detach controller holds a volume for this node.</p>`
-        : html`<div class="scroll-x" tabindex="0" role="region" aria-label="State of world, table">
+      ${
+        rows.length === 0
+          ? html`<p class="small mute">Neither the kubelet nor the attach/detach controller holds a volume for this node.</p>`
+          : html`<div class="scroll-x" tabindex="0" role="region" aria-label="State of world, table">
             <table class="dsw"><caption class="vh">Desired and actual state of world of ${name}</caption>
               <colgroup><col style="width:184px" /><col style="width:176px" /><col style="width:84px" /><col style="width:44px" /><col style="width:164px" /><col style="width:164px" /><col style="width:196px" /><col /></colgroup>
               <thead><tr><th></th><th colspan="2" scope="colgroup">Desired<span>${count(wanted)} ${wanted === 1 ? "volume" : "volumes"}</span></th><th></th>
                   <th colspan="3" scope="colgroup">Actual<span>as controller and kubelet hold it</span></th><th></th></tr>
                 <tr><th scope="col">Volume</th><th scope="col">Needed by</th><th scope="col">Since</th><th scope="col"><span class="vh">Difference</span></th>
                   <th scope="col">Attached</th><th scope="col">Device</th><th scope="col">Mounted for</th><th scope="col">What comes next</th></tr></thead>
-              <tbody>${rows.slice(0, ROWS).map((row) => html`<${Row} key=${row.unique} board=${board} row=${row} />`)}</tbody></table></div>`}
+              <tbody>${rows.slice(0, ROWS).map((row) => html`<${Row} key=${row.unique} board=${board} row=${row} />`)}</tbody></table></div>`
+      }
       ${rows.length > ROWS && html`<p class="small mute after">The first ${ROWS} of ${count(rows.length)}, those that differ before others.</p>`}
     </section>`;
 }
 
 function differWords(all, differ) {
   if (all === 0) return "no volumes";
-  return differ === 0 ? `all of ${count(all)} agree` : `${count(differ)} of ${count(all)} ${all === 1 ? "volume" : "volumes"} ${differ === 1 ? "differs" : "differ"}`;
+  return differ === 0
+    ? `all of ${count(all)} agree`
+    : `${count(differ)} of ${count(all)} ${all === 1 ? "volume" : "volumes"} ${differ === 1 ? "differs" : "differ"}`;
 }
 
 const SPOKEN = {"=": "equal", "+": "desired, not actual", "−": "actual, not desired"};
@@ -47,8 +55,12 @@ function Row({board, row}) {
       <td class="g"><span class="gl" role="img" aria-label=${SPOKEN[row.sign]}>${row.sign}</span></td>
       <td class="a"><${Stated} state=${attachedState(row, at)} /></td>
       <td class="a"><${Stated} state=${deviceState(row, at)} /></td>
-      <td class="a last cut">${mountStates(row, at).slice(0, 2).map(([mark, family, words, pod]) => html`
-        <${Stated} key=${pod ?? words} state=${[mark, family, words]}>${pod && html` <${PodLink} board=${board} podKey=${pod} />`}<//>`)}<${More} found=${row.mounts.length - 2} /></td>
+      <td class="a last cut">${mountStates(row, at)
+        .slice(0, 2)
+        .map(
+          ([mark, family, words, pod]) => html`
+        <${Stated} key=${pod ?? words} state=${[mark, family, words]}>${pod && html` <${PodLink} board=${board} podKey=${pod} />`}<//>`,
+        )}<${More} found=${row.mounts.length - 2} /></td>
       <td class=${`next cut${next === "nothing" ? " mute" : ""}`} title=${row.trouble ? row.trouble.error : next}>${next}</td></tr>`;
 }
 

@@ -5,9 +5,22 @@ import {ByWhom, EventLink} from "./events.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
 const COMPONENTS = [
-  "scheduler", "pv-controller", "kubelet", "attach-detach", "csi-attacher", "external-provisioner", "deployment-controller",
-  "replicaset-controller", "statefulset-controller", "daemonset-controller", "job-controller", "node-controller", "disruption-controller",
-  "scenario", "command", "fault",
+  "scheduler",
+  "pv-controller",
+  "kubelet",
+  "attach-detach",
+  "csi-attacher",
+  "external-provisioner",
+  "deployment-controller",
+  "replicaset-controller",
+  "statefulset-controller",
+  "daemonset-controller",
+  "job-controller",
+  "node-controller",
+  "disruption-controller",
+  "scenario",
+  "command",
+  "fault",
 ];
 const NO_FILTERS = {kind: "", object: "", component: "", from: "", to: "", order: "desc"};
 
@@ -35,11 +48,15 @@ function Body({board, events}) {
 
 function Head({board, events}) {
   const {seq, past} = board.place;
-  const extent = past ? `up to event ${count(seq)} of ${count(board.head.seq)}` : `${count(board.head.seq)} events in all`;
+  const extent = past
+    ? `up to event ${count(seq)} of ${count(board.head.seq)}`
+    : `${count(board.head.seq)} events in all`;
   return html`
     <div class="pagehead"><h1>Timeline</h1><span class="micro mute" role="status">${extent}</span>
-      <div class="end">${["ndjson", "csv"].map((format) => html`
-        <a key=${format} class="btn" download href=${events.exportUrl(format)} title=${`These events as ${format.toUpperCase()}`}>${format.toUpperCase()}</a>`)}</div></div>`;
+      <div class="end">${["ndjson", "csv"].map(
+        (format) => html`
+        <a key=${format} class="btn" download href=${events.exportUrl(format)} title=${`These events as ${format.toUpperCase()}`}>${format.toUpperCase()}</a>`,
+      )}</div></div>`;
 }
 
 function Filters({board, events}) {
@@ -61,8 +78,12 @@ function Filters({board, events}) {
       <label class="input">Order<select name="order"><option value="desc" selected=${filters.order === "desc"}>newest first</option>
         <option value="asc" selected=${filters.order === "asc"}>oldest first</option></select></label>
       <button class="btn primary">Show</button>
-      ${selectedObjects(board).filter((id) => id !== filters.object).map((id) => html`
-        <button type="button" key=${id} class="btn plain" title=${`Only events about ${id}`} onClick=${() => events.filter({object: id})}>Only ${parseId(id).name}</button>`)}
+      ${selectedObjects(board)
+        .filter((id) => id !== filters.object)
+        .map(
+          (id) => html`
+        <button type="button" key=${id} class="btn plain" title=${`Only events about ${id}`} onClick=${() => events.filter({object: id})}>Only ${parseId(id).name}</button>`,
+        )}
       <button type="button" class="btn plain" onClick=${() => events.filter(NO_FILTERS)}>Clear</button>
     </form>`;
 }
@@ -75,7 +96,9 @@ function Later({board, events}) {
   const isShown = events.withLater.value;
   return html`
     <p class="small soft laterline">${count(later)} later ${later === 1 ? "event is" : "events are"} ${isShown ? "not part of this instant; the next of them are listed in grey." : "not shown."}
-      ${" "}<button class="btn" aria-pressed=${String(isShown)} onClick=${() => { events.withLater.value = !isShown; }}>${isShown ? "Hide later events" : "Show later events"}</button></p>`;
+      ${" "}<button class="btn" aria-pressed=${String(isShown)} onClick=${() => {
+        events.withLater.value = !isShown;
+      }}>${isShown ? "Hide later events" : "Show later events"}</button></p>`;
 }
 
 function Row({board, row: {event, isLater}}) {

@@ -10,7 +10,12 @@ const NEAR_END = 0.85;
 
 const UNKNOWN = "…";
 
-const SPEEDS = [["1", "1×"], ["10", "10×"], ["100", "100×"], ["max", "max"]];
+const SPEEDS = [
+  ["1", "1×"],
+  ["10", "10×"],
+  ["100", "100×"],
+  ["max", "max"],
+];
 
 export function Transport({board}) {
   const run = board.run.value;
@@ -33,8 +38,10 @@ export function Transport({board}) {
         <button class="btn" aria-label="Step one scheduling cycle" title="Step one scheduling cycle  Shift ."
           disabled=${waits || failed} onClick=${() => board.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
         <div class="seg opt" role="group" aria-label="Speed">
-          ${SPEEDS.map(([speed, text]) => html`<button key=${speed} aria-pressed=${String(String(run.speed) === speed)}
-            onClick=${() => board.speed(speed)}>${text}</button>`)}
+          ${SPEEDS.map(
+            ([speed, text]) => html`<button key=${speed} aria-pressed=${String(String(run.speed) === speed)}
+            onClick=${() => board.speed(speed)}>${text}</button>`,
+          )}
         </div>
       </div>
       <${Readout} board=${board} />
@@ -47,7 +54,9 @@ export function Transport({board}) {
 function Tail({board}) {
   const aim = board.aim.value;
   const end = board.run.value.status === "finished" ? "events, finished" : "events";
-  const [first, second] = aim ? ["reading", aim.seq === undefined ? `${moment(aim.at)} s…` : `event ${count(aim.seq)}…`] : [count(board.head.seq), end];
+  const [first, second] = aim
+    ? ["reading", aim.seq === undefined ? `${moment(aim.at)} s…` : `event ${count(aim.seq)}…`]
+    : [count(board.head.seq), end];
   return html`<div class="tail micro mute right" role=${aim ? "status" : undefined}>${first}<br />${second}</div>`;
 }
 
@@ -77,7 +86,9 @@ function Readout({board}) {
 function Typed({id, value, label, mode, short, parse, take}) {
   const input = useRef(null);
   const editing = input.current !== null && document.activeElement === input.current;
-  const leave = () => { if (input.current) input.current.value = value; };
+  const leave = () => {
+    if (input.current) input.current.value = value;
+  };
   return html`<input id=${id} ref=${input} class=${short ? "short" : ""} inputmode=${mode} aria-label=${label}
     autocomplete="off" value=${editing ? undefined : value} onBlur=${leave}
     style=${`width:${Math.max(short ? 5 : 7, value.length)}ch`}
@@ -103,8 +114,10 @@ function Scrubber({board}) {
       <${Bars} histogram=${histogram} shown=${shown} version=${board.tick.value} />
       <span class="base"></span>
       ${histogram.marks.map((mark) => html`<${EventMark} key=${mark.seq} mark=${mark} end=${end} />`)}
-      ${ticks(end).map(({at, part: left, last}, i) => html`<span key=${`${at}`} style=${`left:${(left * 100).toFixed(2)}%`}
-        class=${`tick${last ? " last nowrap" : i % 2 === 1 ? " opt" : ""}${!last && left > NEAR_END ? " near" : ""}`}>${tickText(at, end)}</span>`)}
+      ${ticks(end).map(
+        ({at, part: left, last}, i) => html`<span key=${`${at}`} style=${`left:${(left * 100).toFixed(2)}%`}
+        class=${`tick${last ? " last nowrap" : i % 2 === 1 ? " opt" : ""}${!last && left > NEAR_END ? " near" : ""}`}>${tickText(at, end)}</span>`,
+      )}
       ${shown !== null && html`<span class="head" style=${`left:${(partOf(shown, end) * 100).toFixed(2)}%`}></span>`}
       <input type="range" min="0" max=${Math.max(1, Math.round(end / 1e6))} step="1" value=${Math.round((shown ?? 0) / 1e6)} disabled=${shown === null}
         aria-label="Position in the run"
@@ -129,9 +142,16 @@ function Bars({histogram, shown}) {
   const bars = histogram.bars();
   return html`
     <svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
-      ${bars.map(({x, width, height, start}) => html`<rect key=${start} class=${shown !== null && start <= shown ? "past" : "ahead"}
+      ${bars.map(
+        ({
+          x,
+          width,
+          height,
+          start,
+        }) => html`<rect key=${start} class=${shown !== null && start <= shown ? "past" : "ahead"}
         x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 600 * 0.8).toFixed(1)}
-        y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`)}
+        y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`,
+      )}
     </svg>`;
 }
 
@@ -153,4 +173,3 @@ export function PastBanner({board}) {
       <span>${moment(head.at - at)} s behind<span class="opt">, ${count(behind)} ${behind === 1 ? "event" : "events"} before the newest${goesOn ? ". New events are still being recorded." : ""}</span></span>
       <button class="btn" onClick=${() => board.jumpToNewest({isJump: true})}>Jump to newest <kbd>End</kbd></button></div>`;
 }
-

@@ -34,15 +34,23 @@ function Claim({id, href, name, claim, claims, entities, at}) {
       <${Own} name=${name} href=${href} ...${claimLook(claim, claims.state(id, claim, entities))} />
       <dt>Class</dt><dd>${about(claim)}</dd>
       ${mode && html`<dt>Mode</dt><dd>${mode}</dd>`}
-      ${(claim.selected_node || waits) && html`<dt>Selected node</dt>
-        <dd>${claim.selected_node ?? html`<span class="mute">none</span>`}</dd>`}
+      ${
+        (claim.selected_node || waits) &&
+        html`<dt>Selected node</dt>
+        <dd>${claim.selected_node ?? html`<span class="mute">none</span>`}</dd>`
+      }
     </dl>
     ${isTerminating(claim) && html`<p class="small f-stuck tinted">${terminatingWords(claim, {users, at})}</p>`}
-    ${(claim.volume || holder) && html`<${Halves} named=${claim.volume} ref=${holder && id.slice("claim/".length)}
-      agreed=${claim.volume && holder === claim.volume} />`}
-    <ol class="steps">${steps.map((step) => html`
+    ${
+      (claim.volume || holder) &&
+      html`<${Halves} named=${claim.volume} ref=${holder && id.slice("claim/".length)}
+      agreed=${claim.volume && holder === claim.volume} />`
+    }
+    <ol class="steps">${steps.map(
+      (step) => html`
       <li class=${`step ${step.status}`} key=${step.name}><${Mark} name=${step.mark} family=${step.family} />
-        <b>${step.name}</b><span class="what">${step.what}</span></li>`)}</ol>`;
+        <b>${step.name}</b><span class="what">${step.what}</span></li>`,
+    )}</ol>`;
 }
 
 function Own({name, href, mark, family, text}) {

@@ -13,8 +13,13 @@ import {Mark, Name} from "./mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
 const LEGEND = [
-  ["available", "ready", "Available"], ["pending", "clock", "Pending"], ["vbound", "settled", "Bound"], ["half", "promised", "half-bound"],
-  ["released", "held", "Released"], ["failed", "stuck", "Failed"], ["lost", "stuck", "Lost"],
+  ["available", "ready", "Available"],
+  ["pending", "clock", "Pending"],
+  ["vbound", "settled", "Bound"],
+  ["half", "promised", "half-bound"],
+  ["released", "held", "Released"],
+  ["failed", "stuck", "Failed"],
+  ["lost", "stuck", "Lost"],
   [TERMINATING.mark, TERMINATING.family, TERMINATING.text],
 ];
 
@@ -44,8 +49,10 @@ function Body({board, chosen, candidates}) {
     <main class="page volumespage">
       <div class="pagehead"><h1>Volumes</h1><span class="small mute num" role="status">${told(shown, counts.get(""))}</span>
         <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words}</li>`)}</ul>
-        <div class="seg" role="group" aria-label="Chains">${KINDS.map(([kind, words]) => html`
-          <button key=${kind} aria-pressed=${String(view.kind === kind)} onClick=${() => setView({...view, kind, page: null})}>${words} ${count(counts.get(kind))}</button>`)}</div>
+        <div class="seg" role="group" aria-label="Chains">${KINDS.map(
+          ([kind, words]) => html`
+          <button key=${kind} aria-pressed=${String(view.kind === kind)} onClick=${() => setView({...view, kind, page: null})}>${words} ${count(counts.get(kind))}</button>`,
+        )}</div>
         <input class="pick" type="search" aria-label="Name of a claim, volume or class" placeholder="find" value=${view.text}
           onInput=${(event) => setView({...view, text: event.target.value, page: 0})} /></div>
       ${shown.rows.length > 0 && html`<${Table} board=${board} rows=${shown.rows} id=${id} pick=${pick} />`}
@@ -57,7 +64,8 @@ function Body({board, chosen, candidates}) {
 
 function told({rows, found, page, pages}, total) {
   const words = found === 1 ? "chain" : "chains";
-  if (pages > 1) return `${count(rows.length)} of ${count(found)} ${words} shown, page ${count(page + 1)} of ${count(pages)}`;
+  if (pages > 1)
+    return `${count(rows.length)} of ${count(found)} ${words} shown, page ${count(page + 1)} of ${count(pages)}`;
   return found === total ? `${count(found)} ${words}` : `${count(found)} of ${count(total)} chains`;
 }
 
@@ -114,7 +122,9 @@ function User({board, users}) {
   const [id, pod] = userOf(users);
   const {namespace, name} = parseId(id);
   const [mark, family, words] = podStates(pod)[0] ?? ["expired", "held", pod.phase ?? "not queued"];
-  const told = [`${namespace}/${name}`, words, users.length > 1 && `and ${count(users.length - 1)} more`].filter(Boolean).join(", ");
+  const told = [`${namespace}/${name}`, words, users.length > 1 && `and ${count(users.length - 1)} more`]
+    .filter(Boolean)
+    .join(", ");
   return html`
     <a class="cellbox" href=${podHref(board, `${namespace}/${name}`)} aria-label=${told} title=${told}><${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} />
@@ -123,7 +133,8 @@ function User({board, users}) {
 
 /** A claim or a volume that can be picked; in its place words of what is not there. */
 function Side({id, ghost, look, size, selected, pick}) {
-  if (!id || !look) return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
+  if (!id || !look)
+    return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
   const {namespace, name} = parseId(id);
   const words = [parseId(id).key, look.text ?? look.title, size && bytes(size)].filter(Boolean).join(", ");
   return html`
@@ -141,7 +152,9 @@ export function Line({look, words}) {
 /** A class beside its chains; the fewer there are the less of it can be told. */
 function ClassBox({name, found, span}) {
   if (!name) return html`<div class="classbox"><span class="mute">no class</span></div>`;
-  const facts = found ? [found.binding_mode, [found.reclaim, provisionerWords(found.provisioner)].filter(Boolean).join(" · ")] : ["does not exist"];
+  const facts = found
+    ? [found.binding_mode, [found.reclaim, provisionerWords(found.provisioner)].filter(Boolean).join(" · ")]
+    : ["does not exist"];
   const lines = span > 2 ? facts : [facts.join(" · ")];
   return html`
     <div class=${`classbox${span === 1 ? " one" : ""}`} title=${[name, ...facts].join("\n")}><b class="cut">${name}</b>

@@ -1,6 +1,15 @@
 import {html} from "../lib/html.js";
 import {
-  CAUSE_LOOK, answerFor, commandWords, fixCommands, fixParts, isCurrent, isPending, proof, staleWords, triedWords,
+  CAUSE_LOOK,
+  answerFor,
+  commandWords,
+  fixCommands,
+  fixParts,
+  isCurrent,
+  isPending,
+  proof,
+  staleWords,
+  triedWords,
 } from "../model/diagnosis.js";
 import {Mark} from "./mark.js";
 import {TryInFork} from "./try_in_fork.js";
@@ -26,9 +35,11 @@ function Ask({board, answer}) {
   if (answer?.status === "loading" || isCurrent(answer, seq)) return null;
   const again = Boolean(answer?.diagnosis);
   return html`
-    <p class="small soft ask"><span>${again
-      ? staleWords(answer.diagnosis, board.model.at)
-      : "Each change is tried by itself in a copy of this cluster, the smallest first; two together where none does alone."}</span>
+    <p class="small soft ask"><span>${
+      again
+        ? staleWords(answer.diagnosis, board.model.at)
+        : "Each change is tried by itself in a copy of this cluster, the smallest first; two together where none does alone."
+    }</span>
       <button class="btn" aria-keyshortcuts="w" onClick=${() => board.askWhy()}>
         ${again ? "Try again" : "Try changes"} <kbd>w</kbd></button></p>`;
 }
@@ -37,8 +48,13 @@ function Answer({board, id, told}) {
   return html`
     <ul class="causes small">${told.causes.map((cause, place) => html`<${Cause} key=${place} cause=${cause} />`)}</ul>
     ${told.outlook && html`<p class="small soft">${told.outlook.sentence}</p>`}
-    ${told.fixes.length > 0 && html`<div class="fixes">${told.fixes.map((fix, place) => html`
-      <${Fix} key=${fix.kind} board=${board} id=${id} seq=${told.seq} fix=${fix} first=${place === 0} />`)}</div>`}
+    ${
+      told.fixes.length > 0 &&
+      html`<div class="fixes">${told.fixes.map(
+        (fix, place) => html`
+      <${Fix} key=${fix.kind} board=${board} id=${id} seq=${told.seq} fix=${fix} first=${place === 0} />`,
+      )}</div>`
+    }
     ${told.conclusion && html`<p class="small">${told.conclusion}</p>`}`;
 }
 
@@ -59,7 +75,11 @@ function Fix({board, id, seq, fix, first}) {
     <div class="fix"><span><b class="strong">${order}</b>
         <span class="micro soft outcome">${outcome}${fix.note && ` ${fix.note}`}</span>
         <span class="micro state"><${Mark} name=${shown.mark} family=${shown.family} />${shown.words}</span></span>
-      <span class="does">${!board.past.value && seq === board.place.seq && html`<button class=${`btn${first ? " primary" : ""}`} title=${commands.map(commandWords).join(", then ")}
-          aria-label=${`Apply: ${order}`} onClick=${() => board.commands(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`}
+      <span class="does">${
+        !board.past.value &&
+        seq === board.place.seq &&
+        html`<button class=${`btn${first ? " primary" : ""}`} title=${commands.map(commandWords).join(", then ")}
+          aria-label=${`Apply: ${order}`} onClick=${() => board.commands(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`
+      }
         <${TryInFork} board=${board} id=${id} commands=${commands} order=${order} seq=${seq} promise=${fix} /></span></div>`;
 }

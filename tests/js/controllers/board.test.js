@@ -5,7 +5,10 @@ import {Board} from "../../../static/js/controllers/board.js";
 
 const LENGTH = 100;
 const EVENTS = Array.from({length: LENGTH}, (_, i) => ({
-  seq: i + 1, at: (i + 1) * 1e9, kind: "PodUpdated", object: "pod/a/p",
+  seq: i + 1,
+  at: (i + 1) * 1e9,
+  kind: "PodUpdated",
+  object: "pod/a/p",
   changes: {"pod/a/p": {attempts: i + 1}, queue: {cycle: Math.floor(i / 4)}},
 }));
 
@@ -53,7 +56,9 @@ const asked = () => board.model.seq;
 
 /** A page that is opened at this event, before the state of the run is there. */
 function opened(seq) {
-  globalThis.WebSocket = class extends EventTarget { close() {} };
+  globalThis.WebSocket = class extends EventTarget {
+    close() {}
+  };
   globalThis.location = {href: "https://kscope.example/runs/7/", protocol: "https:", search: `?seq=${seq}`};
   const address = {seq, pod: null, write() {}};
   return new Board({run: {id: 7, status: "paused", head: LENGTH, head_at: LENGTH * 1e9}, api, address});
@@ -224,7 +229,9 @@ test("two steps back pressed at once go back two events", async () => {
   const stepped = board.stepBack();
   api.release();
   while (asked() !== 28) {
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
     api.release();
   }
   await stepped;
@@ -232,7 +239,10 @@ test("two steps back pressed at once go back two events", async () => {
 });
 
 test("two changes are sent one after the other, up to the first that is refused", async () => {
-  const [first, second] = [{verb: "uncordon", object: "node/n"}, {verb: "patch", object: "pod/a/p", patch: {}}];
+  const [first, second] = [
+    {verb: "uncordon", object: "node/n"},
+    {verb: "patch", object: "pod/a/p", patch: {}},
+  ];
   await board.commands([first, second]);
   assert.deepEqual(api.posted, [first, second]);
   api.posted = [];

@@ -15,8 +15,14 @@ function setUp(state, address = {}) {
   const tick = signal(0);
   const selection = {claim: signal(address.claim ?? null), volume: signal(address.volume ?? null)};
   const board = {
-    selection, get model() { void tick.value; return model; },
-    select({claim, volume}) { [selection.claim.value, selection.volume.value] = [claim, volume]; },
+    selection,
+    get model() {
+      void tick.value;
+      return model;
+    },
+    select({claim, volume}) {
+      [selection.claim.value, selection.volume.value] = [claim, volume];
+    },
   };
   const chosen = new Chosen(board);
   const change = (changes) => {

@@ -23,23 +23,33 @@ function page(query = {}) {
   const written = [];
   const asked = [];
   const selection = {
-    pod: signal("pod/shop/web-0"), claim: signal(query.claim ?? null), volume: signal(query.volume ?? null),
+    pod: signal("pod/shop/web-0"),
+    claim: signal(query.claim ?? null),
+    volume: signal(query.volume ?? null),
   };
   const board = {
     selection,
     picked: selection.pod,
     notice: signal(""),
-    get model() { void tick.value; return model; },
-    selected() { void tick.value; return this.picked.value; },
+    get model() {
+      void tick.value;
+      return model;
+    },
+    selected() {
+      void tick.value;
+      return this.picked.value;
+    },
     select(ids) {
       written.push(ids);
       for (const [kind, id] of Object.entries(ids)) selection[kind].value = id;
     },
-    api: {get: async (path, {object, after}) => {
-      asked.push([object, after]);
-      const seq = (after ?? 0) + 1;
-      return {events: [{seq, at: seq, kind: "Told", message: "", changes: {}}], next: null};
-    }},
+    api: {
+      get: async (path, {object, after}) => {
+        asked.push([object, after]);
+        const seq = (after ?? 0) + 1;
+        return {events: [{seq, at: seq, kind: "Told", message: "", changes: {}}], next: null};
+      },
+    },
   };
   const change = (id, patch) => {
     model.apply({first: model.seq + 1, last: model.seq + 1, at: 10, changes: {[id]: patch}, events: []});
@@ -49,7 +59,10 @@ function page(query = {}) {
 }
 
 const ids = ({objects: {pod, claim, volume}}) => [pod, claim, volume].map(({id}) => id.value);
-const settled = () => new Promise((resolve) => { setTimeout(resolve, 180); });
+const settled = () =>
+  new Promise((resolve) => {
+    setTimeout(resolve, 180);
+  });
 
 test("the claim is the pod's and the volume is the claim's", () => {
   assert.deepEqual(ids(page().followed), ["pod/shop/web-0", "claim/shop/data-0", "volume/pv-0"]);
@@ -62,7 +75,11 @@ test("without a claim of its own, one that something is left to do for is follow
 });
 
 test("the address names what somebody has picked", () => {
-  assert.deepEqual(ids(page({claim: "claim/shop/data-1"}).followed), ["pod/shop/web-0", "claim/shop/data-1", "volume/pv-1"]);
+  assert.deepEqual(ids(page({claim: "claim/shop/data-1"}).followed), [
+    "pod/shop/web-0",
+    "claim/shop/data-1",
+    "volume/pv-1",
+  ]);
 });
 
 test("picking one lets go of what belonged to the one before", () => {
@@ -74,7 +91,9 @@ test("picking one lets go of what belonged to the one before", () => {
   followed.pick("pod/shop/web-0");
   assert.deepEqual(ids(followed), ["pod/shop/web-0", "claim/shop/data-0", "volume/pv-0"]);
   assert.deepEqual(written, [
-    {volume: "volume/pv-1"}, {volume: null, claim: "claim/shop/data-1"}, {volume: null, claim: null, pod: "pod/shop/web-0"},
+    {volume: "volume/pv-1"},
+    {volume: null, claim: "claim/shop/data-1"},
+    {volume: null, claim: null, pod: "pod/shop/web-0"},
   ]);
 });
 
@@ -82,12 +101,24 @@ test("events are read on from those at hand whenever the object changes", async 
   const {followed, asked, change} = page();
   followed.start();
   await settled();
-  assert.deepEqual(followed.objects.pod.events.value.map(({seq}) => seq), [1]);
+  assert.deepEqual(
+    followed.objects.pod.events.value.map(({seq}) => seq),
+    [1],
+  );
   change("claim/shop/data-1", {phase: "Lost"});
   change("pod/shop/web-0", {queue: "backoff"});
   await settled();
-  assert.deepEqual(followed.objects.pod.events.value.map(({seq}) => seq), [1, 2]);
-  assert.deepEqual(asked.filter(([object]) => object === "pod/shop/web-0"), [["pod/shop/web-0", undefined], ["pod/shop/web-0", 1]]);
+  assert.deepEqual(
+    followed.objects.pod.events.value.map(({seq}) => seq),
+    [1, 2],
+  );
+  assert.deepEqual(
+    asked.filter(([object]) => object === "pod/shop/web-0"),
+    [
+      ["pod/shop/web-0", undefined],
+      ["pod/shop/web-0", 1],
+    ],
+  );
   assert.equal(asked.filter(([object]) => object === "claim/shop/data-0").length, 1);
 });
 
@@ -98,7 +129,10 @@ test("what is read for an object that is no longer followed is dropped", async (
   board.picked.value = "pod/shop/web-1";
   assert.deepEqual(followed.objects.pod.events.value, []);
   await settled();
-  assert.deepEqual(followed.objects.pod.events.value.map(({seq}) => seq), [1]);
+  assert.deepEqual(
+    followed.objects.pod.events.value.map(({seq}) => seq),
+    [1],
+  );
 });
 
 test("the volume on a node is that of the pod on its node, until another is picked", () => {

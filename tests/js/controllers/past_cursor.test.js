@@ -6,7 +6,10 @@ import {fold} from "../../../static/js/model/fold.js";
 
 const LENGTH = 500;
 const EVENTS = Array.from({length: LENGTH}, (_, i) => ({
-  seq: i + 1, at: (i + 1) * 1000, kind: "PodUpdated", object: `pod/a/p${i % 7}`,
+  seq: i + 1,
+  at: (i + 1) * 1000,
+  kind: "PodUpdated",
+  object: `pod/a/p${i % 7}`,
   changes: {[`pod/a/p${i % 7}`]: i % 11 === 0 ? null : {queue: "active", queue_since: i}},
 }));
 
@@ -29,8 +32,10 @@ class FakeApi {
 
 function assertAt(cursor, seq) {
   assert.equal(cursor.model.seq, seq);
-  assert.deepEqual(Object.fromEntries([...cursor.model.entities].sort()),
-    Object.fromEntries(Object.entries(stateAt(seq)).sort()));
+  assert.deepEqual(
+    Object.fromEntries([...cursor.model.entities].sort()),
+    Object.fromEntries(Object.entries(stateAt(seq)).sort()),
+  );
 }
 
 test("stepping back comes to the state before, event by event", async () => {

@@ -6,7 +6,11 @@ import {signal} from "@preact/signals";
 import {PodRecord} from "../../../static/js/controllers/pod_record.js";
 
 const id = "pod/a/web";
-const ATTEMPTS = [{id: 3, number: 3, seq: 30}, {id: 2, number: 2, seq: 20}, {id: 1, number: 1, seq: 10}];
+const ATTEMPTS = [
+  {id: 3, number: 3, seq: 30},
+  {id: 2, number: 2, seq: 20},
+  {id: 1, number: 1, seq: 10},
+];
 
 let place, failing;
 
@@ -23,14 +27,20 @@ function record() {
   const pod = {attempts: 3};
   const board = {
     isWaiting: false,
-    get place() { return place.value; },
-    get model() { return {seq: place.value.seq, entities: new Map([[id, pod]])}; },
+    get place() {
+      return place.value;
+    },
+    get model() {
+      return {seq: place.value.seq, entities: new Map([[id, pod]])};
+    },
     tell() {},
-    api: {get: async (path, {seq} = {}) => {
-      if (failing) throw new Error("The server could not be reached.");
-      if (path === "attempts/") return ATTEMPTS.filter((attempt) => seq === null || attempt.seq <= seq);
-      return path === "events/" ? {events: [], next: null} : {number: Number(path.split("/")[1])};
-    }},
+    api: {
+      get: async (path, {seq} = {}) => {
+        if (failing) throw new Error("The server could not be reached.");
+        if (path === "attempts/") return ATTEMPTS.filter((attempt) => seq === null || attempt.seq <= seq);
+        return path === "events/" ? {events: [], next: null} : {number: Number(path.split("/")[1])};
+      },
+    },
   };
   const made = new PodRecord({board, id, attempt: null});
   made.follow();
@@ -40,7 +50,9 @@ function record() {
 async function settle() {
   for (let i = 0; i < 5; i += 1) {
     mock.timers.tick(200);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
 }
 

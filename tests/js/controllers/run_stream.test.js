@@ -44,7 +44,9 @@ afterEach(() => {
 function open() {
   const heard = {messages: [], states: [], seq: null};
   const stream = new RunStream({
-    runId: 7, after: () => heard.seq, onMessage: (message) => heard.messages.push(message),
+    runId: 7,
+    after: () => heard.seq,
+    onMessage: (message) => heard.messages.push(message),
     onState: (state) => heard.states.push(state),
   });
   stream.open();

@@ -27,17 +27,25 @@ afterEach(() => {
 function timeline() {
   const board = {
     isWaiting: false,
-    get place() { return place.value; },
-    get model() { return {seq: place.value.seq}; },
+    get place() {
+      return place.value;
+    },
+    get model() {
+      return {seq: place.value.seq};
+    },
     address: {write: (changes) => written.push(changes)},
-    api: {get: async (path, query) => {
-      asked.push(query);
-      const {before = null, after = null, order, limit} = query;
-      const seqs = Array.from({length: LAST}, (_, i) => i + 1).filter((seq) => seq < (before ?? Infinity) && seq > (after ?? 0));
-      if (order === "desc") seqs.reverse();
-      const events = seqs.slice(0, limit).map((seq) => ({seq}));
-      return {events, highest: LAST, next: seqs.length > limit ? events.at(-1).seq : null};
-    }},
+    api: {
+      get: async (path, query) => {
+        asked.push(query);
+        const {before = null, after = null, order, limit} = query;
+        const seqs = Array.from({length: LAST}, (_, i) => i + 1).filter(
+          (seq) => seq < (before ?? Infinity) && seq > (after ?? 0),
+        );
+        if (order === "desc") seqs.reverse();
+        const events = seqs.slice(0, limit).map((seq) => ({seq}));
+        return {events, highest: LAST, next: seqs.length > limit ? events.at(-1).seq : null};
+      },
+    },
   };
   const events = new TimelineEvents(board);
   events.start();
@@ -47,7 +55,9 @@ function timeline() {
 async function settle() {
   for (let i = 0; i < 3; i += 1) {
     mock.timers.tick(1000);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
 }
 

@@ -31,22 +31,42 @@ function after(seq, more = [], users = []) {
   }
   const volume = entities[VOLUME] ?? undefined;
   return bindingOf({
-    claimId: CLAIM, claim: entities[CLAIM] ?? undefined, volumeId: VOLUME, volume, events, users,
-    holder: volume?.claim ? "pv" : null, mode: "Immediate", storageClass: undefined, at: seq * SECOND,
+    claimId: CLAIM,
+    claim: entities[CLAIM] ?? undefined,
+    volumeId: VOLUME,
+    volume,
+    events,
+    users,
+    holder: volume?.claim ? "pv" : null,
+    mode: "Immediate",
+    storageClass: undefined,
+    at: seq * SECOND,
   });
 }
 
 test("the writes of a bind are told one by one, refused ones too, then those to come", () => {
   const rows = (seq) => writesOf(after(seq)).map(({name, status, seq: told}) => [name, status, told]);
   assert.deepEqual(rows(5), [
-    ["PV write", "done", 3], ["PV status", "done", 4], ["PVC write", "now fail", 5], ["PVC write", "todo", undefined], ["PVC status", "todo", undefined],
+    ["PV write", "done", 3],
+    ["PV status", "done", 4],
+    ["PVC write", "now fail", 5],
+    ["PVC write", "todo", undefined],
+    ["PVC status", "todo", undefined],
   ]);
-  assert.deepEqual(rows(7).map(([, , seq]) => seq), [3, 4, 5, 6, 7]);
+  assert.deepEqual(
+    rows(7).map(([, , seq]) => seq),
+    [3, 4, 5, 6, 7],
+  );
 });
 
 test("each step has its time once it is done", () => {
   const told = (seq) => stepsOf(after(seq)).map(({name, status, seq: when}) => [name, status, when]);
-  assert.deepEqual(told(4), [["Provision", "done", 3], ["Bind", "now", undefined], ["Use", "todo", undefined], ["Reclaim", "todo", undefined]]);
+  assert.deepEqual(told(4), [
+    ["Provision", "done", 3],
+    ["Bind", "now", undefined],
+    ["Use", "todo", undefined],
+    ["Reclaim", "todo", undefined],
+  ]);
   assert.deepEqual(told(7)[1], ["Bind", "done", 7]);
   assert.equal(stepsOf(after(5))[1].what, "two objects, four writes, two of them made");
 });
@@ -61,14 +81,23 @@ test("the pod's own events tell since when the volume is used", () => {
 test("tries of the same kind in a row are one line", () => {
   const failed = [8, 9, 10].map((seq) => event(seq, "ProvisioningFailed", CLAIM, null, "no plugin"));
   const {parts} = stepsOf(after(10, failed))[0];
-  assert.deepEqual(parts.map(({what, times, seq}) => [what, times, seq]), [["no plugin", 3, 10]]);
+  assert.deepEqual(
+    parts.map(({what, times, seq}) => [what, times, seq]),
+    [["no plugin", 3, 10]],
+  );
 });
 
 test("of a half-bound claim the answer tells which half is missing and what was refused", () => {
   assert.equal(claimAnswer(after(4)).sentence, "pv names this claim, but the claim does not name it back yet.");
   const refused = claimAnswer({...after(5), at: 8 * SECOND});
-  assert.equal(refused.sentence, "pv names this claim, but the claim does not name it back yet: a write was refused 3.00 s ago.");
-  assert.deepEqual(claimAnswer(after(6)).sentence, "shop/data and pv name each other, but the claim's phase is still Pending.");
+  assert.equal(
+    refused.sentence,
+    "pv names this claim, but the claim does not name it back yet: a write was refused 3.00 s ago.",
+  );
+  assert.deepEqual(
+    claimAnswer(after(6)).sentence,
+    "shop/data and pv name each other, but the claim's phase is still Pending.",
+  );
 });
 
 test("a volume that is reserved and too small is told with what it lacks, and may be given it", () => {
@@ -83,7 +112,10 @@ test("a bound claim tells how much more it has than it asked for", () => {
 });
 
 test("a lost claim tells when its volume went", () => {
-  const gone = [event(8, "VolumeDeleted", VOLUME, {[VOLUME]: null}), event(9, "ClaimLost", CLAIM, {[CLAIM]: {phase: "Lost"}}, "lost")];
+  const gone = [
+    event(8, "VolumeDeleted", VOLUME, {[VOLUME]: null}),
+    event(9, "ClaimLost", CLAIM, {[CLAIM]: {phase: "Lost"}}, "lost"),
+  ];
   const binding = {...after(9, gone), at: 12 * SECOND};
   const answer = claimAnswer(binding);
   assert.equal(answer.sentence, "Lost: its volume pv was deleted at 8.000 s.");
@@ -103,15 +135,26 @@ test("half-bound counts from when the one side was written", () => {
 });
 
 test("an unbound claim names what comes closest", () => {
-  const binding = {...after(2), volumeId: null, volume: undefined, volumeName: null, claim: {phase: "Pending", class: "ssd"}, storageClass: {}};
-  assert.equal(claimAnswer({...binding, state: "pending"}, {volume: "pv-1", text: "1Gi is 1Gi too small"}).sentence,
-    "No volume fits; closest is pv-1: 1Gi is 1Gi too small.");
+  const binding = {
+    ...after(2),
+    volumeId: null,
+    volume: undefined,
+    volumeName: null,
+    claim: {phase: "Pending", class: "ssd"},
+    storageClass: {},
+  };
+  assert.equal(
+    claimAnswer({...binding, state: "pending"}, {volume: "pv-1", text: "1Gi is 1Gi too small"}).sentence,
+    "No volume fits; closest is pv-1: 1Gi is 1Gi too small.",
+  );
 });
 
 test("a volume tells who may claim it, or whose it was", () => {
   const binding = (volume) => ({...after(1), claim: undefined, claimId: null, claimKey: volume.claim, volume});
-  assert.equal(volumeAnswer(binding({phase: "Available", class: "ssd", capacity: GI})).sentence,
-    "Available: any claim of class ssd that asks for at most 1 Gi may take it.");
+  assert.equal(
+    volumeAnswer(binding({phase: "Available", class: "ssd", capacity: GI})).sentence,
+    "Available: any claim of class ssd that asks for at most 1 Gi may take it.",
+  );
   const released = volumeAnswer(binding({phase: "Released", reclaim: "Retain", claim: "shop/data"}));
   assert.match(released.sentence, /^Released: its claim shop\/data is gone; it is kept/);
   assert.deepEqual(released.fixes[0].patch, {spec: {claimRef: null}});

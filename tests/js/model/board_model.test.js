@@ -49,7 +49,10 @@ function shown(model) {
 function derived(model) {
   const anew = new BoardModel();
   anew.reset({
-    seq: model.seq, at: model.at, state: Object.fromEntries(model.entities), events: model.run.events,
+    seq: model.seq,
+    at: model.at,
+    state: Object.fromEntries(model.entities),
+    events: model.run.events,
   });
   return anew;
 }

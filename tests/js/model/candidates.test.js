@@ -3,14 +3,28 @@ import {test} from "node:test";
 
 import {askedWords, nearestOf, questionOf, verdictLook} from "../../../static/js/model/candidates.js";
 
-const NODES = new Map([["node/n1", {}], ["node/n2", {}]]);
+const NODES = new Map([
+  ["node/n1", {}],
+  ["node/n2", {}],
+]);
 const PENDING = {
-  claim: {phase: "Pending"}, claimId: "claim/shop/data", claimKey: "shop/data", volumeId: null, users: [], events: [], state: "pending",
+  claim: {phase: "Pending"},
+  claimId: "claim/shop/data",
+  claimKey: "shop/data",
+  volumeId: null,
+  users: [],
+  events: [],
+  state: "pending",
 };
 
 test("an unbound claim is asked about as things stand, for the node that its pod came closest to", () => {
   const users = [["pod/shop/db", {blocker: {node: "n2"}}]];
-  assert.deepEqual(questionOf({...PENDING, users}, NODES), {of: "claim/shop/data", path: "claims/shop/data/candidates/", node: "n2", seq: null});
+  assert.deepEqual(questionOf({...PENDING, users}, NODES), {
+    of: "claim/shop/data",
+    path: "claims/shop/data/candidates/",
+    node: "n2",
+    seq: null,
+  });
   assert.equal(questionOf({...PENDING, users: [["pod/shop/db", {node: "gone"}]]}, NODES).node, "");
   assert.equal(questionOf({...PENDING, claim: undefined}, NODES), null);
 });
@@ -19,7 +33,10 @@ test("a bound claim is asked about as it was just before its volume was chosen",
   const chose = {kind: "VolumePreBound", object: "volume/pv", seq: 7, message: "claimRef names shop/data"};
   const bound = {...PENDING, volumeId: "volume/pv", state: "bound", events: [chose]};
   assert.equal(questionOf(bound, NODES).seq, 6);
-  const made = [{kind: "ClaimNodeSelected", object: "claim/shop/data", seq: 4}, {kind: "VolumeProvisioned", object: "volume/pv", seq: 9}];
+  const made = [
+    {kind: "ClaimNodeSelected", object: "claim/shop/data", seq: 4},
+    {kind: "VolumeProvisioned", object: "volume/pv", seq: 9},
+  ];
   assert.equal(questionOf({...bound, events: made}, NODES).seq, 3);
   assert.equal(questionOf({...bound, events: []}, NODES).seq, null);
 });
@@ -34,7 +51,10 @@ test("what comes closest is named only when nothing fits", () => {
 test("who asks, and for which node, is said", () => {
   const told = {asker: "scheduler", node: "n1", delayed: true, fits: 2, volumes: 9};
   assert.equal(askedWords(told), "as the scheduler matches for n1 · 2 of 9 fit · in matching order");
-  assert.match(askedWords({...told, asker: "pv-controller", node: ""}), /^as the PV controller matches, and no pod has a node/);
+  assert.match(
+    askedWords({...told, asker: "pv-controller", node: ""}),
+    /^as the PV controller matches, and no pod has a node/,
+  );
 });
 
 test("while nothing is taken the best is not yet chosen", () => {

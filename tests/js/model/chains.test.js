@@ -56,9 +56,17 @@ test("a volume whose claim is gone says so in the claim's place", () => {
 });
 
 test("a released volume is not half of a new claim of the same name", () => {
-  const state = {[CLAIM]: {phase: "Pending", class: "ssd"}, "volume/pv": {phase: "Released", claim: "shop/data", class: "ssd"}};
-  assert.deepEqual(chainsOf(state).list.map(({link, claimGhost, volumeGhost}) => [link, claimGhost || volumeGhost]),
-    [["waits", "no volume fits yet"], ["broken", "an earlier shop/data"]]);
+  const state = {
+    [CLAIM]: {phase: "Pending", class: "ssd"},
+    "volume/pv": {phase: "Released", claim: "shop/data", class: "ssd"},
+  };
+  assert.deepEqual(
+    chainsOf(state).list.map(({link, claimGhost, volumeGhost}) => [link, claimGhost || volumeGhost]),
+    [
+      ["waits", "no volume fits yet"],
+      ["broken", "an earlier shop/data"],
+    ],
+  );
 });
 
 test("a claim without a volume says what it waits for", () => {
@@ -70,15 +78,29 @@ test("a claim without a volume says what it waits for", () => {
 
 test("chains stand by class, those without one last, and are counted by kind", () => {
   const chains = chainsOf({
-    ...bound, "volume/free": {phase: "Available"}, "volume/a": {phase: "Failed", claim: "shop/x", class: "nfs"},
+    ...bound,
+    "volume/free": {phase: "Available"},
+    "volume/a": {phase: "Failed", claim: "shop/x", class: "nfs"},
   });
-  assert.deepEqual(chains.list.map(({key}) => key), ["volume/a", CLAIM, "volume/free"]);
-  assert.deepEqual([...chains.counts], [["", 3], ["unbound", 1], ["broken", 1]]);
+  assert.deepEqual(
+    chains.list.map(({key}) => key),
+    ["volume/a", CLAIM, "volume/free"],
+  );
+  assert.deepEqual(
+    [...chains.counts],
+    [
+      ["", 3],
+      ["unbound", 1],
+      ["broken", 1],
+    ],
+  );
   assert.deepEqual(spans(chains.list.concat(chains.list.at(-1))), [1, 1, 2, 0]);
 });
 
 test("of many chains one page is shown, at first the one with the chosen object", () => {
-  const many = Object.fromEntries(Array.from({length: 2 * PAGE + 1}, (_, i) => [`volume/pv-${i}`, {phase: "Available"}]));
+  const many = Object.fromEntries(
+    Array.from({length: 2 * PAGE + 1}, (_, i) => [`volume/pv-${i}`, {phase: "Available"}]),
+  );
   const chains = chainsOf(many);
   assert.equal(chains.page(EVERYTHING).rows.length, PAGE);
   const last = chains.page({...EVERYTHING, page: null, id: `volume/pv-${2 * PAGE}`});
@@ -94,13 +116,19 @@ test("chains are made anew only when claims, volumes or classes have changed", (
   const before = chains.of(model.claims, model.entities).list;
   assert.equal(chains.of(model.claims, model.entities).list, before);
   model.apply({first: 2, last: 2, at: 1, changes: {"volume/pv": null}, events: []});
-  assert.deepEqual(chains.of(model.claims, model.entities).list.map(({kind}) => kind), ["broken"]);
+  assert.deepEqual(
+    chains.of(model.claims, model.entities).list.map(({kind}) => kind),
+    ["broken"],
+  );
 });
 
 test("the node of a chain is where its pod is, else where its volume can be reached", () => {
   assert.equal(placeOf({node: "n1", phase: "Running"}, {}, {affinity: "zone In a"}).words, "pod runs");
   assert.equal(placeOf({nominated: "n2"}, {}, {}).name, "n2");
-  assert.deepEqual([placeOf(undefined, undefined, {affinity: "zone In a"}).name, placeOf({}, {}, undefined)], ["zone In a", null]);
+  assert.deepEqual(
+    [placeOf(undefined, undefined, {affinity: "zone In a"}).name, placeOf({}, {}, undefined)],
+    ["zone In a", null],
+  );
   assert.equal(placeOf(undefined, {}, {affinity: "hostname In n1"}).name, "n1");
   assert.equal(placeOf(undefined, {}, {affinity: "hostname In n1/n2"}).name, "hostname In n1/n2");
 });

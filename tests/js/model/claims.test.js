@@ -46,7 +46,10 @@ test("a claim finds the volume that names it and the pods that mount it", () => 
   claims.updateVolume("volume/pv-1", undefined, {claim: "shop/data"});
   claims.updatePod("pod/shop/db-0", undefined, entities.get("pod/shop/db-0"));
   assert.equal(claims.holder("claim/shop/data"), "pv-1");
-  assert.deepEqual(claims.usersOf("claim/shop/data", entities).map(([id]) => id), ["pod/shop/db-0"]);
+  assert.deepEqual(
+    claims.usersOf("claim/shop/data", entities).map(([id]) => id),
+    ["pod/shop/db-0"],
+  );
   claims.updateVolume("volume/pv-1", {claim: "shop/data"}, {});
   assert.equal(claims.holder("claim/shop/data"), null);
 });

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {
-  alikeText, differenceText, figure, foldedRows, grouped, runLine, shareDifference, shareText, shortfall, spotLook,
+  alikeText,
+  differenceText,
+  figure,
+  foldedRows,
+  grouped,
+  runLine,
+  shareDifference,
+  shareText,
+  shortfall,
+  spotLook,
 } from "../../../static/js/model/comparison.js";
 
 const row = (at, same) => ({at, same, a: {seq: at}, b: {seq: at}});
@@ -31,20 +40,33 @@ test("utilisation is shown as it is worked out", () => {
 test("events that are the same in both are folded into one row, a single one is not", () => {
   const rows = [row(1, true), row(2, false), row(3, true), row(4, true)];
   const folded = foldedRows(rows);
-  assert.deepEqual(folded.map((each) => each.alike?.length ?? each.row.at), [1, 2, 2]);
+  assert.deepEqual(
+    folded.map((each) => each.alike?.length ?? each.row.at),
+    [1, 2, 2],
+  );
   assert.equal(alikeText([row(1e9, true), row(2e9, true)]), "2 events the same in both, from 1.000 to 2.000 s");
 });
 
 test("a pod that waits looks like its place in the queue", () => {
   assert.deepEqual(spotLook({state: "placed", node: "n1"}).slice(1), ["settled", "n1"]);
   assert.equal(spotLook({state: "waits", queue: "gated", words: ""})[1], "held");
-  assert.deepEqual(spotLook({state: "waits", queue: "unschedulable", words: "cpu 1 short"}).slice(1), ["stuck", "cpu 1 short"]);
+  assert.deepEqual(spotLook({state: "waits", queue: "unschedulable", words: "cpu 1 short"}).slice(1), [
+    "stuck",
+    "cpu 1 short",
+  ]);
   assert.equal(spotLook({state: "absent"})[2], "not there");
 });
 
 test("the nearest relatives are offered first", () => {
-  const runs = [{id: 1, relation: "other"}, {id: 2, relation: "fork"}, {id: 3, relation: "parent"}];
-  assert.deepEqual(grouped(runs).map(([, members]) => members[0].id), [2, 3, 1]);
+  const runs = [
+    {id: 1, relation: "other"},
+    {id: 2, relation: "fork"},
+    {id: 3, relation: "parent"},
+  ];
+  assert.deepEqual(
+    grouped(runs).map(([, members]) => members[0].id),
+    [2, 3, 1],
+  );
 });
 
 test("a run in a line names the run it is a fork of", () => {

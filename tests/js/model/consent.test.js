@@ -3,10 +3,18 @@ import {test} from "node:test";
 
 import {consentFor, drainLines} from "../../../static/js/model/consent.js";
 
-const DRAIN = [{verb: "cordon", object: "node/n1"}, {verb: "evict_pods", object: "node/n1"}];
+const DRAIN = [
+  {verb: "cordon", object: "node/n1"},
+  {verb: "evict_pods", object: "node/n1"},
+];
 
 test("a drain is asked about first", () => {
-  assert.deepEqual(consentFor({status: "paused"}, DRAIN), {title: "Drain n1?", button: "Drain", lines: [], drains: "n1"});
+  assert.deepEqual(consentFor({status: "paused"}, DRAIN), {
+    title: "Drain n1?",
+    button: "Drain",
+    lines: [],
+    drains: "n1",
+  });
 });
 
 test("a deletion is asked about first", () => {
@@ -23,17 +31,30 @@ test("a change of a run that goes on is sent at once", () => {
 test("any change of a finished run says that it goes on", () => {
   const asked = consentFor({status: "finished", head_at: 77.8e9}, [{verb: "cordon", object: "node/n1"}]);
   assert.equal(asked.title, "Cordon n1?");
-  assert.deepEqual(asked.lines, ["Cordons n1.", "The run is finished. With this it goes on from 77.800 s, until it has nothing left to do."]);
+  assert.deepEqual(asked.lines, [
+    "Cordons n1.",
+    "The run is finished. With this it goes on from 77.800 s, until it has nothing left to do.",
+  ]);
 });
 
 test("two changes at once are asked about together", () => {
-  const asked = consentFor({status: "paused"}, [{verb: "uncordon", object: "node/n"}, {verb: "delete", object: "pod/a/p"}]);
+  const asked = consentFor({status: "paused"}, [
+    {verb: "uncordon", object: "node/n"},
+    {verb: "delete", object: "pod/a/p"},
+  ]);
   assert.equal(asked.title, "Send these 2 changes?");
   assert.deepEqual(asked.lines, ["Uncordons n.", "Deletes a/p."]);
 });
 
 test("a drain says how many pods go and which budgets hold some", () => {
-  const told = {evicted: 7, daemon: 1, budgets: [{name: "shop/web", pods: 3, allowed: 1}, {name: "shop/db", pods: 1, allowed: 2}]};
+  const told = {
+    evicted: 7,
+    daemon: 1,
+    budgets: [
+      {name: "shop/web", pods: 3, allowed: 1},
+      {name: "shop/db", pods: 1, allowed: 2},
+    ],
+  };
   assert.deepEqual(drainLines("n1", told), [
     "Cordons n1, then evicts 7 pods.",
     "1 pod of DaemonSets stays.",

@@ -35,7 +35,14 @@ test("what the server knows is put before what was counted here", () => {
   const counters = new Counters();
   counters.restart(900, 99.95 * SECOND, [5, 0, 0]);
   counters.add(99.98 * SECOND, 2, [3, 0, 0]);
-  const told = {since: 79 * SECOND, samples: [[79 * SECOND, 0, 1, 0, 0], [99.5 * SECOND, 4, 6, 0, 0], [100 * SECOND, 1, 5, 0, 0]]};
+  const told = {
+    since: 79 * SECOND,
+    samples: [
+      [79 * SECOND, 0, 1, 0, 0],
+      [99.5 * SECOND, 4, 6, 0, 0],
+      [100 * SECOND, 1, 5, 0, 0],
+    ],
+  };
   assert.equal(counters.learn(told, 899), false, "told of another event");
   assert.equal(counters.learn(told, 900), true);
   assert.equal(counters.covers(100 * SECOND), true);
@@ -54,7 +61,8 @@ test("a run of many samples keeps a bounded number and its newest value", () => 
 /** Pods that are queued, refused, bound and deleted, several events within a tenth of a second. */
 function someEvents() {
   const events = [];
-  const add = (at, changes) => events.push({seq: events.length + 1, at: at * SECOND, kind: "PodUpdated", object: "pod/a/p", changes});
+  const add = (at, changes) =>
+    events.push({seq: events.length + 1, at: at * SECOND, kind: "PodUpdated", object: "pod/a/p", changes});
   for (let i = 0; i < 60; i += 1) {
     const id = `pod/a/p${i}`;
     add(i * 0.37, {[id]: {queue: "active"}});

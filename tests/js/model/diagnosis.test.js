@@ -2,7 +2,17 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {
-  answerFor, askAgainIn, commandWords, fixCommands, fixParts, instantWords, isCurrent, isPending, proof, staleWords, triedWords,
+  answerFor,
+  askAgainIn,
+  commandWords,
+  fixCommands,
+  fixParts,
+  instantWords,
+  isCurrent,
+  isPending,
+  proof,
+  staleWords,
+  triedWords,
 } from "../../../static/js/model/diagnosis.js";
 
 test("only a pod that waits for a node is asked about", () => {
@@ -18,7 +28,8 @@ test("only a pod that waits for a node is asked about", () => {
 test("a fix is an order and what came of it", () => {
   const text = "Tolerate gpu=yes:NoSchedule: it is bound to n2 at 20.008 s.";
   assert.deepEqual(fixParts({text}), {
-    order: "Tolerate gpu=yes:NoSchedule", outcome: "It is bound to n2 at 20.008 s.",
+    order: "Tolerate gpu=yes:NoSchedule",
+    outcome: "It is bound to n2 at 20.008 s.",
   });
   assert.deepEqual(fixParts({text: "Wait."}), {order: "Wait.", outcome: ""});
 });
@@ -81,11 +92,19 @@ test("a blocker says which attempt it is of and how long ago that was", () => {
 });
 
 test("an answer that is out of date says which event it is of", () => {
-  assert.equal(staleWords({seq: 812, at: 50e9}, 62.4e9), "This is of event 812, 12.40 s ago; the run has gone on since.");
+  assert.equal(
+    staleWords({seq: 812, at: 50e9}, 62.4e9),
+    "This is of event 812, 12.40 s ago; the run has gone on since.",
+  );
 });
 
 const OUTDATED = {
-  held: HELD, id: "pod/a/b", pod: {queue: "unschedulable"}, place: {seq: 9, past: false}, playing: false, sinceAnswer: 100,
+  held: HELD,
+  id: "pod/a/b",
+  pod: {queue: "unschedulable"},
+  place: {seq: 9, past: false},
+  playing: false,
+  sinceAnswer: 100,
 };
 
 test("an answer that is out of date is asked for again once the run rests", () => {

@@ -38,8 +38,11 @@ test("a page out of date is to be reloaded", () => {
 });
 
 test("a refusal keeps the words of the server", () => {
-  assert.deepEqual(failureOf({status: 409, message: "Conflict: changed since", isRepeatable: true}),
-    {status: 409, again: false, message: "Conflict: changed since"});
+  assert.deepEqual(failureOf({status: 409, message: "Conflict: changed since", isRepeatable: true}), {
+    status: 409,
+    again: false,
+    message: "Conflict: changed since",
+  });
 });
 
 test("an error without words says what it was", () => {

@@ -52,7 +52,12 @@ test("all ticks of an axis are in the unit of its length", () => {
 });
 
 test("ids fall apart into kind, namespace and name", () => {
-  assert.deepEqual(format.parseId("pod/shop/web-3"), {kind: "pod", namespace: "shop", name: "web-3", key: "shop/web-3"});
+  assert.deepEqual(format.parseId("pod/shop/web-3"), {
+    kind: "pod",
+    namespace: "shop",
+    name: "web-3",
+    key: "shop/web-3",
+  });
   assert.deepEqual(format.parseId("node/n1"), {kind: "node", namespace: "", name: "n1", key: "n1"});
   assert.deepEqual(format.parseId("queue"), {kind: "queue", namespace: "", name: "", key: ""});
 });

@@ -4,8 +4,11 @@ import {test} from "node:test";
 import {hopelessOf, ladderNote, ladderOf} from "../../../static/js/model/ladder.js";
 
 const costs = (violations, highest, sum, victims, start) => ({
-  "fewest PDB violations": violations, "lowest highest priority": highest, "smallest priority sum": sum,
-  "fewest victims": victims, "latest start time": start,
+  "fewest PDB violations": violations,
+  "lowest highest priority": highest,
+  "smallest priority sum": sum,
+  "fewest victims": victims,
+  "latest start time": start,
 });
 const one = 2 ** 31;
 const preemption = {
@@ -25,10 +28,14 @@ const preemption = {
 
 test("a ladder tells at which rung each candidate was ruled out", () => {
   const {rows, left} = ladderOf(preemption);
-  assert.deepEqual(rows.map(({node}) => node), ["n2", "n3", "n1"]);
-  assert.deepEqual(rows.map(({cells}) => cells.map(({state}) => state).join(" ")), [
-    "in in in in in", "in in out gone gone", "out gone gone gone gone",
-  ]);
+  assert.deepEqual(
+    rows.map(({node}) => node),
+    ["n2", "n3", "n1"],
+  );
+  assert.deepEqual(
+    rows.map(({cells}) => cells.map(({state}) => state).join(" ")),
+    ["in in in in in", "in in out gone gone", "out gone gone gone gone"],
+  );
   assert.deepEqual(left, [2, 2, 1, null, null]);
 });
 
@@ -42,16 +49,27 @@ test("sums keep what upstream adds for every victim in sight", () => {
 test("the title tells what decided", () => {
   assert.equal(ladderNote(preemption), "3 candidates, n2 chosen at rung 3");
   assert.equal(ladderNote({candidates: {}, rungs: [], node: null}), "0 candidates");
-  const single = {candidates: {n1: preemption.candidates.n1}, rungs: [{rung: "fewest PDB violations", left: ["n1"]}], node: "n1"};
+  const single = {
+    candidates: {n1: preemption.candidates.n1},
+    rungs: [{rung: "fewest PDB violations", left: ["n1"]}],
+    node: "n1",
+  };
   assert.equal(ladderNote(single), "1 candidate, n1 chosen");
 });
 
 test("a candidate without victims is taken at once", () => {
-  const free = {node: "n1", candidates: {n1: {victims: [], costs: {}}, n2: preemption.candidates.n2}, rungs: [{rung: "no victims", left: ["n1"]}]};
+  const free = {
+    node: "n1",
+    candidates: {n1: {victims: [], costs: {}}, n2: preemption.candidates.n2},
+    rungs: [{rung: "no victims", left: ["n1"]}],
+  };
   assert.equal(ladderNote(free), "2 candidates, n1 needs no victims");
   assert.equal(ladderOf(free).rows[0].node, "n1");
 });
 
 test("nodes where evictions do not help are counted by reason", () => {
-  assert.deepEqual(hopelessOf(preemption), [["Insufficient cpu", 2], ["No preemption victims found for incoming pod", 1]]);
+  assert.deepEqual(hopelessOf(preemption), [
+    ["Insufficient cpu", 2],
+    ["No preemption victims found for incoming pod", 1],
+  ]);
 });

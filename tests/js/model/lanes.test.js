@@ -33,7 +33,8 @@ test("pods in backoff stand by who is free first", () => {
 
 test("the pod stuck longest heads the unschedulable", () => {
   const lanes = lanesOf({
-    new: {queue: "unschedulable", queue_since: 50}, old: {queue: "unschedulable", queue_since: 5},
+    new: {queue: "unschedulable", queue_since: 50},
+    old: {queue: "unschedulable", queue_since: 5},
   });
   assert.deepEqual(names(lanes, "unschedulable"), ["old", "new"]);
 });
@@ -43,9 +44,15 @@ test("a pod is in one lane at a time and leaves all of them when it is bound", (
   const flying = {queue: "in_flight"};
   const lanes = lanesOf({web: waiting});
   lanes.update(id("web"), waiting, flying);
-  assert.deepEqual(LANES.map((lane) => lanes.size(lane)), [1, 0, 0, 0, 0]);
+  assert.deepEqual(
+    LANES.map((lane) => lanes.size(lane)),
+    [1, 0, 0, 0, 0],
+  );
   lanes.update(id("web"), flying, {node: "n1"});
-  assert.deepEqual(LANES.map((lane) => lanes.size(lane)), [0, 0, 0, 0, 0]);
+  assert.deepEqual(
+    LANES.map((lane) => lanes.size(lane)),
+    [0, 0, 0, 0, 0],
+  );
 });
 
 test("a long lane shows its first pods, and the same ones however they came", () => {
@@ -62,9 +69,11 @@ test("a long lane shows its first pods, and the same ones however they came", ()
     lanes.update(id(i), pods.get(i), {node: "n1"});
     pods.delete(i);
   };
-  const expected = () => [...pods]
-    .sort(([i, a], [j, b]) => b.priority - a.priority || a.queue_since - b.queue_since || i - j)
-    .slice(0, DRAWN).map(([i]) => String(i));
+  const expected = () =>
+    [...pods]
+      .sort(([i, a], [j, b]) => b.priority - a.priority || a.queue_since - b.queue_since || i - j)
+      .slice(0, DRAWN)
+      .map(([i]) => String(i));
   for (let i = 0; i < 5000; i += 1) put(i);
   assert.deepEqual(names(lanes, "active"), expected());
   for (let round = 0; round < 60; round += 1) {

@@ -28,9 +28,13 @@ const STORY = told(
 
 test("a pod goes through its lanes one after the other", () => {
   const life = lifeOf(ID, STORY, 10);
-  assert.deepEqual(lane(life, "attempt").slices.map(({from, to}) => [from, to]), [
-    [2 * SECOND, 3 * SECOND], [6 * SECOND, 7 * SECOND],
-  ]);
+  assert.deepEqual(
+    lane(life, "attempt").slices.map(({from, to}) => [from, to]),
+    [
+      [2 * SECOND, 3 * SECOND],
+      [6 * SECOND, 7 * SECOND],
+    ],
+  );
   assert.equal(lane(life, "unschedulable").slices[0].label, "since attempt 1");
   assert.equal(lane(life, "backoff").slices[0].label, "1.00 s");
   assert.equal(lane(life, "nominated").slices[0].to, 8 * SECOND);
@@ -46,8 +50,15 @@ test("what comes after the event shown has not happened yet", () => {
 });
 
 test("a binding that did not end on the node has failed", () => {
-  const life = lifeOf(ID, told({queue: "in_flight"}, {queue: null, assumed: "n1"}, {assumed: null, queue: "backoff"}), 3);
-  assert.deepEqual(lane(life, "binding").slices.map(({failed}) => failed), [true]);
+  const life = lifeOf(
+    ID,
+    told({queue: "in_flight"}, {queue: null, assumed: "n1"}, {assumed: null, queue: "backoff"}),
+    3,
+  );
+  assert.deepEqual(
+    lane(life, "binding").slices.map(({failed}) => failed),
+    [true],
+  );
   assert.equal(lane(lifeOf(ID, STORY, 10), "binding").slices[0].failed, false);
 });
 
@@ -58,11 +69,21 @@ test("lanes that few pods go through are left out while they are empty", () => {
 
 test("a pod that is deleted leaves every lane", () => {
   const life = lifeOf(ID, told({phase: "Running", node: "n1"}, {deleting: 30}, null), 3);
-  assert.deepEqual(lane(life, "ending").slices.map(({from, to}) => [from, to]), [[SECOND, 2 * SECOND]]);
+  assert.deepEqual(
+    lane(life, "ending").slices.map(({from, to}) => [from, to]),
+    [[SECOND, 2 * SECOND]],
+  );
 });
 
 test("events of others say nothing about the pod", () => {
-  const life = lifeOf(ID, [{seq: 1, at: 5, changes: {"node/n1": {ready: true}}}, {seq: 2, at: 6, changes: null}], 2);
+  const life = lifeOf(
+    ID,
+    [
+      {seq: 1, at: 5, changes: {"node/n1": {ready: true}}},
+      {seq: 2, at: 6, changes: null},
+    ],
+    2,
+  );
   assert.equal(life.from, null);
 });
 

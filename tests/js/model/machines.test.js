@@ -4,14 +4,32 @@ import {test} from "node:test";
 import {BoardModel} from "../../../static/js/model/board_model.js";
 import {Chains} from "../../../static/js/model/chains.js";
 import {CLAIM_LOOK} from "../../../static/js/model/claims.js";
-import {MACHINES, Tally, isPossible, lit, movesOf, nameOf, objectOf, objectsOf, stateNow, titleOf, volumeLook} from "../../../static/js/model/machines.js";
+import {
+  MACHINES,
+  Tally,
+  isPossible,
+  lit,
+  movesOf,
+  nameOf,
+  objectOf,
+  objectsOf,
+  stateNow,
+  titleOf,
+  volumeLook,
+} from "../../../static/js/model/machines.js";
 
 const [QUEUE, CACHE, VOLUME, CLAIM] = MACHINES;
 const POD = "pod/shop/web-1";
 
 /** Events of an object, one second after the other: each a patch on what is shown of it. */
 function told(id, ...patches) {
-  return patches.map((patch, i) => ({seq: i + 1, at: i * 1e9, kind: `Fact${i + 1}`, message: "", changes: {[id]: patch}}));
+  return patches.map((patch, i) => ({
+    seq: i + 1,
+    at: i * 1e9,
+    kind: `Fact${i + 1}`,
+    message: "",
+    changes: {[id]: patch},
+  }));
 }
 
 const ways = (machine, id, events, seq = 99) => movesOf(machine, id, events, seq).map(({from, to}) => `${from}>${to}`);
@@ -34,8 +52,13 @@ const STORY = told(
 
 test("a pod's moves are its changes of state, one machine at a time", () => {
   assert.deepEqual(ways(QUEUE, POD, STORY), [
-    ">active", "active>in_flight", "in_flight>unschedulable", "unschedulable>backoff",
-    "backoff>in_flight", "in_flight>assumed", "assumed>",
+    ">active",
+    "active>in_flight",
+    "in_flight>unschedulable",
+    "unschedulable>backoff",
+    "backoff>in_flight",
+    "in_flight>assumed",
+    "assumed>",
   ]);
   assert.deepEqual(ways(CACHE, POD, STORY), [">initial", "initial>assumed", "assumed>added", "added>deleted"]);
 });
@@ -60,7 +83,19 @@ test("each side of a binding is half-bound by itself", () => {
   const volume = "volume/pv-1";
   const claim = "claim/shop/data";
   assert.deepEqual(
-    ways(VOLUME, volume, told(volume, {phase: "Pending"}, {phase: "Available"}, {claim: "shop/data"}, {phase: "Bound"}, {phase: "Released"}, null)),
+    ways(
+      VOLUME,
+      volume,
+      told(
+        volume,
+        {phase: "Pending"},
+        {phase: "Available"},
+        {claim: "shop/data"},
+        {phase: "Bound"},
+        {phase: "Released"},
+        null,
+      ),
+    ),
     [">pending", "pending>available", "available>half", "half>bound", "bound>released", "released>"],
   );
   assert.deepEqual(
@@ -89,8 +124,14 @@ test("a move that no edge stands for lights none", () => {
 test("what a profile does not know is not possible in it", () => {
   const expired = CACHE.states.find(({key}) => key === "expired");
   const gated = QUEUE.states.find(({key}) => key === "gated");
-  assert.deepEqual(["v1.11", "v1.16", "v1.20", "v1.34"].map((profile) => isPossible(expired, profile)), [true, true, true, false]);
-  assert.deepEqual(["v1.16", "v1.34"].map((profile) => isPossible(gated, profile)), [false, true]);
+  assert.deepEqual(
+    ["v1.11", "v1.16", "v1.20", "v1.34"].map((profile) => isPossible(expired, profile)),
+    [true, true, true, false],
+  );
+  assert.deepEqual(
+    ["v1.16", "v1.34"].map((profile) => isPossible(gated, profile)),
+    [false, true],
+  );
 });
 
 test("every edge joins states that are drawn, and stands for moves of its own", () => {
@@ -98,7 +139,11 @@ test("every edge joins states that are drawn, and stands for moves of its own", 
     const keys = new Set(["", ...machine.states.map(({key}) => key)]);
     const moves = machine.edges.flatMap((edge) => edge.moves);
     assert.equal(new Set(moves).size, moves.length, machine.title);
-    for (const move of moves) assert.ok(move.split(">").every((key) => keys.has(key)), `${machine.title}: ${move}`);
+    for (const move of moves)
+      assert.ok(
+        move.split(">").every((key) => keys.has(key)),
+        `${machine.title}: ${move}`,
+      );
     for (const key of keys) assert.notEqual(titleOf(machine, key), key);
   }
 });
@@ -125,10 +170,20 @@ const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";
 const OPERATION = MACHINES.find(({key}) => key === "operation");
 
 test("a volume on a node goes from the wish through its backoffs to the mount and away", () => {
-  const told = (...patches) => patches.map(([volumes, attachments], i) => ({
-    seq: i + 1, at: i, kind: "Told", message: "", component: "kubelet",
-    changes: {"node/n1": {...(volumes && {volumes: {[DISK]: volumes}}), ...(attachments && {attachments: {[DISK]: attachments}})}},
-  }));
+  const told = (...patches) =>
+    patches.map(([volumes, attachments], i) => ({
+      seq: i + 1,
+      at: i,
+      kind: "Told",
+      message: "",
+      component: "kubelet",
+      changes: {
+        "node/n1": {
+          ...(volumes && {volumes: {[DISK]: volumes}}),
+          ...(attachments && {attachments: {[DISK]: attachments}}),
+        },
+      },
+    }));
   const events = told(
     [null, {name: "d1", operation: {name: "volume_attach", started: 0}}],
     [null, {attached: true, operation: null}],
@@ -140,9 +195,18 @@ test("a volume on a node goes from the wish through its backoffs to the mount an
   );
   events.push({seq: 8, at: 8, kind: "NodeDeleted", message: "", component: "api", changes: {"node/n1": null}});
   const moves = movesOf(OPERATION, `node/n1#${DISK}`, events, 8);
-  assert.deepEqual(moves.map(({from, to}) => `${from}>${to}`), [
-    ">detached", "detached>attached", "attached>backoff", "backoff>attached", "attached>device", "device>mounted", "mounted>detached",
-  ]);
+  assert.deepEqual(
+    moves.map(({from, to}) => `${from}>${to}`),
+    [
+      ">detached",
+      "detached>attached",
+      "attached>backoff",
+      "backoff>attached",
+      "attached>device",
+      "device>mounted",
+      "mounted>detached",
+    ],
+  );
   const {taken} = lit(OPERATION, moves.slice(0, -1));
   assert.equal(taken.size, 6);
 });
@@ -150,11 +214,17 @@ test("a volume on a node goes from the wish through its backoffs to the mount an
 test("the volumes of all nodes are counted by where they are, and have names", () => {
   const tally = new Tally(OPERATION);
   const before = {attachments: {[DISK]: {name: "d1"}}};
-  const after = {attachments: {[DISK]: {name: "d1", attached: true}}, volumes: {e: {name: "tmp", attached: true, mounts: {"shop/web": "VolumeMounted"}}}};
+  const after = {
+    attachments: {[DISK]: {name: "d1", attached: true}},
+    volumes: {e: {name: "tmp", attached: true, mounts: {"shop/web": "VolumeMounted"}}},
+  };
   tally.update("node/n1", undefined, before);
   assert.deepEqual([tally.count("detached"), tally.held], [1, 0]);
   tally.update("node/n1", before, after);
-  assert.deepEqual([tally.count("detached"), tally.count("attached"), tally.count("mounted"), tally.held], [0, 1, 1, 2]);
+  assert.deepEqual(
+    [tally.count("detached"), tally.count("attached"), tally.count("mounted"), tally.held],
+    [0, 1, 1, 2],
+  );
   const [[id, object]] = objectsOf(OPERATION, "node/n1", before);
   assert.equal(nameOf(id, object), "d1 on n1");
   assert.equal(objectOf(OPERATION, id, {}), null);
@@ -165,8 +235,18 @@ test("the volumes of all nodes are counted by where they are, and have names", (
 function bindings() {
   const state = {};
   let number = 0;
-  for (const [phase, names] of [["Pending", false], ["Pending", true], ["Bound", true], ["Lost", true]]) {
-    for (const [volumePhase, named] of [["Available", false], ["Available", true], ["Bound", true], [null, false]]) {
+  for (const [phase, names] of [
+    ["Pending", false],
+    ["Pending", true],
+    ["Bound", true],
+    ["Lost", true],
+  ]) {
+    for (const [volumePhase, named] of [
+      ["Available", false],
+      ["Available", true],
+      ["Bound", true],
+      [null, false],
+    ]) {
       number += 1;
       state[`claim/shop/c${number}`] = {phase, ...(names && {volume: `pv${number}`})};
       if (volumePhase) state[`volume/pv${number}`] = {phase: volumePhase, ...(named && {claim: `shop/c${number}`})};
@@ -195,7 +275,12 @@ test("machines count claims as the page of volumes shows them", () => {
 
 test("a claim that only its volume names is half-bound on both pages", () => {
   const model = new BoardModel();
-  model.reset({seq: 1, at: 1, events: [], state: {"claim/shop/a": {phase: "Pending"}, "volume/pv": {phase: "Available"}}});
+  model.reset({
+    seq: 1,
+    at: 1,
+    events: [],
+    state: {"claim/shop/a": {phase: "Pending"}, "volume/pv": {phase: "Available"}},
+  });
   assert.equal(model.tallies.get("claim").count("pending"), 1);
   model.apply({first: 2, last: 2, at: 2, changes: {"volume/pv": {claim: "shop/a"}}, events: []});
   assert.equal(model.tallies.get("claim").count("pending"), 0);

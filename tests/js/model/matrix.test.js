@@ -4,17 +4,30 @@ import {test} from "node:test";
 import {cellWords, matrixNote, matrixOf, numbersOf, reasonWords} from "../../../static/js/model/matrix.js";
 
 const room = {
-  plugin: "NodeResourcesFit", code: "Unschedulable", reasons: ["Insufficient cpu"], text: "cpu 250m short",
-  detail: {cpu: {requested: 1500, used: 2750, allocatable: 4000, short: 250}}, short: 250, unit: "cpu",
+  plugin: "NodeResourcesFit",
+  code: "Unschedulable",
+  reasons: ["Insufficient cpu"],
+  text: "cpu 250m short",
+  detail: {cpu: {requested: 1500, used: 2750, allocatable: 4000, short: 250}},
+  short: 250,
+  unit: "cpu",
 };
 const taint = {
-  plugin: "TaintToleration", code: "UnschedulableAndUnresolvable", reasons: ["node(s) had untolerated taint {gpu: yes}"],
-  text: "untolerated taint gpu=yes:NoSchedule", detail: {key: "gpu", value: "yes", effect: "NoSchedule"},
+  plugin: "TaintToleration",
+  code: "UnschedulableAndUnresolvable",
+  reasons: ["node(s) had untolerated taint {gpu: yes}"],
+  text: "untolerated taint gpu=yes:NoSchedule",
+  detail: {key: "gpu", value: "yes", effect: "NoSchedule"},
 };
 const evidence = {
-  number: 3, evaluated: 3, feasible: 1, node: "n3",
-  filters: ["TaintToleration", "NodePorts", "NodeResourcesFit"], skipped: ["NodePorts"],
-  nodes: ["n1", "n2", "n3", "n4"], not_evaluated: ["n4"],
+  number: 3,
+  evaluated: 3,
+  feasible: 1,
+  node: "n3",
+  filters: ["TaintToleration", "NodePorts", "NodeResourcesFit"],
+  skipped: ["NodePorts"],
+  nodes: ["n1", "n2", "n3", "n4"],
+  not_evaluated: ["n4"],
   verdicts: {
     n1: {...taint, failing: ["TaintToleration", "NodeResourcesFit"], also: {NodeResourcesFit: room}},
     n2: {...room, failing: ["NodeResourcesFit"]},
@@ -42,7 +55,13 @@ test("nodes stand by how close they came, by zone or by name", () => {
 });
 
 test("a refusal for the sake of nominated pods leaves the others what they are", () => {
-  const kept = {plugin: "NodeResourcesFit", text: "room is kept", detail: {nominated: ["a/b"]}, failing: ["TaintToleration"], also: {TaintToleration: taint}};
+  const kept = {
+    plugin: "NodeResourcesFit",
+    text: "room is kept",
+    detail: {nominated: ["a/b"]},
+    failing: ["TaintToleration"],
+    also: {TaintToleration: taint},
+  };
   const {rows} = matrixOf({...evidence, verdicts: {n1: kept}}, zoneOf);
   assert.deepEqual(kinds(rows.find(({name}) => name === "n1")), ["also", "skip", "bad"]);
   assert.equal(cellWords(kept), "room kept");
@@ -51,7 +70,10 @@ test("a refusal for the sake of nominated pods leaves the others what they are",
 test("evidence of an earlier release has the columns that refused", () => {
   const {filters, ...old} = evidence;
   void filters;
-  assert.deepEqual(matrixOf(old, zoneOf).columns.map(({name}) => name), ["TaintToleration", "NodeResourcesFit"]);
+  assert.deepEqual(
+    matrixOf(old, zoneOf).columns.map(({name}) => name),
+    ["TaintToleration", "NodeResourcesFit"],
+  );
 });
 
 test("a cell says the least that tells it apart", () => {
@@ -66,17 +88,21 @@ test("a cell says the least that tells it apart", () => {
 });
 
 test("what is short is told as a sum", () => {
-  assert.deepEqual(numbersOf(room, "web-1").map(({label, value}) => `${label} ${value}`), [
-    "Allocatable cpu 4000m", "Requested by pods there − 2750m", "Free 1250m", "web-1 asks 1500m", "Short by 250m",
-  ]);
+  assert.deepEqual(
+    numbersOf(room, "web-1").map(({label, value}) => `${label} ${value}`),
+    ["Allocatable cpu 4000m", "Requested by pods there − 2750m", "Free 1250m", "web-1 asks 1500m", "Short by 250m"],
+  );
 });
 
 test("other numbers are told by their names", () => {
-  assert.deepEqual(numbersOf({detail: {topologyKey: "zone", held_by_attachments: 2, hostIP: "0.0.0.0", value: ""}}, "p"), [
-    {label: "Topology key", value: "zone", look: ""},
-    {label: "Held by attachments", value: "2", look: ""},
-    {label: "Host IP", value: "0.0.0.0", look: ""},
-  ]);
+  assert.deepEqual(
+    numbersOf({detail: {topologyKey: "zone", held_by_attachments: 2, hostIP: "0.0.0.0", value: ""}}, "p"),
+    [
+      {label: "Topology key", value: "zone", look: ""},
+      {label: "Held by attachments", value: "2", look: ""},
+      {label: "Host IP", value: "0.0.0.0", look: ""},
+    ],
+  );
 });
 
 test("a reason tells whether evictions could help", () => {
@@ -85,5 +111,8 @@ test("a reason tells whether evictions could help", () => {
 });
 
 test("the title counts who fits and why others do not", () => {
-  assert.equal(matrixNote(evidence), "attempt 3 · 1 of 3 nodes fit · 1 Insufficient cpu, 1 node(s) had untolerated taint {gpu: yes}");
+  assert.equal(
+    matrixNote(evidence),
+    "attempt 3 · 1 of 3 nodes fit · 1 Insufficient cpu, 1 node(s) had untolerated taint {gpu: yes}",
+  );
 });

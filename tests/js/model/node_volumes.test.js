@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {attachedState, callOf, deviceState, mountStates, nextStep, shortError, volumesOf} from "../../../static/js/model/node_volumes.js";
+import {
+  attachedState,
+  callOf,
+  deviceState,
+  mountStates,
+  nextStep,
+  shortError,
+  volumesOf,
+} from "../../../static/js/model/node_volumes.js";
 
 const SECOND = 1e9;
 const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";
 const WANTED = {name: "d1", attachable: true, device_mountable: true, desired: {"shop/web": SECOND}};
-const ERROR = 'MountVolume.MountDevice failed for volume "d1" (UniqueName: "x") pod "web" (UID: "u") : rpc error: code = Internal desc = wrong fs type';
+const ERROR =
+  'MountVolume.MountDevice failed for volume "d1" (UniqueName: "x") pod "web" (UID: "u") : rpc error: code = Internal desc = wrong fs type';
 
 function only(volume, attachment, more = {}) {
   const node = {...more};
@@ -16,7 +25,10 @@ function only(volume, attachment, more = {}) {
 }
 
 test("a volume that is mounted for all who want it is equal", () => {
-  const row = only({...WANTED, attached: true, device: "DeviceGloballyMounted", mounts: {"shop/web": "VolumeMounted"}}, {name: "d1", attached: true});
+  const row = only(
+    {...WANTED, attached: true, device: "DeviceGloballyMounted", mounts: {"shop/web": "VolumeMounted"}},
+    {name: "d1", attached: true},
+  );
   assert.deepEqual([row.sign, row.plugin, nextStep(row, 0)], ["=", "csi", "nothing"]);
   assert.deepEqual(attachedState(row, 0), ["ok", "settled", "attached"]);
   assert.deepEqual(deviceState(row, 0), ["ok", "settled", "mounted"]);
@@ -32,7 +44,10 @@ test("a mount that failed says how often and when it is tried again", () => {
 });
 
 test("an operation under way says for how long", () => {
-  const row = only({...WANTED, operations: {"*": {name: "verify_controller_attached_volume"}}}, {name: "d1", operation: {name: "volume_attach", started: SECOND}});
+  const row = only(
+    {...WANTED, operations: {"*": {name: "verify_controller_attached_volume"}}},
+    {name: "d1", operation: {name: "volume_attach", started: SECOND}},
+  );
   assert.deepEqual(attachedState(row, 2.45 * SECOND), ["attach", "ready", "attaching 1.45 s"]);
   assert.equal(nextStep(row, 2 * SECOND), "waits for attach");
 });
@@ -40,18 +55,36 @@ test("an operation under way says for how long", () => {
 test("what the kubelet waits for before it mounts is told by name", () => {
   const verify = {operations: {"*": {name: "verify_controller_attached_volume"}}};
   const attached = {name: "d1", attached: true};
-  assert.equal(nextStep(only({...WANTED, ...verify}, attached), 0), "waits until the node's status names it in volumesInUse");
-  assert.equal(nextStep(only({...WANTED, ...verify, in_use: true}, attached), 0), "waits until volumesAttached names it");
-  assert.equal(nextStep(only({...WANTED, ...verify, in_use: true}, attached, {volumes_attached: [DISK]}), 0), "looks at the node's status, then mounts");
+  assert.equal(
+    nextStep(only({...WANTED, ...verify}, attached), 0),
+    "waits until the node's status names it in volumesInUse",
+  );
+  assert.equal(
+    nextStep(only({...WANTED, ...verify, in_use: true}, attached), 0),
+    "waits until volumesAttached names it",
+  );
+  assert.equal(
+    nextStep(only({...WANTED, ...verify, in_use: true}, attached, {volumes_attached: [DISK]}), 0),
+    "looks at the node's status, then mounts",
+  );
 });
 
 test("a volume that nobody wants any more is unmounted, then detached", () => {
   const attached = {name: "d1", attached: true, mounted_by_node: true, desired: {"shop/web": 0}};
-  const unmounting = {name: "d1", attached: true, device: "DeviceGloballyMounted", mounts: {"shop/web": "VolumeMounted"}, operations: {"shop/web": {name: "volume_unmount", started: 0}}};
+  const unmounting = {
+    name: "d1",
+    attached: true,
+    device: "DeviceGloballyMounted",
+    mounts: {"shop/web": "VolumeMounted"},
+    operations: {"shop/web": {name: "volume_unmount", started: 0}},
+  };
   const row = only(unmounting, attached);
   assert.deepEqual([row.sign, nextStep(row, 0)], ["−", "then unmount the device"]);
   assert.deepEqual(mountStates(row, SECOND), [["unmount", "held", "unmounting 1.00 s", "shop/web"]]);
-  assert.equal(nextStep(only({name: "d1", attached: true, device: "DeviceGloballyMounted"}, attached), 0), "unmount the device");
+  assert.equal(
+    nextStep(only({name: "d1", attached: true, device: "DeviceGloballyMounted"}, attached), 0),
+    "unmount the device",
+  );
   const waiting = {name: "d1", attached: true, mounted_by_node: true, detach_requested: 0, deadline: 360 * SECOND};
   assert.equal(nextStep(only(null, waiting), 300 * SECOND), "waits for volumesInUse, detach at the latest in 60.00 s");
 });
@@ -65,7 +98,10 @@ test("a volume that another node has is refused", () => {
 test("volumes that differ come before those that agree", () => {
   const equal = {name: "a", desired: {"shop/web": 0}, mounts: {"shop/web": "VolumeMounted"}};
   const rows = volumesOf({volumes: {"kubernetes.io/empty-dir/u-a": equal, [DISK]: WANTED}});
-  assert.deepEqual(rows.map(({name}) => name), ["d1", "a"]);
+  assert.deepEqual(
+    rows.map(({name}) => name),
+    ["d1", "a"],
+  );
   assert.deepEqual(attachedState(rows[1], 0), [null, "", "not attachable"]);
   assert.deepEqual(deviceState(rows[1], 0), [null, "", "no device"]);
 });

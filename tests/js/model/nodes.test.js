@@ -4,16 +4,25 @@ import {test} from "node:test";
 import {Nodes, fullness, hint, meters, tileState, wants} from "../../../static/js/model/nodes.js";
 
 const NODE = {
-  zone: "a", allocatable: {cpu: 4000, memory: 1000, pods: 10}, requested: {cpu: 2750, memory: 500, pods: 7},
+  zone: "a",
+  allocatable: {cpu: 4000, memory: 1000, pods: 10},
+  requested: {cpu: 2750, memory: 500, pods: 7},
 };
 
 test("zones and nodes stand in natural order, those without a zone last", () => {
   const nodes = new Nodes();
-  for (const [name, zone] of [["n10", "b"], ["n2", "b"], ["x", undefined], ["n1", "a"]]) {
+  for (const [name, zone] of [
+    ["n10", "b"],
+    ["n2", "b"],
+    ["x", undefined],
+    ["n1", "a"],
+  ]) {
     nodes.updateNode(`node/${name}`, undefined, {zone});
   }
   assert.deepEqual(nodes.zones(), [
-    {zone: "a", names: ["n1"]}, {zone: "b", names: ["n2", "n10"]}, {zone: "", names: ["x"]},
+    {zone: "a", names: ["n1"]},
+    {zone: "b", names: ["n2", "n10"]},
+    {zone: "", names: ["x"]},
   ]);
 });
 
@@ -21,10 +30,16 @@ test("a pod moves from the node that was promised to the one it was bound to", (
   const nodes = new Nodes();
   const nominated = {nominated: "n1"};
   nodes.updatePod("pod/a/web", undefined, nominated);
-  assert.deepEqual(nodes.tiles("n1").map(({state}) => state), ["nominated"]);
+  assert.deepEqual(
+    nodes.tiles("n1").map(({state}) => state),
+    ["nominated"],
+  );
   nodes.updatePod("pod/a/web", nominated, {node: "n2"});
   assert.deepEqual(nodes.tiles("n1"), []);
-  assert.deepEqual(nodes.tiles("n2").map(({state}) => state), ["bound"]);
+  assert.deepEqual(
+    nodes.tiles("n2").map(({state}) => state),
+    ["bound"],
+  );
 });
 
 test("only the nodes concerned count as changed", () => {
@@ -33,7 +48,10 @@ test("only the nodes concerned count as changed", () => {
   nodes.updatePod("pod/a/web", undefined, {node: "n1"});
   const before = versions();
   nodes.updatePod("pod/a/web", {node: "n1"}, {node: "n2"});
-  assert.deepEqual(versions().map((version, i) => version > before[i]), [true, true, false]);
+  assert.deepEqual(
+    versions().map((version, i) => version > before[i]),
+    [true, true, false],
+  );
 });
 
 test("tiles show what holds the place, and nothing for a pod that is done", () => {
@@ -61,9 +79,15 @@ test("the assumed part of what is requested is told apart", () => {
 });
 
 test("attach slots have a meter where they are known, and only there", () => {
-  assert.deepEqual(meters(NODE).map(({label}) => label), ["cpu", "mem", "pods"]);
+  assert.deepEqual(
+    meters(NODE).map(({label}) => label),
+    ["cpu", "mem", "pods"],
+  );
   const node = {...NODE, allocatable: {...NODE.allocatable, "attachable-volumes-csi-ebs": 8}};
-  assert.deepEqual(meters(node).map(({label}) => label), ["cpu", "mem", "pods", "vol"]);
+  assert.deepEqual(
+    meters(node).map(({label}) => label),
+    ["cpu", "mem", "pods", "vol"],
+  );
 });
 
 test("a pod wants its requests and one pod slot", () => {

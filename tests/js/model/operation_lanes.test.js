@@ -10,13 +10,20 @@ const SECOND = 1e9;
 /** Events at these seconds: each a patch on what is shown of the volume. */
 function told(...patches) {
   return patches.map(([second, volumes, attachments], i) => ({
-    seq: i + 1, at: second * SECOND,
-    changes: {[ID]: {...(volumes && {volumes: {[DISK]: volumes}}), ...(attachments && {attachments: {[DISK]: attachments}})}},
+    seq: i + 1,
+    at: second * SECOND,
+    changes: {
+      [ID]: {...(volumes && {volumes: {[DISK]: volumes}}), ...(attachments && {attachments: {[DISK]: attachments}})},
+    },
   }));
 }
 
-const mounting = (second) => ({operations: {"*": {name: "volume_mount", started: second * SECOND, failed: null, retry_at: null}}});
-const failed = (second, again, failures) => ({operations: {"*": {started: null, failures, failed: second * SECOND, retry_at: again * SECOND}}});
+const mounting = (second) => ({
+  operations: {"*": {name: "volume_mount", started: second * SECOND, failed: null, retry_at: null}},
+});
+const failed = (second, again, failures) => ({
+  operations: {"*": {started: null, failures, failed: second * SECOND, retry_at: again * SECOND}},
+});
 
 const STORY = told(
   [0, null, {name: "d1", operation: {name: "volume_attach", started: 0}}],
@@ -27,7 +34,13 @@ const STORY = told(
   [4, failed(4, 6, 2)],
 );
 
-const short = ({look, title, from, to, until}) => [look, title, from / SECOND, to === null ? null : to / SECOND, until === null ? null : until / SECOND];
+const short = ({look, title, from, to, until}) => [
+  look,
+  title,
+  from / SECOND,
+  to === null ? null : to / SECOND,
+  until === null ? null : until / SECOND,
+];
 
 test("a lane has the operations of a volume one after the other, with the backoff between", () => {
   const [{name, slices}] = operationLanes(ID, STORY, 6);
@@ -43,23 +56,37 @@ test("a lane has the operations of a volume one after the other, with the backof
 
 test("what comes after the event shown is not there yet", () => {
   const [{slices}] = operationLanes(ID, STORY, 3);
-  assert.deepEqual(slices.map(short), [["t", "Attach", 0, 1, null], ["t", "Mount", 1, null, null]]);
+  assert.deepEqual(slices.map(short), [
+    ["t", "Attach", 0, 1, null],
+    ["t", "Mount", 1, null, null],
+  ]);
 });
 
 test("what fails as soon as it is begun is marked all the same", () => {
-  const at = (second, again, failures) => ({operation: {name: "volume_attach", failures, failed: second * SECOND, retry_at: again * SECOND}});
+  const at = (second, again, failures) => ({
+    operation: {name: "volume_attach", failures, failed: second * SECOND, retry_at: again * SECOND},
+  });
   const [{slices}] = operationLanes(ID, told([1, null, {name: "d1", ...at(1, 2, 1)}], [2, null, at(2, 4, 2)]), 2);
   assert.deepEqual(slices.map(short), [
-    ["", "Attach failed", 1, 1, null], ["bo", "backoff after failure 1", 1, 2, 2],
-    ["", "Attach failed", 2, 2, null], ["bo", "backoff after failure 2", 2, null, 4],
+    ["", "Attach failed", 1, 1, null],
+    ["bo", "backoff after failure 1", 1, 2, 2],
+    ["", "Attach failed", 2, 2, null],
+    ["bo", "backoff after failure 2", 2, null, 4],
   ]);
 });
 
 test("a mount that stands is a line until it is undone, and a node that goes ends all", () => {
-  const events = told([1, {name: "d1", mounts: {"shop/web": "VolumeMounted"}}], [5, {mounts: null}], [6, {mounts: {"shop/web": "VolumeMounted"}}]);
+  const events = told(
+    [1, {name: "d1", mounts: {"shop/web": "VolumeMounted"}}],
+    [5, {mounts: null}],
+    [6, {mounts: {"shop/web": "VolumeMounted"}}],
+  );
   events.push({seq: 4, at: 7 * SECOND, changes: {[ID]: null}});
   const [{slices}] = operationLanes(ID, events, 4);
-  assert.deepEqual(slices.map(short), [["steady", "mounted", 1, 5, null], ["steady", "mounted", 6, 7, null]]);
+  assert.deepEqual(slices.map(short), [
+    ["steady", "mounted", 1, 5, null],
+    ["steady", "mounted", 6, 7, null],
+  ]);
 });
 
 test("what a controller has forgotten does not go on", () => {

@@ -31,6 +31,12 @@ test("a list says how many there are beyond those it shows", () => {
 });
 
 test("a pod may be several things at once", () => {
-  assert.deepEqual(podStates({queue: "unschedulable", nominated: "n2"}).map(([mark]) => mark), ["unschedulable", "nominated"]);
-  assert.deepEqual(podStates(undefined).map(([, , words]) => words), ["not there at this moment"]);
+  assert.deepEqual(
+    podStates({queue: "unschedulable", nominated: "n2"}).map(([mark]) => mark),
+    ["unschedulable", "nominated"],
+  );
+  assert.deepEqual(
+    podStates(undefined).map(([, , words]) => words),
+    ["not there at this moment"],
+  );
 });

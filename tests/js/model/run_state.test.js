@@ -5,7 +5,11 @@ import {GapError, KEPT_EVENTS, RunState} from "../../../static/js/model/run_stat
 
 const event = (seq, changes = {}) => ({seq, at: seq * 10, kind: "PodUpdated", object: "pod/a/b", changes});
 const frame = (first, last, changes = {}) => ({
-  first, last, at: last * 10, changes, events: [event(last)],
+  first,
+  last,
+  at: last * 10,
+  changes,
+  events: [event(last)],
 });
 
 function stateAt(seq) {

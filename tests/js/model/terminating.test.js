@@ -26,18 +26,31 @@ test("what holds a deleted claim is named with its reason", () => {
 });
 
 test("several finalizers are all named, none says so", () => {
-  const volume = {deleting: 5 * SECOND, finalizers: ["kubernetes.io/pv-protection", "external-attacher/csi-x", "shop.example.com/keep"]};
+  const volume = {
+    deleting: 5 * SECOND,
+    finalizers: ["kubernetes.io/pv-protection", "external-attacher/csi-x", "shop.example.com/keep"],
+  };
   assert.equal(
     terminatingWords(volume, {claimKey: "shop/data", at: 9 * SECOND}),
-    "Terminating since 5.000 s: held by the finalizers kubernetes.io/pv-protection, as it is bound to shop/data; and "
-      + "external-attacher/csi-x, until no node has it attached; and shop.example.com/keep.",
+    "Terminating since 5.000 s: held by the finalizers kubernetes.io/pv-protection, as it is bound to shop/data; and " +
+      "external-attacher/csi-x, until no node has it attached; and shop.example.com/keep.",
   );
   assert.equal(terminatingWords({deleting: 0}, {at: 1}), "Terminating: no finalizer holds it any more.");
 });
 
 const BINDING = {
-  claimId: "claim/shop/data", claimKey: "shop/data", volumeId: "volume/pv", volumeName: "pv", holder: "pv", mode: "Immediate",
-  users: [USER], events: [], at: 20 * SECOND, state: "bound", since: null, storageClass: undefined,
+  claimId: "claim/shop/data",
+  claimKey: "shop/data",
+  volumeId: "volume/pv",
+  volumeName: "pv",
+  holder: "pv",
+  mode: "Immediate",
+  users: [USER],
+  events: [],
+  at: 20 * SECOND,
+  state: "bound",
+  since: null,
+  storageClass: undefined,
 };
 
 test("the answer about a terminating claim says what holds it, not that all is well", () => {
@@ -47,17 +60,31 @@ test("the answer about a terminating claim says what holds it, not that all is w
   assert.equal(family, "stuck");
   assert.match(sentence, /^Terminating since .* as pod web uses it\. It is still bound to pv\.$/);
   const other = volumeAnswer({...BINDING, claim, volume});
-  assert.deepEqual([other.family, other.sentence.startsWith("pv is Bound; its claim shop/data is on its way out.")], ["stuck", true]);
-  const ends = volumeAnswer({...BINDING, claim: {phase: "Bound", volume: "pv"}, volume: {...volume, deleting: 0, finalizers: ["kubernetes.io/pv-protection"]}});
+  assert.deepEqual(
+    [other.family, other.sentence.startsWith("pv is Bound; its claim shop/data is on its way out.")],
+    ["stuck", true],
+  );
+  const ends = volumeAnswer({
+    ...BINDING,
+    claim: {phase: "Bound", volume: "pv"},
+    volume: {...volume, deleting: 0, finalizers: ["kubernetes.io/pv-protection"]},
+  });
   assert.match(ends.sentence, /^Terminating: .*as it is bound to shop\/data\.$/);
 });
 
 test("a terminating claim comes first among the claims, and machines count it", () => {
   const model = new BoardModel();
-  model.reset({seq: 1, at: 1, events: [], state: {
-    "claim/shop/a": {phase: "Bound", volume: "pv-a"}, "volume/pv-a": {phase: "Bound", claim: "shop/a"},
-    "claim/shop/data": HELD, "volume/pv": {phase: "Bound", claim: "shop/data"},
-  }});
+  model.reset({
+    seq: 1,
+    at: 1,
+    events: [],
+    state: {
+      "claim/shop/a": {phase: "Bound", volume: "pv-a"},
+      "volume/pv-a": {phase: "Bound", claim: "shop/a"},
+      "claim/shop/data": HELD,
+      "volume/pv": {phase: "Bound", claim: "shop/data"},
+    },
+  });
   assert.deepEqual(model.claims.first(model.entities, 5), ["claim/shop/data", "claim/shop/a"]);
   assert.equal(model.tallies.get("claim").terminating, 1);
   assert.equal(model.tallies.get("claim").count("bound"), 2);

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {Histogram, markLook, parseSeconds, parseSeq, partOf, ticks, ticksBetween} from "../../../static/js/model/timeline.js";
+import {
+  Histogram,
+  markLook,
+  parseSeconds,
+  parseSeq,
+  partOf,
+  ticks,
+  ticksBetween,
+} from "../../../static/js/model/timeline.js";
 
 const SECOND = 1e9;
 const total = (histogram) => histogram.counts.reduce((sum, count) => sum + count, 0);
@@ -36,7 +44,10 @@ test("a run without events has no bars", () => {
 });
 
 test("ticks are round and the last one is the end", () => {
-  assert.deepEqual(ticks(61.9 * SECOND).map(({at}) => at / SECOND), [0, 10, 20, 30, 40, 50, 61.9]);
+  assert.deepEqual(
+    ticks(61.9 * SECOND).map(({at}) => at / SECOND),
+    [0, 10, 20, 30, 40, 50, 61.9],
+  );
   assert.deepEqual(ticks(0), [{at: 0, part: 0, last: false}]);
   assert.deepEqual(ticks(1), ticks(0));
   for (const end of [5e6, 3e9, 7.3e11, 9e13, 4e15]) assert.ok(ticks(end).length <= 9, `${end}`);
@@ -44,7 +55,10 @@ test("ticks are round and the last one is the end", () => {
 
 test("ticks of a stretch in the middle are round too", () => {
   const found = ticksBetween(42.05 * SECOND, 47.02 * SECOND);
-  assert.deepEqual(found.slice(0, 2).map(({at}) => at / SECOND), [43, 44]);
+  assert.deepEqual(
+    found.slice(0, 2).map(({at}) => at / SECOND),
+    [43, 44],
+  );
   assert.deepEqual(found.at(-1), {at: 47.02 * SECOND, part: 1, last: true});
 });
 

@@ -7,8 +7,14 @@ const events = (...seqs) => seqs.map((seq) => ({seq}));
 const seqs = (rows) => rows.map(({event, isLater}) => (isLater ? -event.seq : event.seq));
 
 test("the address says what is filtered by, newest first unless told", () => {
-  assert.deepEqual(filtersIn("?kind=PodBound&seq=9"),
-    {kind: "PodBound", object: "", component: "", from: "", to: "", order: "desc"});
+  assert.deepEqual(filtersIn("?kind=PodBound&seq=9"), {
+    kind: "PodBound",
+    object: "",
+    component: "",
+    from: "",
+    to: "",
+    order: "desc",
+  });
   assert.equal(filtersIn("?order=asc").order, "asc");
 });
 

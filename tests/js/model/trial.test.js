@@ -15,7 +15,14 @@ const OLDER = [
 ];
 const LATER = {seq: 20, at: 19 * SECOND, kind: "AttemptStarted"};
 
-function outcome({trial = TRIAL, status = "paused", pod = WAITING, events = [...OLDER, LATER], seq = 99, at = 20 * SECOND}) {
+function outcome({
+  trial = TRIAL,
+  status = "paused",
+  pod = WAITING,
+  events = [...OLDER, LATER],
+  seq = 99,
+  at = 20 * SECOND,
+}) {
   return trialOutcome({trial, status}, ID, {pod, events, seq, at});
 }
 
@@ -41,7 +48,13 @@ test("the error of an older attempt is not a refusal of the change", () => {
 });
 
 test("a refusal by an attempt after the change is what came of it", () => {
-  const refused = {seq: 21, at: 20 * SECOND, kind: "FailedScheduling", data: {type: "Warning"}, message: "0/2 nodes are available"};
+  const refused = {
+    seq: 21,
+    at: 20 * SECOND,
+    kind: "FailedScheduling",
+    data: {type: "Warning"},
+    message: "0/2 nodes are available",
+  };
   const {family, words} = outcome({events: [...OLDER, LATER, refused]});
   assert.deepEqual([family, words], ["stuck", "It was refused again at 20.000 s: 0/2 nodes are available"]);
 });

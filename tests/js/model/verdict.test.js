@@ -4,7 +4,10 @@ import {test} from "node:test";
 import {bestFirst, closestFirst, emphasise, figureOf, verdictOf} from "../../../static/js/model/verdict.js";
 
 const EVIDENCE = {
-  number: 3, node: "n1", nodes: ["n1", "n2", "n3", "n4"], not_evaluated: ["n4"],
+  number: 3,
+  node: "n1",
+  nodes: ["n1", "n2", "n3", "n4"],
+  not_evaluated: ["n4"],
   verdicts: {n3: {plugin: "NodeResourcesFit", text: "cpu 250m short", short: 250}},
   scores: {n1: {total: 171}, n2: {total: 160}},
 };
@@ -18,21 +21,28 @@ test("a node is chosen, fits, does not fit or was not evaluated", () => {
 });
 
 test("of a node that fits alone nobody asks the score", () => {
-  assert.equal(verdictOf({...EVIDENCE, feasible: 1, scores: {n1: {total: 171}}}, "n1").text, "chosen, nothing else fits");
+  assert.equal(
+    verdictOf({...EVIDENCE, feasible: 1, scores: {n1: {total: 171}}}, "n1").text,
+    "chosen, nothing else fits",
+  );
 });
 
 test("the node that lacks the smallest part of the request is the closest", () => {
   const short = (resource, requested, missing) => ({
-    plugin: "NodeResourcesFit", failing: ["NodeResourcesFit"], short: missing,
+    plugin: "NodeResourcesFit",
+    failing: ["NodeResourcesFit"],
+    short: missing,
     detail: {[resource]: {requested, short: missing}},
   });
-  const evidence = {verdicts: {
-    taint: {plugin: "TaintToleration", failing: ["TaintToleration"], detail: {key: "dedicated"}},
-    twice: {...short("cpu", 1500, 10), failing: ["TaintToleration", "NodeResourcesFit"]},
-    far: short("cpu", 1500, 1100),
-    near: short("cpu", 1500, 250),
-    memory: short("memory", 4 * 1024 ** 3, 2 * 1024 ** 3),
-  }};
+  const evidence = {
+    verdicts: {
+      taint: {plugin: "TaintToleration", failing: ["TaintToleration"], detail: {key: "dedicated"}},
+      twice: {...short("cpu", 1500, 10), failing: ["TaintToleration", "NodeResourcesFit"]},
+      far: short("cpu", 1500, 1100),
+      near: short("cpu", 1500, 250),
+      memory: short("memory", 4 * 1024 ** 3, 2 * 1024 ** 3),
+    },
+  };
   const order = closestFirst(evidence).map(([name]) => name);
   assert.deepEqual(order, ["near", "memory", "far", "taint", "twice"]);
 });
@@ -40,17 +50,25 @@ test("the node that lacks the smallest part of the request is the closest", () =
 test("each resource that is short is an obstacle of its own", () => {
   const cpu = {requested: 2000, short: 400};
   const gpu = {requested: 2, short: 2};
-  const evidence = {verdicts: {
-    both: {failing: ["GeneralPredicates"], short: 400, detail: {cpu, gpu}},
-    more: {failing: ["GeneralPredicates"], short: 1900, detail: {cpu: {...cpu, short: 1900}, gpu, memory: gpu}},
-    tainted: {failing: ["GeneralPredicates", "PodToleratesNodeTaints"], short: 2, detail: {gpu}},
-  }};
-  assert.deepEqual(closestFirst(evidence).map(([name]) => name), ["tainted", "both", "more"]);
+  const evidence = {
+    verdicts: {
+      both: {failing: ["GeneralPredicates"], short: 400, detail: {cpu, gpu}},
+      more: {failing: ["GeneralPredicates"], short: 1900, detail: {cpu: {...cpu, short: 1900}, gpu, memory: gpu}},
+      tainted: {failing: ["GeneralPredicates", "PodToleratesNodeTaints"], short: 2, detail: {gpu}},
+    },
+  };
+  assert.deepEqual(
+    closestFirst(evidence).map(([name]) => name),
+    ["tainted", "both", "more"],
+  );
 });
 
 test("of equal scores the chosen node stands first", () => {
   const scores = {a: {total: 9}, b: {total: 9}, c: {total: 12}};
-  assert.deepEqual(bestFirst({node: "b", scores}).map(([name]) => name), ["c", "b", "a"]);
+  assert.deepEqual(
+    bestFirst({node: "b", scores}).map(([name]) => name),
+    ["c", "b", "a"],
+  );
 });
 
 test("the words that carry a verdict stand out", () => {
