@@ -23,7 +23,6 @@ export default [
       "object-shorthand": "error",
       "prefer-const": "error",
       "prefer-template": "error",
-      "max-lines": ["error", 400],
       "max-params": ["error", 5],
     },
   },

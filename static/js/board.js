@@ -8,10 +8,10 @@ import {html} from "./lib/html.js";
 import {BoardPage} from "./views/board_page.js";
 
 const root = document.querySelector("#board");
-const board = startRunPage(root, new Address());
+const session = startRunPage(root, new Address());
 
-render(html`<${BoardPage} board=${board} />`, root);
-board.evidence.start();
-followMotion(board);
-followWhy(board);
-board.start();
+render(html`<${BoardPage} session=${session} />`, root);
+session.evidence.start();
+followMotion(session);
+followWhy(session);
+session.start();

@@ -7,14 +7,15 @@ import {html} from "./lib/html.js";
 import {parseSeq} from "./model/timeline.js";
 import {ComparePage} from "./views/compare_page.js";
 
-const told = (id) => JSON.parse(document.querySelector(id).textContent);
+const given = (id) => JSON.parse(document.querySelector(id).textContent);
 const root = document.querySelector("#compare");
-const board = startRunPage(root, new Address());
-const comparison = new Comparison(board, parseSeq(new URLSearchParams(location.search).get("with") ?? ""));
+const address = new Address();
+const session = startRunPage(root, address);
+const comparison = new Comparison(session, parseSeq(address.query("with")));
 
 render(
-  html`<${ComparePage} board=${board} comparison=${comparison} others=${told("#others")} profiles=${told("#profiles")} />`,
+  html`<${ComparePage} session=${session} comparison=${comparison} others=${given("#others")} profiles=${given("#profiles")} />`,
   root,
 );
 comparison.start();
-board.start();
+session.start();

@@ -7,9 +7,10 @@ import {html} from "./lib/html.js";
 import {MachinesPage} from "./views/machines_page.js";
 
 const root = document.querySelector("#machines");
-const board = startRunPage(root, new Address());
-const followed = new Followed(board);
+const versions = JSON.parse(document.querySelector("#versions").textContent);
+const session = startRunPage(root, new Address());
+const followed = new Followed(session);
 
-render(html`<${MachinesPage} board=${board} followed=${followed} />`, root);
+render(html`<${MachinesPage} session=${session} followed=${followed} versions=${versions} />`, root);
 followed.start();
-board.start();
+session.start();

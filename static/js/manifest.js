@@ -7,9 +7,9 @@ import {html} from "./lib/html.js";
 import {ManifestPage} from "./views/manifest_page.js";
 
 const root = document.querySelector("#manifest");
-const board = startRunPage(root, new Address());
-const manifest = new Manifest(board, root.dataset.object);
+const session = startRunPage(root, new Address());
+const manifest = new Manifest(session, root.dataset.object);
 
-render(html`<${ManifestPage} board=${board} manifest=${manifest} />`, root);
+render(html`<${ManifestPage} session=${session} manifest=${manifest} />`, root);
 manifest.start();
-board.start();
+session.start();

@@ -8,9 +8,9 @@ import {NodePage} from "./views/node_page.js";
 
 const root = document.querySelector("#node");
 const {node: name} = root.dataset;
-const board = startRunPage(root, new Address());
-const record = new NodeRecord(board, `node/${name}`);
+const session = startRunPage(root, new Address());
+const record = new NodeRecord(session, `node/${name}`);
 
-render(html`<${NodePage} board=${board} name=${name} record=${record} />`, root);
+render(html`<${NodePage} session=${session} name=${name} record=${record} />`, root);
 record.follow();
-board.start();
+session.start();

@@ -6,7 +6,7 @@ import {html} from "./lib/html.js";
 import {NodeListPage} from "./views/node_list.js";
 
 const root = document.querySelector("#nodes");
-const board = startRunPage(root, new Address());
+const session = startRunPage(root, new Address());
 
-render(html`<${NodeListPage} board=${board} />`, root);
-board.start();
+render(html`<${NodeListPage} session=${session} />`, root);
+session.start();

@@ -10,10 +10,10 @@ import {PodPage} from "./views/pod_page.js";
 const root = document.querySelector("#pod");
 const id = `pod/${root.dataset.pod}`;
 const address = new Address({pod: id});
-const board = startRunPage(root, address);
-const record = new PodRecord({board, id, attempt: address.attempt});
+const session = startRunPage(root, address);
+const record = new PodRecord({session, id, attempt: address.attempt});
 
-render(html`<${PodPage} board=${board} id=${id} record=${record} />`, root);
+render(html`<${PodPage} session=${session} id=${id} record=${record} />`, root);
 record.follow();
-followWhy(board);
-board.start();
+followWhy(session);
+session.start();

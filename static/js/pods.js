@@ -6,7 +6,7 @@ import {html} from "./lib/html.js";
 import {PodListPage} from "./views/pod_list.js";
 
 const root = document.querySelector("#pods");
-const board = startRunPage(root, new Address());
+const session = startRunPage(root, new Address());
 
-render(html`<${PodListPage} board=${board} />`, root);
-board.start();
+render(html`<${PodListPage} session=${session} />`, root);
+session.start();

@@ -7,9 +7,9 @@ import {html} from "./lib/html.js";
 import {TimelinePage} from "./views/timeline_page.js";
 
 const root = document.querySelector("#timeline");
-const board = startRunPage(root, new Address());
-const events = new TimelineEvents(board);
+const session = startRunPage(root, new Address());
+const events = new TimelineEvents(session);
 
-render(html`<${TimelinePage} board=${board} events=${events} />`, root);
+render(html`<${TimelinePage} session=${session} events=${events} />`, root);
 events.start();
-board.start();
+session.start();

@@ -8,11 +8,11 @@ import {html} from "./lib/html.js";
 import {VolumesPage} from "./views/volumes_page.js";
 
 const root = document.querySelector("#volumes");
-const board = startRunPage(root, new Address());
-const chosen = new Chosen(board);
-const candidates = new Candidates(board, chosen);
+const session = startRunPage(root, new Address());
+const chosen = new Chosen(session);
+const candidates = new Candidates(session, chosen);
 
-render(html`<${VolumesPage} board=${board} chosen=${chosen} candidates=${candidates} />`, root);
+render(html`<${VolumesPage} session=${session} chosen=${chosen} candidates=${candidates} />`, root);
 chosen.start();
 candidates.start();
-board.start();
+session.start();

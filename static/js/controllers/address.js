@@ -1,4 +1,4 @@
-import {changedSearch, parsePlace} from "../model/place.js";
+import {changedSearch, hrefInRun, parsePlace} from "../model/place.js";
 
 /** The address of a page of a run: the event shown and what is selected, so that a reload comes back there. */
 export class Address {
@@ -21,5 +21,30 @@ export class Address {
     const url = search || location.pathname;
     if (isJump) history.pushState(null, "", url);
     else history.replaceState(null, "", url);
+  }
+
+  /** The query of this page, with its question mark, or "". */
+  get search() {
+    return location.search;
+  }
+
+  /** The address of this page with something changed. */
+  changed(changes) {
+    return changedSearch(location.search, changes);
+  }
+
+  /** The address of this page of another run; on a page about one pod the path names the pod already. */
+  inRun(run, selection) {
+    return hrefInRun(run, location, this.own ? {} : selection);
+  }
+
+  /** The value of `name` in the query, or "". */
+  query(name) {
+    return new URLSearchParams(location.search).get(name) ?? "";
+  }
+
+  /** Leave for another page. */
+  open(href) {
+    location.assign(href);
   }
 }

@@ -12,8 +12,8 @@ const REST_MS = 1000;
  * {of, status: "loading" | "ready" | "failed", told, message}, null where there is nothing to ask.
  */
 export class Candidates {
-  constructor(board, chosen) {
-    this.board = board;
+  constructor(session, chosen) {
+    this.session = session;
     this.chosen = chosen;
     this.held = signal(null);
     this.asked = null;
@@ -23,7 +23,7 @@ export class Candidates {
 
   start() {
     effect(() => {
-      const {model} = this.board;
+      const {model} = this.session;
       const question = questionOf(this.chosen.binding(), model.entities);
       if (!question) {
         this.asked = this.wanted = this.held.value = null;
@@ -56,7 +56,7 @@ export class Candidates {
   async #ask({of, path, node, at}) {
     const isWanted = () => this.asked?.of === of;
     try {
-      const told = await this.board.api.get(path, {seq: at, node});
+      const told = await this.session.api.get(path, {seq: at, node});
       if (isWanted()) this.held.value = {of, status: "ready", told};
     } catch (error) {
       if (isWanted()) this.held.value = {of, status: "failed", message: error.message};

@@ -11,14 +11,14 @@ import {ObjectEvents} from "./object_events.js";
  * While nobody has chosen, it is a claim that something is left to do for, else any claim or volume.
  */
 export class Chosen {
-  constructor(board) {
-    this.board = board;
+  constructor(session) {
+    this.session = session;
     this.fallback = null;
-    const {claim, volume} = board.selection;
+    const {claim, volume} = session.selection;
     this.id = computed(() => claim.value ?? volume.value ?? this.#fallback());
-    this.claim = new ObjectEvents(board, () => this.#claim());
-    this.volume = new ObjectEvents(board, () => this.#volume());
-    this.pod = new ObjectEvents(board, () => this.#pod());
+    this.claim = new ObjectEvents(session, () => this.#claim());
+    this.volume = new ObjectEvents(session, () => this.#volume());
+    this.pod = new ObjectEvents(session, () => this.#pod());
   }
 
   start() {
@@ -27,12 +27,12 @@ export class Chosen {
 
   pick(id) {
     const isClaim = id.startsWith("claim/");
-    this.board.select({claim: isClaim ? id : null, volume: isClaim ? null : id});
+    this.session.select({claim: isClaim ? id : null, volume: isClaim ? null : id});
   }
 
   /** What there is to say about the binding at the event shown: see bindingOf. */
   binding() {
-    const {entities, claims, seq, at} = this.board.model;
+    const {entities, claims, seq, at} = this.session.model;
     const claimId = this.claim.id.value;
     const volumeId = this.volume.id.value;
     const claim = claimId ? entities.get(claimId) : undefined;
@@ -53,7 +53,7 @@ export class Chosen {
 
   /** Stays with a claim for as long as something is left to do for it. */
   #fallback() {
-    const {claims, entities} = this.board.model;
+    const {claims, entities} = this.session.model;
     const claim = this.fallback?.startsWith("claim/") && entities.get(this.fallback);
     if (!claim || claims.state(this.fallback, claim, entities) === "bound") {
       this.fallback = claims.first(entities, 1)[0] ?? claims.volumes()[0] ?? null;
@@ -64,20 +64,20 @@ export class Chosen {
   #claim() {
     const id = this.id.value;
     if (!id?.startsWith("volume/")) return id;
-    return this.board.model.claims.claimOf(id, this.board.model.entities);
+    return this.session.model.claims.claimOf(id, this.session.model.entities);
   }
 
   #volume() {
     const id = this.id.value;
     if (!id?.startsWith("claim/")) return id;
-    const {claims, entities} = this.board.model;
+    const {claims, entities} = this.session.model;
     const claim = entities.get(id);
     const name = claim?.volume ?? claims.holder(id, claim);
     return name ? `volume/${name}` : null;
   }
 
   #pod() {
-    const {claims, entities} = this.board.model;
+    const {claims, entities} = this.session.model;
     const id = this.claim.id.value;
     return id === null ? null : userOf(claims.usersOf(id, entities))?.[0];
   }

@@ -11,8 +11,8 @@ const FORK_MS = 120_000;
  * At the newest event they are compared at the newest moment both have reached, else at the moment shown.
  */
 export class Comparison {
-  constructor(board, other) {
-    this.board = board;
+  constructor(session, other) {
+    this.session = session;
     this.other = other;
     /** What the server told, or null before. */
     this.told = signal(null);
@@ -25,9 +25,10 @@ export class Comparison {
     if (this.other === null) return;
     let key = null;
     effect(() => {
-      const {past, run, model} = this.board;
+      const {run, model} = this.session;
+      const {past} = this.session.playhead;
       const place = past.value ? `at ${model.at}` : `newest ${model.seq} ${run.value.status}`;
-      if (place === key || this.board.isWaiting) return;
+      if (place === key || this.session.isWaiting) return;
       key = place;
       this.#soon(this.told.peek() === null ? 0 : WAIT_MS);
     });
@@ -44,10 +45,10 @@ export class Comparison {
   /** Have the scenario and the commands of this run played under another profile, and compare. */
   async withProfile(profile) {
     try {
-      const fork = await this.board.api.post("fork/", {profile}, {longestMs: FORK_MS});
-      location.assign(this.board.href("compare", {with: fork.id}));
+      const fork = await this.session.api.post("fork/", {profile}, {longestMs: FORK_MS});
+      this.session.address.open(this.session.href("compare", {with: fork.id}));
     } catch (error) {
-      this.board.tell(error);
+      this.session.notices.show(error);
     }
   }
 
@@ -69,7 +70,8 @@ export class Comparison {
   }
 
   #read(more) {
-    const {past, model, api} = this.board;
+    const {model, api} = this.session;
+    const {past} = this.session.playhead;
     return api.get("compare/", {with: this.other, at: past.value ? model.at : null, ...more});
   }
 

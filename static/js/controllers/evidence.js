@@ -10,15 +10,15 @@ const WAIT_MS = 120;
  * `held` is {id, key, status: "loading" | "ready" | "failed", evidence, message}, or null; see evidenceAt.
  */
 export class NewestEvidence {
-  constructor(board) {
-    this.board = board;
+  constructor(session) {
+    this.session = session;
     this.held = signal(null);
   }
 
   start() {
     effect(() => {
-      const id = this.board.selected();
-      const pod = id && this.board.model.entities.get(id);
+      const id = this.session.selected();
+      const pod = id && this.session.model.entities.get(id);
       const key = evidenceKey(id, pod);
       if (key === (this.held.peek()?.key ?? "")) return;
       clearTimeout(this.timer);
@@ -33,9 +33,9 @@ export class NewestEvidence {
 
   /** What there is to show for this pod: {status, evidence, message}. */
   of(id) {
-    const {model} = this.board;
+    const {model} = this.session;
     const pod = id && model.entities.get(id);
-    return evidenceAt(this.held.value, {id, pod, seq: model.seq, isPast: this.board.place.past});
+    return evidenceAt(this.held.value, {id, pod, seq: model.seq, isPast: this.session.place.past});
   }
 
   /** Ask again for what could not be read. */
@@ -55,7 +55,7 @@ export class NewestEvidence {
   async #load(id, key) {
     const isWanted = () => this.held.peek()?.key === key;
     try {
-      const {api, model} = this.board;
+      const {api, model} = this.session;
       const [newest] = await api.get("attempts/", {pod: id.slice("pod/".length), seq: model.seq});
       const told = newest ? await api.get(`attempts/${newest.id}/`) : null;
       if (isWanted()) this.#hold({id, key, status: "ready", evidence: newest ? {...newest, ...told} : null});

@@ -13,14 +13,14 @@ import {ObjectEvents} from "./object_events.js";
  * node.
  */
 export class Followed {
-  constructor(board) {
-    this.board = board;
+  constructor(session) {
+    this.session = session;
     this.attachment = signal(null);
-    const pod = new ObjectEvents(board, () => board.selected());
-    const claim = new ObjectEvents(board, () => board.selection.claim.value ?? this.#claimOf(pod.id.value));
-    const volume = new ObjectEvents(board, () => board.selection.volume.value ?? this.#volumeOf(claim.id.value));
+    const pod = new ObjectEvents(session, () => session.selected());
+    const claim = new ObjectEvents(session, () => session.selection.claim.value ?? this.#claimOf(pod.id.value));
+    const volume = new ObjectEvents(session, () => session.selection.volume.value ?? this.#volumeOf(claim.id.value));
     const attachment = new ObjectEvents(
-      board,
+      session,
       () => this.attachment.value ?? this.#attachmentOf(pod.id.value, volume.id.value),
       {
         queryOf: (id) => operationsOf(entityOf(id)),
@@ -46,13 +46,13 @@ export class Followed {
     if (kind !== "volume") picked.claim = kind === "claim" ? id : null;
     if (kind === "pod") picked.pod = id;
     batch(() => {
-      this.board.select(picked);
+      this.session.select(picked);
       this.attachment.value = null;
     });
   }
 
   #claimOf(pod) {
-    const {entities, claims} = this.board.model;
+    const {entities, claims} = this.session.model;
     const name = entities.get(pod)?.claims?.[0];
     const mine = name && `claim/${pod.split("/")[1]}/${name}`;
     if (mine && entities.has(mine)) return mine;
@@ -60,14 +60,14 @@ export class Followed {
   }
 
   #volumeOf(claim) {
-    const {entities, claims} = this.board.model;
+    const {entities, claims} = this.session.model;
     const name = claim && (entities.get(claim)?.volume ?? claims.holder(claim, entities.get(claim)));
     return name ? `volume/${name}` : null;
   }
 
   /** The volume on the pod's node, else one that the pod wants there. */
   #attachmentOf(pod, volume) {
-    const {entities} = this.board.model;
+    const {entities} = this.session.model;
     const place = entities.get(pod) && placeOf(entities.get(pod));
     const node = place && entities.get(`node/${place}`);
     if (!node) return null;

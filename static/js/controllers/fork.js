@@ -4,7 +4,7 @@ import {count, moment} from "../model/format.js";
 const FORK_MS = 120_000;
 
 /** The button that opens the form for a fork of what is shown, and what the form does. */
-export function connectFork(board, button, dialog) {
+export function connectFork(session, button, dialog) {
   const form = dialog.querySelector("form");
   const problem = dialog.querySelector("#fork-problem");
   const make = dialog.querySelector("#fork-make");
@@ -12,7 +12,7 @@ export function connectFork(board, button, dialog) {
   let seq = null;
 
   button.addEventListener("click", () => {
-    const {model, isWaiting, place} = board;
+    const {model, isWaiting, place} = session;
     seq = isWaiting && !place.past ? null : place.seq;
     dialog.querySelector("#fork-place").textContent = placeWords(seq, isWaiting ? null : model.at);
     problem.textContent = "";
@@ -25,7 +25,7 @@ export function connectFork(board, button, dialog) {
     try {
       const wish = {seq, ...Object.fromEntries(new FormData(form))};
       const fork = await new RunApi(form.dataset.run).post("fork/", wish, {longestMs: FORK_MS});
-      location.assign(board.hrefInRun(fork.id));
+      session.address.open(session.hrefInRun(fork.id));
     } catch (error) {
       problem.textContent = error.message;
       make.disabled = false;

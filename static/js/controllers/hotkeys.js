@@ -1,14 +1,14 @@
 /** Keys of the board. Typing in a field and pressing a focused button keep their own meaning. */
-export function connectHotkeys(board) {
+export function connectHotkeys(session) {
   const actions = {
-    " ": () => board.togglePlay(),
-    ".": () => board.stepEvent(),
-    ">": () => board.stepCycle(),
-    ",": () => board.stepBack(),
-    ArrowLeft: () => board.stepBack(),
-    ArrowRight: () => board.past.value && board.stepEvent(),
-    Home: () => board.seek({seq: 0}, {isJump: true}),
-    End: () => board.jumpToNewest({isJump: true}),
+    " ": () => session.playhead.togglePlay(),
+    ".": () => session.playhead.stepEvent(),
+    ">": () => session.playhead.stepCycle(),
+    ",": () => session.playhead.stepBack(),
+    ArrowLeft: () => session.playhead.stepBack(),
+    ArrowRight: () => session.playhead.past.value && session.playhead.stepEvent(),
+    Home: () => session.playhead.seek({seq: 0}, {isJump: true}),
+    End: () => session.playhead.jumpToNewest({isJump: true}),
     // Pages that show no answer have no such button.
     w: () => document.querySelector('[aria-keyshortcuts="w"]')?.click(),
   };

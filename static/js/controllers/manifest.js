@@ -7,8 +7,8 @@ const WAIT_MS = 120;
  * "missing" | "failed", text, message}.
  */
 export class Manifest {
-  constructor(board, id) {
-    this.board = board;
+  constructor(session, id) {
+    this.session = session;
     this.id = id;
     this.held = signal({key: null, status: "loading"});
     this.told = computed(() => this.#told());
@@ -17,7 +17,7 @@ export class Manifest {
   start() {
     let timer = null;
     effect(() => {
-      if (this.board.isWaiting) return;
+      if (this.session.isWaiting) return;
       const key = this.#key();
       if (key === this.key) return;
       this.key = key;
@@ -33,11 +33,11 @@ export class Manifest {
 
   /** Where the manifest of the event shown is, for a program. */
   url(format) {
-    return this.board.api.url(`objects/${this.id}/`, {seq: this.#seq(), format});
+    return this.session.api.url(`objects/${this.id}/`, {seq: this.#seq(), format});
   }
 
   #seq() {
-    const {seq, past} = this.board.place;
+    const {seq, past} = this.session.place;
     return past ? seq : null;
   }
 
@@ -45,7 +45,7 @@ export class Manifest {
   #key() {
     const seq = this.#seq();
     if (seq !== null) return `at ${seq}`;
-    const {events, entities} = this.board.model.run;
+    const {events, entities} = this.session.model.run;
     const newest = events.find(({object}) => object === this.id)?.seq ?? 0;
     return `newest ${newest} ${entities.has(this.id)}`;
   }
@@ -53,14 +53,14 @@ export class Manifest {
   /** Of another instant nothing is shown; at the newest event the version before stays meanwhile. */
   #told() {
     const held = this.held.value;
-    if (held.key === this.#key() || (held.text && !this.board.place.past && held.key?.startsWith("newest")))
+    if (held.key === this.#key() || (held.text && !this.session.place.past && held.key?.startsWith("newest")))
       return held;
     return {status: "loading"};
   }
 
   async #read(key) {
     try {
-      const text = await this.board.api.text(`objects/${this.id}/`, {seq: this.#seq(), format: "yaml"});
+      const text = await this.session.api.text(`objects/${this.id}/`, {seq: this.#seq(), format: "yaml"});
       if (this.key === key) this.held.value = {key, status: "ready", text};
     } catch (error) {
       if (this.key !== key) return;

@@ -5,9 +5,9 @@ const MOST_MOVES = 24;
 const EASE = "cubic-bezier(.2, 0, 0, 1)";
 
 /** Let tiles move between lane and node instead of jumping. Nothing moves under reduced motion. */
-export function followMotion(board) {
-  board.beforeDraw = (moved) => {
-    if (moved.length === 0 || moved.length > MOST_MOVES || board.model.nodes.size > CARDS) return;
+export function followMotion(session) {
+  session.beforeDraw = (moved) => {
+    if (moved.length === 0 || moved.length > MOST_MOVES || session.model.nodes.size > CARDS) return;
     const duration = durationOf("--d-move");
     if (duration === 0) return;
     const places = moved.map((id) => [id, boxOf(id)]).filter(([, box]) => box);

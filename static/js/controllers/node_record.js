@@ -14,9 +14,9 @@ export function operationsOf(id) {
  * first, also those after the place shown.
  */
 export class NodeRecord {
-  constructor(board, id) {
-    this.told = new ObjectEvents(board, () => id);
-    this.operations = new ObjectEvents(board, () => id, {queryOf: operationsOf});
+  constructor(session, id) {
+    this.told = new ObjectEvents(session, () => id);
+    this.operations = new ObjectEvents(session, () => id, {queryOf: operationsOf});
     this.done = this.operations.events;
     this.events = computed(() => merged(this.told.events.value, this.done.value));
   }

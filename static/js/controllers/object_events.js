@@ -10,8 +10,8 @@ const MOST_PAGES = 5;
  * those about it, or what `queryOf` its id asks for; `entityOf` gives the entity it is part of.
  */
 export class ObjectEvents {
-  constructor(board, idOf, {queryOf = (id) => ({object: id}), entityOf = (id) => id} = {}) {
-    this.board = board;
+  constructor(session, idOf, {queryOf = (id) => ({object: id}), entityOf = (id) => id} = {}) {
+    this.session = session;
     this.queryOf = queryOf;
     this.entityOf = entityOf;
     this.id = computed(() => idOf() ?? null);
@@ -30,7 +30,7 @@ export class ObjectEvents {
     effect(() => {
       const id = this.id.value;
       // An entity that has changed is another object.
-      const object = this.board.model.entities.get(id && this.entityOf(id));
+      const object = this.session.model.entities.get(id && this.entityOf(id));
       if (this.of === id && this.object === object) return;
       if (this.of !== id) {
         this.events.value = [];
@@ -51,7 +51,7 @@ export class ObjectEvents {
 
   async #refresh(id) {
     try {
-      const found = await newer(this.board.api, this.queryOf(id), this.events.peek());
+      const found = await newer(this.session.api, this.queryOf(id), this.events.peek());
       if (this.of !== id) return;
       const latest = this.events.peek().at(-1)?.seq ?? 0;
       this.events.value = [...this.events.peek(), ...found.filter(({seq}) => seq > latest)];
@@ -60,7 +60,7 @@ export class ObjectEvents {
       if (this.of !== id) return;
       this.status.value = "failed";
       const message = `What happened to ${id} could not be read. ${error.message}`;
-      this.board.tell({message, again: error.again}, () => this.#refresh(id));
+      this.session.notices.show({message, again: error.again}, () => this.#refresh(id));
     }
   }
 }

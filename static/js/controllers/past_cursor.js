@@ -1,4 +1,4 @@
-import {BoardModel} from "../model/board_model.js";
+import {RunModel} from "../model/run_model.js";
 
 /** How many events are folded one by one before the place someone steps back from. */
 const BACK = 100;
@@ -12,7 +12,7 @@ const AHEAD = 200;
 export class PastCursor {
   constructor(api) {
     this.api = api;
-    this.model = new BoardModel();
+    this.model = new RunModel();
     this.ahead = [];
   }
 

@@ -14,10 +14,10 @@ const NOTHING = {key: null, upTo: 0, attempts: []};
  * reading has come: {status: "none" | "loading" | "ready" | "failed", evidence, message}.
  */
 export class PodRecord {
-  constructor({board, id, attempt}) {
-    this.board = board;
+  constructor({session, id, attempt}) {
+    this.session = session;
     this.id = id;
-    this.object = new ObjectEvents(board, () => id);
+    this.object = new ObjectEvents(session, () => id);
     this.events = this.object.events;
     this.chosen = signal(attempt);
     /** The attempts as they were read for `key`: all that had ended at event `upTo`. */
@@ -35,7 +35,7 @@ export class PodRecord {
     this.object.start();
     let timer = null;
     effect(() => {
-      if (this.board.isWaiting) return;
+      if (this.session.isWaiting) return;
       const key = this.#key();
       if (this.key && isSame(this.key, key)) return;
       this.key = key;
@@ -59,20 +59,20 @@ export class PodRecord {
 
   /** What attempts are read for. An entity that has changed is another object. */
   #key() {
-    const {entities, seq} = this.board.model;
-    return {pod: entities.get(this.id), past: this.board.place.past ? seq : null};
+    const {entities, seq} = this.session.model;
+    return {pod: entities.get(this.id), past: this.session.place.past ? seq : null};
   }
 
   /** Whether all attempts up to the place shown are known. */
   #isComplete() {
     const {key, upTo} = this.read.value;
-    return key !== null && (isSame(key, this.#key()) || this.board.model.seq <= upTo);
+    return key !== null && (isSame(key, this.#key()) || this.session.model.seq <= upTo);
   }
 
   /** Of another instant nothing is shown; while the run goes on, what is known stays until more is. */
   #attempts() {
-    if (this.board.place.past && !this.#isComplete()) return [];
-    const {seq} = this.board.model;
+    if (this.session.place.past && !this.#isComplete()) return [];
+    const {seq} = this.session.model;
     return this.read.value.attempts.filter((attempt) => attempt.seq <= seq);
   }
 
@@ -84,14 +84,14 @@ export class PodRecord {
 
   #held() {
     const [held, wanted] = [this.latest.value, this.#wanted()];
-    if (!held || !wanted || held.attempt.seq > this.board.model.seq) return null;
-    return held.attempt.id === wanted.id || !this.board.place.past ? held : null;
+    if (!held || !wanted || held.attempt.seq > this.session.model.seq) return null;
+    return held.attempt.id === wanted.id || !this.session.place.past ? held : null;
   }
 
   #told() {
     const evidence = this.held.value?.evidence ?? null;
     const wanted = this.#wanted();
-    const wasAttempted = wanted !== undefined || this.board.model.entities.get(this.id)?.attempts > 0;
+    const wasAttempted = wanted !== undefined || this.session.model.entities.get(this.id)?.attempts > 0;
     const isRead = this.#isComplete() && (!wanted || this.latest.value?.attempt.id === wanted.id);
     if (isRead) return {status: wasAttempted ? "ready" : "none", evidence};
     if (this.problem.value) return {status: "failed", evidence, message: this.problem.value};
@@ -101,8 +101,8 @@ export class PodRecord {
   async #refresh(key) {
     try {
       const pod = this.id.slice("pod/".length);
-      const upTo = key.past ?? this.board.model.seq;
-      const attempts = await this.board.api.get("attempts/", {pod, seq: key.past});
+      const upTo = key.past ?? this.session.model.seq;
+      const attempts = await this.session.api.get("attempts/", {pod, seq: key.past});
       if (this.key === key) this.read.value = {key, upTo, attempts};
     } catch (error) {
       if (this.key === key) this.problem.value = error.message;
@@ -113,7 +113,7 @@ export class PodRecord {
     this.asked = attempt?.id;
     if (!attempt || this.latest.peek()?.attempt.id === attempt.id) return;
     try {
-      const evidence = await this.board.api.get(`attempts/${attempt.id}/`);
+      const evidence = await this.session.api.get(`attempts/${attempt.id}/`);
       if (this.asked !== attempt.id) return;
       this.latest.value = {attempt, evidence};
       this.problem.value = "";

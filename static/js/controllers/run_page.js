@@ -1,32 +1,32 @@
 import {effect} from "@preact/signals";
 
-import {RunApi} from "../lib/api.js";
-import {Board} from "./board.js";
+import {RunApi, streamUrl} from "../lib/api.js";
 import {connectFork} from "./fork.js";
 import {connectHotkeys} from "./hotkeys.js";
+import {RunSession} from "./run_session.js";
 
-/** Connect a page of a run, to be drawn into `root`. Returns the board behind it; `start()` it once it is drawn. */
+/** Connect a page of a run that is drawn into `root`. Returns its session; call `start()` once the page is drawn. */
 export function startRunPage(root, address) {
   const run = JSON.parse(document.querySelector("#run-data").textContent);
-  const board = new Board({run, api: new RunApi(run.id), address});
+  const session = new RunSession({run, api: new RunApi(run.id), streamUrl: streamUrl(run.id, location), address});
   root.replaceChildren();
-  connectHotkeys(board);
+  connectHotkeys(session);
   // Who may only read has no such button.
   const fork = document.querySelector("#fork-here");
-  if (fork) connectFork(board, fork, document.querySelector("#fork-dialog"));
-  aimTabs(board, document.querySelectorAll("a[data-page]"));
-  showConnection(board, document.querySelector("#connection"));
-  addEventListener("popstate", () => board.revisit());
+  if (fork) connectFork(session, fork, document.querySelector("#fork-dialog"));
+  aimTabs(session, document.querySelectorAll("a[data-page]"));
+  showConnection(session, document.querySelector("#connection"));
+  addEventListener("popstate", () => session.revisit());
   // A page that the browser kept comes back as it was, with a connection that is long dead.
-  addEventListener("pageshow", ({persisted}) => persisted && board.stream.resume());
-  return board;
+  addEventListener("pageshow", ({persisted}) => persisted && session.live.stream.resume());
+  return session;
 }
 
 /** The tabs lead to where one is: the event shown, and what is selected. */
-function aimTabs(board, tabs) {
+function aimTabs(session, tabs) {
   effect(() => {
     for (const tab of tabs) {
-      const href = board.href(tab.dataset.page);
+      const href = session.href(tab.dataset.page);
       if (tab.getAttribute("href") !== href) tab.setAttribute("href", href);
     }
   });
@@ -40,11 +40,11 @@ const CONNECTION = {
 };
 
 /** The connection in the top bar: "Live" at the newest event, "Connected" while looking back. */
-function showConnection(board, element) {
+function showConnection(session, element) {
   const text = element.querySelector("span");
   effect(() => {
-    const state = board.connection.value;
-    const words = CONNECTION[state] ?? (board.place.past ? "Connected" : "Live");
+    const state = session.live.connection.value;
+    const words = CONNECTION[state] ?? (session.place.past ? "Connected" : "Live");
     element.dataset.state = state;
     if (text.textContent !== words) text.textContent = words;
   });

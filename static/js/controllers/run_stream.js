@@ -18,8 +18,8 @@ const NO_SUCH_RUN = 4404;
  * each of which is answered, and a connection on which nothing came for five seconds is given up.
  */
 export class RunStream {
-  constructor({runId, after, onMessage, onState}) {
-    this.runId = runId;
+  constructor({url, after, onMessage, onState}) {
+    this.url = url;
     this.after = after;
     this.onMessage = onMessage;
     this.onState = onState;
@@ -107,8 +107,7 @@ export class RunStream {
   }
 
   #address() {
-    const url = new URL(`/ws/runs/${encodeURIComponent(this.runId)}/`, location.href);
-    url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    const url = new URL(this.url);
     const after = this.after();
     if (after !== null) url.searchParams.set("after", after);
     return url;

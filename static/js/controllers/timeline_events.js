@@ -1,6 +1,5 @@
 import {computed, effect, signal} from "@preact/signals";
 
-import {SELECTED} from "../model/place.js";
 import {filterChanges, filterQuery, filtersIn, shownRows} from "../model/timeline_filters.js";
 
 const PAGE = 200;
@@ -21,9 +20,9 @@ const NOTHING = {rows: [], later: null, next: null};
  * "failed".
  */
 export class TimelineEvents {
-  constructor(board) {
-    this.board = board;
-    this.filters = signal(filtersIn(location.search));
+  constructor(session) {
+    this.session = session;
+    this.filters = signal(filtersIn(this.session.address.search));
     this.withLater = signal(false);
     this.held = signal(NOTHING);
     this.status = signal("loading");
@@ -32,17 +31,17 @@ export class TimelineEvents {
     this.asked = null;
     /** The seq up to which everything was read. */
     this.upTo = 0;
-    this.shown = computed(() => shownRows(this.held.value, this.filters.value.order, this.board.model.seq));
+    this.shown = computed(() => shownRows(this.held.value, this.filters.value.order, this.session.model.seq));
   }
 
   start() {
     addEventListener("popstate", () => {
-      this.filters.value = filtersIn(location.search);
+      this.filters.value = filtersIn(this.session.address.search);
     });
     effect(() => {
-      const {board} = this;
-      if (board.isWaiting) return;
-      const {seq, past} = board.place;
+      const {session} = this;
+      if (session.isWaiting) return;
+      const {seq, past} = session.place;
       const key = JSON.stringify([this.filters.value, past ? seq : null, past && this.withLater.value]);
       if (key !== this.key) {
         const isOther = this.asked !== this.filters.value;
@@ -55,7 +54,7 @@ export class TimelineEvents {
   /** Filter by these. */
   filter(filters) {
     this.filters.value = {...this.filters.value, ...filters};
-    this.board.address.write(filterChanges(this.filters.value), {isJump: true});
+    this.session.address.write(filterChanges(this.filters.value), {isJump: true});
   }
 
   /** Show the next page, too. */
@@ -64,7 +63,7 @@ export class TimelineEvents {
     const cursor = this.held.value.next;
     const key = this.key;
     await this.#guard(async () => {
-      const answer = await this.board.api.get("events/", {
+      const answer = await this.session.api.get("events/", {
         ...query,
         [order === "asc" ? "after" : "before"]: cursor,
         limit: PAGE,
@@ -79,7 +78,7 @@ export class TimelineEvents {
   /** Where the export of what is shown is. */
   exportUrl(format) {
     const {query} = this.#query();
-    return this.board.api.url("events/", {...query, format});
+    return this.session.api.url("events/", {...query, format});
   }
 
   retry() {
@@ -88,7 +87,7 @@ export class TimelineEvents {
 
   /** What is asked of the server for what is shown, and in which order. */
   #query() {
-    const {seq, past} = this.board.place;
+    const {seq, past} = this.session.place;
     const {query, order, problem} = filterQuery(this.filters.value);
     return {query: {...query, before: past ? seq + 1 : null}, order, problem};
   }
@@ -112,14 +111,14 @@ export class TimelineEvents {
       return;
     }
     this.status.value = "loading";
-    const {seq, past} = this.board.place;
+    const {seq, past} = this.session.place;
     await this.#guard(async () => {
       // As many as somebody has paged through stay in sight.
       const limit = Math.min(MOST, Math.max(PAGE, this.held.value.rows.length));
       const [answer, later] = await Promise.all([
-        this.board.api.get("events/", {...query, limit, order}),
+        this.session.api.get("events/", {...query, limit, order}),
         past && this.withLater.value
-          ? this.board.api.get("events/", {...query, before: null, after: seq, limit: LATER, order: "asc"})
+          ? this.session.api.get("events/", {...query, before: null, after: seq, limit: LATER, order: "asc"})
           : null,
       ]);
       if (this.key !== key) return;
@@ -140,9 +139,4 @@ export class TimelineEvents {
       this.status.value = "failed";
     }
   }
-}
-
-/** The ids of what is selected. */
-export function selectedObjects(board) {
-  return SELECTED.map((kind) => board.selection[kind].value).filter(Boolean);
 }

@@ -3,21 +3,21 @@ import {effect} from "@preact/signals";
 import {askAgainIn} from "../model/diagnosis.js";
 
 /** Ask again, with restraint, what would fix the selected pod once the run has gone on since. */
-export function followWhy(board) {
+export function followWhy(session) {
   let timer = null;
   let answered = null;
   let answeredAt = 0;
   effect(() => {
-    const held = board.why.held.value;
+    const held = session.why.held.value;
     if (held !== answered && held?.status !== "loading") [answered, answeredAt] = [held, performance.now()];
-    const id = board.selected();
-    const playing = board.run.value.status === "playing";
+    const id = session.selected();
+    const playing = session.run.value.status === "playing";
     const wait = askAgainIn({
       held,
       id,
       playing,
-      pod: board.model.entities.get(id),
-      place: board.place,
+      pod: session.model.entities.get(id),
+      place: session.place,
       sinceAnswer: performance.now() - answeredAt,
     });
     // While the run plays there is always something newer: the wait is not begun anew.
@@ -28,7 +28,7 @@ export function followWhy(board) {
         ? null
         : setTimeout(() => {
             timer = null;
-            if (!document.hidden) board.askWhy();
+            if (!document.hidden) session.askWhy();
           }, wait);
   });
 }

@@ -61,6 +61,17 @@ export class RunApi {
   }
 }
 
+/** The JSON at an address, or null where it cannot be read. */
+export async function readJson(url) {
+  const response = await fetch(url).catch(() => null);
+  return response?.ok ? response.json() : null;
+}
+
+/** Where the WebSocket of a run is, for a page at this location. */
+export function streamUrl(runId, {protocol, host}) {
+  return `${protocol === "https:" ? "wss:" : "ws:"}//${host}/ws/runs/${encodeURIComponent(runId)}/`;
+}
+
 const UNREADABLE = "The answer of the server could not be read. Reload the page.";
 
 const asJson = (response) => response.json();

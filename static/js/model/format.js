@@ -14,8 +14,8 @@ export function cores(milli) {
 }
 
 /** 12025908428 → "11.2 Gi". */
-export function bytes(count) {
-  const [value, unit] = scaleBytes(count);
+export function bytes(number) {
+  const [value, unit] = scaleBytes(number);
   return unit ? `${value} ${unit}` : value;
 }
 

@@ -1,5 +1,4 @@
 import {mergePatch} from "./fold.js";
-import {isTerminating} from "./terminating.js";
 
 /**
  * The state machines that objects of a run go through, each with its states, the moves that are
@@ -12,8 +11,6 @@ import {isTerminating} from "./terminating.js";
  * who has reached it is soon gone; who is in an `outer` one has yet to come in. `since` and `until` are the first and the last profile in which a state
  * can be reached, an edge be taken.
  */
-const PROFILES = ["v1.11", "v1.16", "v1.20", "v1.34"];
-
 const QUEUE = {
   key: "queue",
   title: "Scheduling queue",
@@ -274,10 +271,10 @@ export function volumeLook(volume) {
   return VOLUME.states.find((state) => state.key === key);
 }
 
-/** Whether a state or an edge can be reached in a profile. */
-export function isPossible({since, until}, profile) {
-  const place = PROFILES.indexOf(profile);
-  return !(since && place < PROFILES.indexOf(since)) && !(until && place > PROFILES.indexOf(until));
+/** Whether a state or an edge exists in a Kubernetes version. `versions` lists all of them, newest first. */
+export function isPossible({since, until}, version, versions) {
+  const age = versions.indexOf(version);
+  return !(since && age > versions.indexOf(since)) && !(until && age < versions.indexOf(until));
 }
 
 /**
@@ -325,87 +322,6 @@ export function lit(machine, moves, now = moves.at(-1)?.to ?? "") {
 export function titleOf(machine, key) {
   if (key === "") return machine.outside ?? "not there";
   return machine.states.find((state) => state.key === key)?.title ?? key;
-}
-
-/** How many objects are in each state of a machine, kept up to date from what changed. */
-export class Tally {
-  constructor(machine) {
-    this.machine = machine;
-    /** How the ids begin of the objects that it counts. */
-    this.prefix = `${machine.within ?? machine.follows}/`;
-    this.clear();
-  }
-
-  clear() {
-    this.counts = new Map();
-  }
-
-  update(id, before, after) {
-    const {within} = this.machine;
-    // Most changes of a node are none of its volumes.
-    if (within && before?.volumes === after?.volumes && before?.attachments === after?.attachments) return;
-    for (const [, object] of objectsOf(this.machine, id, before)) this.#add(object, -1);
-    for (const [, object] of objectsOf(this.machine, id, after)) this.#add(object, 1);
-  }
-
-  #add(object, by) {
-    const state = object && this.machine.stateOf(object);
-    if (state) this.counts.set(state, this.count(state) + by);
-  }
-
-  count(state) {
-    return this.counts.get(state) ?? 0;
-  }
-
-  /** How many are inside of the machine, on their way through it. */
-  get held() {
-    const {states} = this.machine;
-    return states.reduce((sum, {key, passing, outer}) => sum + (passing || outer ? 0 : this.count(key)), 0);
-  }
-}
-
-/**
- * As Tally, for the two sides of bindings: counted when somebody looks, as a change of one side may
- * be one of the other's state, too.
- */
-export class BindingTally {
-  constructor(machine, claims, entities) {
-    this.machine = machine;
-    this.claims = claims;
-    /** Gives the entities of the model, which are others after every reset. */
-    this.entities = entities;
-    this.version = null;
-  }
-
-  count(state) {
-    return this.#counted().get(state) ?? 0;
-  }
-
-  get held() {
-    return [...this.#counted().entries()].reduce((sum, [state, found]) => sum + (state ? found : 0), 0);
-  }
-
-  /** How many were deleted and are still there. */
-  get terminating() {
-    this.#counted();
-    return this.leaving;
-  }
-
-  #counted() {
-    const {machine, claims} = this;
-    if (this.version === claims.bindings) return this.counts;
-    const entities = this.entities();
-    this.counts = new Map();
-    this.leaving = 0;
-    for (const id of machine === CLAIM ? claims.ids : claims.volumeIds) {
-      const object = entities.get(id);
-      const state = stateNow(machine, id, object, {claims, entities});
-      this.counts.set(state, (this.counts.get(state) ?? 0) + 1);
-      if (isTerminating(object)) this.leaving += 1;
-    }
-    this.version = claims.bindings;
-    return this.counts;
-  }
 }
 
 function isOver({phase}) {

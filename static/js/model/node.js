@@ -226,7 +226,7 @@ const RESOURCE_NAMES = {cpu: "CPU", memory: "Memory", "ephemeral-storage": "Ephe
  */
 export function resourcesOf(node, drivers = {}) {
   const rows = Object.entries(node.allocatable ?? {}).map(([resource, allocatable]) =>
-    row(
+    resourceRow(
       resource,
       RESOURCE_NAMES[resource] ?? resource,
       node.requested?.[resource] ?? 0,
@@ -236,12 +236,12 @@ export function resourcesOf(node, drivers = {}) {
   );
   rows.sort((a, b) => rank(a) - rank(b) || byName(a.resource, b.resource));
   for (const [driver, limit] of Object.entries(drivers).sort(([a], [b]) => byName(a, b))) {
-    rows.push(row("slots", `Attach slots, ${driver}`, attachedBy(node, driver), 0, limit));
+    rows.push(resourceRow("slots", `Attach slots, ${driver}`, attachedBy(node, driver), 0, limit));
   }
   return rows;
 }
 
-function row(resource, title, requested, assumed, allocatable) {
+function resourceRow(resource, title, requested, assumed, allocatable) {
   return {
     resource,
     title,

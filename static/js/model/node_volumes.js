@@ -158,11 +158,11 @@ export function mountStates(row, at) {
 function runningState(operation, at) {
   const {mark, family, doing} = operationLook(operation);
   if (operation.started !== undefined) return [mark, family, `${doing} ${duration(at - operation.started)}`];
-  if (operation.failures) return ["backoff", "clock", failures(operation.failures)];
+  if (operation.failures) return ["backoff", "clock", failureWords(operation.failures)];
   return [mark, family, doing];
 }
 
-function failures(number) {
+function failureWords(number) {
   return number === 1 ? "1 failure" : `${number} failures`;
 }
 

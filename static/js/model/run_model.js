@@ -1,9 +1,10 @@
 import {Claims} from "./claims.js";
 import {Counters} from "./counters.js";
 import {Lanes} from "./lanes.js";
-import {BindingTally, MACHINES, Tally} from "./machines.js";
+import {MACHINES} from "./machines.js";
 import {Nodes, placeOf} from "./nodes.js";
 import {RunState} from "./run_state.js";
+import {BindingTally, Tally} from "./tallies.js";
 
 /**
  * Everything a board draws at one seq: the folded state and what is derived from it.
@@ -11,7 +12,7 @@ import {RunState} from "./run_state.js";
  * What is derived follows the entities that changed, so a frame costs what it changes and not the
  * size of the cluster.
  */
-export class BoardModel {
+export class RunModel {
   constructor() {
     this.run = new RunState();
     this.lanes = new Lanes();

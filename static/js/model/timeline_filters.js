@@ -2,6 +2,28 @@
 import {parseSeconds} from "./timeline.js";
 
 export const FILTERS = ["kind", "object", "component", "from", "to", "order"];
+
+/** The components that the field offers; any other text may be typed. */
+export const COMPONENTS = [
+  "scheduler",
+  "pv-controller",
+  "kubelet",
+  "attach-detach",
+  "csi-attacher",
+  "external-provisioner",
+  "deployment-controller",
+  "replicaset-controller",
+  "statefulset-controller",
+  "daemonset-controller",
+  "job-controller",
+  "node-controller",
+  "disruption-controller",
+  "scenario",
+  "command",
+  "fault",
+];
+export const NO_FILTERS = {kind: "", object: "", component: "", from: "", to: "", order: "desc"};
+
 const TIMES = {from: "From", to: "To"};
 
 /** The filters that an address names, as text; "" where it names none. */

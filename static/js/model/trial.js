@@ -13,7 +13,7 @@ export function trialOutcome(run, id, {pod, events, seq, at}) {
   if (bound && pod?.node) return boundWords(trial, pod.node, bound.at);
   const gone = !pod && since.findLast(({kind}) => kind === "PodDeleted");
   if (gone) return {family: "held", mark: "lost", words: `It was deleted at ${moment(gone.at)} s.`};
-  if (at < trial.by && (run.status === "playing" || run.goal_at != null)) return playingWords(trial);
+  if (at < trial.by && (run.status === "playing" || (run.goal_at ?? null) !== null)) return playingWords(trial);
   if (!areKnown(events, pod, seq)) return {family: "clock", mark: "in-flight", words: "Reading what came of it…"};
   const refused = at < (trial.at ?? 0) ? null : refusalOf(since);
   if (refused)

@@ -6,11 +6,11 @@ import {figureOf} from "../model/verdict.js";
  * What the newest attempt came to: one sentence, one number, and which instant they are of. What would
  * help now is found out anew (see why.js): since the attempt other pods may have taken the room.
  */
-export function Blocker({board, pod, attempt}) {
+export function Blocker({session, pod, attempt}) {
   const {blocker} = pod;
   if (!blocker) return null;
   const figure = figureOf(blocker);
-  const instant = instantWords(blocker, attempt, board.model);
+  const instant = instantWords(blocker, attempt, session.model);
   return html`
     <section class=${`blocker f-${blockerFamily(pod)}`}>
       <p class="say">${blocker.sentence}</p>
@@ -20,12 +20,12 @@ export function Blocker({board, pod, attempt}) {
 }
 
 /** What would help an object, in words; what is a change of an object can be sent to the engine. */
-export function Fixes({board, id, fixes}) {
+export function Fixes({session, id, fixes}) {
   if (fixes.length === 0) return null;
   return html`<div class="fixes">${fixes.map(
     (fix, i) => html`
     <div class="fix" key=${fix.text}><span><${Amounts} text=${fix.text} /></span>
-      <${FixButtons} board=${board} id=${id} fix=${fix} first=${i === 0} /></div>`,
+      <${FixButtons} session=${session} id=${id} fix=${fix} first=${i === 0} /></div>`,
   )}</div>`;
 }
 
@@ -36,13 +36,13 @@ export function blockerFamily(pod) {
 }
 
 /** A fix that is a change of an object can be sent to the engine, at the newest event. */
-function FixButtons({board, id, fix, first}) {
+function FixButtons({session, id, fix, first}) {
   if (!fix.patch) return null;
   const object = fix.object ?? id;
   return html`<span class="does">${
-    !board.place.past &&
+    !session.place.past &&
     html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
-    onClick=${() => board.applyFix(object, fix.patch)}>Apply</button>`
+    onClick=${() => session.commands.patch(object, fix.patch)}>Apply</button>`
   }</span>`;
 }
 

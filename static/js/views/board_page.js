@@ -7,20 +7,20 @@ import {Reading, RunPage, isWaiting} from "./run_page.js";
 import {Sparks} from "./sparks.js";
 
 /** The whole board below the top bar. */
-export function BoardPage({board}) {
-  return html`<${RunPage} board=${board}><${Body} board=${board} /><//>`;
+export function BoardPage({session}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} /><//>`;
 }
 
-function Body({board}) {
-  if (isWaiting(board)) {
-    return html`<main class="board waiting"><h1 class="vh">Board</h1><${Reading} board=${board} /></main>`;
+function Body({session}) {
+  if (isWaiting(session)) {
+    return html`<main class="board waiting"><h1 class="vh">Board</h1><${Reading} session=${session} /></main>`;
   }
   return html`
     <main class="board"><h1 class="vh">Board</h1>
-      <${LaneList} board=${board} />
-      <div class="mid"><${NodeGrid} board=${board} />
-        <div class="foot"><${EventList} board=${board} /><${Sparks} board=${board} /></div></div>
-      <${Inspector} board=${board} />
+      <${LaneList} session=${session} />
+      <div class="mid"><${NodeGrid} session=${session} />
+        <div class="foot"><${EventList} session=${session} /><${Sparks} session=${session} /></div></div>
+      <${Inspector} session=${session} />
     </main>
-    <${Peek} board=${board} />`;
+    <${Peek} session=${session} />`;
 }

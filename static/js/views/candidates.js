@@ -11,7 +11,7 @@ import {Mark} from "./mark.js";
  * Every volume as a candidate for the chosen claim, in matching order, with its verdict; `open` while none
  * was taken. Of a volume without a claim, the claims that it may go to.
  */
-export function CandidateTable({board, held, open, pick}) {
+export function CandidateTable({session, held, open, pick}) {
   if (!held) return null;
   const {of, status, told, message} = held;
   const ofClaim = of.startsWith("claim/");
@@ -19,38 +19,38 @@ export function CandidateTable({board, held, open, pick}) {
   return html`
     <section class="candidates" aria-label=${title}>
       <div class="sechead"><h2>${title}</h2>
-        ${told && html`<span class="note">as seen at <${EventLink} board=${board} seq=${told.seq}>${moment(told.at)} s<//>, ${askedWords(told)}</span>`}</div>
+        ${told && html`<span class="note">as seen at <${EventLink} session=${session} seq=${told.seq}>${moment(told.at)} s<//>, ${askedWords(told)}</span>`}</div>
       ${status === "loading" && html`<p class="small mute" role="status">Putting the rules to every one…</p>`}
       ${status === "failed" && html`<p class="small" role="status">${message}</p>`}
       ${
         told?.candidates &&
         (told.volumes > 0
-          ? html`<${Table} board=${board} told=${told} open=${open} pick=${pick} />`
+          ? html`<${Table} session=${session} told=${told} open=${open} pick=${pick} />`
           : html`<p class="small mute">There was no volume in the cluster.</p>`)
       }
       ${
         told?.claimants &&
         (told.claims > 0
-          ? html`<${ClaimTable} board=${board} told=${told} pick=${pick} />`
+          ? html`<${ClaimTable} session=${session} told=${told} pick=${pick} />`
           : html`<p class="small mute">Every claim has its volume.</p>`)
       }
     </section>`;
 }
 
-function Table({board, told, open, pick}) {
+function Table({session, told, open, pick}) {
   const {candidates, volumes} = told;
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Candidate volumes, table"><table class="tbl cand">
       <thead><tr><th scope="col">Volume</th><th scope="col" class="right">Capacity</th><th scope="col">Access</th><th scope="col">Class</th>
         <th scope="col">Phase now</th><th scope="col">Verdict</th><th scope="col">Evidence</th></tr></thead>
-      <tbody>${candidates.map((row) => html`<${Candidate} key=${row.volume} row=${row} open=${open} volume=${board.model.entities.get(`volume/${row.volume}`)} pick=${pick} />`)}</tbody>
+      <tbody>${candidates.map((row) => html`<${Candidate} key=${row.volume} row=${row} open=${open} volume=${session.model.entities.get(`volume/${row.volume}`)} pick=${pick} />`)}</tbody>
     </table></div>
     ${volumes > candidates.length && html`<p class="small mute after">The first ${count(candidates.length)} of ${count(volumes)}.</p>`}`;
 }
 
 /** The claims that have no volume, and what is said of this volume for each. */
-function ClaimTable({board, told: {claimants, claims: total}, pick}) {
-  const {claims, entities} = board.model;
+function ClaimTable({session, told: {claimants, claims: total}, pick}) {
+  const {claims, entities} = session.model;
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Claims without a volume, table"><table class="tbl cand">
       <thead><tr><th scope="col">Claim</th><th scope="col" class="right">Asks</th><th scope="col">Access</th><th scope="col">Class</th>

@@ -10,17 +10,17 @@ import {Mark} from "./mark.js";
 import {Halves} from "./volumes.js";
 
 /** All there is to say about the claim or volume that was chosen, the answer first. */
-export function Selected({board, chosen, candidates, pick}) {
+export function Selected({session, chosen, candidates, pick}) {
   const id = chosen.id.value;
   if (id === null) return null;
   const binding = chosen.binding();
   const held = candidates.held.value;
   return html`
     <div class="sec detail">
-      <${Binding} board=${board} id=${id} binding=${binding} nearest=${nearestOf(held?.told)} />
-      <${CandidateTable} board=${board} held=${held} open=${!binding.claim?.volume && !binding.holder} pick=${pick} />
+      <${Binding} session=${session} id=${id} binding=${binding} nearest=${nearestOf(held?.told)} />
+      <${CandidateTable} session=${session} held=${held} open=${!binding.claim?.volume && !binding.holder} pick=${pick} />
     </div>
-    <${EventTable} board=${board} id=${id} events=${toldOf(binding).reverse()} />`;
+    <${EventTable} session=${session} id=${id} events=${toldOf(binding).reverse()} />`;
 }
 
 /** The events of the two objects, without those of the pod. */
@@ -28,7 +28,7 @@ function toldOf({events, claimId, volumeId}) {
   return events.filter(({object}) => object === claimId || object === volumeId);
 }
 
-function Binding({board, id, binding, nearest}) {
+function Binding({session, id, binding, nearest}) {
   const {namespace, name} = parseId(id);
   const ofClaim = id.startsWith("claim/");
   const object = ofClaim ? binding.claim : binding.volume;
@@ -37,12 +37,12 @@ function Binding({board, id, binding, nearest}) {
     <section aria-label=${`Binding of ${name}`}>
       <div class="sechead"><h2 class="own">${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h2>
         <span class="note">${about(object, ofClaim)}</span>
-        <div class="end">${object && html`<${ManifestLink} board=${board} id=${id} />`}</div></div>
+        <div class="end">${object && html`<${ManifestLink} session=${session} id=${id} />`}</div></div>
       <div class=${`blocker f-${answer.family}`}><p class="say">${answer.sentence}</p>
         ${answer.figure && html`<p class="figure num">${answer.figure.value}<small> ${answer.figure.words}</small></p>`}
-        <${Fixes} board=${board} id=${id} fixes=${answer.fixes} /></div>
+        <${Fixes} session=${session} id=${id} fixes=${answer.fixes} /></div>
       <${Sides} binding=${binding} />
-      <ol class="steps">${stepsOf(binding).map((step) => html`<${Step} key=${step.name} board=${board} step=${step} />`)}</ol>
+      <ol class="steps">${stepsOf(binding).map((step) => html`<${Step} key=${step.name} session=${session} step=${step} />`)}</ol>
     </section>`;
 }
 
@@ -64,16 +64,16 @@ function Sides({binding}) {
     claimGone=${!claim} volumeGone=${!volume} />`;
 }
 
-function Step({board, step}) {
+function Step({session, step}) {
   const {status, parts} = step;
-  const own = html`<div class=${`step ${status}`}><${Row} board=${board} step=${step} /></div>`;
+  const own = html`<div class=${`step ${status}`}><${Row} session=${session} step=${step} /></div>`;
   if (parts.length === 0) return html`<li>${own}</li>`;
   return html`
     <li class=${status === "now" ? `bindblock f-${step.family}` : ""}>${own}
-      <ol>${parts.map((part, i) => html`<li key=${i} class=${`step write ${part.status}`}><${Row} board=${board} step=${part} /></li>`)}</ol></li>`;
+      <ol>${parts.map((part, i) => html`<li key=${i} class=${`step write ${part.status}`}><${Row} session=${session} step=${part} /></li>`)}</ol></li>`;
 }
 
-function Row({board, step: {name, mark, family, what, times = 1, at, seq, kind}}) {
+function Row({session, step: {name, mark, family, what, times = 1, at, seq, kind}}) {
   return html`<${Mark} name=${mark} family=${family} /><b>${name}</b><span class="what" title=${kind ? `${kind}: ${what}` : what}>${times > 1 && html`<b>${times} times</b> `}${what}</span>
-    <span class="t">${seq !== undefined && html`<${EventLink} board=${board} seq=${seq}>${moment(at)} s<//>`}</span>`;
+    <span class="t">${seq !== undefined && html`<${EventLink} session=${session} seq=${seq}>${moment(at)} s<//>`}</span>`;
 }

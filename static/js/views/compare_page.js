@@ -20,33 +20,33 @@ import {Mark, Name} from "./mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
 /** A run beside another one. `others` are the runs there are, `profiles` those one may play it under. */
-export function ComparePage({board, comparison, others, profiles}) {
-  return html`<${RunPage} board=${board}>
-    <${Body} board=${board} comparison=${comparison} others=${others} profiles=${profiles} /><//>`;
+export function ComparePage({session, comparison, others, profiles}) {
+  return html`<${RunPage} session=${session}>
+    <${Body} session=${session} comparison=${comparison} others=${others} profiles=${profiles} /><//>`;
 }
 
-function Body({board, comparison, others, profiles}) {
+function Body({session, comparison, others, profiles}) {
   const read = comparison.told.value;
   // What was read for another moment is not shown at this one.
-  const told = read && board.past.value && read.at !== board.model.at ? null : read;
+  const told = read && session.playhead.past.value && read.at !== session.model.at ? null : read;
   const problem = comparison.problem.value;
   return html`
     <main class="page compare">
-      <${Head} board=${board} comparison=${comparison} others=${others} profiles=${profiles} />
-      ${comparison.other === null && html`<${Choice} board=${board} others=${others} />`}
+      <${Head} session=${session} comparison=${comparison} others=${others} profiles=${profiles} />
+      ${comparison.other === null && html`<${Choice} session=${session} others=${others} />`}
       ${problem && html`<p class="small tinted f-stuck" role="alert">${problem}</p>`}
-      ${comparison.other !== null && !told && !problem && html`<${Reading} board=${board} />`}
-      ${told && !isWaiting(board) && html`<${Told} board=${board} comparison=${comparison} told=${told} />`}
+      ${comparison.other !== null && !told && !problem && html`<${Reading} session=${session} />`}
+      ${told && !isWaiting(session) && html`<${Told} session=${session} comparison=${comparison} told=${told} />`}
     </main>`;
 }
 
-function Head({board, comparison, others, profiles}) {
-  const run = board.run.value;
+function Head({session, comparison, others, profiles}) {
+  const run = session.run.value;
   return html`
     <div class="pagehead"><h1>Compare <span class="ns">#${run.id} with</span></h1>
       <select class="against" aria-label="The run to compare with" value=${String(comparison.other ?? "")}
         onChange=${(event) => {
-          location.assign(board.href("compare", {with: event.target.value}));
+          session.address.open(session.href("compare", {with: event.target.value}));
         }}>
         <option value="" disabled>choose a run</option>
         ${grouped(others).map(
@@ -66,41 +66,41 @@ function Head({board, comparison, others, profiles}) {
 }
 
 /** Nothing is compared yet: the runs that may be. */
-function Choice({board, others}) {
+function Choice({session, others}) {
   return html`
     <p class="soft lead">Choose a run to lay beside this one, or have the same scenario and commands played under another profile, up to the same moment.</p>
     ${grouped(others).map(
       ([title, runs]) => html`
       <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${title[0].toUpperCase()}${title.slice(1)}</h2></div>
         <ul class="choice">${runs.map(
-          (run) => html`<li key=${run.id}><a href=${board.href("compare", {with: run.id})}>${runLine(run)}</a>
+          (run) => html`<li key=${run.id}><a href=${session.href("compare", {with: run.id})}>${runLine(run)}</a>
           <span class="mute">${count(run.head)} events, ${moment(run.head_at)} s</span></li>`,
         )}</ul></section>`,
     )}
     ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or play the same under another profile.</p>`}`;
 }
 
-function Told({board, comparison, told}) {
+function Told({session, comparison, told}) {
   const late = shortfall(told);
   return html`
     <section class=${`blocker parting f-${told.divergence ? "held" : "settled"}`} aria-label="Where they part">
       <p class="say">${told.parting}</p>
       <p>${told.placing}</p>
       ${late && html`<p class="small soft">${late}</p>`}
-      <${Jumps} board=${board} told=${told} /></section>
+      <${Jumps} session=${session} told=${told} /></section>
     <${Histories} told=${told} />
     <div class="sec twotables"><${Numbers} told=${told} /><${Use} told=${told} /></div>
     <${Elsewhere} told=${told} />
     <${Beside} comparison=${comparison} told=${told} />`;
 }
 
-function Jumps({board, told}) {
+function Jumps({session, told}) {
   const {divergence, a, b} = told;
   if (a.id === b.id) return null;
   return html`
-    <p class="does">${divergence && html`<button class="btn primary" onClick=${() => board.seek({seq: divergence.seq}, {isJump: true})}>Jump to where they part</button>`}
+    <p class="does">${divergence && html`<button class="btn primary" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>Jump to where they part</button>`}
       ${divergence && html`<a class="btn" href=${pageHref(b.id, "board", {seq: divergence.seq})}>Look there in #${b.id}</a>`}
-      <a class="btn" href=${pageHref(b.id, "compare", {with: a.id, seq: board.past.value ? b.seq : null})}>Swap</a></p>`;
+      <a class="btn" href=${pageHref(b.id, "compare", {with: a.id, seq: session.playhead.past.value ? b.seq : null})}>Swap</a></p>`;
 }
 
 /** Both histories on one axis of time; the line is where they part. */

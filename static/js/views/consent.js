@@ -4,12 +4,12 @@ import {html} from "../lib/html.js";
 import {drainLines} from "../model/consent.js";
 
 /** The question asked before a command that takes something away, or that starts a finished run again. */
-export function Consent({board}) {
-  const question = board.asking.value;
-  return question && html`<${Question} key=${question.title} board=${board} question=${question} />`;
+export function Consent({session}) {
+  const question = session.commands.asking.value;
+  return question && html`<${Question} key=${question.title} session=${session} question=${question} />`;
 }
 
-function Question({board, question}) {
+function Question({session, question}) {
   const dialog = useRef(null);
   // Before the next frame, so that a key pressed right after the button already goes to the question.
   useLayoutEffect(() => dialog.current.showModal(), []);
@@ -18,7 +18,7 @@ function Question({board, question}) {
     <dialog class="dialog" ref=${dialog} aria-labelledby="consent-title" aria-describedby="consent-lines" onClose=${() => answer(false)}>
       <form method="dialog" onSubmit=${() => answer(true)}>
         <h2 id="consent-title">${title}</h2>
-        <div id="consent-lines" class="small soft lines">${drains && html`<${Drain} board=${board} node=${drains} />`}
+        <div id="consent-lines" class="small soft lines">${drains && html`<${Drain} session=${session} node=${drains} />`}
           ${lines.map((line) => html`<p key=${line}>${line}</p>`)}</div>
         <div class="does"><button class="btn" type="button" autofocus onClick=${() => dialog.current.close()}>Cancel</button>
           <button class="btn primary">${button}</button></div>
@@ -26,11 +26,11 @@ function Question({board, question}) {
 }
 
 /** How many pods a drain evicts and which budgets hold some, as the server counts them now. */
-function Drain({board, node}) {
+function Drain({session, node}) {
   const [told, setTold] = useState({lines: [`Cordons ${node} and evicts its pods. Counting them…`]});
   useEffect(() => {
     const leaving = new AbortController();
-    board.api
+    session.api
       .get(`nodes/${encodeURIComponent(node)}/drain/`, {}, leaving.signal)
       .then((counted) => setTold({lines: drainLines(node, counted)}))
       .catch((error) => {

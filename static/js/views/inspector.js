@@ -12,19 +12,19 @@ import {Volumes} from "./volumes.js";
 import {WhatWouldFix} from "./why.js";
 
 /** What there is to say about the selected pod, the answer first. */
-export function Inspector({board}) {
-  const id = board.selected();
+export function Inspector({session}) {
+  const id = session.selected();
   if (!id) return html`<${Nothing} />`;
-  const {entities, nodes} = board.model;
+  const {entities, nodes} = session.model;
   const pod = entities.get(id);
   const {namespace, name} = parseId(id);
-  const told = board.evidence.of(id);
+  const told = session.evidence.of(id);
   const {evidence} = told;
   return html`
     <aside class="inspector" id="inspector" aria-label="Selected pod">
       <header>
-        <h2><a class="own" title=${`All about ${namespace}/${name}`} href=${podHref(board, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
-          ${pod && html`<${ManifestLink} board=${board} id=${id} look="plain manifest" />`}</h2>
+        <h2><a class="own" title=${`All about ${namespace}/${name}`} href=${podHref(session, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
+          ${pod && html`<${ManifestLink} session=${session} id=${id} look="plain manifest" />`}</h2>
         <p class="small soft states">${podStates(pod).map(
           ([mark, family, text]) => html`
           <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`,
@@ -33,13 +33,13 @@ export function Inspector({board}) {
       ${
         pod &&
         html`
-        <${Blocker} board=${board} pod=${pod} attempt=${evidence} />
-        <${WhatWouldFix} board=${board} id=${id} pod=${pod} />
-        <section><dl class="kv"><${Facts} board=${board} pod=${pod} evidence=${evidence} /></dl></section>
-        <${EvidenceState} told=${told} retry=${() => board.evidence.retry()} />
+        <${Blocker} session=${session} pod=${pod} attempt=${evidence} />
+        <${WhatWouldFix} session=${session} id=${id} pod=${pod} />
+        <section><dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${evidence} /></dl></section>
+        <${EvidenceState} told=${told} retry=${() => session.evidence.retry()} />
         <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
         <${WhyHere} nodes=${nodes} pod=${pod} evidence=${evidence} />
-        <${Volumes} board=${board} id=${id} pod=${pod} />`
+        <${Volumes} session=${session} id=${id} pod=${pod} />`
       }
     </aside>`;
 }
@@ -51,8 +51,8 @@ function Nothing() {
 }
 
 /** What else there is to know of a pod: terms and values of a list. */
-export function Facts({board, pod, evidence}) {
-  return facts(pod, evidence, board.model.at).map(
+export function Facts({session, pod, evidence}) {
+  return facts(pod, evidence, session.model.at).map(
     ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
   );
 }
@@ -90,9 +90,9 @@ function requests(pod) {
 }
 
 /** Below 900 px the selected pod stays in sight in a bar at the bottom. */
-export function Peek({board}) {
-  const id = board.selected();
-  const pod = id ? board.model.entities.get(id) : null;
+export function Peek({session}) {
+  const id = session.selected();
+  const pod = id ? session.model.entities.get(id) : null;
   if (!pod) return null;
   const {namespace, name} = parseId(id);
   const [mark, family, text] = podStates(pod).at(-1) ?? ["expired", "held", "not queued"];

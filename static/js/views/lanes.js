@@ -17,19 +17,19 @@ const LOOK = {
 };
 
 /** The scheduling queue: a lane per place a pod without a node can be in, then the claims. */
-export function LaneList({board}) {
+export function LaneList({session}) {
   return html`
     <aside class="lanes" aria-label="Scheduling queue and claims">
-      <div class="queue">${Object.keys(LOOK).map((lane) => html`<${Lane} key=${lane} board=${board} lane=${lane} />`)}</div>
-      <${ClaimLane} board=${board} />
+      <div class="queue">${Object.keys(LOOK).map((lane) => html`<${Lane} key=${lane} session=${session} lane=${lane} />`)}</div>
+      <${ClaimLane} session=${session} />
     </aside>`;
 }
 
-function Lane({board, lane}) {
+function Lane({session, lane}) {
   const {title, mark, family, key} = LOOK[lane];
-  const {lanes, entities} = board.model;
+  const {lanes, entities} = session.model;
   const size = lanes.size(lane);
-  const selected = board.selected();
+  const selected = session.selected();
   const cycle = entities.get("queue")?.cycle;
   const note = lane === "in_flight" ? (cycle === undefined ? "" : `cycle ${cycle}`) : key;
   return html`
@@ -40,22 +40,22 @@ function Lane({board, lane}) {
         size > 0 &&
         html`<ol>${lanes.first(lane).map(
           ([id, pod], i) => html`<li key=${size > DRAWN ? i : id}>
-        <${Item} board=${board} lane=${lane} id=${id} pod=${pod} order=${i + 1} selected=${id === selected} /></li>`,
+        <${Item} session=${session} lane=${lane} id=${id} pod=${pod} order=${i + 1} selected=${id === selected} /></li>`,
         )}</ol>`
       }
       ${size > DRAWN && html`<p class="more micro mute">and ${count(size - DRAWN)} more</p>`}
     </section>`;
 }
 
-function Item({board, lane, id, pod, order, selected}) {
+function Item({session, lane, id, pod, order, selected}) {
   const {namespace, name} = parseId(id);
   const Value = VALUES[lane];
-  const why = whyLine(board, lane, id, pod);
+  const why = whyLine(session, lane, id, pod);
   return html`
-    <button class="item" data-pod=${id} aria-pressed=${String(selected)} onClick=${() => board.pick(id)}>
-      <${Lead} lane=${lane} pod=${pod} order=${order} at=${board.model.at} />
+    <button class="item" data-pod=${id} aria-pressed=${String(selected)} onClick=${() => session.pick(id)}>
+      <${Lead} lane=${lane} pod=${pod} order=${order} at=${session.model.at} />
       <${Name} namespace=${namespace} name=${name} />
-      <span class="val"><${Value} pod=${pod} at=${board.model.at} /></span>
+      <span class="val"><${Value} pod=${pod} at=${session.model.at} /></span>
       ${why && html`<span class="why cut">${why}</span>`}
     </button>`;
 }
@@ -79,27 +79,27 @@ const VALUES = {
   gated: ({pod}) => html`<span class="micro mute">${(pod.gates ?? []).join(", ")}</span>`,
 };
 
-function whyLine(board, lane, id, pod) {
+function whyLine(session, lane, id, pod) {
   if (lane === "unschedulable") return pod.blocker?.short ?? "";
   if (lane !== "in_flight") return "";
-  const newest = board.model.run.events.find((event) => event.object === id);
+  const newest = session.model.run.events.find((event) => event.object === id);
   return newest ? `${newest.kind}${newest.message ? ` · ${newest.message}` : ""}` : "";
 }
 
-function ClaimLane({board}) {
-  const {claims, entities} = board.model;
+function ClaimLane({session}) {
+  const {claims, entities} = session.model;
   if (claims.size === 0) return null;
   return html`
     <section class="lane claims" aria-label=${`Claims, ${claims.size}`}>
-      <header><${Mark} name="pending" family="clock" /><h3><a href=${volumesHref(board)}>Claims</a></h3><span class="n">${count(claims.size)}</span>
+      <header><${Mark} name="pending" family="clock" /><h3><a href=${volumesHref(session)}>Claims</a></h3><span class="n">${count(claims.size)}</span>
         <span class="key">provision · bind · use</span></header>
-      <ol>${claims.first(entities, DRAWN).map((id) => html`<li key=${id}><${ClaimItem} board=${board} id=${id} /></li>`)}</ol>
+      <ol>${claims.first(entities, DRAWN).map((id) => html`<li key=${id}><${ClaimItem} session=${session} id=${id} /></li>`)}</ol>
       ${claims.size > DRAWN && html`<p class="more micro mute">and ${count(claims.size - DRAWN)} more</p>`}
     </section>`;
 }
 
-function ClaimItem({board, id}) {
-  const {claims, entities} = board.model;
+function ClaimItem({session, id}) {
+  const {claims, entities} = session.model;
   const claim = entities.get(id);
   const holder = claims.holder(id, claim);
   const users = claims.usersOf(id, entities);
@@ -108,7 +108,7 @@ function ClaimItem({board, id}) {
   const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
   const {namespace, name} = parseId(id);
   return html`
-    <a class="item claim" href=${volumesHref(board, `${namespace}/${name}`)}
+    <a class="item claim" href=${volumesHref(session, `${namespace}/${name}`)}
       aria-label=${`Claim ${namespace}/${name}, ${look.text}. ${now.name}: ${now.what}`}>
       <${Mark} name=${look.mark} family=${look.family} />
       <${Name} namespace=${namespace} name=${name} />
@@ -116,6 +116,6 @@ function ClaimItem({board, id}) {
         (step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
         <${Mark} name=${step.mark} family=${step.family} /></span>`,
       )}</span>
-      <span class="why cut">${isTerminating(claim) ? terminatingWords(claim, {users, at: board.model.at}) : now.what}</span>
+      <span class="why cut">${isTerminating(claim) ? terminatingWords(claim, {users, at: session.model.at}) : now.what}</span>
     </a>`;
 }

@@ -2,8 +2,8 @@ import {html} from "../lib/html.js";
 import {Mark} from "./mark.js";
 
 /** Said once a run has used up a part of its budget. */
-export function StopBanner({board}) {
-  const {stopped_by: part, stop_reason: reason, may_change: mayChange} = board.run.value;
+export function StopBanner({session}) {
+  const {stopped_by: part, stop_reason: reason, may_change: mayChange} = session.run.value;
   if (!part) return null;
   return html`
     <div class="past-banner" role="status"><${Mark} name="gated" family="held" /><span>${reason}</span>
@@ -15,8 +15,8 @@ function openBudget() {
 }
 
 /** The kinds of the files that the run leaves out, each with what it does not do for that. */
-export function LeftOut({board}) {
-  const left = board.run.value.not_modelled ?? [];
+export function LeftOut({session}) {
+  const left = session.run.value.not_modelled ?? [];
   if (left.length === 0) return null;
   const names = left.map(({kind}) => kind).join(", ");
   return html`

@@ -11,8 +11,8 @@ const LANE_WIDTH = 680;
 const LETTER_WIDTH = 5.4;
 
 /** The lanes of a pod's life on one axis of time, each with what it came to. */
-export function Life({board, id, record}) {
-  const {seq, at} = board.model;
+export function Life({session, id, record}) {
+  const {seq, at} = session.model;
   const life = lifeOf(id, record.events.value, seq);
   if (life.from === null) return null;
   const axis = axisOf(life, at);

@@ -1,6 +1,6 @@
 import {html} from "../lib/html.js";
 import {count, moment} from "../model/format.js";
-import {isPossible, lit, titleOf} from "../model/machines.js";
+import {lit, titleOf} from "../model/machines.js";
 import {EventLink} from "./events.js";
 
 const FAMILIES = ["ready", "working", "clock", "promised", "settled", "stuck", "held"];
@@ -23,7 +23,7 @@ export function ArrowHeads() {
  * One state machine: how many objects are in each state, and the way of the one that is followed
  * by its `moves`, which is in state `here` now. `onState` is told which state was pressed.
  */
-export function Diagram({machine, tally, profile, moves, here, onState}) {
+export function Diagram({machine, tally, exists, moves, here, onState}) {
   const light = lit(machine, moves, here);
   const familyOf = new Map(machine.states.map(({key, family}) => [key, family]));
   // What is lit stands above what is not, the last move on top.
@@ -34,20 +34,20 @@ export function Diagram({machine, tally, profile, moves, here, onState}) {
       <svg class="dia" viewBox="0 8 680 296" role="group" aria-label=${machine.title}>
         ${(machine.dots ?? []).map(([x, y]) => html`<circle key=${x} cx=${x} cy=${y} r="5" class="outside" />`)}
         ${edges.map(
-          (edge) => html`<${Edge} key=${edge.path} edge=${edge} light=${light} profile=${profile}
+          (edge) => html`<${Edge} key=${edge.path} edge=${edge} light=${light} exists=${exists}
           family=${familyOf.get(moves.at(-1)?.to) ?? "held"} />`,
         )}
         ${machine.states.map(
-          (state) => html`<${State} key=${state.key} state=${state} light=${light} profile=${profile}
+          (state) => html`<${State} key=${state.key} state=${state} light=${light} exists=${exists}
           found=${state.passing ? null : tally.count(state.key)} onState=${onState} />`,
         )}
       </svg></div>`;
 }
 
-function Edge({edge, light, profile, family}) {
+function Edge({edge, light, exists, family}) {
   const times = light.taken.get(edge) ?? 0;
   const isLast = edge === light.last;
-  const look = isLast ? `last f-${family}` : times > 0 ? "path" : isPossible(edge, profile) ? "" : "off";
+  const look = isLast ? `last f-${family}` : times > 0 ? "path" : exists(edge) ? "" : "off";
   const head = isLast ? family : times > 0 ? "taken" : "possible";
   const [x, y, anchor, words] = edge.text ?? [];
   return html`
@@ -56,7 +56,7 @@ function Edge({edge, light, profile, family}) {
     ${words && html`<text class=${look} x=${x} y=${y} text-anchor=${anchor}>${words}${times > 1 && html` <tspan class="times">×${times}</tspan>`}</text>`}`;
 }
 
-function State({state, light, profile, found, onState}) {
+function State({state, light, exists, found, onState}) {
   const {
     key,
     title,
@@ -65,7 +65,7 @@ function State({state, light, profile, found, onState}) {
     at: [x, y],
     width = BOX.width,
   } = state;
-  const possible = isPossible(state, profile);
+  const possible = exists(state);
   const look = light.here === key ? "here" : light.visited.has(key) ? "path" : possible ? "" : "off";
   const press = () => found && onState(key);
   const pressed = (event) => {
@@ -88,9 +88,9 @@ function State({state, light, profile, found, onState}) {
 }
 
 /** What the last move was: "30.398 s  In flight → Unschedulable  PodParked ScheduleAttemptFailure"; else `none`. */
-export function LastMove({board, machine, move, none}) {
+export function LastMove({session, machine, move, none}) {
   if (!move) return html`<p class="trail">${none}</p>`;
   return html`
-    <p class="trail"><${EventLink} board=${board} seq=${move.seq}>${moment(move.at)} s<//>${titleOf(machine, move.from)}<span class="sep">→</span>
+    <p class="trail"><${EventLink} session=${session} seq=${move.seq}>${moment(move.at)} s<//>${titleOf(machine, move.from)}<span class="sep">→</span>
       <b>${titleOf(machine, move.to)}</b><span class="cut mute" title=${move.message}>${move.kind} ${move.message}</span></p>`;
 }

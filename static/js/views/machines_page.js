@@ -2,7 +2,17 @@ import {useState} from "preact/hooks";
 
 import {html} from "../lib/html.js";
 import {byName, count, moment, parseId} from "../model/format.js";
-import {MACHINES, entityOf, movesOf, nameOf, objectOf, objectsOf, stateNow, titleOf} from "../model/machines.js";
+import {
+  MACHINES,
+  entityOf,
+  isPossible,
+  movesOf,
+  nameOf,
+  objectOf,
+  objectsOf,
+  stateNow,
+  titleOf,
+} from "../model/machines.js";
 import {isTerminating, terminatingWords} from "../model/terminating.js";
 import {EventLink} from "./events.js";
 import {ArrowHeads, Diagram, LastMove} from "./machine.js";
@@ -20,21 +30,22 @@ const LEGEND = [
 ];
 
 /** Where everything is on its way through the state machines, and the way of one object through each. */
-export function MachinesPage({board, followed}) {
-  return html`<${RunPage} board=${board}><${Body} board=${board} followed=${followed} /><//>`;
+export function MachinesPage({session, followed, versions}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} followed=${followed} versions=${versions} /><//>`;
 }
 
-function Body({board, followed}) {
-  if (isWaiting(board)) {
-    return html`<main class="page"><h1>State machines</h1><${Reading} board=${board} /></main>`;
+function Body({session, followed, versions}) {
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1>State machines</h1><${Reading} session=${session} /></main>`;
   }
-  const {seq} = board.model;
+  const {seq} = session.model;
   const ways = MACHINES.map((machine) => {
     const {id, events} = followed.objects[machine.follows];
     const moves = id.value === null ? [] : movesOf(machine, id.value, events.value, seq);
     return {machine, id: id.value, moves};
   });
-  const {profile} = board.run.value;
+  const {profile} = session.run.value;
+  const exists = (stateOrEdge) => isPossible(stateOrEdge, profile, versions);
   return html`
     <main class="machines">
       <${ArrowHeads} />
@@ -42,9 +53,9 @@ function Body({board, followed}) {
         <ul class="legend">${LEGEND.map(([look, words]) => html`<${Sample} key=${words} look=${look} words=${words} />`)}
           <${Sample} look="off" words=${`not in profile ${profile}`} /></ul></div>
       <div class="four">
-        ${ways.map((way) => html`<${Machine} key=${way.machine.key} board=${board} followed=${followed} way=${way} profile=${profile} />`)}
+        ${ways.map((way) => html`<${Machine} key=${way.machine.key} session=${session} followed=${followed} way=${way} exists=${exists} />`)}
       </div>
-      <${Moves} board=${board} ways=${ways} />
+      <${Moves} session=${session} ways=${ways} />
     </main>`;
 }
 
@@ -52,28 +63,28 @@ function Sample({look, words}) {
   return html`<li><svg class="dia" width="28" height="8" aria-hidden="true"><path class=${`e ${look}`} d="M0 4H28" /></svg>${words}</li>`;
 }
 
-function Machine({board, followed, way, profile}) {
+function Machine({session, followed, way, exists}) {
   const {machine, id, moves} = way;
-  const tally = board.model.tallies.get(machine.key);
-  const object = found(machine, id, board.model.entities);
-  const here = object ? (stateNow(machine, id, object, board.model) ?? "") : undefined;
+  const tally = session.model.tallies.get(machine.key);
+  const object = found(machine, id, session.model.entities);
+  const here = object ? (stateNow(machine, id, object, session.model) ?? "") : undefined;
   const next = (state) => {
-    const found = nextIn(machine, state, id, board.model);
-    if (found) followed.pick(found);
+    const following = nextIn(machine, state, id, session.model);
+    if (following) followed.pick(following);
   };
   return html`
     <section class="mach" aria-label=${machine.title}>
       <header><h2>${machine.title}</h2><span class="small mute num">${held(machine, tally)}</span>
-        <${Follow} machine=${machine} id=${id} entities=${board.model.entities} pick=${(found) => followed.pick(found)} /></header>
-      <${Diagram} machine=${machine} tally=${tally} profile=${profile} moves=${moves} here=${here} onState=${next} />
-      <${LastMove} board=${board} machine=${machine} move=${moves.at(-1)} none=${noMove(machine, followed.objects[machine.follows], board.model.entities)} />
-      <${Now} board=${board} machine=${machine} id=${id} object=${object} here=${here} moves=${moves} />
+        <${Follow} machine=${machine} id=${id} entities=${session.model.entities} pick=${(other) => followed.pick(other)} /></header>
+      <${Diagram} machine=${machine} tally=${tally} exists=${exists} moves=${moves} here=${here} onState=${next} />
+      <${LastMove} session=${session} machine=${machine} move=${moves.at(-1)} none=${noMove(machine, followed.objects[machine.follows], session.model.entities)} />
+      <${Now} session=${session} machine=${machine} id=${id} object=${object} here=${here} moves=${moves} />
     </section>`;
 }
 
 /** What its own moves do not tell: a state that another object brought about, and what holds a deleted one. */
-function Now({board, machine, id, object, here, moves}) {
-  const {claims, entities, at} = board.model;
+function Now({session, machine, id, object, here, moves}) {
+  const {claims, entities, at} = session.model;
   const words = [];
   if (object && moves.length > 0 && here !== moves.at(-1).to)
     words.push(`It is ${titleOf(machine, here)} now by what the other side says.`);
@@ -164,7 +175,7 @@ function nextIn(machine, state, id, model) {
 }
 
 /** All moves of what is followed, the newest first: the diagrams in words. */
-function Moves({board, ways}) {
+function Moves({session, ways}) {
   const moves = ways.flatMap(({machine, id, moves: own}) => own.map((move) => ({...move, machine, id})));
   moves.sort((a, b) => b.seq - a.seq);
   if (moves.length === 0) return null;
@@ -175,8 +186,8 @@ function Moves({board, ways}) {
         <thead><tr><th>Time</th><th>Machine</th><th>Object</th><th>From</th><th>To</th><th>By</th></tr></thead>
         <tbody>${moves.slice(0, LISTED).map(
           (move) => html`
-          <tr key=${`${move.machine.key}${move.seq}`}><td class="num"><${EventLink} board=${board} seq=${move.seq}>${moment(move.at)} s<//></td>
-            <td class="soft">${move.machine.title}</td><td><${Named} id=${move.id} object=${found(move.machine, move.id, board.model.entities)} /></td>
+          <tr key=${`${move.machine.key}${move.seq}`}><td class="num"><${EventLink} session=${session} seq=${move.seq}>${moment(move.at)} s<//></td>
+            <td class="soft">${move.machine.title}</td><td><${Named} id=${move.id} object=${found(move.machine, move.id, session.model.entities)} /></td>
             <td>${titleOf(move.machine, move.from)}</td><td>${titleOf(move.machine, move.to)}</td>
             <td><b class="kind">${move.kind}</b> <span class="soft">${move.message}</span></td></tr>`,
         )}</tbody></table></div>

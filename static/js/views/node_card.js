@@ -23,7 +23,7 @@ export class NodeCard extends Component {
     );
   }
 
-  render({board, model, name, node, version, asked}) {
+  render({session, model, name, node, version, asked}) {
     const verdict = verdictOf(asked.evidence, name);
     const target = asked.target === name && !asked.pod.node;
     const here = asked.target === name && Boolean(asked.pod.node);
@@ -31,9 +31,9 @@ export class NodeCard extends Component {
     const infeasible = verdict && !target && (verdict.kind === "unfit" || verdict.kind === "skipped");
     return html`
       <article class=${`node${infeasible ? " infeasible" : ""}${target ? " target" : ""}`} aria-label=${`Node ${name}`}>
-        <header><b class="cut"><${NodeLink} board=${board} name=${name}>${model.nodes.label(name)}<//></b><span class="hint cut">${hintText(asked, node, model.at, target, here)}</span></header>
+        <header><b class="cut"><${NodeLink} session=${session} name=${name}>${model.nodes.label(name)}<//></b><span class="hint cut">${hintText(asked, node, model.at, target, here)}</span></header>
         <dl class="meters">${meters(node, asked.pod?.assumed ? null : wanted).map((row) => html`<${Meter} key=${row.resource} row=${row} />`)}</dl>
-        <${Tiles} board=${board} model=${model} name=${name} version=${version} selected=${asked.id} />
+        <${Tiles} session=${session} model=${model} name=${name} version=${version} selected=${asked.id} />
         <${Verdict} verdict=${verdict} target=${target} closest=${asked.closest === name} />
       </article>`;
   }
@@ -69,7 +69,7 @@ const TILE_LOOK = {
 };
 
 // The version is there so that the tiles are drawn again: the model itself stays the same object.
-function Tiles({board, model, name, selected}) {
+function Tiles({session, model, name, selected}) {
   const tiles = model.nodes.tiles(name);
   const hidden = Math.max(0, tiles.length - TILES);
   // What is bound is cut first: the rest of the tiles say that something is under way.
@@ -77,17 +77,17 @@ function Tiles({board, model, name, selected}) {
   return html`
     <div class="tiles">
       ${hidden > 0 && html`<span class="tile wide mute">+${hidden}</span>`}
-      ${drawn.map(({id, state}) => html`<${Tile} key=${id} board=${board} id=${id} state=${state} selected=${id === selected} />`)}
+      ${drawn.map(({id, state}) => html`<${Tile} key=${id} session=${session} id=${id} state=${state} selected=${id === selected} />`)}
     </div>`;
 }
 
-function Tile({board, id, state, selected}) {
+function Tile({session, id, state, selected}) {
   const {mark, look} = TILE_LOOK[state];
   const {key, name} = parseId(id);
   const wide = state === "nominated";
   return html`
     <button class=${`tile ${look}${wide ? " wide" : ""}`} data-pod=${id} aria-pressed=${String(selected)}
-      aria-label=${`${state} pod ${key}`} title=${`${key}, ${state}`} onClick=${() => board.pick(id)}>
+      aria-label=${`${state} pod ${key}`} title=${`${key}, ${state}`} onClick=${() => session.pick(id)}>
       <${Icon} name=${mark} />${wide && name}</button>`;
 }
 

@@ -10,26 +10,26 @@ import {Strips} from "./node_strips.js";
 const COLUMNS = 4;
 
 /** Nodes by zone: cards up to sixty nodes, strips of small cells above. */
-export function NodeGrid({board}) {
-  const {nodes} = board.model;
-  const asked = askedOf(board);
+export function NodeGrid({session}) {
+  const {nodes} = session.model;
+  const asked = askedOf(session);
   return html`
     <div class="gridhead"><h2>${count(nodes.size)} ${nodes.size === 1 ? "node" : "nodes"}</h2>
       <span class="micro mute cut">${verdictNote(asked)}</span>
-      ${nodes.size > CARDS ? html`<${StripLegend} asked=${asked} />` : html`<${Legend} board=${board} />`}</div>
+      ${nodes.size > CARDS ? html`<${StripLegend} asked=${asked} />` : html`<${Legend} session=${session} />`}</div>
     ${
       nodes.size > CARDS
-        ? html`<${Strips} board=${board} asked=${asked} />`
-        : html`<${Cards} board=${board} asked=${asked} />`
+        ? html`<${Strips} session=${session} asked=${asked} />`
+        : html`<${Cards} session=${session} asked=${asked} />`
     }`;
 }
 
 /** Whose verdicts the grid shows: the selected pod, what it wants, and its newest attempt. */
-function askedOf(board) {
-  const id = board.selected();
-  const pod = id ? board.model.entities.get(id) : null;
+function askedOf(session) {
+  const id = session.selected();
+  const pod = id ? session.model.entities.get(id) : null;
   if (!pod) return {id: null, pod: null, evidence: null, told: null, target: null, closest: null};
-  const told = board.evidence.of(id);
+  const told = session.evidence.of(id);
   const {evidence} = told;
   const [nearest, verdict] = closestFirst(evidence)[0] ?? [];
   const closest = pod.node || pod.assumed || typeof verdict?.short !== "number" ? null : nearest;
@@ -40,8 +40,8 @@ function verdictNote({id, told}) {
   return id && told ? evidenceWords(told, parseId(id).name) : "no pod selected";
 }
 
-function Legend({board}) {
-  const leaving = [...board.model.nodes.pods.values()].some((pods) =>
+function Legend({session}) {
+  const leaving = [...session.model.nodes.pods.values()].some((pods) =>
     [...pods.values()].some((pod) => pod.node && pod.deleting !== undefined),
   );
   return html`
@@ -61,8 +61,8 @@ function StripLegend({asked}) {
       <li><i class="cellkey unfit"></i>does not fit</li><li><i class="cellkey skipped"></i>not evaluated</li></ul>`;
 }
 
-function Cards({board, asked}) {
-  const {nodes, entities} = board.model;
+function Cards({session, asked}) {
+  const {nodes, entities} = session.model;
   const zones = nodes.zones();
   const widest = Math.max(1, ...zones.map(({names}) => names.length));
   const columns = Math.min(COLUMNS, Math.max(2, widest));
@@ -73,8 +73,8 @@ function Cards({board, asked}) {
         <section class="zone" key=${zone} aria-label=${zone ? `Zone ${zone}` : "No zone"}>
           <h3 style=${`--rows:${Math.ceil(names.length / columns)};--rows-narrow:${Math.ceil(names.length / 2)}`}>${zone || "no zone"}</h3>
           ${names.map(
-            (name) => html`<${NodeCard} key=${name} board=${board} name=${name} asked=${asked}
-            node=${entities.get(`node/${name}`)} version=${nodes.version(name)} model=${board.model} />`,
+            (name) => html`<${NodeCard} key=${name} session=${session} name=${name} asked=${asked}
+            node=${entities.get(`node/${name}`)} version=${nodes.version(name)} model=${session.model} />`,
           )}
         </section>`,
       )}

@@ -12,36 +12,36 @@ import {StateOfWorld} from "./state_of_world.js";
 const PODS = 120;
 
 /** All there is to say about one node at the event shown, the answer first. */
-export function NodePage({board, name, record}) {
-  return html`<${RunPage} board=${board}><${Body} board=${board} name=${name} record=${record} /><//>`;
+export function NodePage({session, name, record}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} name=${name} record=${record} /><//>`;
 }
 
-function Body({board, name, record}) {
-  if (isWaiting(board)) {
-    return html`<main class="page"><h1>${name}</h1><${Reading} board=${board} /></main>`;
+function Body({session, name, record}) {
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1>${name}</h1><${Reading} session=${session} /></main>`;
   }
-  const {entities, nodes} = board.model;
+  const {entities, nodes} = session.model;
   const node = entities.get(`node/${name}`);
   const pods = nodes.pods.get(name) ?? new Map();
   return html`
     <main class="page nodepage">
-      <${Head} board=${board} name=${name} node=${node} />
+      <${Head} session=${session} name=${name} node=${node} />
       ${
         node
-          ? html`<${Known} board=${board} name=${name} node=${node} pods=${pods} record=${record} />`
-          : html`<p class="small soft">This node is not in the cluster at ${moment(board.model.at)} s.</p>`
+          ? html`<${Known} session=${session} name=${name} node=${node} pods=${pods} record=${record} />`
+          : html`<p class="small soft">This node is not in the cluster at ${moment(session.model.at)} s.</p>`
       }
-      <${EventTable} board=${board} id=${`node/${name}`} events=${newest(board, record)} />
+      <${EventTable} session=${session} id=${`node/${name}`} events=${newest(session, record)} />
     </main>`;
 }
 
-function newest(board, record) {
-  return record.events.value.filter(({seq}) => seq <= board.model.seq).reverse();
+function newest(session, record) {
+  return record.events.value.filter(({seq}) => seq <= session.model.seq).reverse();
 }
 
-function Head({board, name, node}) {
+function Head({session, name, node}) {
   const id = `node/${name}`;
-  const command = (...verbs) => board.commands(verbs.map((verb) => ({verb, object: id})));
+  const command = (...verbs) => session.commands.sendAll(verbs.map((verb) => ({verb, object: id})));
   return html`
     <div class="pagehead"><h1 class="cut">${name}</h1>
       ${nodeStates(node).map(([mark, family, text]) => html`<span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`)}
@@ -50,32 +50,32 @@ function Head({board, name, node}) {
         node &&
         html`<div class="end">
         ${
-          !board.place.past &&
+          !session.place.past &&
           html`
           <button class="btn" onClick=${() => command(node.unschedulable ? "uncordon" : "cordon")}>${node.unschedulable ? "Uncordon" : "Cordon"}</button>
           <button class="btn" title="Cordon the node and evict its pods; asks first" aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>`
         }
-        <${ManifestLink} board=${board} id=${id} /></div>`
+        <${ManifestLink} session=${session} id=${id} /></div>`
       }</div>`;
 }
 
-function Known({board, name, node, pods, record}) {
-  const {entities, at} = board.model;
+function Known({session, name, node, pods, record}) {
+  const {entities, at} = session.model;
   const rows = volumesOf(node, pods);
   const drivers = entities.get(`csinode/${name}`)?.drivers;
   return html`
-    <${Answer} board=${board} name=${name} answer=${nodeAnswer(name, node, pods, at)} />
-    <${StateOfWorld} board=${board} name=${name} rows=${rows} />
+    <${Answer} session=${session} name=${name} answer=${nodeAnswer(name, node, pods, at)} />
+    <${StateOfWorld} session=${session} name=${name} rows=${rows} />
     <div class="sec grid2">
-      <div><${Operations} board=${board} id=${`node/${name}`} events=${record.done.value} />
-        <${Pods} board=${board} pods=${podsOf(name, node, pods)} /></div>
-      <${Resources} board=${board} node=${node} drivers=${drivers} pods=${pods} /></div>`;
+      <div><${Operations} session=${session} id=${`node/${name}`} events=${record.done.value} />
+        <${Pods} session=${session} pods=${podsOf(name, node, pods)} /></div>
+      <${Resources} session=${session} node=${node} drivers=${drivers} pods=${pods} /></div>`;
 }
 
 /** One sentence, one number; and who is concerned. */
-function Answer({board, name, answer}) {
+function Answer({session, name, answer}) {
   const {family, sentence, figure, pod, volume} = answer;
-  const holders = volume ? holdersOf(board.model.entities, volume, name) : [];
+  const holders = volume ? holdersOf(session.model.entities, volume, name) : [];
   return html`
     <div class=${`state-line f-${family}`}>
       <p class="say">${sentence}</p>
@@ -83,20 +83,20 @@ function Answer({board, name, answer}) {
       ${
         (pod || holders.length > 0) &&
         html`<p class="links small soft">
-        ${pod && html`<${PodLink} board=${board} podKey=${parseId(pod).key} />`}
-        ${holders.map((holder) => html` <span key=${holder}>attached to <${NodeLink} board=${board} name=${holder} /></span>`)}</p>`
+        ${pod && html`<${PodLink} session=${session} podKey=${parseId(pod).key} />`}
+        ${holders.map((holder) => html` <span key=${holder}>attached to <${NodeLink} session=${session} name=${holder} /></span>`)}</p>`
       }
     </div>`;
 }
 
-function Resources({board, node, drivers, pods}) {
+function Resources({session, node, drivers, pods}) {
   return html`
     <section aria-label="Resources"><div class="sechead"><h2>Resources</h2><span class="note">as the scheduler counts them</span></div>
       <div class="scroll-x" tabindex="0" role="region" aria-label="Resources, table"><table class="tbl res">
         <thead><tr><th scope="col">Resource</th><th scope="col"><span class="vh">Share</span></th><th scope="col" class="right">Requested</th>
           <th scope="col" class="right">Assumed</th><th scope="col" class="right">Allocatable</th><th scope="col" class="right">Free</th></tr></thead>
         <tbody>${resourcesOf(node, drivers).map((row) => html`<${Resource} key=${row.title} row=${row} />`)}</tbody></table></div>
-      <${Promised} board=${board} node=${node} pods=${pods} />
+      <${Promised} session=${session} node=${node} pods=${pods} />
     </section>`;
 }
 
@@ -122,19 +122,19 @@ function short(resource, value) {
 }
 
 /** What the pods that are nominated to the node still lack there. */
-function Promised({board, node, pods}) {
+function Promised({session, node, pods}) {
   const lacking = [...pods]
     .filter(([, pod]) => pod.nominated && !pod.node && !pod.assumed)
     .map(([id, pod]) => ({id, lack: shortage(pod, node)}))
     .filter(({lack}) => lack);
   return lacking.slice(0, 5).map(
     ({id, lack: {resource, asked, free}}) => html`
-    <p key=${id} class="small mute after"><${PodLink} board=${board} podKey=${parseId(id).key} /> is nominated, asks ${amount(resource, asked)} and finds
+    <p key=${id} class="small mute after"><${PodLink} session=${session} podKey=${parseId(id).key} /> is nominated, asks ${amount(resource, asked)} and finds
       ${" "}${amount(resource, Math.max(0, free))} free: ${amount(resource, asked - Math.max(0, free))} short.</p>`,
   );
 }
 
-function Pods({board, pods}) {
+function Pods({session, pods}) {
   const waiting = pods.filter(({stands}) => stands === "waits").length;
   const note =
     waiting === 0 ? "" : waiting === 1 ? ", one waits for a volume" : `, ${count(waiting)} wait for a volume`;
@@ -142,7 +142,7 @@ function Pods({board, pods}) {
     <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here, and none promised a place" : `${count(pods.length)}${note}`}</span></div>
       <ul class="podrow">${pods.slice(0, PODS).map(
         ({id, mark, family, words}) => html`
-        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} board=${board} podKey=${parseId(id).key} /><span class="cut">${words}</span></li>`,
+        <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut">${words}</span></li>`,
       )}</ul>
       ${pods.length > PODS && html`<p class="small mute after">The first ${PODS} of ${count(pods.length)}, those that wait before others.</p>`}
     </section>`;

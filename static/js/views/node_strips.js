@@ -18,9 +18,9 @@ const TABLE_MS = 250;
 const TABLE_ROWS = 200;
 
 /** Large clusters: a strip of small cells per zone, one cell per node. */
-export function Strips({board, asked}) {
+export function Strips({session, asked}) {
   const [open, setOpen] = useState(null);
-  const {nodes, entities} = board.model;
+  const {nodes, entities} = session.model;
   const popover = useInSight(open);
   const cell = CELLS.find(([most]) => nodes.size <= most)[1];
   return html`
@@ -29,24 +29,24 @@ export function Strips({board, asked}) {
         ({zone, names}) => html`
         <section class="strip" key=${zone} aria-label=${zone ? `Zone ${zone}` : "No zone"}>
           <h3><span>${zone || "no zone"}</span><span class="n">${count(names.length)}</span></h3>
-          <${Strip} board=${board} asked=${asked} names=${names} cell=${cell} zone=${zone} open=${open} onOpen=${setOpen} />
+          <${Strip} session=${session} asked=${asked} names=${names} cell=${cell} zone=${zone} open=${open} onOpen=${setOpen} />
         </section>`,
       )}
-      <${NodeTable} board=${board} asked=${asked} />
+      <${NodeTable} session=${session} asked=${asked} />
       ${
         open &&
         entities.has(`node/${open.name}`) &&
         html`
         <div class="pop nodepop" ref=${popover} role="dialog" aria-label=${`Node ${open.name}`} style=${`left:${open.x}px;top:${open.y}px`}>
           <button class="btn icon plain close" aria-label="Close" onClick=${() => setOpen(null)}>×</button>
-          <${NodeCard} board=${board} name=${open.name} asked=${asked} node=${entities.get(`node/${open.name}`)}
-            version=${nodes.version(open.name)} model=${board.model} /></div>`
+          <${NodeCard} session=${session} name=${open.name} asked=${asked} node=${entities.get(`node/${open.name}`)}
+            version=${nodes.version(open.name)} model=${session.model} /></div>`
       }
     </div>`;
 }
 
 /** The nodes of one zone on a canvas, found again by arithmetic. */
-function Strip({board, asked, names, cell, zone, open, onOpen}) {
+function Strip({session, asked, names, cell, zone, open, onOpen}) {
   const canvas = useRef(null);
   const [width, setWidth] = useState(0);
   const [, repaint] = useState(0);
@@ -65,7 +65,7 @@ function Strip({board, asked, names, cell, zone, open, onOpen}) {
   const layout = stripLayout(names.length, width, cell);
   useEffect(() => {
     const framed = [names[focus], open?.name, asked.target].filter(Boolean);
-    if (width > 0) draw(canvas.current, drawn.current, layout, board, asked, names, framed);
+    if (width > 0) draw(canvas.current, drawn.current, {layout, session, asked, names, framed});
   });
   const show = (index) => {
     const name = names[index];
@@ -83,7 +83,7 @@ function Strip({board, asked, names, cell, zone, open, onOpen}) {
     style=${`width:${width}px;height:${layout.height}px`}
     onClick=${(event) => show(hit(event))}
     onMouseMove=${(event) => {
-      canvas.current.title = tip(board, asked, names[hit(event)]);
+      canvas.current.title = tip(session, asked, names[hit(event)]);
     }}
     onKeyDown=${(event) => {
       const move = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: layout.columns, ArrowUp: -layout.columns}[event.key];
@@ -96,8 +96,8 @@ function Strip({board, asked, names, cell, zone, open, onOpen}) {
     }} /></div>`;
 }
 
-function tip(board, asked, name) {
-  const node = name && board.model.entities.get(`node/${name}`);
+function tip(session, asked, name) {
+  const node = name && session.model.entities.get(`node/${name}`);
   if (!node) return "";
   return `${name}: ${cellText(asked, node, name)}`;
 }
@@ -108,7 +108,7 @@ function cellText(asked, node, name) {
 }
 
 /** Draw the cells that differ from what stands on the canvas. */
-function draw(canvas, drawn, layout, board, asked, names, framed) {
+function draw(canvas, drawn, {layout, session, asked, names, framed}) {
   const theme = document.documentElement.dataset.theme;
   const scale = devicePixelRatio || 1;
   const context = canvas.getContext("2d");
@@ -122,7 +122,7 @@ function draw(canvas, drawn, layout, board, asked, names, framed) {
   }
   const ink = palette(theme);
   const size = layout.cell - 1;
-  const {byName} = board.model.nodes;
+  const {byName} = session.model.nodes;
   for (let i = 0; i < names.length; i += 1) {
     const node = byName.get(names[i]);
     const cell = verdictOf(asked.evidence, names[i])?.kind ?? Math.round(size * fullness(node));
@@ -184,10 +184,10 @@ function palette(theme) {
 }
 
 /** The same as the canvas, as a table that is heard and not seen, written a stretch at a time. */
-function NodeTable({board, asked}) {
+function NodeTable({session, asked}) {
   const body = useRef(null);
   const latest = useRef(null);
-  latest.current = {board, asked};
+  latest.current = {session, asked};
   useEffect(() => {
     let next = 0;
     const timer = setInterval(() => {
@@ -196,15 +196,15 @@ function NodeTable({board, asked}) {
     return () => clearInterval(timer);
   }, []);
   return html`
-    <div class="vh nodetable" role="table" aria-label="Nodes" aria-rowcount=${board.model.nodes.size + 1}>
+    <div class="vh nodetable" role="table" aria-label="Nodes" aria-rowcount=${session.model.nodes.size + 1}>
       <div role="row"><span role="columnheader">Node</span><span role="columnheader">Zone</span>
         <span role="columnheader">State</span></div>
       <div role="rowgroup" ref=${body}></div></div>`;
 }
 
 /** Write a stretch of rows from `start`. Returns where the next stretch begins. */
-function writeRows(body, start, {board, asked}) {
-  const {nodes, entities} = board.model;
+function writeRows(body, start, {session, asked}) {
+  const {nodes, entities} = session.model;
   const all = nodes.zones().flatMap(({zone, names}) => names.map((name) => [name, zone]));
   while (body.childElementCount > all.length) body.lastElementChild.remove();
   const end = Math.min(all.length, start + TABLE_ROWS);

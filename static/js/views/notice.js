@@ -1,11 +1,11 @@
 import {html} from "../lib/html.js";
 
 /** What went wrong, until the next thing that works; with a button to try again where that is safe. */
-export function Notice({board}) {
-  const text = board.notice.value;
-  const again = board.again.value;
+export function Notice({session}) {
+  const text = session.notices.message.value;
+  const again = session.notices.again.value;
   const dismiss = () => {
-    board.notice.value = "";
+    session.notices.message.value = "";
   };
   const retry = () => {
     dismiss();

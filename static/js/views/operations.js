@@ -20,8 +20,8 @@ const LEGEND = [
 ];
 
 /** What was done about the volumes of a node, each in a lane on one axis of time that reaches to the next try. */
-export function Operations({board, id, events}) {
-  const {seq, at} = board.model;
+export function Operations({session, id, events}) {
+  const {seq, at} = session.model;
   const lanes = operationLanes(id, events, seq);
   const drawn = lanes.slice(0, LANES);
   const axis = operationsAxis(drawn, at);
@@ -72,10 +72,10 @@ function Lane({lane, axis, at}) {
 
 function spoken({name, slices}, at) {
   const last = slices.at(-1);
-  return `${name}: ${slices.length} in all, the last ${words(last, at)}`;
+  return `${name}: ${slices.length} in all, the last ${sliceWords(last, at)}`;
 }
 
-function words({title, from, to, until}, at) {
+function sliceWords({title, from, to, until}, at) {
   const end =
     to !== null
       ? `to ${moment(to)} s, ${duration(to - from)}`
@@ -91,7 +91,7 @@ function Slice({slice, axis, at}) {
   const open = to === null && look === "t" ? " open" : "";
   const waits = to === null && until !== null && until > at;
   return html`
-    ${place && html`<span class=${`slice f-${family} ${look}${open}`} title=${words(slice, at)} style=${styleOf(place)}>${hasRoom(label, place) && label}</span>`}
+    ${place && html`<span class=${`slice f-${family} ${look}${open}`} title=${sliceWords(slice, at)} style=${styleOf(place)}>${hasRoom(label, place) && label}</span>`}
     ${waits && html`<${Ahead} slice=${slice} axis=${axis} at=${at} />`}`;
 }
 
@@ -101,7 +101,7 @@ function Ahead({slice, axis, at}) {
   if (!place) return null;
   const left = `${duration(slice.until - at)} left`;
   return html`
-    <span class="slice f-clock bo next" title=${words(slice, at)} style=${styleOf(place)}>${hasRoom(left, place) && left}</span>
+    <span class="slice f-clock bo next" title=${sliceWords(slice, at)} style=${styleOf(place)}>${hasRoom(left, place) && left}</span>
     <span class="slice f-working ghost" title=${`tried again at ${moment(slice.until)} s`} style=${`left:${((place.left + place.width) * 100).toFixed(2)}%;width:.8%`}></span>`;
 }
 

@@ -10,17 +10,17 @@ import {Reading, RunPage, isWaiting} from "./run_page.js";
 const ROWS = 200;
 
 /** The pods of a run at the event shown, those that wait first. */
-export function PodListPage({board}) {
-  return html`<${RunPage} board=${board}><${Body} board=${board} /><//>`;
+export function PodListPage({session}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} /><//>`;
 }
 
-function Body({board}) {
+function Body({session}) {
   const [text, setText] = useState("");
   const [place, setPlace] = useState("");
-  if (isWaiting(board)) {
-    return html`<main class="page"><h1>Pods</h1><${Reading} board=${board} /></main>`;
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1>Pods</h1><${Reading} session=${session} /></main>`;
   }
-  const {entities} = board.model;
+  const {entities} = session.model;
   const {pods, counts, found} = listPods(entities, {text, place}, ROWS);
   return html`
     <main class="page"><div class="pagehead"><h1>Pods</h1><span class="micro mute" role="status">${count(found)} found</span></div>
@@ -29,7 +29,7 @@ function Body({board}) {
           <option value="">all</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key}>${words} (${count(counts.get(key))})</option>`)}</select></label></div>
       <table class="tbl pods"><colgroup><col style="width:26%" /><col style="width:24%" /><col style="width:72px" /><col style="width:80px" /><col /></colgroup>
         <thead><tr><th>Pod</th><th>State</th><th class="right">Priority</th><th class="right">Attempts</th><th>What holds it</th></tr></thead>
-        <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} href=${podHref(board, parseId(id).key)} />`)}</tbody></table>
+        <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} href=${podHref(session, parseId(id).key)} />`)}</tbody></table>
       ${found > pods.length && html`<p class="small mute after">The first ${count(pods.length)} of ${count(found)}; narrow the search to see others.</p>`}
       ${found === 0 && html`<p class="empty">No pod matches.</p>`}
     </main>`;

@@ -19,29 +19,29 @@ import {Volumes} from "./volumes.js";
 import {WhatWouldFix} from "./why.js";
 
 /** All there is to say about one pod at the event shown, the answer first. */
-export function PodPage({board, id, record}) {
-  return html`<${RunPage} board=${board}><${Body} board=${board} id=${id} record=${record} /><//>`;
+export function PodPage({session, id, record}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} id=${id} record=${record} /><//>`;
 }
 
-function Body({board, id, record}) {
-  if (isWaiting(board)) {
-    return html`<main class="page"><h1 class="vh">${id}</h1><${Reading} board=${board} /></main>`;
+function Body({session, id, record}) {
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1 class="vh">${id}</h1><${Reading} session=${session} /></main>`;
   }
-  const pod = board.model.entities.get(id);
+  const pod = session.model.entities.get(id);
   const held = record.held.value;
   return html`
     <main class="page podpage">
-      <${Head} board=${board} id=${id} pod=${pod} />
+      <${Head} session=${session} id=${id} pod=${pod} />
       <div class="top">
-        <${Answer} board=${board} id=${id} pod=${pod} record=${record} newest=${record.attempts.value[0]} />
-        <${Life} board=${board} id=${id} record=${record} />
+        <${Answer} session=${session} id=${id} pod=${pod} record=${record} newest=${record.attempts.value[0]} />
+        <${Life} session=${session} id=${id} record=${record} />
       </div>
       <${EvidenceState} told=${record.told.value} retry=${() => record.retry()} />
       ${
         record.attempts.value.length > 0 &&
         html`
-        <div class="sec verdicts"><${Attempts} record=${record} address=${board.address} />
-          ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(board)} pod=${parseId(id).name} /><//>`}</div>`
+        <div class="sec verdicts"><${Attempts} record=${record} address=${session.address} />
+          ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(session)} pod=${parseId(id).name} /><//>`}</div>`
       }
       ${
         held &&
@@ -49,40 +49,40 @@ function Body({board, id, record}) {
         <${Scores} evidence=${held.evidence} /><${Ladder} evidence=${held.evidence} /></div><//>`
       }
       <${OwnPlugins} held=${held} />
-      ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} board=${board} id=${id} pod=${pod} /></div>`}
-      <${Events} board=${board} id=${id} record=${record} />
+      ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} session=${session} id=${id} pod=${pod} /></div>`}
+      <${Events} session=${session} id=${id} record=${record} />
     </main>`;
 }
 
-function Head({board, id, pod}) {
+function Head({session, id, pod}) {
   const {namespace, name} = parseId(id);
   return html`
     <div class="pagehead"><h1><span class="ns">${namespace}/</span>${name}</h1>
       <p class="small soft states">${podStates(pod).map(
         ([mark, family, text]) => html`
-        <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} board=${board} pod=${pod} text=${text} /></span>`,
+        <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} session=${session} pod=${pod} text=${text} /></span>`,
       )}</p>
-      <div class="end"><a class="btn" href=${board.href("board", {pod: id})}>On the board</a>
-        <a class="btn" href=${board.href("machines", {pod: id})}>State machines</a>
-        ${pod && html`<${ManifestLink} board=${board} id=${id} />`}</div></div>`;
+      <div class="end"><a class="btn" href=${session.href("board", {pod: id})}>On the board</a>
+        <a class="btn" href=${session.href("machines", {pod: id})}>State machines</a>
+        ${pod && html`<${ManifestLink} session=${session} id=${id} />`}</div></div>`;
 }
 
 /** What a pod is; the node that this names leads to its page. */
-function Stated({board, pod, text}) {
+function Stated({session, pod, text}) {
   const place = pod && placeOf(pod);
   if (!place || !text.endsWith(` ${place}`)) return text;
-  return html`${text.slice(0, -place.length)}<${NodeLink} board=${board} name=${place} />`;
+  return html`${text.slice(0, -place.length)}<${NodeLink} session=${session} name=${place} />`;
 }
 
 /** What holds the pod and what would help; once it has a node, what it asked for. */
-function Answer({board, id, pod, record, newest}) {
-  if (!pod) return html`<p class="small soft">This pod is not in the cluster at ${moment(board.model.at)} s.</p>`;
+function Answer({session, id, pod, record, newest}) {
+  if (!pod) return html`<p class="small soft">This pod is not in the cluster at ${moment(session.model.at)} s.</p>`;
   return html`
     <div class="answer">
-      <${Trial} board=${board} id=${id} record=${record} />
-      <${Blocker} board=${board} pod=${pod} attempt=${newest} />
-      <${WhatWouldFix} board=${board} id=${id} pod=${pod} />
-      <dl class="kv"><${Facts} board=${board} pod=${pod} evidence=${newest} /></dl>
+      <${Trial} session=${session} id=${id} record=${record} />
+      <${Blocker} session=${session} pod=${pod} attempt=${newest} />
+      <${WhatWouldFix} session=${session} id=${id} pod=${pod} />
+      <dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${newest} /></dl>
     </div>`;
 }
 
@@ -132,13 +132,13 @@ function OwnPlugins({held}) {
       )}</dl></section>`;
 }
 
-function Events({board, id, record}) {
-  const {seq} = board.model;
-  return html`<${EventTable} board=${board} id=${id} events=${record.events.value.filter((event) => event.seq <= seq).reverse()} />`;
+function Events({session, id, record}) {
+  const {seq} = session.model;
+  return html`<${EventTable} session=${session} id=${id} events=${record.events.value.filter((event) => event.seq <= seq).reverse()} />`;
 }
 
 /** Zones by the nodes that are there now; one that is gone has none. */
-function zoneIn(board) {
-  const {entities} = board.model;
+function zoneIn(session) {
+  const {entities} = session.model;
   return (name) => entities.get(`node/${name}`)?.zone ?? "";
 }

@@ -7,50 +7,50 @@ import {Notice} from "./notice.js";
 import {PastBanner, Transport} from "./transport.js";
 
 /** What every page of a run has above its own content: the transport, and what there is to be told. */
-export function RunPage({board, children}) {
+export function RunPage({session, children}) {
   return html`
-    <${Transport} board=${board} />
-    <${PastBanner} board=${board} />
-    <${ForkBanner} board=${board} />
-    <${OtherVersionBanner} board=${board} />
-    <${StopBanner} board=${board} />
-    <${LeftOut} board=${board} />
-    <${Notice} board=${board} />
-    <${Consent} board=${board} />
+    <${Transport} session=${session} />
+    <${PastBanner} session=${session} />
+    <${ForkBanner} session=${session} />
+    <${OtherVersionBanner} session=${session} />
+    <${StopBanner} session=${session} />
+    <${LeftOut} session=${session} />
+    <${Notice} session=${session} />
+    <${Consent} session=${session} />
     ${children}`;
 }
 
 /** Said while a fork is being brought to the instant it begins at; what is asked of it comes after that. */
-function ForkBanner({board}) {
-  const {goal_at: goal} = board.run.value;
-  if (goal === null || goal === undefined || board.run.value.status === "failed") return null;
+function ForkBanner({session}) {
+  const {goal_at: goal} = session.run.value;
+  if (goal === null || goal === undefined || session.run.value.status === "failed") return null;
   return html`
     <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>On its way</b>
       <span>to ${moment(goal)} s, where this fork begins. What you ask of it comes after that.</span></div>`;
 }
 
 /** Said of a run that another version of kscope recorded and that this one would decide differently. */
-function OtherVersionBanner({board}) {
-  const {differs_from: seq} = board.run.value;
+function OtherVersionBanner({session}) {
+  const {differs_from: seq} = session.run.value;
   if (seq === null || seq === undefined) return null;
   return html`
     <div class="past-banner long" role="status"><${Mark} name="gated" family="held" /><b>Read only</b>
       <span>Recorded by another version of kscope; from event ${count(seq)} on, this one decides differently.</span>
-      <button class="btn" onClick=${() => board.repeat()}>Repeat it with this version</button></div>`;
+      <button class="btn" onClick=${() => session.commands.repeat()}>Repeat it with this version</button></div>`;
 }
 
 /** Whether there is no state to show yet, of now or of the past. */
-export function isWaiting(board) {
-  return board.isWaiting;
+export function isWaiting(session) {
+  return session.isWaiting;
 }
 
 /** Said until the state is there, or why it cannot be. */
-export function Reading({board}) {
-  const opening = board?.opening.value;
+export function Reading({session}) {
+  const opening = session?.playhead.opening.value;
   if (!opening) return html`<p class="small mute" role="status">Reading the state of the run…</p>`;
   if (!opening.problem) return html`<p class="small mute" role="status">Reading event ${count(opening.seq)}…</p>`;
   return html`
     <div class="unread" role="alert"><p class="small">Event ${count(opening.seq)} cannot be shown. ${opening.problem}</p>
-      <p class="does"><button class="btn primary" onClick=${() => board.open()}>Try again</button>
-        <button class="btn" onClick=${() => board.jumpToNewest()}>Show the newest event</button></p></div>`;
+      <p class="does"><button class="btn primary" onClick=${() => session.playhead.open()}>Try again</button>
+        <button class="btn" onClick=${() => session.playhead.jumpToNewest()}>Show the newest event</button></p></div>`;
 }

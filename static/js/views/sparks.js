@@ -8,8 +8,8 @@ const SERIES = [
 ];
 
 /** How the queue went over the last 20 s of virtual time. */
-export function Sparks({board}) {
-  const {counters, at} = board.model;
+export function Sparks({session}) {
+  const {counters, at} = session.model;
   return html`
     <section class="sparks" aria-label="Counters"><h2>Last 20 s</h2>
       ${SERIES.map((series) => html`<${Spark} key=${series.title} ...${series} values=${counters.series(series.column, at)} />`)}

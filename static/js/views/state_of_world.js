@@ -12,7 +12,7 @@ const SIGNS = [
 ];
 
 /** Desired against actual state of world, volume by volume, and what the reconciler does next. */
-export function StateOfWorld({board, name, rows}) {
+export function StateOfWorld({session, name, rows}) {
   const differ = rows.filter(({sign}) => sign !== "=").length;
   const wanted = rows.filter(({desired}) => desired.length > 0).length;
   return html`
@@ -29,7 +29,7 @@ export function StateOfWorld({board, name, rows}) {
                   <th colspan="3" scope="colgroup">Actual<span>as controller and kubelet hold it</span></th><th></th></tr>
                 <tr><th scope="col">Volume</th><th scope="col">Needed by</th><th scope="col">Since</th><th scope="col"><span class="vh">Difference</span></th>
                   <th scope="col">Attached</th><th scope="col">Device</th><th scope="col">Mounted for</th><th scope="col">What comes next</th></tr></thead>
-              <tbody>${rows.slice(0, ROWS).map((row) => html`<${Row} key=${row.unique} board=${board} row=${row} />`)}</tbody></table></div>`
+              <tbody>${rows.slice(0, ROWS).map((row) => html`<${Row} key=${row.unique} session=${session} row=${row} />`)}</tbody></table></div>`
       }
       ${rows.length > ROWS && html`<p class="small mute after">The first ${ROWS} of ${count(rows.length)}, those that differ before others.</p>`}
     </section>`;
@@ -44,13 +44,13 @@ function differWords(all, differ) {
 
 const SPOKEN = {"=": "equal", "+": "desired, not actual", "−": "actual, not desired"};
 
-function Row({board, row}) {
-  const {at} = board.model;
+function Row({session, row}) {
+  const {at} = session.model;
   const next = nextStep(row, at);
   return html`
     <tr class=${row.sign === "=" ? "" : `diff f-${row.family}`}>
       <th scope="row" class="cut" title=${row.unique}>${row.name}<span>${row.plugin}</span></th>
-      <td class="d first cut">${row.desired.length === 0 ? html`<span class="mute">no pod</span>` : html`<${Pods} board=${board} keys=${row.desired.map(([pod]) => pod)} />`}</td>
+      <td class="d first cut">${row.desired.length === 0 ? html`<span class="mute">no pod</span>` : html`<${Pods} session=${session} keys=${row.desired.map(([pod]) => pod)} />`}</td>
       <td class="d last num mute">${row.desired.length > 0 && `${moment(row.desired[0][1])} s`}</td>
       <td class="g"><span class="gl" role="img" aria-label=${SPOKEN[row.sign]}>${row.sign}</span></td>
       <td class="a"><${Stated} state=${attachedState(row, at)} /></td>
@@ -59,13 +59,13 @@ function Row({board, row}) {
         .slice(0, 2)
         .map(
           ([mark, family, words, pod]) => html`
-        <${Stated} key=${pod ?? words} state=${[mark, family, words]}>${pod && html` <${PodLink} board=${board} podKey=${pod} />`}<//>`,
+        <${Stated} key=${pod ?? words} state=${[mark, family, words]}>${pod && html` <${PodLink} session=${session} podKey=${pod} />`}<//>`,
         )}<${More} found=${row.mounts.length - 2} /></td>
       <td class=${`next cut${next === "nothing" ? " mute" : ""}`} title=${row.trouble ? row.trouble.error : next}>${next}</td></tr>`;
 }
 
-function Pods({board, keys}) {
-  return html`<${PodLink} board=${board} podKey=${keys[0]} /><${More} found=${keys.length - 1} />`;
+function Pods({session, keys}) {
+  return html`<${PodLink} session=${session} podKey=${keys[0]} /><${More} found=${keys.length - 1} />`;
 }
 
 function More({found}) {

@@ -1,56 +1,36 @@
-import {selectedObjects} from "../controllers/timeline_events.js";
 import {html} from "../lib/html.js";
 import {count, moment, parseId} from "../model/format.js";
+import {COMPONENTS, NO_FILTERS} from "../model/timeline_filters.js";
 import {ByWhom, EventLink} from "./events.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
-const COMPONENTS = [
-  "scheduler",
-  "pv-controller",
-  "kubelet",
-  "attach-detach",
-  "csi-attacher",
-  "external-provisioner",
-  "deployment-controller",
-  "replicaset-controller",
-  "statefulset-controller",
-  "daemonset-controller",
-  "job-controller",
-  "node-controller",
-  "disruption-controller",
-  "scenario",
-  "command",
-  "fault",
-];
-const NO_FILTERS = {kind: "", object: "", component: "", from: "", to: "", order: "desc"};
-
 /** The events of a run up to the one shown, each leading to its instant. */
-export function TimelinePage({board, events}) {
-  return html`<${RunPage} board=${board}><${Body} board=${board} events=${events} /><//>`;
+export function TimelinePage({session, events}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} events=${events} /><//>`;
 }
 
-function Body({board, events}) {
-  if (isWaiting(board)) {
-    return html`<main class="page"><h1>Timeline</h1><${Reading} board=${board} /></main>`;
+function Body({session, events}) {
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1>Timeline</h1><${Reading} session=${session} /></main>`;
   }
   const rows = events.shown.value;
   return html`
     <main class="page timelinepage">
-      <${Head} board=${board} events=${events} />
-      <${Filters} board=${board} events=${events} />
-      <${Later} board=${board} events=${events} />
+      <${Head} session=${session} events=${events} />
+      <${Filters} session=${session} events=${events} />
+      <${Later} session=${session} events=${events} />
       <table class="tbl timeline"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
         <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
-        <tbody>${rows.map((row) => html`<${Row} key=${row.event.seq} board=${board} row=${row} />`)}</tbody></table>
-      <${Foot} board=${board} events=${events} rows=${rows} />
+        <tbody>${rows.map((row) => html`<${Row} key=${row.event.seq} session=${session} row=${row} />`)}</tbody></table>
+      <${Foot} session=${session} events=${events} rows=${rows} />
     </main>`;
 }
 
-function Head({board, events}) {
-  const {seq, past} = board.place;
+function Head({session, events}) {
+  const {seq, past} = session.place;
   const extent = past
-    ? `up to event ${count(seq)} of ${count(board.head.seq)}`
-    : `${count(board.head.seq)} events in all`;
+    ? `up to event ${count(seq)} of ${count(session.live.head.seq)}`
+    : `${count(session.live.head.seq)} events in all`;
   return html`
     <div class="pagehead"><h1>Timeline</h1><span class="micro mute" role="status">${extent}</span>
       <div class="end">${["ndjson", "csv"].map(
@@ -59,7 +39,7 @@ function Head({board, events}) {
       )}</div></div>`;
 }
 
-function Filters({board, events}) {
+function Filters({session, events}) {
   const filters = events.filters.value;
   const submit = (event) => {
     event.preventDefault();
@@ -78,7 +58,8 @@ function Filters({board, events}) {
       <label class="input">Order<select name="order"><option value="desc" selected=${filters.order === "desc"}>newest first</option>
         <option value="asc" selected=${filters.order === "asc"}>oldest first</option></select></label>
       <button class="btn primary">Show</button>
-      ${selectedObjects(board)
+      ${session
+        .selectedIds()
         .filter((id) => id !== filters.object)
         .map(
           (id) => html`
@@ -89,9 +70,9 @@ function Filters({board, events}) {
 }
 
 /** Says that events come after the one shown, and lets them be seen. */
-function Later({board, events}) {
-  const {seq, past} = board.place;
-  const later = board.head.seq - seq;
+function Later({session, events}) {
+  const {seq, past} = session.place;
+  const later = session.live.head.seq - seq;
   if (!past || later <= 0) return null;
   const isShown = events.withLater.value;
   return html`
@@ -101,26 +82,26 @@ function Later({board, events}) {
       }}>${isShown ? "Hide later events" : "Show later events"}</button></p>`;
 }
 
-function Row({board, row: {event, isLater}}) {
-  const look = isLater ? "later" : board.place.past && event.seq === board.model.seq ? "now" : "";
+function Row({session, row: {event, isLater}}) {
+  const look = isLater ? "later" : session.place.past && event.seq === session.model.seq ? "now" : "";
   return html`
     <tr class=${look}>
-      <td class="mono"><${EventLink} board=${board} seq=${event.seq}>${event.seq}<//></td>
+      <td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
       <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
-      <td title=${event.object ?? ""}><${About} board=${board} event=${event} /></td>
+      <td title=${event.object ?? ""}><${About} session=${session} event=${event} /></td>
       <td><b class="kind">${event.kind}</b> <span class="soft">${event.message ?? ""}</span></td></tr>`;
 }
 
 const PAGES = {pod: "pod", node: "node"};
 
 /** The object of an event; a pod or a node leads to its page as it was then. */
-function About({board, event: {object, seq}}) {
+function About({session, event: {object, seq}}) {
   const {kind, key} = parseId(object ?? "");
   if (!PAGES[kind] || !key) return object ?? "";
-  return html`<a href=${board.href(PAGES[kind], {of: key, seq})} title=${`All about ${key} at event ${seq}`}>${object}</a>`;
+  return html`<a href=${session.href(PAGES[kind], {of: key, seq})} title=${`All about ${key} at event ${seq}`}>${object}</a>`;
 }
 
-function Foot({board, events, rows}) {
+function Foot({session, events, rows}) {
   const status = events.status.value;
   const problem = events.problem.value;
   const {next} = events.held.value;
@@ -128,7 +109,7 @@ function Foot({board, events, rows}) {
     return html`<div class="listfoot" role="alert"><span class="small tinted f-stuck">${problem}</span>
       <button class="btn" onClick=${() => events.retry()}>Try again</button></div>`;
   }
-  const none = board.place.past ? "No event up to this one matches." : "No event matches.";
+  const none = session.place.past ? "No event up to this one matches." : "No event matches.";
   const listed = rows.filter(({isLater}) => !isLater).length;
   const words = status === "loading" ? "Reading events…" : listed > 0 ? `${count(listed)} shown` : none;
   return html`

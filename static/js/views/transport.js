@@ -17,11 +17,11 @@ const SPEEDS = [
   ["max", "max"],
 ];
 
-export function Transport({board}) {
-  const run = board.run.value;
-  const {past} = board.place;
-  const waits = board.isWaiting && past;
-  const playing = past ? board.replaying.value : run.status === "playing";
+export function Transport({session}) {
+  const run = session.run.value;
+  const {past} = session.place;
+  const waits = session.isWaiting && past;
+  const playing = past ? session.playhead.replaying.value : run.status === "playing";
   // Recorded events can be replayed by whoever may see them.
   const failed = !past && (run.status === "failed" || run.may_change === false);
   const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
@@ -29,34 +29,34 @@ export function Transport({board}) {
     <section class="transport" aria-label="Transport">
       <div class="keys">
         <button class="btn icon" aria-label="Step one event back" title="Back one event  ,"
-          disabled=${waits || board.model.seq <= 0} onClick=${() => board.stepBack()}><${Icon} name="back" /></button>
+          disabled=${waits || session.model.seq <= 0} onClick=${() => session.playhead.stepBack()}><${Icon} name="back" /></button>
         <button class="btn icon primary" aria-label=${spoken(verb, run, past)}
-          title=${`${verb}  Space`} disabled=${waits || failed} onClick=${() => board.togglePlay()}>
+          title=${`${verb}  Space`} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
           <${Icon} name=${playing ? "pause" : "play"} /></button>
         <button class="btn" aria-label="Step one event" title="Step one event  ." disabled=${waits || failed}
-          onClick=${() => board.stepEvent()}><${Icon} name="step" /><span class="lbl">Event</span></button>
+          onClick=${() => session.playhead.stepEvent()}><${Icon} name="step" /><span class="lbl">Event</span></button>
         <button class="btn" aria-label="Step one scheduling cycle" title="Step one scheduling cycle  Shift ."
-          disabled=${waits || failed} onClick=${() => board.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
+          disabled=${waits || failed} onClick=${() => session.playhead.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
         <div class="seg opt" role="group" aria-label="Speed">
           ${SPEEDS.map(
             ([speed, text]) => html`<button key=${speed} aria-pressed=${String(String(run.speed) === speed)}
-            onClick=${() => board.speed(speed)}>${text}</button>`,
+            onClick=${() => session.commands.speed(speed)}>${text}</button>`,
           )}
         </div>
       </div>
-      <${Readout} board=${board} />
-      <${Scrubber} board=${board} />
-      <${Tail} board=${board} />
+      <${Readout} session=${session} />
+      <${Scrubber} session=${session} />
+      <${Tail} session=${session} />
     </section>`;
 }
 
 /** How many events there are; while another instant is being read, which. */
-function Tail({board}) {
-  const aim = board.aim.value;
-  const end = board.run.value.status === "finished" ? "events, finished" : "events";
+function Tail({session}) {
+  const aim = session.playhead.aim.value;
+  const end = session.run.value.status === "finished" ? "events, finished" : "events";
   const [first, second] = aim
     ? ["reading", aim.seq === undefined ? `${moment(aim.at)} s…` : `event ${count(aim.seq)}…`]
-    : [count(board.head.seq), end];
+    : [count(session.live.head.seq), end];
   return html`<div class="tail micro mute right" role=${aim ? "status" : undefined}>${first}<br />${second}</div>`;
 }
 
@@ -66,19 +66,19 @@ function spoken(verb, run, past) {
 }
 
 /** The instant that is drawn below, whatever is being read meanwhile: {seq, at}, null where it is not known yet. */
-function readout(board) {
-  if (board.isWaiting) return {seq: board.opening.value?.seq ?? null, at: null};
-  return board.model;
+function readout(session) {
+  if (session.isWaiting) return {seq: session.playhead.opening.value?.seq ?? null, at: null};
+  return session.model;
 }
 
-function Readout({board}) {
-  const {seq, at} = readout(board);
+function Readout({session}) {
+  const {seq, at} = readout(session);
   return html`
     <div class="readout">
       <label class="field"><span>t</span><${Typed} id="time" value=${at === null ? UNKNOWN : moment(at)} mode="decimal"
-        label="Virtual time in seconds" parse=${parseSeconds} take=${(value) => board.seek({at: value}, {isJump: true})} /><span>s</span></label>
+        label="Virtual time in seconds" parse=${parseSeconds} take=${(value) => session.playhead.seek({at: value}, {isJump: true})} /><span>s</span></label>
       <label class="field"><span>seq</span><${Typed} id="seq" value=${seq === null ? UNKNOWN : String(seq)} mode="numeric"
-        label="Sequence number" short parse=${parseSeq} take=${(value) => board.seek({seq: value}, {isJump: true})} /></label>
+        label="Sequence number" short parse=${parseSeq} take=${(value) => session.playhead.seek({seq: value}, {isJump: true})} /></label>
     </div>`;
 }
 
@@ -105,13 +105,14 @@ function Typed({id, value, label, mode, short, parse, take}) {
     }} />`;
 }
 
-function Scrubber({board}) {
-  const {histogram, model} = board;
-  const end = Math.max(histogram.to, board.head.at);
-  const shown = board.aim.value?.at ?? (board.isWaiting ? null : model.at);
+function Scrubber({session}) {
+  const {model} = session;
+  const {histogram} = session.live;
+  const end = Math.max(histogram.to, session.live.head.at);
+  const shown = session.playhead.aim.value?.at ?? (session.isWaiting ? null : model.at);
   return html`
     <div class="scrub">
-      <${Bars} histogram=${histogram} shown=${shown} version=${board.tick.value} />
+      <${Bars} histogram=${histogram} shown=${shown} version=${session.tick.value} />
       <span class="base"></span>
       ${histogram.marks.map((mark) => html`<${EventMark} key=${mark.seq} mark=${mark} end=${end} />`)}
       ${ticks(end).map(
@@ -121,15 +122,15 @@ function Scrubber({board}) {
       ${shown !== null && html`<span class="head" style=${`left:${(partOf(shown, end) * 100).toFixed(2)}%`}></span>`}
       <input type="range" min="0" max=${Math.max(1, Math.round(end / 1e6))} step="1" value=${Math.round((shown ?? 0) / 1e6)} disabled=${shown === null}
         aria-label="Position in the run"
-        aria-valuetext=${valueText(board, shown)}
-        onInput=${(event) => board.scrub(scrubbed(event.target, end))} />
+        aria-valuetext=${valueText(session, shown)}
+        onInput=${(event) => session.playhead.scrub(scrubbed(event.target, end))} />
     </div>`;
 }
 
-function valueText(board, shown) {
+function valueText(session, shown) {
   if (shown === null) return "not read yet";
   // Of a place that somebody drags towards the event is not known yet.
-  const event = board.aim.value ? "" : `, event ${board.model.seq} of ${board.head.seq}`;
+  const event = session.playhead.aim.value ? "" : `, event ${session.model.seq} of ${session.live.head.seq}`;
   return `${moment(shown)} seconds${event}`;
 }
 
@@ -162,14 +163,14 @@ function EventMark({mark, end}) {
 }
 
 /** Says that what is shown is not the newest, and how far behind it is. */
-export function PastBanner({board}) {
-  if (!board.past.value) return null;
-  const {seq, at} = board.model;
-  const {head} = board;
+export function PastBanner({session}) {
+  if (!session.playhead.past.value) return null;
+  const {seq, at} = session.model;
+  const {head} = session.live;
   const behind = head.seq - seq;
-  const goesOn = board.run.value.status === "playing";
+  const goesOn = session.run.value.status === "playing";
   return html`
     <div class="past-banner" role="status"><${Mark} name="backoff" family="clock" /><b>Looking at the past</b>
       <span>${moment(head.at - at)} s behind<span class="opt">, ${count(behind)} ${behind === 1 ? "event" : "events"} before the newest${goesOn ? ". New events are still being recorded." : ""}</span></span>
-      <button class="btn" onClick=${() => board.jumpToNewest({isJump: true})}>Jump to newest <kbd>End</kbd></button></div>`;
+      <button class="btn" onClick=${() => session.playhead.jumpToNewest({isJump: true})}>Jump to newest <kbd>End</kbd></button></div>`;
 }

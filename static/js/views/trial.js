@@ -3,9 +3,9 @@ import {trialOutcome} from "../model/trial.js";
 import {Mark} from "./mark.js";
 
 /** What was tried in this run, and what came of it. */
-export function Trial({board, id, record}) {
-  const run = board.run.value;
-  const {entities, seq, at} = board.model;
+export function Trial({session, id, record}) {
+  const run = session.run.value;
+  const {entities, seq, at} = session.model;
   const outcome = trialOutcome(run, id, {pod: entities.get(id), events: record.events.value, seq, at});
   if (!outcome) return null;
   return html`

@@ -6,11 +6,11 @@ import {html} from "../lib/html.js";
  * Sends a change to a fork instead, made after event *seq*, and leads to what becomes of the pod there.
  * `promise` is where, {node}, and when, {at}, it is to be bound.
  */
-export function TryInFork({board, id, commands, order, seq, promise}) {
+export function TryInFork({session, id, commands, order, seq, promise}) {
   const [busy, setBusy] = useState(false);
   const go = async () => {
     setBusy(true);
-    await board.tryInFork(id, commands, {seq, order, node: promise.node, at: promise.at});
+    await session.commands.tryInFork(id, commands, {seq, order, node: promise.node, at: promise.at});
     setBusy(false);
   };
   return html`<button class="btn" disabled=${busy} aria-label=${`Try in a fork: ${order}`} onClick=${go}>

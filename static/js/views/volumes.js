@@ -6,8 +6,8 @@ import {volumesHref} from "./links.js";
 import {Mark} from "./mark.js";
 
 /** The claims of a pod, each with what it asks for and how far its binding has come. */
-export function Volumes({board, id, pod}) {
-  const {claims, entities, at} = board.model;
+export function Volumes({session, id, pod}) {
+  const {claims, entities, at} = session.model;
   const {namespace} = parseId(id);
   const names = pod.claims ?? [];
   if (names.length === 0) return null;
@@ -16,7 +16,7 @@ export function Volumes({board, id, pod}) {
       ${names.map((name) => {
         const claimId = `claim/${namespace}/${name}`;
         // The version is there so that a change of the volume alone draws the claim again.
-        return html`<${Claim} key=${name} href=${volumesHref(board, `${namespace}/${name}`)} id=${claimId} name=${name} claim=${entities.get(claimId)}
+        return html`<${Claim} key=${name} href=${volumesHref(session, `${namespace}/${name}`)} id=${claimId} name=${name} claim=${entities.get(claimId)}
           claims=${claims} entities=${entities} version=${claims.version} at=${at} />`;
       })}
     </section>`;

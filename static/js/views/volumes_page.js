@@ -27,17 +27,17 @@ const LEGEND = [
 const HALVES = ["left", "right", "both"];
 
 /** Who uses which claim, what volume it has or waits for, and how the chosen one gets there. */
-export function VolumesPage({board, chosen, candidates}) {
-  return html`<${RunPage} board=${board}><${Body} board=${board} chosen=${chosen} candidates=${candidates} /><//>`;
+export function VolumesPage({session, chosen, candidates}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} chosen=${chosen} candidates=${candidates} /><//>`;
 }
 
-function Body({board, chosen, candidates}) {
+function Body({session, chosen, candidates}) {
   const [all] = useState(() => new Chains());
   const [view, setView] = useState({kind: "", text: "", page: null});
-  if (isWaiting(board)) {
-    return html`<main class="page"><h1>Volumes</h1><${Reading} board=${board} /></main>`;
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1>Volumes</h1><${Reading} session=${session} /></main>`;
   }
-  const {claims, entities} = board.model;
+  const {claims, entities} = session.model;
   const {counts} = all.of(claims, entities);
   const id = chosen.id.value;
   const shown = all.page({...view, id});
@@ -47,7 +47,7 @@ function Body({board, chosen, candidates}) {
   };
   return html`
     <main class="page volumespage">
-      <div class="pagehead"><h1>Volumes</h1><span class="small mute num" role="status">${told(shown, counts.get(""))}</span>
+      <div class="pagehead"><h1>Volumes</h1><span class="small mute num" role="status">${shownWords(shown, counts.get(""))}</span>
         <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words}</li>`)}</ul>
         <div class="seg" role="group" aria-label="Chains">${KINDS.map(
           ([kind, words]) => html`
@@ -55,14 +55,14 @@ function Body({board, chosen, candidates}) {
         )}</div>
         <input class="pick" type="search" aria-label="Name of a claim, volume or class" placeholder="find" value=${view.text}
           onInput=${(event) => setView({...view, text: event.target.value, page: 0})} /></div>
-      ${shown.rows.length > 0 && html`<${Table} board=${board} rows=${shown.rows} id=${id} pick=${pick} />`}
+      ${shown.rows.length > 0 && html`<${Table} session=${session} rows=${shown.rows} id=${id} pick=${pick} />`}
       ${shown.rows.length === 0 && html`<p class="small mute">${nothing(counts.get(""), view)}</p>`}
       ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${(page) => setView({...view, page})} />`}
-      <${Selected} board=${board} chosen=${chosen} candidates=${candidates} pick=${pick} />
+      <${Selected} session=${session} chosen=${chosen} candidates=${candidates} pick=${pick} />
     </main>`;
 }
 
-function told({rows, found, page, pages}, total) {
+function shownWords({rows, found, page, pages}, total) {
   const words = found === 1 ? "chain" : "chains";
   if (pages > 1)
     return `${count(rows.length)} of ${count(found)} ${words} shown, page ${count(page + 1)} of ${count(pages)}`;
@@ -82,7 +82,7 @@ function Pager({shown: {page, pages}, go}) {
       <button class="btn" disabled=${page + 1 >= pages} onClick=${() => go(page + 1)}>Next</button></nav>`;
 }
 
-function Table({board, rows, id, pick}) {
+function Table({session, rows, id, pick}) {
   const lengths = spans(rows);
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Chains">
@@ -90,19 +90,19 @@ function Table({board, rows, id, pick}) {
           <col style="width:20%" /><col style="width:3.4%" /><col style="width:13%" /><col style="width:3.4%" /><col /></colgroup>
         <thead><tr><th scope="col">Pod</th><th></th><th scope="col">Claim</th><th></th><th scope="col">Volume</th><th></th>
           <th scope="col">Class</th><th></th><th scope="col">Node</th></tr></thead>
-        <tbody>${rows.map((row, i) => html`<${Chain} key=${row.key} board=${board} row=${row} span=${lengths[i]} selected=${isOf(row, id)} pick=${pick} />`)}</tbody>
+        <tbody>${rows.map((row, i) => html`<${Chain} key=${row.key} session=${session} row=${row} span=${lengths[i]} selected=${isOf(row, id)} pick=${pick} />`)}</tbody>
       </table></div>`;
 }
 
-function Chain({board, row, span, selected, pick}) {
-  const {entities, claims} = board.model;
+function Chain({session, row, span, selected, pick}) {
+  const {entities, claims} = session.model;
   const claim = row.claimId && entities.get(row.claimId);
   const volume = row.volumeId && entities.get(row.volumeId);
   const users = row.claimId ? claims.usersOf(row.claimId, entities) : [];
   const place = placeOf(userOf(users)?.[1], claim, volume);
   return html`
     <tr class=${selected ? "sel" : ""}>
-      <td>${claim && html`<${User} board=${board} users=${users} />`}</td>
+      <td>${claim && html`<${User} session=${session} users=${users} />`}</td>
       <td>${users.length > 0 && html`<${Line} look="plain" words="uses" />`}</td>
       <td><${Side} id=${row.claimId} ghost=${row.claimGhost} selected=${selected} pick=${pick}
         look=${claim && claimLook(claim, claims.state(row.claimId, claim, entities))} size=${claim?.request} /></td>
@@ -117,16 +117,16 @@ function Chain({board, row, span, selected, pick}) {
 }
 
 /** The pod that uses a claim; of several the one that is furthest on its way. */
-function User({board, users}) {
+function User({session, users}) {
   if (users.length === 0) return html`<span class="cellbox empty"><span class="cut">no pod uses it</span></span>`;
   const [id, pod] = userOf(users);
   const {namespace, name} = parseId(id);
   const [mark, family, words] = podStates(pod)[0] ?? ["expired", "held", pod.phase ?? "not queued"];
-  const told = [`${namespace}/${name}`, words, users.length > 1 && `and ${count(users.length - 1)} more`]
+  const label = [`${namespace}/${name}`, words, users.length > 1 && `and ${count(users.length - 1)} more`]
     .filter(Boolean)
     .join(", ");
   return html`
-    <a class="cellbox" href=${podHref(board, `${namespace}/${name}`)} aria-label=${told} title=${told}><${Mark} name=${mark} family=${family} />
+    <a class="cellbox" href=${podHref(session, `${namespace}/${name}`)} aria-label=${label} title=${label}><${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} />
       ${users.length > 1 && html`<span class="val">and ${count(users.length - 1)} more</span>`}</a>`;
 }

@@ -15,36 +15,36 @@ import {Mark} from "./mark.js";
 import {TryInFork} from "./try_in_fork.js";
 
 /** What would fix it: changes that were tried in forks of this cluster, on demand. */
-export function WhatWouldFix({board, id, pod}) {
+export function WhatWouldFix({session, id, pod}) {
   if (!isPending(pod)) return null;
-  const answer = answerFor(board.why.held.value, id, board.place);
+  const answer = answerFor(session.why.held.value, id, session.place);
   const asked = answer?.diagnosis ?? null;
   return html`
     <section class="why" aria-label="What would fix it">
       <h3>What would fix it${asked && html`<span>${triedWords(asked)}</span>`}</h3>
-      ${asked && html`<${Answer} board=${board} id=${id} told=${asked} />`}
-      ${answer?.status === "loading" && html`<p class="small soft" role="status">${asked ? `${staleWords(asked, board.model.at)} Asking again…` : "Trying changes in forks…"}</p>`}
+      ${asked && html`<${Answer} session=${session} id=${id} told=${asked} />`}
+      ${answer?.status === "loading" && html`<p class="small soft" role="status">${asked ? `${staleWords(asked, session.model.at)} Asking again…` : "Trying changes in forks…"}</p>`}
       ${answer?.status === "failed" && html`<p class="small" role="status">${answer.message}</p>`}
-      <${Ask} board=${board} answer=${answer} />
+      <${Ask} session=${session} answer=${answer} />
     </section>`;
 }
 
 /** The button, as long as there is something new to ask. */
-function Ask({board, answer}) {
-  const {seq} = board.place;
+function Ask({session, answer}) {
+  const {seq} = session.place;
   if (answer?.status === "loading" || isCurrent(answer, seq)) return null;
   const again = Boolean(answer?.diagnosis);
   return html`
     <p class="small soft ask"><span>${
       again
-        ? staleWords(answer.diagnosis, board.model.at)
+        ? staleWords(answer.diagnosis, session.model.at)
         : "Each change is tried by itself in a copy of this cluster, the smallest first; two together where none does alone."
     }</span>
-      <button class="btn" aria-keyshortcuts="w" onClick=${() => board.askWhy()}>
+      <button class="btn" aria-keyshortcuts="w" onClick=${() => session.askWhy()}>
         ${again ? "Try again" : "Try changes"} <kbd>w</kbd></button></p>`;
 }
 
-function Answer({board, id, told}) {
+function Answer({session, id, told}) {
   return html`
     <ul class="causes small">${told.causes.map((cause, place) => html`<${Cause} key=${place} cause=${cause} />`)}</ul>
     ${told.outlook && html`<p class="small soft">${told.outlook.sentence}</p>`}
@@ -52,7 +52,7 @@ function Answer({board, id, told}) {
       told.fixes.length > 0 &&
       html`<div class="fixes">${told.fixes.map(
         (fix, place) => html`
-      <${Fix} key=${fix.kind} board=${board} id=${id} seq=${told.seq} fix=${fix} first=${place === 0} />`,
+      <${Fix} key=${fix.kind} session=${session} id=${id} seq=${told.seq} fix=${fix} first=${place === 0} />`,
       )}</div>`
     }
     ${told.conclusion && html`<p class="small">${told.conclusion}</p>`}`;
@@ -67,7 +67,7 @@ function Cause({cause}) {
 }
 
 /** A change is applied to the cluster as it is; where it was tried on an older one, in a fork of that only. */
-function Fix({board, id, seq, fix, first}) {
+function Fix({session, id, seq, fix, first}) {
   const {order, outcome} = fixParts(fix);
   const shown = proof(fix);
   const commands = fixCommands(fix);
@@ -76,10 +76,10 @@ function Fix({board, id, seq, fix, first}) {
         <span class="micro soft outcome">${outcome}${fix.note && ` ${fix.note}`}</span>
         <span class="micro state"><${Mark} name=${shown.mark} family=${shown.family} />${shown.words}</span></span>
       <span class="does">${
-        !board.past.value &&
-        seq === board.place.seq &&
+        !session.playhead.past.value &&
+        seq === session.place.seq &&
         html`<button class=${`btn${first ? " primary" : ""}`} title=${commands.map(commandWords).join(", then ")}
-          aria-label=${`Apply: ${order}`} onClick=${() => board.commands(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`
+          aria-label=${`Apply: ${order}`} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`
       }
-        <${TryInFork} board=${board} id=${id} commands=${commands} order=${order} seq=${seq} promise=${fix} /></span></div>`;
+        <${TryInFork} session=${session} id=${id} commands=${commands} order=${order} seq=${seq} promise=${fix} /></span></div>`;
 }

@@ -15,7 +15,7 @@ function setUp() {
   const asked = [];
   const model = {seq: 9, entities: new Map(), claims: {version: 1}};
   const tick = signal(0);
-  const board = {
+  const session = {
     get model() {
       void tick.value;
       return model;
@@ -45,7 +45,7 @@ function setUp() {
     work({binding, model});
     tick.value += 1;
   };
-  const candidates = new Candidates(board, chosen);
+  const candidates = new Candidates(session, chosen);
   candidates.start();
   return {candidates, asked, change};
 }

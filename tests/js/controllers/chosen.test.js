@@ -4,17 +4,17 @@ import {test} from "node:test";
 import {signal} from "@preact/signals";
 
 import {Chosen} from "../../../static/js/controllers/chosen.js";
-import {BoardModel} from "../../../static/js/model/board_model.js";
+import {RunModel} from "../../../static/js/model/run_model.js";
 
 const BOUND = {phase: "Bound", volume: "pv"};
 
 /** A board with this state, which can be changed, and what is chosen on it. */
 function setUp(state, address = {}) {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.reset({seq: 1, at: 0, state, events: []});
   const tick = signal(0);
   const selection = {claim: signal(address.claim ?? null), volume: signal(address.volume ?? null)};
-  const board = {
+  const session = {
     selection,
     get model() {
       void tick.value;
@@ -24,7 +24,7 @@ function setUp(state, address = {}) {
       [selection.claim.value, selection.volume.value] = [claim, volume];
     },
   };
-  const chosen = new Chosen(board);
+  const chosen = new Chosen(session);
   const change = (changes) => {
     model.apply({first: model.seq + 1, last: model.seq + 1, at: 1, changes, events: []});
     tick.value += 1;

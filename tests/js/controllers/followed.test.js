@@ -4,7 +4,7 @@ import {test} from "node:test";
 import {signal} from "@preact/signals";
 
 import {Followed} from "../../../static/js/controllers/followed.js";
-import {BoardModel} from "../../../static/js/model/board_model.js";
+import {RunModel} from "../../../static/js/model/run_model.js";
 
 const STATE = {
   "pod/shop/web-0": {queue: "unschedulable", claims: ["data-0"]},
@@ -17,7 +17,7 @@ const STATE = {
 
 /** Board and address as a page has them; events of an object are numbered by hand. */
 function page(query = {}) {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.reset({seq: 9, at: 9, state: STATE, events: []});
   const tick = signal(0);
   const written = [];
@@ -27,17 +27,15 @@ function page(query = {}) {
     claim: signal(query.claim ?? null),
     volume: signal(query.volume ?? null),
   };
-  const board = {
+  const session = {
     selection,
-    picked: selection.pod,
-    notice: signal(""),
     get model() {
       void tick.value;
       return model;
     },
     selected() {
       void tick.value;
-      return this.picked.value;
+      return selection.pod.value;
     },
     select(ids) {
       written.push(ids);
@@ -55,7 +53,7 @@ function page(query = {}) {
     model.apply({first: model.seq + 1, last: model.seq + 1, at: 10, changes: {[id]: patch}, events: []});
     tick.value += 1;
   };
-  return {board, followed: new Followed(board), written, asked, change};
+  return {session, followed: new Followed(session), written, asked, change};
 }
 
 const ids = ({objects: {pod, claim, volume}}) => [pod, claim, volume].map(({id}) => id.value);
@@ -69,8 +67,8 @@ test("the claim is the pod's and the volume is the claim's", () => {
 });
 
 test("without a claim of its own, one that something is left to do for is followed", () => {
-  const {board, followed} = page();
-  board.picked.value = "pod/shop/web-1";
+  const {session, followed} = page();
+  session.selection.pod.value = "pod/shop/web-1";
   assert.deepEqual(ids(followed), ["pod/shop/web-1", "claim/shop/data-0", "volume/pv-0"]);
 });
 
@@ -123,10 +121,10 @@ test("events are read on from those at hand whenever the object changes", async 
 });
 
 test("what is read for an object that is no longer followed is dropped", async () => {
-  const {board, followed} = page();
+  const {session, followed} = page();
   followed.start();
   await settled();
-  board.picked.value = "pod/shop/web-1";
+  session.selection.pod.value = "pod/shop/web-1";
   assert.deepEqual(followed.objects.pod.events.value, []);
   await settled();
   assert.deepEqual(

@@ -25,7 +25,7 @@ afterEach(() => mock.timers.reset());
 /** A record of a pod whose attempts ended at events 10, 20 and 30. */
 function record() {
   const pod = {attempts: 3};
-  const board = {
+  const session = {
     isWaiting: false,
     get place() {
       return place.value;
@@ -33,7 +33,7 @@ function record() {
     get model() {
       return {seq: place.value.seq, entities: new Map([[id, pod]])};
     },
-    tell() {},
+    notices: {show() {}},
     api: {
       get: async (path, {seq} = {}) => {
         if (failing) throw new Error("The server could not be reached.");
@@ -42,7 +42,7 @@ function record() {
       },
     },
   };
-  const made = new PodRecord({board, id, attempt: null});
+  const made = new PodRecord({session, id, attempt: null});
   made.follow();
   return made;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {afterEach, beforeEach, test} from "node:test";
 
-import {Board} from "../../../static/js/controllers/board.js";
+import {RunSession} from "../../../static/js/controllers/run_session.js";
 
 const LENGTH = 100;
 const EVENTS = Array.from({length: LENGTH}, (_, i) => ({
@@ -42,128 +42,133 @@ class FakeApi {
   }
 }
 
-let board, api;
+let session, api;
+let left = [];
 
 beforeEach(() => {
   api = new FakeApi();
-  const address = {seq: null, pod: null, write() {}};
-  board = new Board({run: {id: 7, status: "paused", head: LENGTH, head_at: LENGTH * 1e9}, api, address});
-  board.live.reset({seq: LENGTH, at: LENGTH * 1e9, state: {}, events: []});
-  board.ready.value = true;
+  left = [];
+  session = sessionAt(null);
+  session.live.model.reset({seq: LENGTH, at: LENGTH * 1e9, state: {}, events: []});
+  session.live.ready.value = true;
 });
 
-const asked = () => board.model.seq;
+const asked = () => session.model.seq;
 
 /** A page that is opened at this event, before the state of the run is there. */
 function opened(seq) {
   globalThis.WebSocket = class extends EventTarget {
     close() {}
   };
-  globalThis.location = {href: "https://kscope.example/runs/7/", protocol: "https:", search: `?seq=${seq}`};
-  const address = {seq, pod: null, write() {}};
-  return new Board({run: {id: 7, status: "paused", head: LENGTH, head_at: LENGTH * 1e9}, api, address});
+  return sessionAt(seq);
+}
+
+function sessionAt(seq) {
+  const run = {id: 7, status: "paused", head: LENGTH, head_at: LENGTH * 1e9};
+  const address = {seq, pod: null, write() {}, open: (href) => left.push(href)};
+  return new RunSession({run, api, streamUrl: "wss://kscope.example/ws/runs/7/", address});
 }
 
 afterEach(() => {
-  board.stream.close();
-  clearTimeout(board.settleTimer);
+  session.live.stream.close();
+  clearTimeout(session.commands.settleTimer);
 });
 
 test("a page opened at an event shows nothing before its state is there", async () => {
-  board = opened(40);
-  const started = board.start();
-  assert.equal(board.isWaiting, true);
-  assert.equal(board.model.entities.size, 0);
-  assert.equal(board.selected(), null);
-  assert.deepEqual(board.place, {seq: 40, past: true});
+  session = opened(40);
+  const started = session.start();
+  assert.equal(session.isWaiting, true);
+  assert.equal(session.model.entities.size, 0);
+  assert.equal(session.selected(), null);
+  assert.deepEqual(session.place, {seq: 40, past: true});
   api.release();
   await started;
-  assert.equal(board.isWaiting, false);
+  assert.equal(session.isWaiting, false);
   assert.equal(asked(), 40);
 });
 
 test("the newest state is asked for after the one wanted", async () => {
-  board = opened(40);
-  const started = board.start();
-  assert.equal(board.stream.isOpen, false);
+  session = opened(40);
+  const started = session.start();
+  assert.equal(session.live.stream.isOpen, false);
   api.release();
   await started;
-  assert.equal(board.stream.isOpen, true);
+  assert.equal(session.live.stream.isOpen, true);
 });
 
 test("an event that cannot be read is not replaced by the newest", async () => {
-  board = opened(40);
-  const started = board.start();
+  session = opened(40);
+  const started = session.start();
   api.waiting[0].reject(new Error("the run has events 1 to 30"));
   await started;
-  assert.equal(board.isWaiting, true);
-  assert.equal(board.opening.value.problem, "the run has events 1 to 30");
-  const again = board.open();
+  assert.equal(session.isWaiting, true);
+  assert.equal(session.playhead.opening.value.problem, "the run has events 1 to 30");
+  const again = session.playhead.open();
   api.waiting[1].resolve();
   await again;
   assert.equal(asked(), 40);
 });
 
 test("links lead to the event that a page is being opened at", () => {
-  board = opened(40);
-  assert.equal(board.href("machines"), "/runs/7/machines/?seq=40");
+  session = opened(40);
+  assert.equal(session.href("machines"), "/runs/7/machines/?seq=40");
 });
 
 test("links in the past keep a selection that nobody picked", async () => {
-  board.seek({seq: 10});
+  session.playhead.seek({seq: 10});
   api.release();
-  await board.arriving;
-  assert.equal(board.href("timeline"), "/runs/7/timeline/?pod=a/p&seq=10");
+  await session.playhead.arriving;
+  assert.equal(session.href("timeline"), "/runs/7/timeline/?pod=a/p&seq=10");
 });
 
 test("links at the newest event name what was picked alone", () => {
-  assert.equal(board.href("timeline"), "/runs/7/timeline/");
-  board.pick("pod/a/p");
-  assert.equal(board.href("timeline"), "/runs/7/timeline/?pod=a/p");
+  assert.equal(session.href("timeline"), "/runs/7/timeline/");
+  session.pick("pod/a/p");
+  assert.equal(session.href("timeline"), "/runs/7/timeline/?pod=a/p");
 });
 
 test("the back button leads to the place that the address names", async () => {
-  board.address.read = () => ({seq: 12, pod: "pod/a/p", claim: null, volume: null});
-  board.revisit();
+  session.address.read = () => ({seq: 12, pod: "pod/a/p", claim: null, volume: null});
+  session.revisit();
   api.release();
-  await board.arriving;
+  await session.playhead.arriving;
   assert.equal(asked(), 12);
-  assert.equal(board.picked.value, "pod/a/p");
-  board.address.read = () => ({seq: null, pod: null, claim: null, volume: null});
-  board.revisit();
-  assert.deepEqual(board.place, {seq: LENGTH, past: false});
+  assert.equal(session.selection.pod.value, "pod/a/p");
+  session.address.read = () => ({seq: null, pod: null, claim: null, volume: null});
+  session.revisit();
+  assert.deepEqual(session.place, {seq: LENGTH, past: false});
 });
 
 test("a destructive command waits for a yes", async () => {
   const command = {verb: "delete", object: "pod/a/p"};
-  const refused = board.command(command);
-  board.asking.value.answer(false);
+  const refused = session.commands.send(command);
+  session.commands.asking.value.answer(false);
   assert.equal(await refused, false);
   assert.deepEqual(api.posted, []);
-  const agreed = board.command(command);
-  assert.equal(board.asking.value.title, "Delete a/p?");
-  board.asking.value.answer(true);
+  const agreed = session.commands.send(command);
+  assert.equal(session.commands.asking.value.title, "Delete a/p?");
+  session.commands.asking.value.answer(true);
   assert.equal(await agreed, true);
   assert.deepEqual(api.posted, [command]);
-  assert.equal(board.asking.value, null);
+  assert.equal(session.commands.asking.value, null);
 });
 
 test("what failed may be tried again where that is safe", async () => {
   const failing = Object.assign(new Error("The server could not be reached."), {again: true});
   api.post = () => Promise.reject(failing);
-  await board.command({verb: "cordon", object: "node/n"});
-  assert.equal(board.notice.value, failing.message);
+  await session.commands.send({verb: "cordon", object: "node/n"});
+  assert.equal(session.notices.message.value, failing.message);
   api.post = FakeApi.prototype.post;
-  await board.again.value.retry();
+  await session.notices.again.value.retry();
   assert.deepEqual(api.posted, [{verb: "cordon", object: "node/n"}]);
   api.post = () => Promise.reject(Object.assign(new Error("gone"), {again: false}));
-  await board.stepEvent();
-  assert.equal(board.again.value, null);
+  await session.playhead.stepEvent();
+  assert.equal(session.notices.again.value, null);
 });
 
 test("a step pressed while a seek is on its way is taken from where it leads", async () => {
-  board.seek({seq: 0});
-  const stepped = board.stepEvent();
+  session.playhead.seek({seq: 0});
+  const stepped = session.playhead.stepEvent();
   api.release();
   await stepped;
   assert.equal(asked(), 1);
@@ -171,62 +176,62 @@ test("a step pressed while a seek is on its way is taken from where it leads", a
 });
 
 test("steps pressed faster than the server answers are all taken", async () => {
-  board.seek({seq: 10});
-  board.stepEvent();
-  board.stepEvent();
-  const stepped = board.stepEvent();
+  session.playhead.seek({seq: 10});
+  session.playhead.stepEvent();
+  session.playhead.stepEvent();
+  const stepped = session.playhead.stepEvent();
   api.release();
   await stepped;
   assert.equal(asked(), 13);
 });
 
 test("a step before a second seek does not move what that one reaches", async () => {
-  board.seek({seq: 10});
-  const stepped = board.stepEvent();
-  const arrived = board.seek({seq: 50});
+  session.playhead.seek({seq: 10});
+  const stepped = session.playhead.stepEvent();
+  const arrived = session.playhead.seek({seq: 50});
   api.release();
   await Promise.all([stepped, arrived]);
   assert.equal(asked(), 50);
 });
 
 test("a step after a seek that failed does nothing", async () => {
-  board.seek({seq: 0});
-  const stepped = board.stepEvent();
+  session.playhead.seek({seq: 0});
+  const stepped = session.playhead.stepEvent();
   api.waiting[0].reject(new Error("the server answered 500"));
   await stepped;
   assert.equal(asked(), LENGTH);
   assert.deepEqual(api.posted, []);
-  assert.equal(board.notice.value, "the server answered 500");
+  assert.equal(session.notices.message.value, "the server answered 500");
 });
 
 test("play pressed while a seek is on its way does not play the run itself", async () => {
-  board.seek({seq: 0});
-  const pressed = board.togglePlay();
-  board.jumpToNewest();
+  session.playhead.seek({seq: 0});
+  const pressed = session.playhead.togglePlay();
+  session.playhead.jumpToNewest();
   await pressed;
   assert.deepEqual(api.posted, []);
 });
 
 test("at the newest event a step is asked of the engine", async () => {
-  await board.stepEvent();
-  clearTimeout(board.settleTimer);
+  await session.playhead.stepEvent();
+  clearTimeout(session.commands.settleTimer);
   assert.deepEqual(api.posted, [{action: "step", unit: "event"}]);
 });
 
 test("a cycle goes on to the event that begins the next one", async () => {
-  const arrived = board.seek({seq: 5});
+  const arrived = session.playhead.seek({seq: 5});
   api.release();
   await arrived;
-  await board.stepCycle();
-  assert.equal(board.model.entities.get("queue").cycle, 1);
-  await board.stepCycle();
-  assert.deepEqual([asked(), board.model.entities.get("queue").cycle], [9, 2]);
+  await session.playhead.stepCycle();
+  assert.equal(session.model.entities.get("queue").cycle, 1);
+  await session.playhead.stepCycle();
+  assert.deepEqual([asked(), session.model.entities.get("queue").cycle], [9, 2]);
 });
 
 test("two steps back pressed at once go back two events", async () => {
-  board.seek({seq: 30});
-  board.stepBack();
-  const stepped = board.stepBack();
+  session.playhead.seek({seq: 30});
+  session.playhead.stepBack();
+  const stepped = session.playhead.stepBack();
   api.release();
   while (asked() !== 28) {
     await new Promise((resolve) => {
@@ -243,20 +248,24 @@ test("two changes are sent one after the other, up to the first that is refused"
     {verb: "uncordon", object: "node/n"},
     {verb: "patch", object: "pod/a/p", patch: {}},
   ];
-  await board.commands([first, second]);
+  await session.commands.sendAll([first, second]);
   assert.deepEqual(api.posted, [first, second]);
   api.posted = [];
   api.post = (path, body) => {
     api.posted.push(body);
     return Promise.resolve({status: "rejected", reason: "no such node"});
   };
-  await board.commands([first, second]);
+  await session.commands.sendAll([first, second]);
   assert.deepEqual(api.posted, [first]);
-  assert.equal(board.notice.value, "no such node");
+  assert.equal(session.notices.message.value, "no such node");
 });
 
 test("a run of another version is repeated from its beginning", async () => {
-  globalThis.location = {assign: () => {}};
-  await board.repeat();
+  api.post = (path, body) => {
+    api.posted.push(body);
+    return Promise.resolve({id: 8});
+  };
+  await session.commands.repeat();
   assert.deepEqual(api.posted, [{afresh: true}]);
+  assert.deepEqual(left, ["/runs/8/"]);
 });

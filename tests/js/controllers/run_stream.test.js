@@ -31,20 +31,18 @@ class FakeSocket extends EventTarget {
 beforeEach(() => {
   sockets = [];
   globalThis.WebSocket = FakeSocket;
-  globalThis.location = {href: "https://kscope.example/runs/7/", protocol: "https:"};
   mock.timers.enable({apis: ["setTimeout"]});
 });
 
 afterEach(() => {
   mock.timers.reset();
   delete globalThis.WebSocket;
-  delete globalThis.location;
 });
 
 function open() {
   const heard = {messages: [], states: [], seq: null};
   const stream = new RunStream({
-    runId: 7,
+    url: "wss://kscope.example/ws/runs/7/",
     after: () => heard.seq,
     onMessage: (message) => heard.messages.push(message),
     onState: (state) => heard.states.push(state),

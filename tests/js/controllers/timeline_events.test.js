@@ -11,7 +11,7 @@ let place, asked, written;
 
 beforeEach(() => {
   mock.timers.enable({apis: ["setTimeout"]});
-  globalThis.location = {search: "?kind=PodBound&seq=12"};
+
   globalThis.addEventListener = () => {};
   place = signal({seq: 12, past: true});
   [asked, written] = [[], []];
@@ -19,13 +19,12 @@ beforeEach(() => {
 
 afterEach(() => {
   mock.timers.reset();
-  delete globalThis.location;
   delete globalThis.addEventListener;
 });
 
 /** The timeline of a run of thirty events. */
 function timeline() {
-  const board = {
+  const session = {
     isWaiting: false,
     get place() {
       return place.value;
@@ -33,7 +32,7 @@ function timeline() {
     get model() {
       return {seq: place.value.seq};
     },
-    address: {write: (changes) => written.push(changes)},
+    address: {search: "?kind=PodBound&seq=12", write: (changes) => written.push(changes)},
     api: {
       get: async (path, query) => {
         asked.push(query);
@@ -47,7 +46,7 @@ function timeline() {
       },
     },
   };
-  const events = new TimelineEvents(board);
+  const events = new TimelineEvents(session);
   events.start();
   return events;
 }

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {Chains, PAGE, placeOf, spans} from "../../../static/js/model/chains.js";
-import {BoardModel} from "../../../static/js/model/board_model.js";
+import {RunModel} from "../../../static/js/model/run_model.js";
 
 const EVERYTHING = {kind: "", text: "", page: 0, id: null};
 
 /** The chains of a state. */
 function chainsOf(state) {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.reset({seq: 1, at: 0, state, events: []});
   return new Chains().of(model.claims, model.entities);
 }
@@ -110,7 +110,7 @@ test("of many chains one page is shown, at first the one with the chosen object"
 });
 
 test("chains are made anew only when claims, volumes or classes have changed", () => {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.reset({seq: 1, at: 0, state: bound, events: []});
   const chains = new Chains();
   const before = chains.of(model.claims, model.entities).list;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {BoardModel} from "../../../static/js/model/board_model.js";
+import {RunModel} from "../../../static/js/model/run_model.js";
 import {Counters} from "../../../static/js/model/counters.js";
 
 const SECOND = 1e9;
@@ -77,7 +77,7 @@ function drawn(model, at) {
   return [1, 2, 3, 4].map((column) => model.counters.series(column, at));
 }
 
-function stepped(events, model = new BoardModel()) {
+function stepped(events, model = new RunModel()) {
   for (const event of events) model.stepForward(event);
   return model;
 }
@@ -87,7 +87,7 @@ test("counters are the same live and after the page was opened anew", () => {
   const live = stepped(events);
   const at = live.at;
   for (const cut of [10, 77, 130]) {
-    const opened = new BoardModel();
+    const opened = new RunModel();
     const before = stepped(events.slice(0, cut));
     opened.reset({seq: cut, at: before.at, state: Object.fromEntries(before.entities), events: []});
     stepped(events.slice(cut), opened);
@@ -105,7 +105,7 @@ test("counters go back with the events that are taken back", () => {
 });
 
 test("a pod that is created with a node was not bound", () => {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.stepForward({seq: 1, at: 5, kind: "PodCreated", object: "pod/a/p", changes: {"pod/a/p": {node: "n1"}}});
   assert.equal(model.counters.series(1, 1e8).at(-1), 0);
 });

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {BoardModel} from "../../../static/js/model/board_model.js";
+import {RunModel} from "../../../static/js/model/run_model.js";
 import {Chains} from "../../../static/js/model/chains.js";
 import {CLAIM_LOOK} from "../../../static/js/model/claims.js";
 import {
   MACHINES,
-  Tally,
   isPossible,
   lit,
   movesOf,
@@ -17,9 +16,11 @@ import {
   titleOf,
   volumeLook,
 } from "../../../static/js/model/machines.js";
+import {Tally} from "../../../static/js/model/tallies.js";
 
 const [QUEUE, CACHE, VOLUME, CLAIM] = MACHINES;
 const POD = "pod/shop/web-1";
+const VERSIONS = ["v1.34", "v1.20", "v1.16", "v1.11"];
 
 /** Events of an object, one second after the other: each a patch on what is shown of it. */
 function told(id, ...patches) {
@@ -125,11 +126,11 @@ test("what a profile does not know is not possible in it", () => {
   const expired = CACHE.states.find(({key}) => key === "expired");
   const gated = QUEUE.states.find(({key}) => key === "gated");
   assert.deepEqual(
-    ["v1.11", "v1.16", "v1.20", "v1.34"].map((profile) => isPossible(expired, profile)),
+    ["v1.11", "v1.16", "v1.20", "v1.34"].map((version) => isPossible(expired, version, VERSIONS)),
     [true, true, true, false],
   );
   assert.deepEqual(
-    ["v1.16", "v1.34"].map((profile) => isPossible(gated, profile)),
+    ["v1.16", "v1.34"].map((version) => isPossible(gated, version, VERSIONS)),
     [false, true],
   );
 });
@@ -170,7 +171,7 @@ const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";
 const OPERATION = MACHINES.find(({key}) => key === "operation");
 
 test("a volume on a node goes from the wish through its backoffs to the mount and away", () => {
-  const told = (...patches) =>
+  const eventsOf = (...patches) =>
     patches.map(([volumes, attachments], i) => ({
       seq: i + 1,
       at: i,
@@ -184,7 +185,7 @@ test("a volume on a node goes from the wish through its backoffs to the mount an
         },
       },
     }));
-  const events = told(
+  const events = eventsOf(
     [null, {name: "d1", operation: {name: "volume_attach", started: 0}}],
     [null, {attached: true, operation: null}],
     [{name: "d1", attached: true, operations: {"*": {name: "volume_mount", started: 2}}}],
@@ -256,7 +257,7 @@ function bindings() {
 }
 
 test("machines count claims as the page of volumes shows them", () => {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.reset({seq: 1, at: 1, state: bindings(), events: []});
   const {claims, entities, tallies} = model;
   const shown = new Map();
@@ -274,7 +275,7 @@ test("machines count claims as the page of volumes shows them", () => {
 });
 
 test("a claim that only its volume names is half-bound on both pages", () => {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.reset({
     seq: 1,
     at: 1,

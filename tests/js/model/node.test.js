@@ -138,8 +138,10 @@ test("a pod whose containers do not mount its volume waits for nothing", () => {
 });
 
 test("a volume that is only attached is said to be attached", () => {
-  const {attached, ...rest} = ATTACHED;
-  const node = {...READY, attachments: {[DISK]: {...rest, operation: {name: "volume_attach", started: SECOND}}}};
+  const node = {
+    ...READY,
+    attachments: {[DISK]: {...ATTACHED, attached: undefined, operation: {name: "volume_attach", started: SECOND}}},
+  };
   for (const phase of ["Pending", "Running"]) {
     const pods = new Map([["pod/shop/web", {node: "n1", phase}]]);
     assert.equal(nodeAnswer("n1", node, pods, 2 * SECOND).sentence, "d1 is being attached for shop/web.");

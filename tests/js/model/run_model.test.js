@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {BoardModel} from "../../../static/js/model/board_model.js";
+import {RunModel} from "../../../static/js/model/run_model.js";
 import {LANES} from "../../../static/js/model/lanes.js";
 import {cellAt, stripLayout} from "../../../static/js/model/strip.js";
 
@@ -47,7 +47,7 @@ function shown(model) {
 
 /** The model of a state, derived from scratch. */
 function derived(model) {
-  const anew = new BoardModel();
+  const anew = new RunModel();
   anew.reset({
     seq: model.seq,
     at: model.at,
@@ -59,7 +59,7 @@ function derived(model) {
 
 test("what is kept up to date equals what is derived from scratch", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
-    const model = new BoardModel();
+    const model = new RunModel();
     for (const event of randomRun(seed, 120)) model.stepForward(event);
     assert.deepEqual(shown(model), shown(derived(model)), `seed ${seed}`);
   }
@@ -67,7 +67,7 @@ test("what is kept up to date equals what is derived from scratch", () => {
 
 test("stepping back and forth comes to the same place", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
-    const model = new BoardModel();
+    const model = new RunModel();
     const events = randomRun(seed, 90);
     for (const event of events) model.stepForward(event);
     const there = shown(model);
@@ -80,14 +80,14 @@ test("stepping back and forth comes to the same place", () => {
 });
 
 test("there is no step back before what was folded one by one", () => {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.reset({seq: 5, at: 5, state: {}, events: []});
   assert.equal(model.stepBack(), false);
   assert.equal(model.seq, 5);
 });
 
 test("time goes on without events, but not past events that are not here yet", () => {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.reset({seq: 5, at: 100, state: {}, events: []});
   assert.equal(model.rest(6, 300), false);
   assert.equal(model.rest(5, 50), false);
@@ -97,7 +97,7 @@ test("time goes on without events, but not past events that are not here yet", (
 
 test("frames keep the derived views as right as single events do", () => {
   const events = randomRun(7, 100);
-  const [one, framed] = [new BoardModel(), new BoardModel()];
+  const [one, framed] = [new RunModel(), new RunModel()];
   for (const event of events) one.stepForward(event);
   for (const event of events) {
     framed.apply({first: event.seq, last: event.seq, at: event.at, changes: event.changes, events: [event]});

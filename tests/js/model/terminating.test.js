@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {claimAnswer, volumeAnswer} from "../../../static/js/model/binding.js";
-import {BoardModel} from "../../../static/js/model/board_model.js";
+import {RunModel} from "../../../static/js/model/run_model.js";
 import {claimLook} from "../../../static/js/model/claims.js";
 import {isTerminating, lookOf, terminatingWords} from "../../../static/js/model/terminating.js";
 
@@ -73,7 +73,7 @@ test("the answer about a terminating claim says what holds it, not that all is w
 });
 
 test("a terminating claim comes first among the claims, and machines count it", () => {
-  const model = new BoardModel();
+  const model = new RunModel();
   model.reset({
     seq: 1,
     at: 1,
