@@ -72,8 +72,8 @@ def upload(page: Page, name: str, content: bytes) -> None:
     page.goto("/scenarios/upload/")
     file = {"name": f"{name}.yaml", "mimeType": "application/yaml", "buffer": content}
     page.locator("input[type=file]").set_input_files([file])  # type: ignore[list-item]
-    page.get_by_role("button", name="Read files").click()
-    expect(page.get_by_role("heading", name="What was read")).to_be_visible()
+    page.get_by_role("button", name="Import files").click()
+    expect(page.get_by_role("heading", name="Import report")).to_be_visible()
 
 
 def start(page: Page, name: str, content: bytes) -> int:

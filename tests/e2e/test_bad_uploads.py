@@ -54,7 +54,7 @@ def test_a_file_of_200_mb_is_refused_in_words(page: Page, site: Site, tmp_path: 
         file.truncate(200 * 1_048_576)
     page.goto("/scenarios/upload/")
     page.locator("input[type=file]").set_input_files(huge)
-    page.get_by_role("button", name="Read files").click()
+    page.get_by_role("button", name="Import files").click()
     problems = page.get_by_role("region", name="Problems")
     expect(problems).to_contain_text("an upload may hold 64 MiB in all", timeout=PATIENCE_MS)
     assert _scenario_names(site) == before

@@ -51,7 +51,7 @@ def test_scrubbing_back_shows_the_past_and_the_way_home(page: Page) -> None:
     field = page.get_by_label("Sequence number")
     field.fill("5")
     field.press("Enter")
-    banner = page.get_by_role("status").filter(has_text="Looking at the past")
+    banner = page.get_by_role("status").filter(has_text="Viewing the past")
     expect(banner).to_be_visible()
     assert shown_seq(page) == 5
     page.reload()
@@ -72,9 +72,9 @@ def test_dragging_the_scrubber_leaves_the_newest_event(page: Page) -> None:
         "input => { input.value = input.max / 2;"
         " input.dispatchEvent(new Event('input', {bubbles: true})); }"
     )
-    expect(page.get_by_text("Looking at the past")).to_be_visible()
+    expect(page.get_by_text("Viewing the past")).to_be_visible()
     page.keyboard.press("End")
-    expect(page.get_by_text("Looking at the past")).to_be_hidden()
+    expect(page.get_by_text("Viewing the past")).to_be_hidden()
 
 
 def test_a_reload_comes_back_to_the_selected_pod(page: Page) -> None:
@@ -96,13 +96,13 @@ def test_every_key_of_the_transport_works(page: Page) -> None:
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     before = stand_still(page, run)
     page.keyboard.press(",")
-    expect(page.get_by_text("Looking at the past")).to_be_visible()
+    expect(page.get_by_text("Viewing the past")).to_be_visible()
     assert shown_seq(page) == before - 1
     page.keyboard.press("Home")
     page.keyboard.press(".")
     expect(page.get_by_label("Sequence number")).to_have_value("1")
     page.keyboard.press("End")
-    expect(page.get_by_text("Looking at the past")).to_be_hidden()
+    expect(page.get_by_text("Viewing the past")).to_be_hidden()
     page.keyboard.press(".")
     page.wait_for_function(
         "before => Number(document.querySelector('#seq').value) > before", arg=before

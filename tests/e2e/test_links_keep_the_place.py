@@ -10,7 +10,7 @@ TABS = ("Board", "Machines", "Pods", "Volumes", "Nodes", "Timeline", "Compare")
 
 
 def past(page: Page) -> None:
-    expect(page.get_by_text("Looking at the past")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("Viewing the past")).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_every_tab_keeps_the_instant_and_the_selection(page: Page) -> None:
@@ -86,7 +86,7 @@ def test_a_fork_begins_where_one_steps_to(page: Page) -> None:
     page.get_by_role("button", name="Fork here").click()
     form = page.get_by_role("dialog", name="Fork here")
     expect(form).to_contain_text(f"after event {newest - 1}")
-    form.get_by_role("button", name="Make the fork").click()
+    form.get_by_role("button", name="Create fork").click()
     expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
     expect(page).to_have_url(re.compile(r"/runs/\d+/timeline/\?pod=shop/big-1$"))
     fork = int(re.findall(r"/runs/(\d+)/", page.url)[0])

@@ -25,15 +25,15 @@ def test_a_half_bound_claim_tells_its_missing_half_and_leads_to_the_write_that_w
     page.goto(f"/runs/{run}/volumes/?pod=shop/orders-0&claim=shop/orders")
     binding = page.get_by_role("region", name="Binding of orders")
     expect(binding).to_contain_text(
-        "Bound to pv-gold: both sides name each other.", timeout=PATIENCE_MS
+        "Bound to pv-gold: claim and volume refer to each other.", timeout=PATIENCE_MS
     )
     refused = binding.get_by_role("listitem").filter(has_text="4 times").last
     refused.get_by_role("link").click()
-    expect(page.get_by_text("Looking at the past")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("Viewing the past")).to_be_visible(timeout=PATIENCE_MS)
     expect(binding).to_contain_text(
-        "pv-gold names this claim, but the claim does not name it back yet"
+        "pv-gold is reserved for this claim, but the claim's volumeName is not set yet"
     )
-    expect(binding).to_contain_text("two objects, four writes, two of them made")
+    expect(binding).to_contain_text("2 of 4 writes done, two on each object")
     chain = page.get_by_role("row").filter(has=page.get_by_role("button", name="shop/orders"))
     expect(
         chain.get_by_role("img", name=re.compile("^half-bound: the volume names"))
@@ -56,7 +56,7 @@ def test_chains_that_are_broken_can_be_told_apart_and_picked(page: Page) -> None
     )
     page.get_by_role("button", name="pv-scratch, Released").click()
     expect(page).to_have_url(f"/runs/{run}/volumes/?volume=pv-scratch")
-    expect(page.get_by_text("Released: its claim shop/scratch is gone")).to_be_visible()
+    expect(page.get_by_text("Released: its claim shop/scratch was deleted")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Apply: Take the claimRef")).click()
     agree(page)
     page.get_by_role("button", name="All 8").click()

@@ -2,10 +2,10 @@ import {RunApi} from "../lib/api.js";
 import {PARTS, budgetWish, fieldText, usedText} from "../model/budget.js";
 
 const WRONG = {
-  events: "Events: give a whole number.",
-  objects: "Objects: give a whole number.",
-  time: "Virtual time: give a duration such as 90m, 36h or 30d.",
-  memory: "Memory: give a whole number of MiB.",
+  events: "Events must be a whole number.",
+  objects: "Objects must be a whole number.",
+  time: "Virtual time must be a duration such as 90m, 36h or 30d.",
+  memory: "Memory must be a whole number of MiB.",
 };
 
 /** The button that opens the budget of a run, and what the form does. */
@@ -19,7 +19,7 @@ export function connectBudget(button, dialog) {
   const show = (found) => {
     run = found;
     dialog.querySelector("#budget-stop").textContent = run.stop_reason;
-    save.textContent = run.stopped_by ? "Save and go on" : "Save";
+    save.textContent = run.stopped_by ? "Save and resume" : "Save";
     for (const part of PARTS) {
       form.elements[part].value = fieldText(part, run.budget[part]);
       dialog.querySelector(`#budget-used-${part}`).textContent = usedText(part, run.used[part]);

@@ -59,7 +59,7 @@ export class ObjectEvents {
     } catch (error) {
       if (this.of !== id) return;
       this.status.value = "failed";
-      const message = `What happened to ${id} could not be read. ${error.message}`;
+      const message = `The events of ${id} could not be read. ${error.message}`;
       this.session.notices.show({message, again: error.again}, () => this.#refresh(id));
     }
   }

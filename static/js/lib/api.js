@@ -72,7 +72,7 @@ export function streamUrl(runId, {protocol, host}) {
   return `${protocol === "https:" ? "wss:" : "ws:"}//${host}/ws/runs/${encodeURIComponent(runId)}/`;
 }
 
-const UNREADABLE = "The answer of the server could not be read. Reload the page.";
+const UNREADABLE = "The server's response could not be read. Reload the page.";
 
 const asJson = (response) => response.json();
 

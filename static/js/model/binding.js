@@ -212,12 +212,12 @@ function newest(rows) {
 
 function provisionTold({events, volumeId, claimId}, {status}) {
   const made = events.find(({kind, object}) => kind === "VolumeProvisioned" && object === volumeId);
-  if (made) return {what: `made ${made.message}`.trim(), at: made.at, seq: made.seq};
+  if (made) return {what: `provisioned ${made.message}`.trim(), at: made.at, seq: made.seq};
   if (status !== "done") return {};
   const chosen =
     events.find(({kind, object}) => object === volumeId && kind === "VolumePreBound") ??
     events.find(({changes}) => changes?.[volumeId]?.claim || changes?.[claimId]?.volume);
-  return {what: `not needed: ${parseId(volumeId).name} was there`, at: chosen?.at, seq: chosen?.seq};
+  return {what: `not needed: ${parseId(volumeId).name} existed already`, at: chosen?.at, seq: chosen?.seq};
 }
 
 function bindTold(binding, {status}) {
@@ -228,20 +228,22 @@ function bindTold(binding, {status}) {
   }
   if (state === "lost") {
     const lost = events.findLast(({changes}) => changes?.[claimId]?.phase === "Lost");
-    const what = volume ? `${volumeName} is bound to ${volume.claim ?? "nobody"}` : "there is nothing left to bind to";
+    const what = volume
+      ? `${volumeName} is ${volume.claim ? `bound to ${volume.claim}` : "not bound"}`
+      : "the volume no longer exists";
     return {what, mark: "lost", family: "stuck", status: "now", at: lost?.at, seq: lost?.seq};
   }
   if (state !== "half") return {};
   if (isForsaken(binding)) return {what: `${volumeName} is gone`, mark: "lost", family: "stuck"};
   const count = Object.values(doneWrites(binding)).filter(Boolean).length;
-  return {what: `two objects, four writes, ${["none", "one", "two", "three", "four"][count]} of them made`};
+  return {what: `${count} of 4 writes done, two on each object`};
 }
 
 function useTold({users, events, state}) {
   const user = userOf(users);
   if (!user) return {};
   const [id, pod] = user;
-  if (state === "lost" && !pod.node) return {what: `${parseId(id).name} waits for a volume that is gone`};
+  if (state === "lost" && !pod.node) return {what: `${parseId(id).name} waits for a deleted volume`};
   const patched = (test) => events.findLast(({changes}) => changes?.[id] && test(changes[id]));
   const last =
     pod.phase === "Running" ? patched(({phase}) => phase === "Running") : pod.node ? patched(({node}) => node) : null;
@@ -259,7 +261,7 @@ function madeStep({events, volumeId}) {
     parts: [],
     at: made?.at,
     seq: made?.seq,
-    what: made ? `${made.kind} by ${made.component}` : "was there from the start",
+    what: made ? `${made.kind} by ${made.component}` : "existed before the run",
   };
 }
 
@@ -273,7 +275,7 @@ function idleStep(binding) {
     what,
     parts: writesOf(binding),
   });
-  if (!volume?.claim) return step("no claim has taken it");
+  if (!volume?.claim) return step("not claimed yet");
   return step(
     volume.phase === "Available" || volume.phase === "Pending"
       ? `reserved for ${claimKey}, which does not exist`
@@ -282,9 +284,9 @@ function idleStep(binding) {
 }
 
 const KEPT = {
-  Retain: "Retain: will be kept as Released",
-  Delete: "Delete: will be deleted once its claim is gone",
-  Recycle: "Recycle: will be wiped and be Available again",
+  Retain: "Retain: the volume will be kept, in phase Released",
+  Delete: "Delete: the volume will be deleted after its claim",
+  Recycle: "Recycle: the volume will be erased and become Available",
 };
 
 /** What becomes, or has become, of the volume when its claim is gone. */
@@ -304,7 +306,7 @@ function reclaimStep({volume, volumeName, storageClass, events, volumeId}) {
     const gone = last((patch) => patch === null);
     if (gone) return step("done", "lost", "held", `${volumeName} is deleted`, gone);
     const policy = storageClass?.reclaim;
-    return step("todo", "available", "held", policy ? `its class says ${policy}` : "there is no volume yet");
+    return step("todo", "available", "held", policy ? `its class has the policy ${policy}` : "no volume yet");
   }
   const {phase, reclaim, deleting} = volume;
   const now = last((patch) => patch?.phase === phase);
@@ -315,13 +317,13 @@ function reclaimStep({volume, volumeName, storageClass, events, volumeId}) {
       "now",
       "in-flight",
       "working",
-      "is being deleted",
+      "deletion in progress",
       last((patch) => patch?.deleting !== undefined),
     );
   if (phase !== "Released") return step("todo", "available", "held", KEPT[reclaim] ?? reclaim ?? "");
   if (reclaim === "Retain")
-    return step("done", "released", "held", "Retain: kept as Released until somebody takes its claimRef away", now);
-  return step("now", "in-flight", "working", `${reclaim}: under way`, now);
+    return step("done", "released", "held", "Retain: stays Released until its claimRef is removed", now);
+  return step("now", "in-flight", "working", `${reclaim}: in progress`, now);
 }
 
 /**
@@ -332,20 +334,20 @@ export function claimAnswer(binding, nearest, who = "this claim") {
   const told = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
   const {state, claim, volume, volumeName, users, mode} = binding;
   const waited = waitedFor(binding);
-  if (!claim) return told("held", `There is no claim ${binding.claimKey} in the cluster at this moment.`);
+  if (!claim) return told("held", `Claim ${binding.claimKey} is not in the cluster at this moment.`);
   if (isTerminating(claim)) {
     const bound = state === "bound" ? ` It is still bound to ${volumeName}.` : "";
     return told("stuck", `${terminatingWords(claim, binding)}${bound}`);
   }
   if (state === "bound")
-    return told("settled", `Bound to ${volumeName}: both sides name each other.`, roomOf(claim, volume));
+    return told("settled", `Bound to ${volumeName}: claim and volume refer to each other.`, roomOf(claim, volume));
   if (state === "lost") return lostAnswer(binding, told, waited);
   if (state === "half") return halfAnswer(binding, told, waited, who);
   if (state === "provisioning") {
     const by = binding.storageClass?.provisioner ?? "its provisioner";
     return told(
       "clock",
-      `Waits for ${by} to make a volume of ${bytes(claim.request ?? 0)} for ${claim.selected_node}${failure(binding)}.`,
+      `Waiting for ${by} to provision ${bytes(claim.request ?? 0)} for ${claim.selected_node}${failure(binding)}.`,
       waited,
     );
   }
@@ -354,32 +356,38 @@ export function claimAnswer(binding, nearest, who = "this claim") {
     if (!user)
       return told(
         "clock",
-        `Waits for its first consumer: class ${claim.class} binds when a pod that uses the claim is given a node, and no pod uses it.`,
+        `Waiting for its first consumer: class ${claim.class} binds a claim when a pod that uses it is scheduled, and no pod uses this claim.`,
         waited,
       );
     const why = user[1].blocker?.short;
     return told(
       "clock",
-      `Waits for ${parseId(user[0]).name} to be given a node${why ? `, which is held up: ${why}` : ""}.`,
+      `Waiting for pod ${parseId(user[0]).name} to be scheduled${why ? ` (currently: ${why})` : ""}.`,
       waited,
     );
   }
-  if (!claim.class) return told("clock", "No volume without a class fits, and the claim names no class.", waited);
+  if (!claim.class) return told("clock", "The claim has no class, and no volume without a class fits.", waited);
   if (!binding.storageClass && !mode)
-    return told("stuck", `No volume fits, and class ${claim.class} does not exist, so that none is made.`, waited);
-  const closest = nearest ? `; closest is ${nearest.volume}: ${nearest.text}` : "";
+    return told(
+      "stuck",
+      `No volume fits, and none is provisioned because class ${claim.class} does not exist.`,
+      waited,
+    );
+  const closest = nearest ? `; the closest is ${nearest.volume}: ${nearest.text}` : "";
   return told("clock", `No volume fits${closest || failure(binding)}.`, waited);
 }
 
 function halfAnswer(binding, told, waited, who) {
   const {claim, claimKey, volume, volumeName, holder, volumeId} = binding;
-  if (isForsaken(binding)) return told("stuck", `Its volume ${volumeName} is gone; the claim is not marked Lost yet.`);
-  if (!volume) return told("promised", `The claim names ${volumeName}, and there is no such volume.`, waited);
+  if (isForsaken(binding))
+    return told("stuck", `Its volume ${volumeName} was deleted; the claim is not marked Lost yet.`);
+  if (!volume)
+    return told("promised", `The claim's volumeName is ${volumeName}, but that volume does not exist.`, waited);
   if (claim.volume && holder !== claim.volume) {
     const other = volume.claim;
     return told(
       "promised",
-      `The claim names ${volumeName}, but ${volumeName} ${other ? `names ${other}` : "does not name it back yet"}${refusal(binding)}.`,
+      `The claim's volumeName is ${volumeName}, but ${other ? `that volume is reserved for ${other}` : "the volume's claimRef is not set yet"}${refusal(binding)}.`,
       waited,
     );
   }
@@ -387,9 +395,9 @@ function halfAnswer(binding, told, waited, who) {
   if (!claim.volume && short > 0) {
     const figure = {
       value: bytes(short),
-      words: `too small: ${bytes(volume.capacity ?? 0)} for ${bytes(claim.request)} asked`,
+      words: `too small: ${bytes(volume.capacity ?? 0)} for a request of ${bytes(claim.request)}`,
     };
-    const text = `Let ${volumeName} have ${bytes(claim.request)}`;
+    const text = `Increase ${volumeName} to ${bytes(claim.request)}`;
     const grown = {spec: {capacity: {storage: String(claim.request)}}};
     return told("promised", `${volumeName} is reserved for ${who}, but is too small for it.`, figure, [
       {text, object: volumeId, patch: grown},
@@ -398,27 +406,31 @@ function halfAnswer(binding, told, waited, who) {
   if (!claim.volume)
     return told(
       "promised",
-      `${volumeName} names ${who}, but the claim does not name it back yet${refusal(binding)}.`,
+      `${volumeName} is reserved for ${who}, but the claim's volumeName is not set yet${refusal(binding)}.`,
       waited,
     );
   const missing =
     volume.phase === "Bound"
       ? `the claim's phase is still ${claim.phase}`
       : `the phase of ${volumeName} is still ${volume.phase}`;
-  return told("promised", `${claimKey} and ${volumeName} name each other, but ${missing}${refusal(binding)}.`, waited);
+  return told(
+    "promised",
+    `${claimKey} and ${volumeName} refer to each other, but ${missing}${refusal(binding)}.`,
+    waited,
+  );
 }
 
 function lostAnswer(binding, told, waited) {
   const {volume, volumeName, claimKey} = binding;
   const gone = binding.events.findLast(({changes}) => changes?.[binding.volumeId] === null);
-  const again = {text: `Delete ${claimKey} and create it again: a claim that is Lost takes no other volume`};
+  const again = {text: `Delete and recreate ${claimKey}: a Lost claim never gets another volume`};
   if (volume) {
-    const by = volume.claim ? `bound to ${volume.claim}` : "bound to nobody";
-    return told("stuck", `Lost: it was bound to ${volumeName}, which is ${by} now.`, waited, [again]);
+    const by = volume.claim ? `bound to ${volume.claim}` : "not bound";
+    return told("stuck", `Lost: it was bound to ${volumeName}, which is now ${by}.`, waited, [again]);
   }
   const when = gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster";
   const subject = volumeName ? `its volume ${volumeName}` : "its volume";
-  const back = {text: `Create ${volumeName} again, without a claimRef: the claim is then bound to it once more`};
+  const back = {text: `Create ${volumeName} again without a claimRef: the claim is then bound to it again`};
   return told("stuck", `Lost: ${subject} ${when}.`, waited, volumeName ? [back, again] : [again]);
 }
 
@@ -427,7 +439,7 @@ function refusal({events, claimId, volumeId, at}) {
   const last = events.findLast(
     ({kind, object, changes}) => (object === claimId || object === volumeId) && (changes || kind === "WriteRefused"),
   );
-  return last?.kind === "WriteRefused" ? `: a write was refused ${duration(at - last.at)} ago` : "";
+  return last?.kind === "WriteRefused" ? `: a write was rejected ${duration(at - last.at)} ago` : "";
 }
 
 function failure({events, claimId}) {
@@ -446,7 +458,7 @@ function roomOf({request}, volume) {
   if (!request || !volume?.capacity) return null;
   const more = volume.capacity - request;
   const rest = more > 0 ? `, ${bytes(more)} more` : more < 0 ? `, ${bytes(-more)} less` : "";
-  return {value: bytes(volume.capacity), words: `for ${bytes(request)} asked${rest}`};
+  return {value: bytes(volume.capacity), words: `for a request of ${bytes(request)}${rest}`};
 }
 
 /** The answer about a volume, of the same shape. */
@@ -473,38 +485,38 @@ export function volumeAnswer(binding) {
       terminatingWords(volume, {at, claimKey: claim && claim.volume === volumeName ? claimKey : ""}),
     );
   if (volume.phase === "Failed")
-    return told("stuck", `Failed: its claim ${claimKey} is gone, and it could not be reclaimed.`, lasted);
+    return told("stuck", `Failed: its claim ${claimKey} was deleted, and reclaiming the volume failed.`, lasted);
   if (volume.phase === "Released") {
     const free = {
-      text: `Take the claimRef of ${volumeName} away, and it is Available again`,
+      text: `Remove the claimRef of ${volumeName} to make it Available again`,
       object: volumeId,
       patch: {spec: {claimRef: null}},
     };
     return volume.reclaim === "Retain"
       ? told(
           "held",
-          `Released: its claim ${claimKey} is gone; it is kept with its data and nobody else can claim it.`,
+          `Released: its claim ${claimKey} was deleted; the volume keeps its data and no other claim can bind to it.`,
           lasted,
           [free],
         )
-      : told("held", `Released: its claim ${claimKey} is gone; ${volume.reclaim} is to follow.`, lasted);
+      : told("held", `Released: its claim ${claimKey} was deleted; ${volume.reclaim} comes next.`, lasted);
   }
   if (!volume.claim)
     return told(
       "ready",
-      `${volume.phase}: any claim of class ${volume.class ?? "none"} that asks for at most ${bytes(volume.capacity ?? 0)} may take it.`,
+      `${volume.phase}: any claim of class ${volume.class ?? "none"} that requests at most ${bytes(volume.capacity ?? 0)} can bind to it.`,
       {value: bytes(volume.capacity ?? 0), words: "free"},
     );
-  if (!claim) return told("promised", `Reserved for ${claimKey}, and there is no such claim.`, lasted);
+  if (!claim) return told("promised", `Reserved for ${claimKey}, but that claim does not exist.`, lasted);
   if (claim.volume && claim.volume !== volumeName)
-    return told("stuck", `It names ${claimKey}, but that claim names ${claim.volume}.`, lasted);
+    return told("stuck", `Reserved for ${claimKey}, but that claim's volumeName is ${claim.volume}.`, lasted);
   const answer = claimAnswer(binding, null, claimKey);
   if (isTerminating(claim))
     return told(
       "stuck",
-      `${volumeName} is ${volume.phase}; its claim ${claimKey} is on its way out. ${answer.sentence}`,
+      `${volumeName} is ${volume.phase}; its claim ${claimKey} is being deleted. ${answer.sentence}`,
     );
   return binding.state === "bound"
-    ? {...answer, sentence: `Bound to ${claimKey}: both sides name each other.`}
+    ? {...answer, sentence: `Bound to ${claimKey}: claim and volume refer to each other.`}
     : answer;
 }

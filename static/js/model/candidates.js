@@ -15,9 +15,9 @@ const LOOK = {
   claimed: ["no", "stuck", "Taken"],
   phase: ["no", "stuck", "Phase"],
   deleting: ["no", "stuck", "Being deleted"],
-  reserved: ["no", "stuck", "Another reserved"],
-  named: ["no", "stuck", "Not named"],
-  excluded: ["no", "stuck", "Spoken for"],
+  reserved: ["no", "stuck", "Reserved for another claim"],
+  named: ["no", "stuck", "Not the claim's volumeName"],
+  excluded: ["no", "stuck", "Reserved"],
 };
 
 /** How a verdict looks, as [mark, family, words]; as long as nothing is taken, the best is no more than that. */
@@ -68,8 +68,8 @@ export function nearestOf(told) {
 
 /** "as the scheduler matches on n1, 2 of 9 fit, in matching order". */
 export function askedWords({asker, node, delayed, fits, volumes, claims}) {
-  if (claims !== undefined) return `nodes apart · it fits ${fits} of ${claims}`;
-  const who = asker === "scheduler" ? `as the scheduler matches for ${node}` : "as the PV controller matches";
-  const few = delayed && asker !== "scheduler" ? ", and no pod has a node to match for" : "";
+  if (claims !== undefined) return `ignoring node affinity · fits ${fits} of ${claims} claims`;
+  const who = asker === "scheduler" ? `as the scheduler checks for ${node}` : "as the PV controller matches";
+  const few = delayed && asker !== "scheduler" ? ", no node to check yet" : "";
   return `${who}${few} · ${fits} of ${volumes} fit · in matching order`;
 }

@@ -92,10 +92,10 @@ export function spans(rows) {
 
 /** What a link says to those who do not see it. */
 export const LINK_WORDS = {
-  bound: "bound both ways",
-  left: "half-bound: the claim names the volume, the volume does not name the claim",
-  right: "half-bound: the volume names the claim, the claim does not name the volume",
-  both: "half-bound: both name each other, the phase is not yet Bound",
+  bound: "bound",
+  left: "half-bound: the claim's volumeName is set, the volume's claimRef is not",
+  right: "half-bound: the volume's claimRef is set, the claim's volumeName is not",
+  both: "half-bound: both references are set, the phase is not Bound yet",
   waits: "no volume yet",
   broken: "broken",
 };
@@ -158,14 +158,14 @@ function claimChain(id, claims, entities) {
 /** How a claim is joined to its volume: kind, link and what is said in the volume's place. */
 function joint(claim, state, {name, holder, volume}) {
   const told = (kind, link, volumeGhost = "") => ({kind, link, volumeGhost});
-  if (state === "bound") return volume ? told("bound", "bound") : told("broken", "broken", `${name} is gone`);
-  if (state === "lost") return told("broken", "broken", volume ? "" : `${name ?? "its volume"} is gone`);
+  if (state === "bound") return volume ? told("bound", "bound") : told("broken", "broken", `${name} was deleted`);
+  if (state === "lost") return told("broken", "broken", volume ? "" : `${name ?? "its volume"} was deleted`);
   if (state === "waiting") return told("unbound", "waits", "waits for its first consumer");
-  if (state === "provisioning") return told("unbound", "waits", `to be made for ${claim.selected_node}`);
+  if (state === "provisioning") return told("unbound", "waits", `provisioning for ${claim.selected_node}`);
   if (state === "pending") return told("unbound", "waits", "no volume fits yet");
   if (!volume)
     return claim.completed
-      ? told("broken", "broken", `${name} is gone`)
+      ? told("broken", "broken", `${name} was deleted`)
       : told("unbound", "left", `${name} does not exist`);
   if (!claim.volume) return told("unbound", "right");
   return told("unbound", holder === name ? "both" : "left");
@@ -195,8 +195,8 @@ function volumeChain(id, entities) {
 
 function ghostOf({claim: key}, ended, entities) {
   const claim = entities.get(`claim/${key}`);
-  if (!claim) return ended ? `${key} is gone` : `${key} does not exist yet`;
-  return claim.volume ? `${key} names ${claim.volume}` : `an earlier ${key}`;
+  if (!claim) return ended ? `${key} was deleted` : `${key} does not exist yet`;
+  return claim.volume ? `${key} is bound to ${claim.volume}` : `an earlier ${key}`;
 }
 
 function contains({claimId, volumeId, className, claimGhost, volumeGhost}, text) {

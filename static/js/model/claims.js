@@ -194,37 +194,37 @@ function move(sets, from, to, member) {
 function provisionStep(claim, state, volume) {
   const step = (status, mark, family, what) => ({name: "Provision", status, mark, family, what});
   if (state === "lost") {
-    return step("now", "lost", "stuck", `${claim.volume ?? "its volume"} is gone`);
+    return step("now", "lost", "stuck", `${claim.volume ?? "its volume"} was deleted`);
   }
-  if (volume) return step("done", "vbound", "settled", `${volume} is there`);
+  if (volume) return step("done", "vbound", "settled", `${volume} exists`);
   if (state === "waiting") return step("now", "pending", "clock", "waits for its first consumer");
   if (state === "provisioning") {
-    return step("now", "pending", "clock", `wanted on ${claim.selected_node}`);
+    return step("now", "pending", "clock", `provisioning for ${claim.selected_node}`);
   }
   return step("now", "pending", "clock", "no volume fits yet");
 }
 
 function bindStep(claim, state, volume, holder) {
   const step = (status, mark, family, what) => ({name: "Bind", status, mark, family, what});
-  if (state === "bound") return step("done", "vbound", "settled", "both sides agree");
+  if (state === "bound") return step("done", "vbound", "settled", "claim and volume refer to each other");
   if (!volume || state === "lost") return step("todo", "available", "held", "no volume to bind to");
   const half = (what) => step("now", "half", "promised", what);
-  if (!claim.volume) return half(`${volume} names it, it does not name ${volume} yet`);
-  if (holder !== volume) return half(`it names ${volume}, ${volume} does not name it yet`);
-  return half("both names are written, its phase is not yet Bound");
+  if (!claim.volume) return half(`${volume} is reserved for it; its volumeName is not set yet`);
+  if (holder !== volume) return half(`its volumeName is ${volume}; the volume's claimRef is not set yet`);
+  return half("both references are set; its phase is not Bound yet");
 }
 
 function useStep(users, bound) {
   const step = (status, mark, family, what) => ({name: "Use", status, mark, family, what});
-  if (users.length === 0) return step("todo", "available", "held", "no pod asks for it");
+  if (users.length === 0) return step("todo", "available", "held", "no pod uses it");
   const [id, pod] = userOf(users);
   const placed = Boolean(pod.node);
   const name = id.split("/").pop();
-  if (!bound) return step("todo", "available", "held", `${name} waits until both sides agree`);
+  if (!bound) return step("todo", "available", "held", `${name} waits for the binding`);
   if (!placed && pod.assumed) return step("now", "assumed", "promised", `${name} is assumed on ${pod.assumed}`);
   if (!placed) return step("now", "available", "held", `${name} has no node yet`);
   if (pod.phase !== "Running") {
-    return step("now", "in-flight", "working", `${name} starts on ${pod.node}`);
+    return step("now", "in-flight", "working", `${name} is starting on ${pod.node}`);
   }
   return step("done", "vbound", "settled", `${name} runs on ${pod.node}`);
 }

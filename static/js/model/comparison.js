@@ -4,10 +4,10 @@ import {Histogram} from "./timeline.js";
 
 /** What the numbers of a comparison are called, in the words of the page. */
 export const MEASURES = {
-  pods: "Pods there are",
+  pods: "Pods",
   bound: "Bound",
   pending: "Pending",
-  bindings: "Bindings made",
+  bindings: "Bindings",
   "time to bind, median": "Time to bind, median",
   "time to bind, worst": "Time to bind, worst",
   attempts: "Attempts",
@@ -31,7 +31,7 @@ export function differenceText({difference, unit}) {
 
 /** "40.9 / 52 = 78.7 %". */
 export function shareText(resource, [part, whole]) {
-  if (whole === 0) return "none there";
+  if (whole === 0) return "none";
   return `${ratio(resource, part, whole)} = ${percent(part, whole)} %`;
 }
 
@@ -62,13 +62,13 @@ export function foldedRows(rows) {
 export function alikeText(rows) {
   const [first, last] = [rows[0].at, rows.at(-1).at];
   const when = first === last ? `at ${moment(first)} s` : `from ${moment(first)} to ${moment(last)} s`;
-  return `${count(rows.length)} events the same in both, ${when}`;
+  return `${count(rows.length)} identical events in both runs, ${when}`;
 }
 
 /** Where a pod is in one run: [mark, family, words]. */
 export function spotLook({state, node, words, queue}) {
   if (state === "placed") return ["bound", "settled", node];
-  if (state === "absent") return ["expired", "held", "not there"];
+  if (state === "absent") return ["expired", "held", "not found"];
   if (queue === "assumed") return ["assumed", "promised", "assumed, not bound yet"];
   const [mark, family, waits] = podStates({queue})[0] ?? ["pending", "clock", "not queued yet"];
   return [mark, family, words || waits];
@@ -83,7 +83,7 @@ export function barsOn({to, counts}) {
 
 const RELATIONS = {
   fork: "forks of this run",
-  parent: "the run this is a fork of",
+  parent: "the parent run",
   sibling: "forks of the same run",
   scenario: "other runs of the scenario",
   other: "runs of other scenarios",
@@ -107,6 +107,6 @@ export function shortfall({at, reached, a, b}) {
   if (at === null || at <= reached) return "";
   const late = [a, b].filter((run) => run.head_at < at && run.status !== "finished");
   return late
-    .map((run) => `#${run.id} has come to ${moment(run.head_at)} s only, and is compared as it is there.`)
+    .map((run) => `#${run.id} has only reached ${moment(run.head_at)} s and is compared at that time.`)
     .join(" ");
 }

@@ -7,7 +7,7 @@ const DESTRUCTIVE = {
   delete_pods: "Deletes the pods on",
   evict: "Evicts",
   evict_pods: "Evicts the pods on",
-  replace: "Deletes and makes anew",
+  replace: "Deletes and recreates",
   stop_kubelet: "Stops the kubelet of",
   stop_scheduler: "Stops",
   fault: "Injects a fault",
@@ -33,9 +33,7 @@ export function consentFor(run, bodies) {
   const drains = drained(bodies);
   const lines = drains ? [] : bodies.map(commandLine);
   if (isFinished)
-    lines.push(
-      `The run is finished. With this it goes on from ${moment(run.head_at ?? 0)} s, until it has nothing left to do.`,
-    );
+    lines.push(`The run is finished. This resumes it at ${moment(run.head_at ?? 0)} s, until nothing is left to do.`);
   return {
     title: drains ? `Drain ${drains}?` : titleOf(bodies),
     button: drains ? "Drain" : buttonOf(bodies),

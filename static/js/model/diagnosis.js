@@ -4,7 +4,7 @@ import {count, duration} from "./format.js";
 export const CAUSE_LOOK = {
   blocks: {mark: "no", family: "stuck", words: "keeps it off every node"},
   narrows: {mark: "unschedulable", family: "held", words: "keeps it off some nodes"},
-  delays: {mark: "backoff", family: "clock", words: "only takes time"},
+  delays: {mark: "backoff", family: "clock", words: "resolves with time"},
   notes: {mark: "expired", family: "held", words: "worth knowing"},
 };
 
@@ -31,8 +31,8 @@ export function fixParts({text}) {
 /** What stands behind an offered change. */
 export function proof({shown}) {
   return shown === "fork"
-    ? {mark: "ok", family: "settled", words: "tried in a fork"}
-    : {mark: "expired", family: "held", words: "decided again, not run"};
+    ? {mark: "ok", family: "settled", words: "verified in a fork"}
+    : {mark: "expired", family: "held", words: "scheduling decision only"};
 }
 
 /** The commands of a fix in the order in which they are sent: one, or two that only do together. */
@@ -69,12 +69,12 @@ export function instantWords(blocker, attempt, {seq, at}) {
   const since = seq - attempt.seq;
   const words = `As of attempt ${count(attempt.number)}, ${duration(at - attempt.at)} ago, event ${count(attempt.seq)}`;
   if (since <= 0) return `${words}.`;
-  return `${words}; ${count(since)} ${since === 1 ? "event" : "events"} since.`;
+  return `${words}; ${count(since)} ${since === 1 ? "event" : "events"} since then.`;
 }
 
-/** "This is of event 812, 12.40 s ago; the run has gone on since." */
+/** "This is of event 812, 12.40 s ago; the run has continued since then." */
 export function staleWords(diagnosis, at) {
-  return `This is of event ${count(diagnosis.seq)}, ${duration(at - diagnosis.at)} ago; the run has gone on since.`;
+  return `This is of event ${count(diagnosis.seq)}, ${duration(at - diagnosis.at)} ago; the run has continued since then.`;
 }
 
 const REST_MS = 700;

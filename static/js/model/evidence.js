@@ -24,9 +24,9 @@ export function evidenceAt(held, {id, pod, seq, isPast}) {
 
 /** The state of the evidence of pod *name* in words. */
 export function evidenceWords({status, evidence}, name) {
-  if (evidence) return `verdicts for ${name}, attempt ${evidence.number}`;
-  if (status === "none") return `${name} was not attempted yet`;
-  if (status === "loading") return `loading the evidence of ${name}'s attempt…`;
-  if (status === "failed") return `the evidence of ${name}'s attempt could not be read`;
-  return `no attempt of ${name} has ended yet`;
+  if (evidence) return `results for ${name}, attempt ${evidence.number}`;
+  if (status === "none") return `${name} has had no scheduling attempt yet`;
+  if (status === "loading") return `loading ${name}'s attempt…`;
+  if (status === "failed") return `${name}'s attempt could not be read`;
+  return `no scheduling attempt of ${name} has finished yet`;
 }

@@ -26,21 +26,21 @@ export function failureOf({status = 0, message = "", retryAfter = null, isTimeou
     return {
       status,
       again: isRepeatable,
-      message: message || `Something broke on the server (${status}). Its log says what.`,
+      message: message || `The server failed (${status}). See its log for the reason.`,
     };
-  return {status, again: false, message: message || `The server refused this (${status}).`};
+  return {status, again: false, message: message || `The server rejected this (${status}).`};
 }
 
 function noAnswer(isTimeout, isRepeatable) {
   const what = isTimeout
     ? "The server did not answer in time."
     : "The server could not be reached: the network is down, or kscope has stopped.";
-  return isRepeatable ? what : `${what} It may have arrived all the same: look before you send it again.`;
+  return isRepeatable ? what : `${what} The request may have been processed: check before you send it again.`;
 }
 
 function forbidden(message) {
   if (message.startsWith("CSRF")) return "The server did not accept this page any more. Reload it and try again.";
-  return sentence(message || "You may not do this", "");
+  return sentence(message || "You are not allowed to do this", "");
 }
 
 function waitWords(retryAfter) {

@@ -36,8 +36,10 @@ export function ladderNote({candidates, rungs, node}) {
   if (!node) return found;
   if (several === 1) return `${found}, ${node} chosen`;
   const decided = (rungs ?? []).findIndex(({left}) => left.length === 1);
-  if (rungs?.[0]?.rung === "no victims") return `${found}, ${node} needs no victims`;
-  return decided < 0 ? `${found}, ${node} the first of equals` : `${found}, ${node} chosen at rung ${decided + 1}`;
+  if (rungs?.[0]?.rung === "no victims") return `${found}, ${node} needs no evictions`;
+  return decided < 0
+    ? `${found}, ${node} chosen first of equal candidates`
+    : `${found}, ${node} chosen by criterion ${decided + 1}`;
 }
 
 /** Why evictions do not help on the other nodes: [reason, number of nodes], the most frequent first. */

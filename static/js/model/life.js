@@ -108,7 +108,7 @@ export function lifeOf(id, events, seq) {
 export function spent({slices}, at) {
   if (slices.length === 0) return "not reached";
   const whole = slices.reduce((sum, {from, to}) => sum + Math.max(0, (to ?? at) - from), 0);
-  return `${duration(whole)} in ${slices.length}`;
+  return `${duration(whole)} (${slices.length}×)`;
 }
 
 /**

@@ -84,7 +84,7 @@ const CACHE = {
     {
       moves: ["initial>added"],
       path: "M80 84V28H520V82",
-      text: [290, 22, "middle", "AddPod, seen by watch before it was assumed"],
+      text: [290, 22, "middle", "AddPod, observed by watch before AssumePod"],
     },
     {moves: ["expired>added"], path: "M388 232H470V146H520V126", text: [464, 248, "end", "AddPod"], until: "v1.20"},
   ],
@@ -111,10 +111,10 @@ const VOLUME = {
   ],
   edges: [
     {moves: ["pending>available"], path: "M138 116H184", text: [161, 88, "middle", "unclaimed"]},
-    {moves: ["pending>half"], path: "M76 94V62H400V94", text: [160, 56, "middle", "made for a claim"]},
+    {moves: ["pending>half"], path: "M76 94V62H400V94", text: [160, 56, "middle", "provisioned for a claim"]},
     {moves: ["available>half"], path: "M312 108H358", text: [335, 88, "middle", "claimRef"]},
     {moves: ["half>available"], path: "M358 124H314", text: [335, 154, "middle", "unbound"]},
-    {moves: ["half>bound"], path: "M486 116H532", text: [509, 88, "middle", "both agree"]},
+    {moves: ["half>bound"], path: "M486 116H532", text: [509, 88, "middle", "both refer to each other"]},
     {moves: ["bound>available"], path: "M598 94V34H250V94", text: [490, 28, "middle", "unbound"], bridged: true},
     {moves: ["bound>released"], path: "M598 136V220", text: [606, 182, "start", "claim deleted"]},
     {moves: ["released>failed"], path: "M534 242H488", text: [511, 214, "middle", "Delete fails"]},
@@ -145,10 +145,10 @@ const CLAIM = {
     {moves: [">pending"], path: "M20 96H58"},
     {moves: [">half"], path: "M14 88V38H324V74", text: [169, 32, "middle", "names its volume from the start"]},
     {moves: ["pending>half"], path: "M188 96H278", text: [233, 88, "middle", "volumeName"]},
-    {moves: ["half>bound"], path: "M408 96H498", text: [453, 88, "middle", "both agree"]},
-    {moves: ["bound>lost"], path: "M588 116V210", text: [596, 168, "start", "volume gone"]},
-    {moves: ["lost>bound"], path: "M544 210V118", text: [536, 168, "end", "volume is back"]},
-    {moves: ["half>lost"], path: "M344 116V232H498", text: [352, 226, "start", "volume gone"]},
+    {moves: ["half>bound"], path: "M408 96H498", text: [453, 88, "middle", "both refer to each other"]},
+    {moves: ["bound>lost"], path: "M588 116V210", text: [596, 168, "start", "volume deleted"]},
+    {moves: ["lost>bound"], path: "M544 210V118", text: [536, 168, "end", "volume exists again"]},
+    {moves: ["half>lost"], path: "M344 116V232H498", text: [352, 226, "start", "volume deleted"]},
   ],
   stateOf(claim) {
     if (!claim) return null;
@@ -320,7 +320,7 @@ export function lit(machine, moves, now = moves.at(-1)?.to ?? "") {
 
 /** What a state is called, "" being outside of the machine. */
 export function titleOf(machine, key) {
-  if (key === "") return machine.outside ?? "not there";
+  if (key === "") return machine.outside ?? "does not exist";
   return machine.states.find((state) => state.key === key)?.title ?? key;
 }
 

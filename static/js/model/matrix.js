@@ -31,8 +31,8 @@ export function matrixNote(evidence) {
   }
   const most = [...reasons].sort(([a, left], [b, right]) => right - left || byName(a, b));
   const named = most.slice(0, 3).map(([reason, nodes]) => `${count(nodes)} ${reason}`);
-  if (most.length > 3) named.push(`${most.length - 3} other reasons`);
-  const fits = `${count(evidence.feasible)} of ${count(evidence.evaluated)} nodes fit`;
+  if (most.length > 3) named.push(`${most.length - 3} other ${most.length === 4 ? "reason" : "reasons"}`);
+  const fits = `${count(evidence.feasible)} of ${count(evidence.evaluated)} ${evidence.evaluated === 1 ? "node" : "nodes"} feasible`;
   return [`attempt ${evidence.number}`, fits, named.join(", ")].filter(Boolean).join(" · ");
 }
 
@@ -46,7 +46,7 @@ export function cellWords({detail, text, short, unit}) {
   }
   if (unit === "skew") return `skew ${detail.skew} > ${detail.maxSkew}`;
   if (unit === "volumes") return `${short} too many`;
-  if (detail?.nominated) return "room kept";
+  if (detail?.nominated) return "reserved for nominated pod";
   if (detail?.claims) return text.replace(/ for .*/, "");
   return detail?.key ?? text;
 }
@@ -64,8 +64,8 @@ export function numbersOf({detail}, pod) {
 }
 
 const HOPE = {
-  Unschedulable: "Preemption may resolve it.",
-  UnschedulableAndUnresolvable: "Preemption cannot resolve it.",
+  Unschedulable: "Preemption may help.",
+  UnschedulableAndUnresolvable: "Preemption cannot help.",
 };
 
 /** Upstream's reasons as a sentence, and whether evictions could change it. */

@@ -41,7 +41,7 @@ function notReady(name, node, pods) {
   return {
     family: "stuck",
     pod: null,
-    sentence: `${name} is not Ready: its kubelet does not report, and no pod is started or ended here.`,
+    sentence: `${name} is not Ready: its kubelet does not report, so no pod is started or stopped here.`,
     figure: {value: String(there), words: there === 1 ? "pod is bound here" : "pods are bound here"},
   };
 }
@@ -72,8 +72,8 @@ function ended(sentence) {
 }
 
 function nextTry({retry_at: again, started}, at) {
-  if (started !== undefined) return {value: moment(at - started), words: "s of the next try so far"};
-  return {value: moment(Math.max(0, again - at)), words: "s to the next try"};
+  if (started !== undefined) return {value: moment(at - started), words: "s into the next try"};
+  return {value: moment(Math.max(0, again - at)), words: "s until the next try"};
 }
 
 function refused(rows) {
@@ -86,7 +86,7 @@ function refused(rows) {
     figure: null,
     since,
     volume: row.unique,
-    sentence: `${row.name} cannot be attached for ${pod ?? "a pod"}: it is attached to another node, and may be attached to one only.`,
+    sentence: `${row.name} cannot be attached for ${pod ?? "a pod"}: it is attached to another node, and only one node may have it attached.`,
   };
 }
 
@@ -103,11 +103,11 @@ function lingering(rows, at) {
   return {
     family: "stuck",
     pod: null,
-    sentence: `Nobody wants ${row.name} any more, but volumesInUse of the node still names it.`,
+    sentence: `No pod needs ${row.name} any more, but the node's volumesInUse still lists it.`,
     figure:
       deadline === undefined
         ? null
-        : {value: moment(Math.max(0, deadline - at)), words: "s until it is detached all the same"},
+        : {value: moment(Math.max(0, deadline - at)), words: "s until it is force-detached"},
   };
 }
 
@@ -118,7 +118,7 @@ function pressed(name, node) {
     family: "stuck",
     pod: null,
     figure: null,
-    sentence: `${name} ${PRESSURE[taint.key]}: only pods that tolerate ${taint.key} are placed here.`,
+    sentence: `${name} ${PRESSURE[taint.key]}: only pods that tolerate ${taint.key} are scheduled here.`,
   };
 }
 
@@ -157,7 +157,7 @@ function cordoned(name, node) {
     family: "held",
     pod: null,
     figure: null,
-    sentence: `${name} is cordoned: no pod is placed here that does not tolerate it.`,
+    sentence: `${name} is cordoned: only pods that tolerate node.kubernetes.io/unschedulable are scheduled here.`,
   };
 }
 
@@ -178,13 +178,13 @@ function calm(rows) {
       family: "settled",
       pod: null,
       figure: null,
-      sentence: `Nothing is stuck here; ${some} ${going.length === 1 ? "is" : "are"} on the way out.`,
+      sentence: `Nothing is stuck here; ${some} ${going.length === 1 ? "is" : "are"} being removed.`,
     };
   }
   const sentence =
     rows.length === 0
-      ? "Nothing is stuck here; no volume is wanted or attached."
-      : `Nothing is stuck here; every volume that a pod wants is ${rows.every(({kubelet}) => kubelet) ? "mounted for it" : "attached, and mounted where a container mounts it"}.`;
+      ? "Nothing is stuck here; no volume is desired or attached."
+      : `Nothing is stuck here; every volume that a pod needs is ${rows.every(({kubelet}) => kubelet) ? "mounted for it" : "attached, and mounted if a container mounts it"}.`;
   return {family: "settled", pod: null, figure: null, sentence};
 }
 
@@ -201,7 +201,7 @@ export function holdersOf(entities, unique, name) {
 
 /** Ready or what else the node is, as [mark, family, words]. */
 export function nodeStates(node) {
-  if (!node) return [["expired", "held", "not there at this moment"]];
+  if (!node) return [["expired", "held", "not found at this moment"]];
   const found = [node.ready ? ["ok", "settled", "Ready"] : ["no", "stuck", "NotReady"]];
   if (node.unschedulable) found.push(["gated", "held", "cordoned"]);
   return found;
@@ -213,8 +213,8 @@ export function nodeFacts(node) {
   return [
     node.zone ? `zone ${node.zone}` : "no zone",
     taints.length > 0 ? taints.join(", ") : "no taints",
-    `volumesInUse ${node.volumes_in_use?.length ?? 0}`,
-    `volumesAttached ${node.volumes_attached?.length ?? 0}`,
+    `volumesInUse: ${node.volumes_in_use?.length ?? 0}`,
+    `volumesAttached: ${node.volumes_attached?.length ?? 0}`,
   ].join(" · ");
 }
 

@@ -124,7 +124,7 @@ export function attachedState(row, at) {
   if (controller?.attached) return ["ok", "settled", "attached"];
   if (controller?.uncertain) return ["in-flight", "clock", "uncertain"];
   if (!row.attachable) return [null, "", "not attachable"];
-  if (isRefused(controller)) return ["no", "stuck", "refused, another node has it"];
+  if (isRefused(controller)) return ["no", "stuck", "rejected: attached to another node"];
   if (kubelet?.attached) return ["ok", "settled", "attached"];
   return [null, "", "no"];
 }
@@ -172,10 +172,10 @@ export function nextStep(row, at) {
   if (trouble && trouble.retry_at !== undefined) return `${callOf(trouble)} again at ${moment(trouble.retry_at)} s`;
   const running = row.operations.find(({started}) => started !== undefined);
   if (row.desired.length === 0) return endOf(row, running, at);
-  if (isRefused(controller)) return "waits until the other node has let go of it";
+  if (isRefused(controller)) return "waits for the other node to detach it";
   if (running) return afterOf(running, row);
   if (!kubelet && controller.attached && row.started.length === row.desired.length)
-    return "nothing, no container mounts it";
+    return "nothing: no container mounts it";
   if (row.sign === "=" && kubelet) return "nothing";
   if (kubelet && !kubelet.attached && row.attachable) return waitOf(row);
   if (!kubelet) return controller?.attached ? "waits for the kubelet" : "attach";
@@ -184,9 +184,9 @@ export function nextStep(row, at) {
 
 /** Why it is not to be mounted yet. */
 function waitOf({kubelet, controller, reported}) {
-  if (!kubelet.in_use) return "waits until the node's status names it in volumesInUse";
-  if (reported) return "looks at the node's status, then mounts";
-  return controller?.attached ? "waits until volumesAttached names it" : "waits for attach";
+  if (!kubelet.in_use) return "waits until the node's volumesInUse lists it";
+  if (reported) return "verifies the attachment, then mounts";
+  return controller?.attached ? "waits until volumesAttached lists it" : "waits for attach";
 }
 
 function afterOf({name}, row) {
@@ -204,7 +204,7 @@ function endOf({kubelet, controller, mounts}, running, at) {
   if (mounts.length > 0) return "unmount";
   if (kubelet?.device) return "unmount the device";
   if (controller?.deadline !== undefined && controller.mounted_by_node) {
-    return `waits for volumesInUse, detach at the latest in ${duration(controller.deadline - at)}`;
+    return `waits for volumesInUse; force-detach in ${duration(controller.deadline - at)}`;
   }
   return controller ? "detach" : "nothing";
 }

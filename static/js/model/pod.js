@@ -8,7 +8,7 @@ const QUEUE_LOOK = {
 
 /** Everything a pod is at once, as [mark, family, words]. */
 export function podStates(pod) {
-  if (!pod) return [["expired", "held", "not there at this moment"]];
+  if (!pod) return [["expired", "held", "not found at this moment"]];
   const found = [];
   if (pod.queue) found.push(QUEUE_LOOK[pod.queue]);
   if (pod.node) found.push(["bound", "settled", `bound to ${pod.node}`]);

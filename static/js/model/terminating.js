@@ -24,24 +24,24 @@ export function lookOf(object, look) {
 export function terminatingWords(object, {users = [], claimKey = "", at}) {
   const since = object.deleting > 0 && object.deleting <= at ? ` since ${moment(object.deleting)} s` : "";
   const finalizers = object.finalizers ?? [];
-  if (finalizers.length === 0) return `Terminating${since}: no finalizer holds it any more.`;
+  if (finalizers.length === 0) return `Terminating${since}: no finalizer is left.`;
   const held = finalizers.map((finalizer) =>
     [finalizer, reasonOf(finalizer, users, claimKey)].filter(Boolean).join(", "),
   );
-  return `Terminating${since}: held by the ${held.length === 1 ? "finalizer" : "finalizers"} ${held.join("; and ")}.`;
+  return `Terminating${since}: blocked by the ${held.length === 1 ? "finalizer" : "finalizers"} ${held.join("; and ")}.`;
 }
 
 function reasonOf(finalizer, users, claimKey) {
   if (finalizer === CLAIM_PROTECTION) return usedBy(users);
   if (finalizer === VOLUME_PROTECTION)
-    return claimKey ? `as it is bound to ${claimKey}` : "and no claim is bound to it any more";
+    return claimKey ? `because it is bound to ${claimKey}` : "although no claim is bound to it any more";
   return finalizer.startsWith(ATTACHER) ? "until no node has it attached" : "";
 }
 
 /** Pods that have ended do not hold the claim. Upstream: pvc_protection_controller.go. */
 function usedBy(users) {
   const using = users.filter(([, pod]) => pod.phase !== "Succeeded" && pod.phase !== "Failed");
-  if (using.length === 0) return "and no pod uses it any more";
+  if (using.length === 0) return "although no pod uses it any more";
   const name = parseId(using[0][0]).name;
-  return using.length === 1 ? `as pod ${name} uses it` : `as ${using.length} pods use it, ${name} first`;
+  return using.length === 1 ? `because pod ${name} uses it` : `because ${using.length} pods use it, ${name} among them`;
 }

@@ -14,24 +14,24 @@ export function trialOutcome(run, id, {pod, events, seq, at}) {
   const gone = !pod && since.findLast(({kind}) => kind === "PodDeleted");
   if (gone) return {family: "held", mark: "lost", words: `It was deleted at ${moment(gone.at)} s.`};
   if (at < trial.by && (run.status === "playing" || (run.goal_at ?? null) !== null)) return playingWords(trial);
-  if (!areKnown(events, pod, seq)) return {family: "clock", mark: "in-flight", words: "Reading what came of it…"};
+  if (!areKnown(events, pod, seq)) return {family: "clock", mark: "in-flight", words: "Reading the outcome…"};
   const refused = at < (trial.at ?? 0) ? null : refusalOf(since);
   if (refused)
-    return {family: "stuck", mark: "no", words: `It was refused again at ${moment(refused.at)} s: ${refused.message}`};
-  return {family: "held", mark: "pending", words: `It was not decided by ${moment(Math.min(at, trial.by))} s.`};
+    return {family: "stuck", mark: "no", words: `It was rejected again at ${moment(refused.at)} s: ${refused.message}`};
+  return {family: "held", mark: "pending", words: `It was not scheduled by ${moment(Math.min(at, trial.by))} s.`};
 }
 
 function boundWords({node, at}, there, then) {
   const kept = there === node && (at === null || at === then);
   const promise = at === null ? node : `${node} at ${moment(at)} s`;
-  const rest = kept ? ", as promised" : `; promised was ${promise}`;
+  const rest = kept ? ", as predicted" : `; predicted was ${promise}`;
   return {family: "settled", mark: "bound", words: `It was bound to ${there} at ${moment(then)} s${node ? rest : ""}.`};
 }
 
 function playingWords({at, by, node}) {
   const words =
     at === null
-      ? `Playing until it is decided, up to ${moment(by)} s at most.`
+      ? `Playing until it is scheduled, until ${moment(by)} s at the latest.`
       : `Playing up to ${moment(at)} s, when it should be bound to ${node}.`;
   return {family: "clock", mark: "in-flight", words};
 }

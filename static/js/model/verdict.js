@@ -14,7 +14,7 @@ export function verdictOf(evidence, name) {
   const score = evidence.scores?.[name]?.total;
   const points = score === undefined ? "" : `, score ${score}`;
   if (evidence.node === name) {
-    return {kind: "chosen", text: isUnrivalled(evidence) ? "chosen, nothing else fits" : `chosen${points}`};
+    return {kind: "chosen", text: isUnrivalled(evidence) ? "chosen, the only node that fits" : `chosen${points}`};
   }
   return {kind: "fits", text: `fits${points}`};
 }

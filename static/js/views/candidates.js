@@ -19,20 +19,20 @@ export function CandidateTable({session, held, open, pick}) {
   return html`
     <section class="candidates" aria-label=${title}>
       <div class="sechead"><h2>${title}</h2>
-        ${told && html`<span class="note">as seen at <${EventLink} session=${session} seq=${told.seq}>${moment(told.at)} s<//>, ${askedWords(told)}</span>`}</div>
-      ${status === "loading" && html`<p class="small mute" role="status">Putting the rules to every one…</p>`}
+        ${told && html`<span class="note">evaluated at <${EventLink} session=${session} seq=${told.seq}>${moment(told.at)} s<//>, ${askedWords(told)}</span>`}</div>
+      ${status === "loading" && html`<p class="small mute" role="status">Evaluating candidates…</p>`}
       ${status === "failed" && html`<p class="small" role="status">${message}</p>`}
       ${
         told?.candidates &&
         (told.volumes > 0
           ? html`<${Table} session=${session} told=${told} open=${open} pick=${pick} />`
-          : html`<p class="small mute">There was no volume in the cluster.</p>`)
+          : html`<p class="small mute">The cluster had no volume.</p>`)
       }
       ${
         told?.claimants &&
         (told.claims > 0
           ? html`<${ClaimTable} session=${session} told=${told} pick=${pick} />`
-          : html`<p class="small mute">Every claim has its volume.</p>`)
+          : html`<p class="small mute">Every claim has a volume.</p>`)
       }
     </section>`;
 }
@@ -45,7 +45,7 @@ function Table({session, told, open, pick}) {
         <th scope="col">Phase now</th><th scope="col">Verdict</th><th scope="col">Evidence</th></tr></thead>
       <tbody>${candidates.map((row) => html`<${Candidate} key=${row.volume} row=${row} open=${open} volume=${session.model.entities.get(`volume/${row.volume}`)} pick=${pick} />`)}</tbody>
     </table></div>
-    ${volumes > candidates.length && html`<p class="small mute after">The first ${count(candidates.length)} of ${count(volumes)}.</p>`}`;
+    ${volumes > candidates.length && html`<p class="small mute after">Showing ${count(candidates.length)} of ${count(volumes)}.</p>`}`;
 }
 
 /** The claims that have no volume, and what is said of this volume for each. */
@@ -53,7 +53,7 @@ function ClaimTable({session, told: {claimants, claims: total}, pick}) {
   const {claims, entities} = session.model;
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Claims without a volume, table"><table class="tbl cand">
-      <thead><tr><th scope="col">Claim</th><th scope="col" class="right">Asks</th><th scope="col">Access</th><th scope="col">Class</th>
+      <thead><tr><th scope="col">Claim</th><th scope="col" class="right">Request</th><th scope="col">Access</th><th scope="col">Class</th>
         <th scope="col">Now</th><th scope="col">Verdict</th><th scope="col">Evidence</th></tr></thead>
       <tbody>${claimants.map((row) => {
         const id = `claim/${row.claim}`;
@@ -64,7 +64,7 @@ function ClaimTable({session, told: {claimants, claims: total}, pick}) {
             <td class="right nowrap">${bytes(row.request)}</td><td>${accessModes(row.modes)}</td><td>${row.class || html`<span class="mute">none</span>`}</td>
             <td class="nowrap"><${Look} look=${look} /></td><${Verdict} row=${row} open=${true} /></tr>`;
       })}</tbody></table></div>
-    ${total > claimants.length && html`<p class="small mute after">The first ${count(claimants.length)} of ${count(total)}.</p>`}`;
+    ${total > claimants.length && html`<p class="small mute after">Showing ${count(claimants.length)} of ${count(total)}.</p>`}`;
 }
 
 function Candidate({row, open, volume, pick}) {
@@ -85,6 +85,6 @@ function Verdict({row: {verdict, faults, text}, open}) {
 }
 
 function Look({look}) {
-  if (!look) return html`<span class="state mute"><${Mark} name="lost" family="held" />gone</span>`;
+  if (!look) return html`<span class="state mute"><${Mark} name="lost" family="held" />deleted</span>`;
   return html`<span class="state"><${Mark} name=${look.mark} family=${look.family} />${look.text ?? look.title}</span>`;
 }

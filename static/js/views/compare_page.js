@@ -56,11 +56,11 @@ function Head({session, comparison, others, profiles}) {
           <option key=${each.id} value=${String(each.id)}>${runLine(each)}</option>`,
             )}</optgroup>`,
         )}</select>
-      <div class="end"><span class="small mute">The same under</span>${profiles
+      <div class="end"><span class="small mute">Replay with profile</span>${profiles
         .filter((profile) => profile !== run.profile)
         .map(
           (profile) => html`
-        <button key=${profile} class="btn" aria-label=${`Play the same under profile ${profile} and compare`}
+        <button key=${profile} class="btn" aria-label=${`Replay with profile ${profile} and compare`}
           onClick=${() => comparison.withProfile(profile)}>${profile}</button>`,
         )}</div></div>`;
 }
@@ -68,7 +68,7 @@ function Head({session, comparison, others, profiles}) {
 /** Nothing is compared yet: the runs that may be. */
 function Choice({session, others}) {
   return html`
-    <p class="soft lead">Choose a run to lay beside this one, or have the same scenario and commands played under another profile, up to the same moment.</p>
+    <p class="soft lead">Choose a run to compare with this one, or replay the same scenario and commands with another profile, up to the same time.</p>
     ${grouped(others).map(
       ([title, runs]) => html`
       <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${title[0].toUpperCase()}${title.slice(1)}</h2></div>
@@ -77,13 +77,13 @@ function Choice({session, others}) {
           <span class="mute">${count(run.head)} events, ${moment(run.head_at)} s</span></li>`,
         )}</ul></section>`,
     )}
-    ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or play the same under another profile.</p>`}`;
+    ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or replay it with another profile.</p>`}`;
 }
 
 function Told({session, comparison, told}) {
   const late = shortfall(told);
   return html`
-    <section class=${`blocker parting f-${told.divergence ? "held" : "settled"}`} aria-label="Where they part">
+    <section class=${`blocker parting f-${told.divergence ? "held" : "settled"}`} aria-label="First difference">
       <p class="say">${told.parting}</p>
       <p>${told.placing}</p>
       ${late && html`<p class="small soft">${late}</p>`}
@@ -98,8 +98,8 @@ function Jumps({session, told}) {
   const {divergence, a, b} = told;
   if (a.id === b.id) return null;
   return html`
-    <p class="does">${divergence && html`<button class="btn primary" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>Jump to where they part</button>`}
-      ${divergence && html`<a class="btn" href=${pageHref(b.id, "board", {seq: divergence.seq})}>Look there in #${b.id}</a>`}
+    <p class="does">${divergence && html`<button class="btn primary" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>Jump to the first difference</button>`}
+      ${divergence && html`<a class="btn" href=${pageHref(b.id, "board", {seq: divergence.seq})}>Show it in #${b.id}</a>`}
       <a class="btn" href=${pageHref(b.id, "compare", {with: a.id, seq: session.playhead.past.value ? b.seq : null})}>Swap</a></p>`;
 }
 
@@ -109,7 +109,7 @@ function Histories({told}) {
   const parted = divergence && percent(partOf(divergence.at, axis.to));
   return html`
     <section class="sec histories" aria-label="Histories">
-      <div class="sechead"><h2>Histories</h2><span class="note">events over time, both on one axis${divergence ? `; they part at ${moment(divergence.at)} s` : ""}</span></div>
+      <div class="sechead"><h2>Histories</h2><span class="note">events over time, both on one axis${divergence ? `; they diverge at ${moment(divergence.at)} s` : ""}</span></div>
       ${["a", "b"].map((side) => html`<${History} key=${side} run=${told[side]} axis=${axis} counts=${axis[side]} parted=${parted} />`)}
       <div class="axis">${ticks(axis.to).map(({at, part}, i) => html`<span key=${at} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${percent(part)}`}>${tickText(at, axis.to)}</span>`)}</div>
     </section>`;
@@ -152,25 +152,25 @@ function momentOf({a, b}) {
 function Use({told}) {
   const {a, b, utilisation} = told;
   return html`
-    <section aria-label="Utilisation"><div class="sechead"><h2>Utilisation</h2><span class="note">requested of allocatable, all nodes</span></div>
+    <section aria-label="Utilisation"><div class="sechead"><h2>Utilisation</h2><span class="note">requested / allocatable, all nodes</span></div>
       <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
         <tbody>${utilisation.map(
           (row) => html`<tr key=${row.resource}><th scope="row">${row.resource}</th>
           <td class="right">${shareText(row.resource, row.a)}</td><td class="right">${shareText(row.resource, row.b)}</td>
           <td class="right">${shareDifference(row)}</td></tr>`,
         )}</tbody></table>
-      ${utilisation.length === 0 && html`<p class="empty">Neither has a node.</p>`}</section>`;
+      ${utilisation.length === 0 && html`<p class="empty">Neither run has a node.</p>`}</section>`;
 }
 
 function Elsewhere({told}) {
   const {a, b, placements} = told;
   const {rows} = placements;
   return html`
-    <section class="sec" aria-label="Pods elsewhere"><div class="sechead"><h2>Pods elsewhere</h2>
-        <span class="note">${placements.count === 0 ? "none" : `${count(placements.count)}, those that came to differ first, first`}</span></div>
+    <section class="sec" aria-label="Placement differences"><div class="sechead"><h2>Placement differences</h2>
+        <span class="note">${placements.count === 0 ? "none" : `${count(placements.count)} ${placements.count === 1 ? "pod" : "pods"}, earliest difference first`}</span></div>
       ${
         rows.length > 0 &&
-        html`<div class="scroll-x" tabindex="0" role="region" aria-label="Table of pods elsewhere"><table class="tbl elsewhere">
+        html`<div class="scroll-x" tabindex="0" role="region" aria-label="Table of placement differences"><table class="tbl elsewhere">
         <thead><tr><th scope="col">Pod</th><th scope="col">Since</th><th scope="col">In #${a.id}</th><th scope="col">In #${b.id}</th></tr></thead>
         <tbody>${rows.map(
           (row) => html`<tr key=${row.pod}><th scope="row"><${Named} id=${row.pod} /></th>
@@ -204,9 +204,9 @@ function Beside({comparison, told}) {
   const rows = comparison.rows.value;
   if (rows.length === 0) return null;
   return html`
-    <section class="sec" aria-label="Events beside each other"><div class="sechead"><h2>Events</h2>
-        <span class="note">${divergence ? "from where they part, by moment" : "that only one of them has had yet"}</span></div>
-      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of events beside each other"><table class="tbl beside"><colgroup><col style="width:84px" /><col /><col /></colgroup>
+    <section class="sec" aria-label="Events side by side"><div class="sechead"><h2>Events</h2>
+        <span class="note">${divergence ? "from the first difference on, by time" : "that only one of the runs has so far"}</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of events side by side"><table class="tbl beside"><colgroup><col style="width:84px" /><col /><col /></colgroup>
         <thead><tr><th scope="col">Time, s</th><th scope="col">#${a.id}</th><th scope="col">#${b.id}</th></tr></thead>
         <tbody>${foldedRows(rows).map((each) =>
           each.alike
@@ -225,13 +225,13 @@ function Pair({row, a, b}) {
 /** What differs in a row whose words are the same on both sides. */
 function otherThanWords({a, b, same, differs = []}) {
   if (same || !a || !b || a.message !== b.message || differs.length === 0) return null;
-  return html`<p class="micro mute">same words, other ${differs.join(" and ")}</p>`;
+  return html`<p class="micro mute">same message, different ${differs.join(" and ")}</p>`;
 }
 
 /** An event of one run; what the run does not have is said to be nothing. */
 function Cell({run, event}) {
   if (!event)
-    return html`<span class="mute" title=${`nothing in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">nothing in #${run.id}</span></span>`;
+    return html`<span class="mute" title=${`no event in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">no event in #${run.id}</span></span>`;
   const {name} = parseId(event.object ?? "");
   return html`<span class="eventcell"><a class="mono mute" href=${pageHref(run.id, "board", {seq: event.seq})}>${event.seq}</a>
     <span><b class="kind">${event.kind}</b> <span title=${event.object}>${name}</span> <span class="soft">${event.message}</span></span></span>`;

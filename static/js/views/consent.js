@@ -27,7 +27,7 @@ function Question({session, question}) {
 
 /** How many pods a drain evicts and which budgets hold some, as the server counts them now. */
 function Drain({session, node}) {
-  const [told, setTold] = useState({lines: [`Cordons ${node} and evicts its pods. Counting them…`]});
+  const [told, setTold] = useState({lines: [`Cordons ${node} and evicts its pods. Counting the pods…`]});
   useEffect(() => {
     const leaving = new AbortController();
     session.api
@@ -35,7 +35,7 @@ function Drain({session, node}) {
       .then((counted) => setTold({lines: drainLines(node, counted)}))
       .catch((error) => {
         if (error.name !== "AbortError")
-          setTold({lines: [`Cordons ${node} and evicts its pods.`, `They could not be counted. ${error.message}`]});
+          setTold({lines: [`Cordons ${node} and evicts its pods.`, `The pods could not be counted. ${error.message}`]});
       });
     return () => leaving.abort();
   }, []);

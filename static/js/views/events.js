@@ -50,7 +50,7 @@ export function EventLink({session, seq, children}) {
     click.preventDefault();
     session.playhead.seek({seq}, {isJump: true});
   };
-  return html`<a href=${session.hrefAt(seq)} title=${`Look at event ${seq}`} onClick=${go}>${children}</a>`;
+  return html`<a href=${session.hrefAt(seq)} title=${`Show event ${seq}`} onClick=${go}>${children}</a>`;
 }
 
 function Row({session, event, now}) {

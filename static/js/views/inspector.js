@@ -23,7 +23,7 @@ export function Inspector({session}) {
   return html`
     <aside class="inspector" id="inspector" aria-label="Selected pod">
       <header>
-        <h2><a class="own" title=${`All about ${namespace}/${name}`} href=${podHref(session, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
+        <h2><a class="own" title=${`Open pod ${namespace}/${name}`} href=${podHref(session, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
           ${pod && html`<${ManifestLink} session=${session} id=${id} look="plain manifest" />`}</h2>
         <p class="small soft states">${podStates(pod).map(
           ([mark, family, text]) => html`
@@ -47,7 +47,7 @@ export function Inspector({session}) {
 function Nothing() {
   return html`
     <aside class="inspector" id="inspector" aria-label="Selected pod"><header><h2>No pod selected</h2>
-      <p class="small soft">Pick a pod in a lane or on a node to see where it stands and what holds it.</p></header></aside>`;
+      <p class="small soft">Select a pod in a lane or on a node to see its state and what blocks it.</p></header></aside>`;
 }
 
 /** What else there is to know of a pod: terms and values of a list. */
@@ -71,9 +71,9 @@ function facts(pod, evidence, at) {
     found.push(["Backoff ends", `in ${duration(pod.backoff_until - at)}`, `at ${moment(pod.backoff_until)} s`]);
   }
   if (pod.attempts) found.push(["Attempts", String(pod.attempts), evidence && `last at ${moment(evidence.at)} s`]);
-  if (pod.mover) found.push(["Last mover", pod.mover, pod.flushed && "flushed"]);
+  if (pod.mover) found.push(["Last queue event", pod.mover, pod.flushed && "flushed"]);
   if (pod.gates?.length) found.push(["Gates", pod.gates.join(", ")]);
-  if (isTerminating(pod) && pod.finalizers) found.push(["Held by", pod.finalizers.join(", "), "finalizers"]);
+  if (isTerminating(pod) && pod.finalizers) found.push(["Blocked by", pod.finalizers.join(", "), "finalizers"]);
   if (pod.scheduler) found.push(["Scheduler", pod.scheduler]);
   if (pod.created > 0 && pod.created <= at) found.push(["Created", `at ${moment(pod.created)} s`]);
   else found.push(["Created", "", "before the run"]);

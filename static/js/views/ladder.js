@@ -21,7 +21,7 @@ export function Ladder({evidence}) {
 
 function Table({rows, left}) {
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Preemption ladder">
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Preemption candidates">
       <table class="tbl ladder">
         <colgroup><col style="width:84px" /><col style="width:150px" /><col style="width:76px" /><col style="width:76px" /><col style="width:120px" /><col style="width:60px" /><col /></colgroup>
         <thead><tr><th scope="col">Candidate</th><th scope="col">Victims</th>${Object.values(RUNGS).map(
@@ -32,9 +32,9 @@ function Table({rows, left}) {
           ({node, victims, reprieved, chosen, cells}) => html`
           <tr key=${node} class=${chosen ? "win" : ""}><th scope="row" class="mono cut" title=${node}>${node}</th>
             <td title=${who(victims, reprieved)}>${names(victims)}${reprieved.length > 0 && html` <span class="micro mute">${reprieved.length} reprieved</span>`}</td>
-            ${cells.map(({text, state}, i) => html`<td key=${i} class=${state} aria-label=${state === "gone" ? "already out" : undefined}>${text}</td>`)}</tr>`,
+            ${cells.map(({text, state}, i) => html`<td key=${i} class=${state} aria-label=${state === "gone" ? "eliminated earlier" : undefined}>${text}</td>`)}</tr>`,
         )}</tbody>
-        <tfoot><tr><th scope="row" colspan="2">left after the rung</th>${left.map((many, i) => html`<td key=${i}>${many ?? ""}</td>`)}</tr></tfoot>
+        <tfoot><tr><th scope="row" colspan="2">candidates left</th>${left.map((many, i) => html`<td key=${i}>${many ?? ""}</td>`)}</tr></tfoot>
       </table></div>`;
 }
 
@@ -42,7 +42,7 @@ function Hopeless({preemption}) {
   const found = hopelessOf(preemption);
   if (found.length === 0) return null;
   return html`
-    <h3 class="after">Evictions do not help elsewhere</h3>
+    <h3 class="after">Nodes where preemption cannot help</h3>
     <dl class="kv">${found.map(
       ([reason, nodes]) => html`
       <dt key=${reason}>${nodes} ${nodes === 1 ? "node" : "nodes"}</dt><dd>${reason}</dd>`,

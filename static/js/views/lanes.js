@@ -10,7 +10,7 @@ const RING = 2 * Math.PI * 5;
 
 const LOOK = {
   in_flight: {title: "In flight", mark: "in-flight", family: "working"},
-  active: {title: "Active", mark: "active", family: "ready", key: "last mover · priority"},
+  active: {title: "Active", mark: "active", family: "ready", key: "last queue event · priority"},
   backoff: {title: "Backoff", mark: "backoff", family: "clock", key: "time left · attempt"},
   unschedulable: {title: "Unschedulable", mark: "unschedulable", family: "stuck", key: "since last attempt"},
   gated: {title: "Gated", mark: "gated", family: "held", key: "gate"},

@@ -23,7 +23,7 @@ export function Life({session, id, record}) {
         <span key=${when} class=${last ? "now" : i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>
           ${last ? `${moment(when)} s${axis.to < at ? " →" : ""}` : tick(when, axis.to)}</span>`,
       )}</div>
-      ${axis.to < at && html`<p class="micro mute after">It runs on to ${moment(at)} s; drawn is how it came to that.</p>`}
+      ${axis.to < at && html`<p class="micro mute after">Still running at ${moment(at)} s; the chart shows the time until it started.</p>`}
       ${life.lanes.map((lane) => html`<${Lane} key=${lane.key} lane=${lane} axis=${axis} at=${at} />`)}
     </section>`;
 }

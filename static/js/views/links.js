@@ -24,12 +24,12 @@ export function ManifestLink({session, id, look = ""}) {
 
 /** The name of a node, leading to its page. */
 export function NodeLink({session, name, children}) {
-  return html`<a class="named" title=${`All about node ${name}`} href=${nodeHref(session, name)}>${children ?? name}</a>`;
+  return html`<a class="named" title=${`Open node ${name}`} href=${nodeHref(session, name)}>${children ?? name}</a>`;
 }
 
-/** "shop/web-3", leading to the pod's page; a uid is all that is left of a pod that is gone. */
+/** "shop/web-3", leading to the pod's page; a uid is all that is left of a deleted pod. */
 export function PodLink({session, podKey}) {
   const {namespace, name} = parseId(`pod/${podKey}`);
-  if (!namespace) return html`<span class="mute" title=${podKey}>a pod that is gone</span>`;
-  return html`<a class="named" title=${`All about ${podKey}`} href=${podHref(session, podKey)}><${Name} namespace=${namespace} name=${name} /></a>`;
+  if (!namespace) return html`<span class="mute" title=${podKey}>a deleted pod</span>`;
+  return html`<a class="named" title=${`Open pod ${podKey}`} href=${podHref(session, podKey)}><${Name} namespace=${namespace} name=${name} /></a>`;
 }

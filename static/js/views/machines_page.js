@@ -51,7 +51,7 @@ function Body({session, followed, versions}) {
       <${ArrowHeads} />
       <div class="pagehead"><h1>State machines</h1>
         <ul class="legend">${LEGEND.map(([look, words]) => html`<${Sample} key=${words} look=${look} words=${words} />`)}
-          <${Sample} look="off" words=${`not in profile ${profile}`} /></ul></div>
+          <${Sample} look="off" words=${`not in ${profile}`} /></ul></div>
       <div class="four">
         ${ways.map((way) => html`<${Machine} key=${way.machine.key} session=${session} followed=${followed} way=${way} exists=${exists} />`)}
       </div>
@@ -87,7 +87,7 @@ function Now({session, machine, id, object, here, moves}) {
   const {claims, entities, at} = session.model;
   const words = [];
   if (object && moves.length > 0 && here !== moves.at(-1).to)
-    words.push(`It is ${titleOf(machine, here)} now by what the other side says.`);
+    words.push(`It is ${titleOf(machine, here)} now because the other object of the binding changed.`);
   if (isTerminating(object)) {
     const users = machine.key === "claim" ? claims.usersOf(id, entities) : [];
     const claimKey = machine.key === "volume" && entities.has(`claim/${object.claim}`) ? object.claim : "";
@@ -97,7 +97,7 @@ function Now({session, machine, id, object, here, moves}) {
 }
 
 function noMove(machine, {id: {value: id}, status}, entities) {
-  if (id === null) return "There is nothing to follow.";
+  if (id === null) return "No object to follow.";
   if (status.value === "loading") return "Reading its events…";
   if (status.value === "failed") return "Its events could not be read.";
   const object = found(machine, id, entities);
@@ -181,9 +181,9 @@ function Moves({session, ways}) {
   if (moves.length === 0) return null;
   return html`
     <section class="moves" aria-label="Moves"><div class="sechead"><h2>Moves</h2>
-        <span class="note">of what is followed, ${count(moves.length)}, newest first</span></div>
+        <span class="note">of the followed objects, ${count(moves.length)}, newest first</span></div>
       <div class="scroll-x" tabindex="0" role="region" aria-label="Moves, table"><table class="tbl">
-        <thead><tr><th>Time</th><th>Machine</th><th>Object</th><th>From</th><th>To</th><th>By</th></tr></thead>
+        <thead><tr><th>Time</th><th>Machine</th><th>Object</th><th>From</th><th>To</th><th>Event</th></tr></thead>
         <tbody>${moves.slice(0, LISTED).map(
           (move) => html`
           <tr key=${`${move.machine.key}${move.seq}`}><td class="num"><${EventLink} session=${session} seq=${move.seq}>${moment(move.at)} s<//></td>

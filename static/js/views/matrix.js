@@ -65,7 +65,7 @@ export function Matrix({evidence, zoneOf, pod}) {
 function Refused({evidence: {prefilter, number}}) {
   return html`
     <section class="filtering" aria-label="Filters">
-      <div class="sechead"><h2>Filters</h2><span class="note">attempt ${number} · refused before any node was looked at</span></div>
+      <div class="sechead"><h2>Filters</h2><span class="note">attempt ${number} · rejected in PreFilter</span></div>
       <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${reasonWords(prefilter)}</dd></dl>
     </section>`;
 }
@@ -130,7 +130,7 @@ function Key() {
       <li><span class="box bad"><${Icon} name="no" /></span>fails, the scheduler stops here</li>
       <li><span class="box also"></span>would also fail</li>
       <li><span class="box"><${Icon} name="ok" /></span>passes</li>
-      <li><span class="box sk">–</span>skipped, nothing to say</li>
+      <li><span class="box sk">–</span>skipped (PreFilter Skip)</li>
       <li><span class="box ne"></span>not evaluated</li></ul>`;
 }
 

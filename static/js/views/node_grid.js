@@ -55,7 +55,7 @@ function Legend({session}) {
 
 function StripLegend({asked}) {
   if (!asked.evidence)
-    return html`<ul class="legend"><li><i class="cellkey fill"></i>requested of what there is</li></ul>`;
+    return html`<ul class="legend"><li><i class="cellkey fill"></i>requested / allocatable</li></ul>`;
   return html`
     <ul class="legend"><li><i class="cellkey fits"></i>fits</li><li><i class="cellkey chosen"></i>chosen</li>
       <li><i class="cellkey unfit"></i>does not fit</li><li><i class="cellkey skipped"></i>not evaluated</li></ul>`;

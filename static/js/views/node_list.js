@@ -30,7 +30,7 @@ function Body({session}) {
       <table class="tbl pods nodelist"><colgroup><col style="width:20%" /><col style="width:104px" /><col style="width:96px" /><col style="width:112px" /><col style="width:128px" /><col style="width:64px" /><col style="width:72px" /><col /></colgroup>
         <thead><tr><th>Node</th><th>State</th><th>Zone</th><th class="right">CPU</th><th class="right">Memory</th><th class="right">Pods</th><th class="right">Volumes</th><th>What is stuck</th></tr></thead>
         <tbody>${rows.map(({name, node, answer}) => html`<${Row} key=${name} session=${session} name=${name} node=${node} answer=${answer} />`)}</tbody></table>
-      ${found > rows.length && html`<p class="small mute after">The first ${count(rows.length)} of ${count(found)}; narrow the search to see others.</p>`}
+      ${found > rows.length && html`<p class="small mute after">The first ${count(rows.length)} of ${count(found)}; narrow the search to see the others.</p>`}
       ${found === 0 && html`<p class="empty">No node matches.</p>`}
     </main>`;
 }

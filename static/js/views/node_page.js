@@ -129,21 +129,20 @@ function Promised({session, node, pods}) {
     .filter(({lack}) => lack);
   return lacking.slice(0, 5).map(
     ({id, lack: {resource, asked, free}}) => html`
-    <p key=${id} class="small mute after"><${PodLink} session=${session} podKey=${parseId(id).key} /> is nominated, asks ${amount(resource, asked)} and finds
-      ${" "}${amount(resource, Math.max(0, free))} free: ${amount(resource, asked - Math.max(0, free))} short.</p>`,
+    <p key=${id} class="small mute after"><${PodLink} session=${session} podKey=${parseId(id).key} /> is nominated and requests ${amount(resource, asked)}, but only
+      ${" "}${amount(resource, Math.max(0, free))} is free: ${amount(resource, asked - Math.max(0, free))} short.</p>`,
   );
 }
 
 function Pods({session, pods}) {
   const waiting = pods.filter(({stands}) => stands === "waits").length;
-  const note =
-    waiting === 0 ? "" : waiting === 1 ? ", one waits for a volume" : `, ${count(waiting)} wait for a volume`;
+  const note = waiting === 0 ? "" : waiting === 1 ? ", 1 waits for a volume" : `, ${count(waiting)} wait for a volume`;
   return html`
-    <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here, and none promised a place" : `${count(pods.length)}${note}`}</span></div>
+    <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here or nominated to this node" : `${count(pods.length)}${note}`}</span></div>
       <ul class="podrow">${pods.slice(0, PODS).map(
         ({id, mark, family, words}) => html`
         <li key=${id}><${Mark} name=${mark} family=${family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut">${words}</span></li>`,
       )}</ul>
-      ${pods.length > PODS && html`<p class="small mute after">The first ${PODS} of ${count(pods.length)}, those that wait before others.</p>`}
+      ${pods.length > PODS && html`<p class="small mute after">Showing ${PODS} of ${count(pods.length)}, waiting pods first.</p>`}
     </section>`;
 }

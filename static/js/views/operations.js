@@ -19,7 +19,7 @@ const LEGEND = [
   ["backoff", "clock", "backoff"],
 ];
 
-/** What was done about the volumes of a node, each in a lane on one axis of time that reaches to the next try. */
+/** What was done about the volumes of a node, each in a lane on one axis of time that reaches until the next try. */
 export function Operations({session, id, events}) {
   const {seq, at} = session.model;
   const lanes = operationLanes(id, events, seq);
@@ -30,13 +30,13 @@ export function Operations({session, id, events}) {
         ${lanes.length === 0 ? html`<span class="note">none yet</span>` : html`<${Legend} />`}</div>
       ${
         lanes.length === 0
-          ? html`<p class="small mute">Nothing was attached, mounted, unmounted or detached here up to ${moment(at)} s.</p>`
+          ? html`<p class="small mute">No volume was attached, mounted, unmounted or detached here before ${moment(at)} s.</p>`
           : html`<div class="scroll-x" tabindex="0" role="region" aria-label="Operations timeline"><div class="ops">
             <${Axis} axis=${axis} at=${at} />
             ${drawn.map((lane) => html`<${Lane} key=${lane.unique} lane=${lane} axis=${axis} at=${at} />`)}
             <div class="nowline" style=${`--at:${partOf(axis, at)}`}></div></div></div>`
       }
-      ${lanes.length > LANES && html`<p class="small mute after">The ${LANES} volumes that something was done about last, of ${count(lanes.length)}.</p>`}
+      ${lanes.length > LANES && html`<p class="small mute after">Showing the ${LANES} most recently used of ${count(lanes.length)} volumes.</p>`}
     </section>`;
 }
 

@@ -11,7 +11,7 @@ export function WhyNot({nodes, pod, evidence}) {
   if (rows.length === 0) return null;
   const skipped = (evidence.not_evaluated ?? []).length;
   return html`
-    <section><h3>Why not elsewhere<span>closest first</span></h3>
+    <section><h3>Why the other nodes do not fit<span>closest first</span></h3>
       <${Table} nodes=${nodes} heads=${["First failing plugin", "By how much"]} rows=${rows.slice(0, ROWS).map(unfitRow(pod))} />
       <${More} count=${rows.length - ROWS} skipped=${skipped} />
     </section>`;
@@ -22,7 +22,7 @@ export function WhyHere({nodes, pod, evidence}) {
   const rows = bestFirst(evidence);
   if (rows.length === 0 || !(pod.node || pod.assumed)) return null;
   return html`
-    <section><h3>Why there<span>${isUnrivalled(evidence) ? "nothing else fits" : "highest score first"}</span></h3>
+    <section><h3>Why this node<span>${isUnrivalled(evidence) ? "the only node that fits" : "highest score first"}</span></h3>
       <${Table} nodes=${nodes} heads=${["Verdict", "Score"]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
       <${More} count=${rows.length - ROWS} skipped=${0} />
     </section>`;
@@ -31,7 +31,7 @@ export function WhyHere({nodes, pod, evidence}) {
 /** No node was looked at: a plugin refused the pod before. */
 function Refused({prefilter}) {
   return html`
-    <section><h3>Refused before any node was looked at</h3>
+    <section><h3>Rejected in PreFilter</h3>
       <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${prefilter.reasons.join("; ")}</dd></dl></section>`;
 }
 
@@ -60,7 +60,7 @@ const fitRow =
 function fitWords(evidence, name) {
   if (name !== evidence.node) return "fits";
   const equal = evidence.tied?.length ?? 0;
-  return equal > 1 ? `chosen of ${equal} equal` : "chosen";
+  return equal > 1 ? `chosen at random among ${equal} equal scores` : "chosen";
 }
 
 function Table({nodes, heads, rows}) {

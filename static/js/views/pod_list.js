@@ -28,9 +28,9 @@ function Body({session}) {
         <label class="input">State<select value=${place} onChange=${(event) => setPlace(event.target.value)}>
           <option value="">all</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key}>${words} (${count(counts.get(key))})</option>`)}</select></label></div>
       <table class="tbl pods"><colgroup><col style="width:26%" /><col style="width:24%" /><col style="width:72px" /><col style="width:80px" /><col /></colgroup>
-        <thead><tr><th>Pod</th><th>State</th><th class="right">Priority</th><th class="right">Attempts</th><th>What holds it</th></tr></thead>
+        <thead><tr><th>Pod</th><th>State</th><th class="right">Priority</th><th class="right">Attempts</th><th>Blocked by</th></tr></thead>
         <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} href=${podHref(session, parseId(id).key)} />`)}</tbody></table>
-      ${found > pods.length && html`<p class="small mute after">The first ${count(pods.length)} of ${count(found)}; narrow the search to see others.</p>`}
+      ${found > pods.length && html`<p class="small mute after">The first ${count(pods.length)} of ${count(found)}; narrow the search to see the others.</p>`}
       ${found === 0 && html`<p class="empty">No pod matches.</p>`}
     </main>`;
 }

@@ -118,12 +118,12 @@ function outcome(result, node, message) {
   return message.split(": ")[0];
 }
 
-/** What plugins of one's own said at their extension points. */
+/** What custom plugins said at their extension points. */
 function OwnPlugins({held}) {
   const points = Object.entries(held?.evidence.extension_points ?? {});
   if (points.length === 0) return null;
   return html`
-    <section class="sec" aria-label="Extension points"><div class="sechead"><h2>Extension points</h2><span class="note">plugins of one's own</span></div>
+    <section class="sec" aria-label="Extension points"><div class="sechead"><h2>Extension points</h2><span class="note">custom plugins</span></div>
       <dl class="kv">${points.map(([point, answers]) =>
         answers.map(
           ({plugin, code, reasons}, i) => html`

@@ -25,8 +25,8 @@ function ForkBanner({session}) {
   const {goal_at: goal} = session.run.value;
   if (goal === null || goal === undefined || session.run.value.status === "failed") return null;
   return html`
-    <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>On its way</b>
-      <span>to ${moment(goal)} s, where this fork begins. What you ask of it comes after that.</span></div>`;
+    <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>Catching up</b>
+      <span>to ${moment(goal)} s, where this fork begins. Your commands take effect after that.</span></div>`;
 }
 
 /** Said of a run that another version of kscope recorded and that this one would decide differently. */
@@ -35,8 +35,8 @@ function OtherVersionBanner({session}) {
   if (seq === null || seq === undefined) return null;
   return html`
     <div class="past-banner long" role="status"><${Mark} name="gated" family="held" /><b>Read only</b>
-      <span>Recorded by another version of kscope; from event ${count(seq)} on, this one decides differently.</span>
-      <button class="btn" onClick=${() => session.commands.repeat()}>Repeat it with this version</button></div>`;
+      <span>Recorded by another version of kscope. From event ${count(seq)} on, this version decides differently.</span>
+      <button class="btn" onClick=${() => session.commands.repeat()}>Run again with this version</button></div>`;
 }
 
 /** Whether there is no state to show yet, of now or of the past. */

@@ -11,18 +11,18 @@ export function Scores({evidence}) {
   return html`
     <section aria-label="Scores">
       <div class="sechead"><h2>Scores</h2><span class="note">${scores ? `attempt ${evidence.number} · raw → normalised × weight` : ""}</span></div>
-      ${scores && isUnrivalled(evidence) && html`<p class="small soft">The only node that fits is taken as it is. This is what the plugins would have said of it.</p>`}
+      ${scores && isUnrivalled(evidence) && html`<p class="small soft">Single feasible node: scoring was skipped; the scores below are hypothetical.</p>`}
       ${scores ? html`<${Table} scores=${scores} />` : html`<p class="small soft">${nothing(evidence)}</p>`}
     </section>`;
 }
 
 function nothing({number, feasible, node}) {
-  if (feasible === 0 || !node) return `No node fitted in attempt ${number}, so nothing was scored.`;
-  return `Nothing was scored in attempt ${number}: there was no choice.`;
+  if (feasible === 0 || !node) return `No feasible node in attempt ${number}, so nothing was scored.`;
+  return `Scoring was skipped in attempt ${number}: there was only one feasible node.`;
 }
 
 function Table({scores: {rows, nodes, ahead, others, unscored, tied}}) {
-  const lead = ahead > 0 ? `${ahead} ahead` : tied > 1 ? `drawn among ${tied} equals` : "";
+  const lead = ahead > 0 ? `${ahead} ahead` : tied > 1 ? `chosen at random among ${tied} equal scores` : "";
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Score table">
       <table class="tbl score"><colgroup><col style="width:152px" /></colgroup>
@@ -40,14 +40,14 @@ function Table({scores: {rows, nodes, ahead, others, unscored, tied}}) {
           ${
             unscored.length > 0 &&
             html`<tr><th scope="row" class="mute">${unscored.length} ${unscored.length === 1 ? "plugin" : "plugins"}</th>
-            <td colspan=${nodes.length} class="mute">${unscored.join(", ")} ${unscored.length === 1 ? "states" : "state"} no preference</td></tr>`
+            <td colspan=${nodes.length} class="mute">${unscored.join(", ")}: scoring skipped</td></tr>`
           }</tbody>
         <tfoot><tr><th scope="row">Sum</th>${nodes.map(
           ({name, total, chosen}) => html`
           <td key=${name} class=${chosen ? "win" : ""}><b>${total}</b>${chosen && lead && html` <span class="tinted f-settled">${lead}</span>`}</td>`,
         )}</tr></tfoot>
       </table></div>
-      ${others > 0 && html`<p class="micro mute after">${others} more nodes with lower or equal scores</p>`}`;
+      ${others > 0 && html`<p class="micro mute after">${others} more ${others === 1 ? "node" : "nodes"} with lower or equal scores</p>`}`;
 }
 
 function Part({part: {raw, normalized, weight, weighted, share}, wins}) {

@@ -98,7 +98,7 @@ const PAGES = {pod: "pod", node: "node"};
 function About({session, event: {object, seq}}) {
   const {kind, key} = parseId(object ?? "");
   if (!PAGES[kind] || !key) return object ?? "";
-  return html`<a href=${session.href(PAGES[kind], {of: key, seq})} title=${`All about ${key} at event ${seq}`}>${object}</a>`;
+  return html`<a href=${session.href(PAGES[kind], {of: key, seq})} title=${`Open ${key} at event ${seq}`}>${object}</a>`;
 }
 
 function Foot({session, events, rows}) {

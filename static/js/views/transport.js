@@ -170,7 +170,7 @@ export function PastBanner({session}) {
   const behind = head.seq - seq;
   const goesOn = session.run.value.status === "playing";
   return html`
-    <div class="past-banner" role="status"><${Mark} name="backoff" family="clock" /><b>Looking at the past</b>
+    <div class="past-banner" role="status"><${Mark} name="backoff" family="clock" /><b>Viewing the past</b>
       <span>${moment(head.at - at)} s behind<span class="opt">, ${count(behind)} ${behind === 1 ? "event" : "events"} before the newest${goesOn ? ". New events are still being recorded." : ""}</span></span>
       <button class="btn" onClick=${() => session.playhead.jumpToNewest({isJump: true})}>Jump to newest <kbd>End</kbd></button></div>`;
 }

@@ -9,7 +9,7 @@ export function Trial({session, id, record}) {
   const outcome = trialOutcome(run, id, {pod: entities.get(id), events: record.events.value, seq, at});
   if (!outcome) return null;
   return html`
-    <section class=${`trial f-${outcome.family}`} aria-label="What was tried">
+    <section class=${`trial f-${outcome.family}`} aria-label="Tried change">
       <p class="small"><span class="soft">Tried in this fork: </span><b class="strong">${run.trial.order}</b></p>
       <p class="state" role="status"><${Mark} name=${outcome.mark} family=${outcome.family} />${outcome.words}</p>
     </section>`;

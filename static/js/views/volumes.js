@@ -67,7 +67,9 @@ function about(claim) {
 /** The two objects of a binding, and what each says of the other; one that is gone says nothing any more. */
 export function Halves({named, ref, agreed, claimGone, volumeGone}) {
   const side = agreed ? "both" : named && ref ? "apart" : ref ? "right" : "left";
-  const words = {both: "both sides agree", apart: "they do not name each other"}[side] ?? "one side is not written";
+  const words =
+    {both: "claim and volume refer to each other", apart: "they do not refer to each other"}[side] ??
+    "only one reference is set";
   return html`
     <div class="halves">
       <${Half} label="claim spec.volumeName" value=${named} gone=${claimGone} />
@@ -77,5 +79,5 @@ export function Halves({named, ref, agreed, claimGone, volumeGone}) {
 }
 
 function Half({label, value, gone}) {
-  return html`<div class=${`h${value ? "" : " bad"}`}>${label}<code title=${value}>${value ?? (gone ? "gone" : "empty")}</code></div>`;
+  return html`<div class=${`h${value ? "" : " bad"}`}>${label}<code title=${value}>${value ?? (gone ? "deleted" : "empty")}</code></div>`;
 }

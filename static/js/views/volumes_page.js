@@ -70,8 +70,8 @@ function shownWords({rows, found, page, pages}, total) {
 }
 
 function nothing(total, {kind, text}) {
-  if (total === 0) return "There is no claim and no volume in the cluster at this moment.";
-  return text ? "No name contains that." : `No chain is ${kind}.`;
+  if (total === 0) return "The cluster has no claim and no volume at this moment.";
+  return text ? "No name contains this text." : `No chain is ${kind}.`;
 }
 
 function Pager({shown: {page, pages}, go}) {

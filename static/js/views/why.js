@@ -23,7 +23,7 @@ export function WhatWouldFix({session, id, pod}) {
     <section class="why" aria-label="What would fix it">
       <h3>What would fix it${asked && html`<span>${triedWords(asked)}</span>`}</h3>
       ${asked && html`<${Answer} session=${session} id=${id} told=${asked} />`}
-      ${answer?.status === "loading" && html`<p class="small soft" role="status">${asked ? `${staleWords(asked, session.model.at)} Asking again…` : "Trying changes in forks…"}</p>`}
+      ${answer?.status === "loading" && html`<p class="small soft" role="status">${asked ? `${staleWords(asked, session.model.at)} Checking again…` : "Trying changes in forks…"}</p>`}
       ${answer?.status === "failed" && html`<p class="small" role="status">${answer.message}</p>`}
       <${Ask} session=${session} answer=${answer} />
     </section>`;
@@ -38,7 +38,7 @@ function Ask({session, answer}) {
     <p class="small soft ask"><span>${
       again
         ? staleWords(answer.diagnosis, session.model.at)
-        : "Each change is tried by itself in a copy of this cluster, the smallest first; two together where none does alone."
+        : "Tries changes in copies of this cluster, the smallest first: each one alone, then pairs."
     }</span>
       <button class="btn" aria-keyshortcuts="w" onClick=${() => session.askWhy()}>
         ${again ? "Try again" : "Try changes"} <kbd>w</kbd></button></p>`;

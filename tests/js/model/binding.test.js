@@ -68,7 +68,7 @@ test("each step has its time once it is done", () => {
     ["Reclaim", "todo", undefined],
   ]);
   assert.deepEqual(told(7)[1], ["Bind", "done", 7]);
-  assert.equal(stepsOf(after(5))[1].what, "two objects, four writes, two of them made");
+  assert.equal(stepsOf(after(5))[1].what, "2 of 4 writes done, two on each object");
 });
 
 test("the pod's own events tell since when the volume is used", () => {
@@ -88,27 +88,27 @@ test("tries of the same kind in a row are one line", () => {
 });
 
 test("of a half-bound claim the answer tells which half is missing and what was refused", () => {
-  assert.equal(claimAnswer(after(4)).sentence, "pv names this claim, but the claim does not name it back yet.");
+  assert.equal(claimAnswer(after(4)).sentence, "pv is reserved for this claim, but the claim's volumeName is not set yet.");
   const refused = claimAnswer({...after(5), at: 8 * SECOND});
   assert.equal(
     refused.sentence,
-    "pv names this claim, but the claim does not name it back yet: a write was refused 3.00 s ago.",
+    "pv is reserved for this claim, but the claim's volumeName is not set yet: a write was rejected 3.00 s ago.",
   );
   assert.deepEqual(
     claimAnswer(after(6)).sentence,
-    "shop/data and pv name each other, but the claim's phase is still Pending.",
+    "shop/data and pv refer to each other, but the claim's phase is still Pending.",
   );
 });
 
 test("a volume that is reserved and too small is told with what it lacks, and may be given it", () => {
   const small = event(8, "VolumeUpdated", VOLUME, {[VOLUME]: {phase: "Available", capacity: GI, claim: "shop/data"}});
   const {figure, fixes} = claimAnswer({...after(2, []), volume: small.changes[VOLUME], holder: "pv", state: "half"});
-  assert.deepEqual(figure, {value: "1 Gi", words: "too small: 1 Gi for 2 Gi asked"});
+  assert.deepEqual(figure, {value: "1 Gi", words: "too small: 1 Gi for a request of 2 Gi"});
   assert.deepEqual(fixes[0].patch, {spec: {capacity: {storage: String(2 * GI)}}});
 });
 
 test("a bound claim tells how much more it has than it asked for", () => {
-  assert.deepEqual(claimAnswer(after(7)).figure, {value: "5 Gi", words: "for 2 Gi asked, 3 Gi more"});
+  assert.deepEqual(claimAnswer(after(7)).figure, {value: "5 Gi", words: "for a request of 2 Gi, 3 Gi more"});
 });
 
 test("a lost claim tells when its volume went", () => {
@@ -126,7 +126,7 @@ test("a lost claim tells when its volume went", () => {
 
 test("a bound claim whose volume has gone is not half-bound but forsaken until it is Lost", () => {
   const binding = after(8, [event(8, "VolumeDeleted", VOLUME, {[VOLUME]: null})]);
-  assert.equal(claimAnswer(binding).sentence, "Its volume pv is gone; the claim is not marked Lost yet.");
+  assert.equal(claimAnswer(binding).sentence, "Its volume pv was deleted; the claim is not marked Lost yet.");
   assert.deepEqual(writesOf(binding).at(-1).name, "PV gone");
 });
 
@@ -145,7 +145,7 @@ test("an unbound claim names what comes closest", () => {
   };
   assert.equal(
     claimAnswer({...binding, state: "pending"}, {volume: "pv-1", text: "1Gi is 1Gi too small"}).sentence,
-    "No volume fits; closest is pv-1: 1Gi is 1Gi too small.",
+    "No volume fits; the closest is pv-1: 1Gi is 1Gi too small.",
   );
 });
 
@@ -153,9 +153,9 @@ test("a volume tells who may claim it, or whose it was", () => {
   const binding = (volume) => ({...after(1), claim: undefined, claimId: null, claimKey: volume.claim, volume});
   assert.equal(
     volumeAnswer(binding({phase: "Available", class: "ssd", capacity: GI})).sentence,
-    "Available: any claim of class ssd that asks for at most 1 Gi may take it.",
+    "Available: any claim of class ssd that requests at most 1 Gi can bind to it.",
   );
   const released = volumeAnswer(binding({phase: "Released", reclaim: "Retain", claim: "shop/data"}));
-  assert.match(released.sentence, /^Released: its claim shop\/data is gone; it is kept/);
+  assert.match(released.sentence, /^Released: its claim shop\/data was deleted; the volume keeps/);
   assert.deepEqual(released.fixes[0].patch, {spec: {claimRef: null}});
 });

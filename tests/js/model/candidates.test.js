@@ -50,10 +50,10 @@ test("what comes closest is named only when nothing fits", () => {
 
 test("who asks, and for which node, is said", () => {
   const told = {asker: "scheduler", node: "n1", delayed: true, fits: 2, volumes: 9};
-  assert.equal(askedWords(told), "as the scheduler matches for n1 · 2 of 9 fit · in matching order");
+  assert.equal(askedWords(told), "as the scheduler checks for n1 · 2 of 9 fit · in matching order");
   assert.match(
     askedWords({...told, asker: "pv-controller", node: ""}),
-    /^as the PV controller matches, and no pod has a node/,
+    /^as the PV controller matches, no node to check yet/,
   );
 });
 
@@ -66,5 +66,5 @@ test("while nothing is taken the best is not yet chosen", () => {
 test("of a volume without a claim it is asked which claims it fits", () => {
   const free = {...PENDING, claim: undefined, volume: {phase: "Available"}, volumeId: "volume/pv", volumeName: "pv"};
   assert.deepEqual(questionOf(free, NODES), {of: "volume/pv", path: "volumes/pv/claimants/", seq: null});
-  assert.equal(askedWords({claims: 3, fits: 1}), "nodes apart · it fits 1 of 3");
+  assert.equal(askedWords({claims: 3, fits: 1}), "ignoring node affinity · fits 1 of 3 claims");
 });

@@ -42,16 +42,16 @@ test("a half-bound chain tells which side names the other", () => {
 
 test("a chain whose volume is gone, or another's, is broken", () => {
   const lost = {[CLAIM]: {phase: "Lost", volume: "pv", completed: true}};
-  assert.deepEqual(only(lost), [CLAIM, null, "broken", "broken", "pv is gone"]);
-  assert.deepEqual(only({[CLAIM]: bound[CLAIM]}).slice(2), ["broken", "broken", "pv is gone"]);
+  assert.deepEqual(only(lost), [CLAIM, null, "broken", "broken", "pv was deleted"]);
+  assert.deepEqual(only({[CLAIM]: bound[CLAIM]}).slice(2), ["broken", "broken", "pv was deleted"]);
   const taken = {...lost, "volume/pv": {phase: "Bound", claim: "shop/other"}};
   assert.deepEqual(only(taken).slice(1, 4), ["volume/pv", "broken", "broken"]);
 });
 
 test("a volume whose claim is gone says so in the claim's place", () => {
   const left = (phase) => only({"volume/pv": {phase, claim: "shop/data"}}).slice(2);
-  assert.deepEqual(left("Released"), ["broken", "broken", "shop/data is gone"]);
-  assert.deepEqual(left("Failed"), ["broken", "broken", "shop/data is gone"]);
+  assert.deepEqual(left("Released"), ["broken", "broken", "shop/data was deleted"]);
+  assert.deepEqual(left("Failed"), ["broken", "broken", "shop/data was deleted"]);
   assert.deepEqual(left("Available"), ["unbound", "right", "shop/data does not exist yet"]);
 });
 
@@ -73,7 +73,7 @@ test("a claim without a volume says what it waits for", () => {
   const late = {"class/ssd": {binding_mode: "WaitForFirstConsumer"}};
   const waiting = (claim) => only({...late, [CLAIM]: {phase: "Pending", class: "ssd", ...claim}}).slice(3);
   assert.deepEqual(waiting({}), ["waits", "waits for its first consumer"]);
-  assert.deepEqual(waiting({selected_node: "n1"}), ["waits", "to be made for n1"]);
+  assert.deepEqual(waiting({selected_node: "n1"}), ["waits", "provisioning for n1"]);
 });
 
 test("chains stand by class, those without one last, and are counted by kind", () => {

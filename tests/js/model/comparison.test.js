@@ -31,7 +31,7 @@ test("a difference has a sign and the unit of what differs", () => {
 
 test("utilisation is shown as it is worked out", () => {
   assert.equal(shareText("cpu", [40900, 52000]), "40.9 / 52 = 78.7 %");
-  assert.equal(shareText("pods", [0, 0]), "none there");
+  assert.equal(shareText("pods", [0, 0]), "none");
   assert.equal(shareDifference({a: [40900, 52000], b: [38900, 52000]}), "−3.8 points");
   assert.equal(shareDifference({a: [1, 2], b: [2, 4]}), "0");
   assert.equal(shareDifference({a: [0, 0], b: [2, 4]}), "");
@@ -44,7 +44,7 @@ test("events that are the same in both are folded into one row, a single one is 
     folded.map((each) => each.alike?.length ?? each.row.at),
     [1, 2, 2],
   );
-  assert.equal(alikeText([row(1e9, true), row(2e9, true)]), "2 events the same in both, from 1.000 to 2.000 s");
+  assert.equal(alikeText([row(1e9, true), row(2e9, true)]), "2 identical events in both runs, from 1.000 to 2.000 s");
 });
 
 test("a pod that waits looks like its place in the queue", () => {
@@ -54,7 +54,7 @@ test("a pod that waits looks like its place in the queue", () => {
     "stuck",
     "cpu 1 short",
   ]);
-  assert.equal(spotLook({state: "absent"})[2], "not there");
+  assert.equal(spotLook({state: "absent"})[2], "not found");
 });
 
 test("the nearest relatives are offered first", () => {
@@ -78,6 +78,6 @@ test("a run in a line names the run it is a fork of", () => {
 test("a run that has not come to the moment shown is named", () => {
   const a = {id: 1, head_at: 60e9, status: "paused"};
   const b = {id: 2, head_at: 20e9, status: "paused"};
-  assert.match(shortfall({at: 30e9, reached: 20e9, a, b}), /^#2 has come to 20\.000 s only/);
+  assert.match(shortfall({at: 30e9, reached: 20e9, a, b}), /^#2 has only reached 20\.000 s/);
   assert.equal(shortfall({at: 10e9, reached: 20e9, a, b}), "");
 });

@@ -33,7 +33,7 @@ test("any change of a finished run says that it goes on", () => {
   assert.equal(asked.title, "Cordon n1?");
   assert.deepEqual(asked.lines, [
     "Cordons n1.",
-    "The run is finished. With this it goes on from 77.800 s, until it has nothing left to do.",
+    "The run is finished. This resumes it at 77.800 s, until nothing is left to do.",
   ]);
 });
 

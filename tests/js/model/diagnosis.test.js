@@ -44,8 +44,8 @@ test("two changes together are one order and two commands", () => {
 });
 
 test("a fix says whether it was run or only decided again", () => {
-  assert.equal(proof({shown: "fork"}).words, "tried in a fork");
-  assert.equal(proof({shown: "decision"}).words, "decided again, not run");
+  assert.equal(proof({shown: "fork"}).words, "verified in a fork");
+  assert.equal(proof({shown: "decision"}).words, "scheduling decision only");
 });
 
 test("a command is named by its verb and what it is about", () => {
@@ -84,7 +84,7 @@ test("an answer stays while the run goes on, but is not shown of another past", 
 test("a blocker says which attempt it is of and how long ago that was", () => {
   const place = {seq: 857, at: 62.4e9};
   const attempt = {number: 3, seq: 812, at: 50e9};
-  assert.equal(instantWords({attempt: 3}, attempt, place), "As of attempt 3, 12.40 s ago, event 812; 45 events since.");
+  assert.equal(instantWords({attempt: 3}, attempt, place), "As of attempt 3, 12.40 s ago, event 812; 45 events since then.");
   assert.equal(instantWords({attempt: 3}, attempt, {seq: 812, at: 50e9}), "As of attempt 3, 0 s ago, event 812.");
   assert.equal(instantWords({attempt: 3}, {...attempt, number: 2}, place), "As of attempt 3.");
   assert.equal(instantWords({attempt: 3}, undefined, place), "As of attempt 3.");
@@ -94,7 +94,7 @@ test("a blocker says which attempt it is of and how long ago that was", () => {
 test("an answer that is out of date says which event it is of", () => {
   assert.equal(
     staleWords({seq: 812, at: 50e9}, 62.4e9),
-    "This is of event 812, 12.40 s ago; the run has gone on since.",
+    "This is of event 812, 12.40 s ago; the run has continued since then.",
   );
 });
 

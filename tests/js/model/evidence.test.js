@@ -11,12 +11,12 @@ const held = {id, key: evidenceKey(id, pod), status: "ready", evidence};
 test("what is on its way is not called not attempted", () => {
   const shown = evidenceAt(null, {id, pod, seq: 50, isPast: false});
   assert.equal(shown.status, "loading");
-  assert.equal(evidenceWords(shown, "web"), "loading the evidence of web's attempt…");
+  assert.equal(evidenceWords(shown, "web"), "loading web's attempt…");
 });
 
 test("a pod without an attempt was not attempted", () => {
   const shown = evidenceAt(held, {id, pod: {queue: "active"}, seq: 3, isPast: true});
-  assert.equal(evidenceWords(shown, "web"), "web was not attempted yet");
+  assert.equal(evidenceWords(shown, "web"), "web has had no scheduling attempt yet");
 });
 
 test("evidence of a later event is not shown", () => {
@@ -44,5 +44,5 @@ test("what could not be read says so", () => {
 
 test("a first attempt under way has no evidence yet", () => {
   const shown = evidenceAt({...held, evidence: null}, {id, pod, seq: 50, isPast: false});
-  assert.equal(evidenceWords(shown, "web"), "no attempt of web has ended yet");
+  assert.equal(evidenceWords(shown, "web"), "no scheduling attempt of web has finished yet");
 });

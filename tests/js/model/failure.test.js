@@ -9,10 +9,10 @@ test("a network that is gone is said in words", () => {
   assert.doesNotMatch(message, /Failed to fetch/);
 });
 
-test("what may have arrived is not offered again", () => {
+test("what may have been processed is not offered again", () => {
   const failure = failureOf({});
   assert.equal(failure.again, false);
-  assert.match(failure.message, /may have arrived/);
+  assert.match(failure.message, /may have been processed/);
   assert.equal(failureOf({isRepeatable: true}).again, true);
 });
 
@@ -46,5 +46,5 @@ test("a refusal keeps the words of the server", () => {
 });
 
 test("an error without words says what it was", () => {
-  assert.match(failureOf({status: 500, isRepeatable: true}).message, /broke on the server \(500\)/);
+  assert.match(failureOf({status: 500, isRepeatable: true}).message, /server failed \(500\)/);
 });

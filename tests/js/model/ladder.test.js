@@ -47,7 +47,7 @@ test("sums keep what upstream adds for every victim in sight", () => {
 });
 
 test("the title tells what decided", () => {
-  assert.equal(ladderNote(preemption), "3 candidates, n2 chosen at rung 3");
+  assert.equal(ladderNote(preemption), "3 candidates, n2 chosen by criterion 3");
   assert.equal(ladderNote({candidates: {}, rungs: [], node: null}), "0 candidates");
   const single = {
     candidates: {n1: preemption.candidates.n1},
@@ -63,7 +63,7 @@ test("a candidate without victims is taken at once", () => {
     candidates: {n1: {victims: [], costs: {}}, n2: preemption.candidates.n2},
     rungs: [{rung: "no victims", left: ["n1"]}],
   };
-  assert.equal(ladderNote(free), "2 candidates, n1 needs no victims");
+  assert.equal(ladderNote(free), "2 candidates, n1 needs no evictions");
   assert.equal(ladderOf(free).rows[0].node, "n1");
 });
 

@@ -46,7 +46,7 @@ test("what comes after the event shown has not happened yet", () => {
   assert.equal(lane(life, "unschedulable").slices[0].to, null);
   assert.equal(lane(life, "running").slices.length, 0);
   assert.equal(spent(lane(life, "running"), 4 * SECOND), "not reached");
-  assert.equal(spent(lane(life, "unschedulable"), 4 * SECOND), "1.00 s in 1");
+  assert.equal(spent(lane(life, "unschedulable"), 4 * SECOND), "1.00 s (1×)");
 });
 
 test("a binding that did not end on the node has failed", () => {

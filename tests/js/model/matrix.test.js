@@ -64,7 +64,7 @@ test("a refusal for the sake of nominated pods leaves the others what they are",
   };
   const {rows} = matrixOf({...evidence, verdicts: {n1: kept}}, zoneOf);
   assert.deepEqual(kinds(rows.find(({name}) => name === "n1")), ["also", "skip", "bad"]);
-  assert.equal(cellWords(kept), "room kept");
+  assert.equal(cellWords(kept), "reserved for nominated pod");
 });
 
 test("evidence of an earlier release has the columns that refused", () => {
@@ -106,13 +106,13 @@ test("other numbers are told by their names", () => {
 });
 
 test("a reason tells whether evictions could help", () => {
-  assert.equal(reasonWords(room), "Insufficient cpu. Preemption may resolve it.");
+  assert.equal(reasonWords(room), "Insufficient cpu. Preemption may help.");
   assert.equal(reasonWords({reasons: [], text: "no such volume"}), "no such volume.");
 });
 
 test("the title counts who fits and why others do not", () => {
   assert.equal(
     matrixNote(evidence),
-    "attempt 3 · 1 of 3 nodes fit · 1 Insufficient cpu, 1 node(s) had untolerated taint {gpu: yes}",
+    "attempt 3 · 1 of 3 nodes feasible · 1 Insufficient cpu, 1 node(s) had untolerated taint {gpu: yes}",
   );
 });

@@ -40,7 +40,7 @@ test("an operation that fails names the pod, the count, the error and the next t
     family: "stuck",
     pod: "pod/shop/web",
     sentence: "web cannot start: MountDevice of d1 failed 4 times, wrong fs type.",
-    figure: {value: "2.000", words: "s to the next try"},
+    figure: {value: "2.000", words: "s until the next try"},
   });
 });
 
@@ -128,7 +128,7 @@ test("a pod whose containers do not mount its volume waits for nothing", () => {
     [family, sentence],
     [
       "settled",
-      "Nothing is stuck here; every volume that a pod wants is attached, and mounted where a container mounts it.",
+      "Nothing is stuck here; every volume that a pod needs is attached, and mounted if a container mounts it.",
     ],
   );
   assert.deepEqual(
@@ -172,5 +172,5 @@ test("the list has nodes first on which something is stuck, and counts them", ()
 
 test("the headline has zone, taints and what the status reports", () => {
   const node = {...READY, taints: [{key: "gpu", value: "a", effect: "NoSchedule"}], volumes_in_use: [DISK]};
-  assert.equal(nodeFacts(node), "zone z1 · gpu=a:NoSchedule · volumesInUse 1 · volumesAttached 0");
+  assert.equal(nodeFacts(node), "zone z1 · gpu=a:NoSchedule · volumesInUse: 1 · volumesAttached: 0");
 });

@@ -57,15 +57,15 @@ test("what the kubelet waits for before it mounts is told by name", () => {
   const attached = {name: "d1", attached: true};
   assert.equal(
     nextStep(only({...WANTED, ...verify}, attached), 0),
-    "waits until the node's status names it in volumesInUse",
+    "waits until the node's volumesInUse lists it",
   );
   assert.equal(
     nextStep(only({...WANTED, ...verify, in_use: true}, attached), 0),
-    "waits until volumesAttached names it",
+    "waits until volumesAttached lists it",
   );
   assert.equal(
     nextStep(only({...WANTED, ...verify, in_use: true}, attached, {volumes_attached: [DISK]}), 0),
-    "looks at the node's status, then mounts",
+    "verifies the attachment, then mounts",
   );
 });
 
@@ -86,13 +86,13 @@ test("a volume that nobody wants any more is unmounted, then detached", () => {
     "unmount the device",
   );
   const waiting = {name: "d1", attached: true, mounted_by_node: true, detach_requested: 0, deadline: 360 * SECOND};
-  assert.equal(nextStep(only(null, waiting), 300 * SECOND), "waits for volumesInUse, detach at the latest in 60.00 s");
+  assert.equal(nextStep(only(null, waiting), 300 * SECOND), "waits for volumesInUse; force-detach in 60.00 s");
 });
 
 test("a volume that another node has is refused", () => {
   const row = only(WANTED, {name: "d1", desired: {"shop/web": 0}, multi_attach_error_reported: true});
-  assert.deepEqual(attachedState(row, 0), ["no", "stuck", "refused, another node has it"]);
-  assert.equal(nextStep(row, 0), "waits until the other node has let go of it");
+  assert.deepEqual(attachedState(row, 0), ["no", "stuck", "rejected: attached to another node"]);
+  assert.equal(nextStep(row, 0), "waits for the other node to detach it");
 });
 
 test("volumes that differ come before those that agree", () => {

@@ -54,7 +54,7 @@ test("a lane has the operations of a volume one after the other, with the backof
   ]);
 });
 
-test("what comes after the event shown is not there yet", () => {
+test("what comes after the event shown is not found yet", () => {
   const [{slices}] = operationLanes(ID, STORY, 3);
   assert.deepEqual(slices.map(short), [
     ["t", "Attach", 0, 1, null],

@@ -19,10 +19,10 @@ test("a deleted claim that is still there is not shown as bound", () => {
 
 test("what holds a deleted claim is named with its reason", () => {
   const words = (users) => terminatingWords(HELD, {users, at: 20 * SECOND});
-  const held = "Terminating since 12.000 s: held by the finalizer kubernetes.io/pvc-protection";
-  assert.equal(words([USER]), `${held}, as pod web uses it.`);
-  assert.equal(words([USER, ["pod/shop/api", {node: "n1"}]]), `${held}, as 2 pods use it, web first.`);
-  assert.equal(words([["pod/shop/job", {phase: "Succeeded"}]]), `${held}, and no pod uses it any more.`);
+  const held = "Terminating since 12.000 s: blocked by the finalizer kubernetes.io/pvc-protection";
+  assert.equal(words([USER]), `${held}, because pod web uses it.`);
+  assert.equal(words([USER, ["pod/shop/api", {node: "n1"}]]), `${held}, because 2 pods use it, web among them.`);
+  assert.equal(words([["pod/shop/job", {phase: "Succeeded"}]]), `${held}, although no pod uses it any more.`);
 });
 
 test("several finalizers are all named, none says so", () => {
@@ -32,10 +32,10 @@ test("several finalizers are all named, none says so", () => {
   };
   assert.equal(
     terminatingWords(volume, {claimKey: "shop/data", at: 9 * SECOND}),
-    "Terminating since 5.000 s: held by the finalizers kubernetes.io/pv-protection, as it is bound to shop/data; and " +
+    "Terminating since 5.000 s: blocked by the finalizers kubernetes.io/pv-protection, because it is bound to shop/data; and " +
       "external-attacher/csi-x, until no node has it attached; and shop.example.com/keep.",
   );
-  assert.equal(terminatingWords({deleting: 0}, {at: 1}), "Terminating: no finalizer holds it any more.");
+  assert.equal(terminatingWords({deleting: 0}, {at: 1}), "Terminating: no finalizer is left.");
 });
 
 const BINDING = {
@@ -58,7 +58,7 @@ test("the answer about a terminating claim says what holds it, not that all is w
   const volume = {phase: "Bound", claim: "shop/data"};
   const {family, sentence} = claimAnswer({...BINDING, claim, volume}, null);
   assert.equal(family, "stuck");
-  assert.match(sentence, /^Terminating since .* as pod web uses it\. It is still bound to pv\.$/);
+  assert.match(sentence, /^Terminating since .* because pod web uses it\. It is still bound to pv\.$/);
   const other = volumeAnswer({...BINDING, claim, volume});
   assert.deepEqual(
     [other.family, other.sentence.startsWith("pv is Bound; its claim shop/data is on its way out.")],
@@ -69,7 +69,7 @@ test("the answer about a terminating claim says what holds it, not that all is w
     claim: {phase: "Bound", volume: "pv"},
     volume: {...volume, deleting: 0, finalizers: ["kubernetes.io/pv-protection"]},
   });
-  assert.match(ends.sentence, /^Terminating: .*as it is bound to shop\/data\.$/);
+  assert.match(ends.sentence, /^Terminating: .*because it is bound to shop\/data\.$/);
 });
 
 test("a terminating claim comes first among the claims, and machines count it", () => {

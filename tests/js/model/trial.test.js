@@ -29,13 +29,13 @@ function outcome({
 test("a pod that is bound where and when it was promised keeps the promise", () => {
   const bound = {seq: 22, at: 20 * SECOND, kind: "PodBound"};
   const {family, words} = outcome({pod: {node: "n1"}, events: [...OLDER, LATER, bound]});
-  assert.deepEqual([family, words], ["settled", "It was bound to n1 at 20.000 s, as promised."]);
+  assert.deepEqual([family, words], ["settled", "It was bound to n1 at 20.000 s, as predicted."]);
 });
 
 test("a pod that is bound elsewhere says what was promised", () => {
   const bound = {seq: 22, at: 12 * SECOND, kind: "PodBound"};
   const {words} = outcome({pod: {node: "n2"}, events: [bound], at: 12 * SECOND});
-  assert.equal(words, "It was bound to n2 at 12.000 s; promised was n1 at 20.000 s.");
+  assert.equal(words, "It was bound to n2 at 12.000 s; predicted was n1 at 20.000 s.");
 });
 
 test("while it plays the old error is not what came of it", () => {
@@ -44,7 +44,7 @@ test("while it plays the old error is not what came of it", () => {
 });
 
 test("the error of an older attempt is not a refusal of the change", () => {
-  assert.equal(outcome({}).words, "It was not decided by 20.000 s.");
+  assert.equal(outcome({}).words, "It was not scheduled by 20.000 s.");
 });
 
 test("a refusal by an attempt after the change is what came of it", () => {
@@ -56,17 +56,17 @@ test("a refusal by an attempt after the change is what came of it", () => {
     message: "0/2 nodes are available",
   };
   const {family, words} = outcome({events: [...OLDER, LATER, refused]});
-  assert.deepEqual([family, words], ["stuck", "It was refused again at 20.000 s: 0/2 nodes are available"]);
+  assert.deepEqual([family, words], ["stuck", "It was rejected again at 20.000 s: 0/2 nodes are available"]);
 });
 
 test("what is not read yet is not judged", () => {
-  assert.equal(outcome({events: OLDER}).words, "Reading what came of it…");
+  assert.equal(outcome({events: OLDER}).words, "Reading the outcome…");
 });
 
 test("a look back to before the end says what was to come of it", () => {
   const bound = {seq: 22, at: 20 * SECOND, kind: "PodBound"};
   const {words} = outcome({events: [...OLDER, LATER, bound], seq: 20, at: 19 * SECOND});
-  assert.equal(words, "It was not decided by 19.000 s.");
+  assert.equal(words, "It was not scheduled by 19.000 s.");
 });
 
 test("a trial is of one pod", () => {

@@ -23,7 +23,7 @@ test("a node is chosen, fits, does not fit or was not evaluated", () => {
 test("of a node that fits alone nobody asks the score", () => {
   assert.equal(
     verdictOf({...EVIDENCE, feasible: 1, scores: {n1: {total: 171}}}, "n1").text,
-    "chosen, nothing else fits",
+    "chosen, the only node that fits",
   );
 });
 
