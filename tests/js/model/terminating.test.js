@@ -61,7 +61,7 @@ test("the answer about a terminating claim says what holds it, not that all is w
   assert.match(sentence, /^Terminating since .* because pod web uses it\. It is still bound to pv\.$/);
   const other = volumeAnswer({...BINDING, claim, volume});
   assert.deepEqual(
-    [other.family, other.sentence.startsWith("pv is Bound; its claim shop/data is on its way out.")],
+    [other.family, other.sentence.startsWith("pv is Bound; its claim shop/data is being deleted.")],
     ["stuck", true],
   );
   const ends = volumeAnswer({
