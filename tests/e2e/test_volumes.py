@@ -36,7 +36,7 @@ def test_a_half_bound_claim_tells_its_missing_half_and_leads_to_the_write_that_w
     expect(binding).to_contain_text("2 of 4 writes done, two on each object")
     chain = page.get_by_role("row").filter(has=page.get_by_role("button", name="shop/orders"))
     expect(
-        chain.get_by_role("img", name=re.compile("^half-bound: the volume names"))
+        chain.get_by_role("img", name=re.compile("^half-bound: the volume's claimRef is set"))
     ).to_be_visible()
     candidates = page.get_by_role("region", name="Candidate volumes", exact=True)
     first = candidates.get_by_role("row").nth(1)

@@ -8,11 +8,17 @@ import {RunSession} from "./run_session.js";
 /** Connect a page of a run that is drawn into `root`. Returns its session; call `start()` once the page is drawn. */
 export function startRunPage(root, address) {
   const run = JSON.parse(document.querySelector("#run-data").textContent);
-  const session = new RunSession({run, api: new RunApi(run.id), streamUrl: streamUrl(run.id, location), address});
+  // The server draws this button only for visitors who may create runs.
+  const fork = document.querySelector("#fork-here");
+  const session = new RunSession({
+    run,
+    api: new RunApi(run.id),
+    streamUrl: streamUrl(run.id, location),
+    address,
+    mayFork: fork !== null,
+  });
   root.replaceChildren();
   connectHotkeys(session);
-  // Who may only read has no such button.
-  const fork = document.querySelector("#fork-here");
   if (fork) connectFork(session, fork, document.querySelector("#fork-dialog"));
   aimTabs(session, document.querySelectorAll("a[data-page]"));
   showConnection(session, document.querySelector("#connection"));

@@ -16,12 +16,14 @@ const MOST_SEARCHED = 2000;
  *
  * `live` follows the run, `playhead` decides which event is shown, `commands` sends what a person asks
  * for, `notices` holds what went wrong; the session itself keeps the selection. Addresses are passed in:
- * `api` for the REST interface, `streamUrl` for the WebSocket, `address` for the page itself.
+ * `api` for the REST interface, `streamUrl` for the WebSocket, `address` for the page itself. `mayFork`
+ * is whether the visitor may create runs.
  */
 export class RunSession {
-  constructor({run, api, streamUrl, address}) {
+  constructor({run, api, streamUrl, address, mayFork = true}) {
     this.api = api;
     this.address = address;
+    this.mayFork = mayFork;
     /** Grows whenever what is shown changed. */
     this.tick = signal(0);
     /** Called with the ids of the pods that moved, just before they are drawn in their new places. */
@@ -55,6 +57,11 @@ export class RunSession {
   /** Which event is shown, and whether that is in the past. */
   get place() {
     return this.playhead.place;
+  }
+
+  /** Whether the visitor may send commands to the run; those who may not can still look at all of it. */
+  get mayChange() {
+    return this.run.value.may_change !== false;
   }
 
   async start() {

@@ -449,7 +449,7 @@ function failure({events, claimId}) {
 
 function waitedFor({since, at, state}) {
   if (since === null) return null;
-  const words = {half: "half-bound", lost: "since it was Lost"}[state] ?? "waited";
+  const words = {half: "half-bound", lost: "since it became Lost"}[state] ?? "waited";
   return {value: duration(at - since), words};
 }
 
@@ -470,7 +470,7 @@ export function volumeAnswer(binding) {
       ? null
       : {
           value: duration(at - since),
-          words: volume.phase === "Available" ? "reserved" : `since it was ${volume.phase}`,
+          words: volume.phase === "Available" ? "reserved" : `since it became ${volume.phase}`,
         };
   if (!volume) {
     const gone = events.findLast(({changes}) => changes?.[volumeId] === null);

@@ -30,7 +30,7 @@ const QUEUE = {
   ],
   edges: [
     {moves: [">active"], path: "M20 144H84", text: [50, 136, "middle", "PodAdd"]},
-    {moves: [">gated"], path: "M14 136V44H148", text: [82, 36, "middle", "PreEnqueue refuses"], since: "v1.34"},
+    {moves: [">gated"], path: "M14 136V44H148", text: [82, 36, "middle", "PreEnqueue rejects"], since: "v1.34"},
     {moves: ["gated>active"], path: "M182 64V122", text: [190, 98, "start", "gate removed"], since: "v1.34"},
     {moves: ["active>in_flight"], path: "M214 144H282", text: [248, 136, "middle", "Pop"]},
     {moves: ["in_flight>assumed"], path: "M412 144H488", text: [451, 136, "middle", "AssumePod"]},
@@ -145,10 +145,10 @@ const CLAIM = {
     {moves: [">pending"], path: "M20 96H58"},
     {moves: [">half"], path: "M14 88V38H324V74", text: [169, 32, "middle", "names its volume from the start"]},
     {moves: ["pending>half"], path: "M188 96H278", text: [233, 88, "middle", "volumeName"]},
-    {moves: ["half>bound"], path: "M408 96H498", text: [453, 88, "middle", "both refer to each other"]},
-    {moves: ["bound>lost"], path: "M588 116V210", text: [596, 168, "start", "volume deleted"]},
-    {moves: ["lost>bound"], path: "M544 210V118", text: [536, 168, "end", "volume exists again"]},
-    {moves: ["half>lost"], path: "M344 116V232H498", text: [352, 226, "start", "volume deleted"]},
+    {moves: ["half>bound"], path: "M408 96H498", text: [453, 88, "middle", "both set"]},
+    {moves: ["bound>lost"], path: "M588 116V210", text: [596, 168, "start", "PV deleted"]},
+    {moves: ["lost>bound"], path: "M544 210V118", text: [536, 168, "end", "PV exists again"]},
+    {moves: ["half>lost"], path: "M344 116V232H498", text: [352, 226, "start", "PV deleted"]},
   ],
   stateOf(claim) {
     if (!claim) return null;

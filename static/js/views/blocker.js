@@ -1,5 +1,6 @@
 import {html} from "../lib/html.js";
 import {instantWords} from "../model/diagnosis.js";
+import {READ_ONLY} from "../model/rights.js";
 import {figureOf} from "../model/verdict.js";
 
 /**
@@ -42,6 +43,7 @@ function FixButtons({session, id, fix, first}) {
   return html`<span class="does">${
     !session.place.past &&
     html`<button class=${`btn${first ? " primary" : ""}`} aria-label=${`Apply: ${fix.text}`}
+    disabled=${!session.mayChange} title=${session.mayChange ? undefined : READ_ONLY}
     onClick=${() => session.commands.patch(object, fix.patch)}>Apply</button>`
   }</span>`;
 }

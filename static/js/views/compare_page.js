@@ -15,6 +15,7 @@ import {
 } from "../model/comparison.js";
 import {count, moment, parseId, tick as tickText} from "../model/format.js";
 import {pageHref} from "../model/place.js";
+import {NO_FORK} from "../model/rights.js";
 import {partOf, ticks} from "../model/timeline.js";
 import {Mark, Name} from "./mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
@@ -60,7 +61,7 @@ function Head({session, comparison, others, profiles}) {
         .filter((profile) => profile !== run.profile)
         .map(
           (profile) => html`
-        <button key=${profile} class="btn" aria-label=${`Replay with profile ${profile} and compare`}
+        <button key=${profile} class="btn" disabled=${!session.mayFork} title=${session.mayFork ? undefined : NO_FORK} aria-label=${`Replay with profile ${profile} and compare`}
           onClick=${() => comparison.withProfile(profile)}>${profile}</button>`,
         )}</div></div>`;
 }

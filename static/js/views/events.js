@@ -27,7 +27,7 @@ export function EventTable({session, id, events}) {
   if (events.length === 0) return null;
   return html`
     <section class="sec" aria-label="Events"><div class="sechead"><h2>Events</h2><span class="note">${count(events.length)}, newest first</span>
-        <div class="end"><a class="btn" href=${session.href("timeline", {object: id})}>All in the timeline</a></div></div>
+        <div class="end"><a class="btn" href=${session.href("timeline", {object: id})}>Show in timeline</a></div></div>
       <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
         <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
         <tbody>${events.slice(0, LISTED_EVENTS).map(

@@ -2,6 +2,7 @@ import {html} from "../lib/html.js";
 import {amount, bytes, count, moment, parseId} from "../model/format.js";
 import {holdersOf, nodeAnswer, nodeFacts, nodeStates, podsOf, resourcesOf, shortage} from "../model/node.js";
 import {volumesOf} from "../model/node_volumes.js";
+import {READ_ONLY} from "../model/rights.js";
 import {EventTable} from "./events.js";
 import {ManifestLink, NodeLink, PodLink} from "./links.js";
 import {Mark} from "./mark.js";
@@ -52,8 +53,10 @@ function Head({session, name, node}) {
         ${
           !session.place.past &&
           html`
-          <button class="btn" onClick=${() => command(node.unschedulable ? "uncordon" : "cordon")}>${node.unschedulable ? "Uncordon" : "Cordon"}</button>
-          <button class="btn" title="Cordon the node and evict its pods; asks first" aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>`
+          <button class="btn" disabled=${!session.mayChange} title=${session.mayChange ? undefined : READ_ONLY}
+            onClick=${() => command(node.unschedulable ? "uncordon" : "cordon")}>${node.unschedulable ? "Uncordon" : "Cordon"}</button>
+          <button class="btn" disabled=${!session.mayChange} title=${session.mayChange ? "Cordon the node and evict its pods; asks first" : READ_ONLY}
+            aria-haspopup="dialog" onClick=${() => command("cordon", "evict_pods")}>Drain…</button>`
         }
         <${ManifestLink} session=${session} id=${id} /></div>`
       }</div>`;

@@ -1,5 +1,6 @@
 import {html} from "../lib/html.js";
 import {count, moment} from "../model/format.js";
+import {NO_FORK} from "../model/rights.js";
 import {Consent} from "./consent.js";
 import {LeftOut, StopBanner} from "./left_out.js";
 import {Mark} from "./mark.js";
@@ -36,7 +37,7 @@ function OtherVersionBanner({session}) {
   return html`
     <div class="past-banner long" role="status"><${Mark} name="gated" family="held" /><b>Read only</b>
       <span>Recorded by another version of kscope. From event ${count(seq)} on, this version decides differently.</span>
-      <button class="btn" onClick=${() => session.commands.repeat()}>Run again with this version</button></div>`;
+      <button class="btn" disabled=${!session.mayFork} title=${session.mayFork ? undefined : NO_FORK} onClick=${() => session.commands.repeat()}>Run again with this version</button></div>`;
 }
 
 /** Whether there is no state to show yet, of now or of the past. */

@@ -2,6 +2,7 @@ import {useRef} from "preact/hooks";
 
 import {html} from "../lib/html.js";
 import {count, moment, tick as tickText} from "../model/format.js";
+import {READ_ONLY} from "../model/rights.js";
 import {markLook, parseSeconds, parseSeq, partOf, ticks} from "../model/timeline.js";
 import {Icon, Mark} from "./mark.js";
 
@@ -23,7 +24,8 @@ export function Transport({session}) {
   const waits = session.isWaiting && past;
   const playing = past ? session.playhead.replaying.value : run.status === "playing";
   // Recorded events can be replayed by whoever may see them.
-  const failed = !past && (run.status === "failed" || run.may_change === false);
+  const failed = !past && (run.status === "failed" || !session.mayChange);
+  const barred = past || session.mayChange ? null : READ_ONLY;
   const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
   return html`
     <section class="transport" aria-label="Transport">
@@ -31,15 +33,18 @@ export function Transport({session}) {
         <button class="btn icon" aria-label="Step one event back" title="Back one event  ,"
           disabled=${waits || session.model.seq <= 0} onClick=${() => session.playhead.stepBack()}><${Icon} name="back" /></button>
         <button class="btn icon primary" aria-label=${spoken(verb, run, past)}
-          title=${`${verb}  Space`} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
+          title=${barred ?? `${verb}  Space`} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
           <${Icon} name=${playing ? "pause" : "play"} /></button>
-        <button class="btn" aria-label="Step one event" title="Step one event  ." disabled=${waits || failed}
+        <button class="btn" aria-label="Step one event" title=${barred ?? "Step one event  ."} disabled=${waits || failed}
           onClick=${() => session.playhead.stepEvent()}><${Icon} name="step" /><span class="lbl">Event</span></button>
-        <button class="btn" aria-label="Step one scheduling cycle" title="Step one scheduling cycle  Shift ."
+        <button class="btn" aria-label="Step one scheduling cycle" title=${barred ?? "Step one scheduling cycle  Shift ."}
           disabled=${waits || failed} onClick=${() => session.playhead.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
         <div class="seg opt" role="group" aria-label="Speed">
           ${SPEEDS.map(
-            ([speed, text]) => html`<button key=${speed} aria-pressed=${String(String(run.speed) === speed)}
+            ([
+              speed,
+              text,
+            ]) => html`<button key=${speed} disabled=${!session.mayChange} title=${session.mayChange ? undefined : READ_ONLY} aria-pressed=${String(String(run.speed) === speed)}
             onClick=${() => session.commands.speed(speed)}>${text}</button>`,
           )}
         </div>

@@ -1,6 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../lib/html.js";
+import {NO_FORK} from "../model/rights.js";
 
 /**
  * Sends a change to a fork instead, made after event *seq*, and leads to what becomes of the pod there.
@@ -13,6 +14,6 @@ export function TryInFork({session, id, commands, order, seq, promise}) {
     await session.commands.tryInFork(id, commands, {seq, order, node: promise.node, at: promise.at});
     setBusy(false);
   };
-  return html`<button class="btn" disabled=${busy} aria-label=${`Try in a fork: ${order}`} onClick=${go}>
+  return html`<button class="btn" disabled=${busy || !session.mayFork} title=${session.mayFork ? undefined : NO_FORK} aria-label=${`Try in a fork: ${order}`} onClick=${go}>
     ${busy ? "Forking…" : "Try in a fork"}</button>`;
 }

@@ -11,6 +11,7 @@ import {
   staleWords,
   triedWords,
 } from "../model/diagnosis.js";
+import {READ_ONLY} from "../model/rights.js";
 import {Mark} from "./mark.js";
 import {TryInFork} from "./try_in_fork.js";
 
@@ -78,7 +79,8 @@ function Fix({session, id, seq, fix, first}) {
       <span class="does">${
         !session.playhead.past.value &&
         seq === session.place.seq &&
-        html`<button class=${`btn${first ? " primary" : ""}`} title=${commands.map(commandWords).join(", then ")}
+        html`<button class=${`btn${first ? " primary" : ""}`} disabled=${!session.mayChange}
+          title=${session.mayChange ? commands.map(commandWords).join(", then ") : READ_ONLY}
           aria-label=${`Apply: ${order}`} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`
       }
         <${TryInFork} session=${session} id=${id} commands=${commands} order=${order} seq=${seq} promise=${fix} /></span></div>`;

@@ -88,7 +88,10 @@ test("tries of the same kind in a row are one line", () => {
 });
 
 test("of a half-bound claim the answer tells which half is missing and what was refused", () => {
-  assert.equal(claimAnswer(after(4)).sentence, "pv is reserved for this claim, but the claim's volumeName is not set yet.");
+  assert.equal(
+    claimAnswer(after(4)).sentence,
+    "pv is reserved for this claim, but the claim's volumeName is not set yet.",
+  );
   const refused = claimAnswer({...after(5), at: 8 * SECOND});
   assert.equal(
     refused.sentence,
@@ -119,7 +122,7 @@ test("a lost claim tells when its volume went", () => {
   const binding = {...after(9, gone), at: 12 * SECOND};
   const answer = claimAnswer(binding);
   assert.equal(answer.sentence, "Lost: its volume pv was deleted at 8.000 s.");
-  assert.deepEqual(answer.figure, {value: "3.00 s", words: "since it was Lost"});
+  assert.deepEqual(answer.figure, {value: "3.00 s", words: "since it became Lost"});
   const [, bind, , reclaim] = stepsOf(binding);
   assert.deepEqual([bind.mark, bind.seq, reclaim.what], ["lost", 9, "pv is deleted"]);
 });

@@ -84,7 +84,10 @@ test("an answer stays while the run goes on, but is not shown of another past", 
 test("a blocker says which attempt it is of and how long ago that was", () => {
   const place = {seq: 857, at: 62.4e9};
   const attempt = {number: 3, seq: 812, at: 50e9};
-  assert.equal(instantWords({attempt: 3}, attempt, place), "As of attempt 3, 12.40 s ago, event 812; 45 events since then.");
+  assert.equal(
+    instantWords({attempt: 3}, attempt, place),
+    "As of attempt 3, 12.40 s ago, event 812; 45 events since then.",
+  );
   assert.equal(instantWords({attempt: 3}, attempt, {seq: 812, at: 50e9}), "As of attempt 3, 0 s ago, event 812.");
   assert.equal(instantWords({attempt: 3}, {...attempt, number: 2}, place), "As of attempt 3.");
   assert.equal(instantWords({attempt: 3}, undefined, place), "As of attempt 3.");

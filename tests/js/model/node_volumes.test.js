@@ -55,10 +55,7 @@ test("an operation under way says for how long", () => {
 test("what the kubelet waits for before it mounts is told by name", () => {
   const verify = {operations: {"*": {name: "verify_controller_attached_volume"}}};
   const attached = {name: "d1", attached: true};
-  assert.equal(
-    nextStep(only({...WANTED, ...verify}, attached), 0),
-    "waits until the node's volumesInUse lists it",
-  );
+  assert.equal(nextStep(only({...WANTED, ...verify}, attached), 0), "waits until the node's volumesInUse lists it");
   assert.equal(
     nextStep(only({...WANTED, ...verify, in_use: true}, attached), 0),
     "waits until volumesAttached lists it",
