@@ -7,9 +7,9 @@ const WAIT_MS = 150;
 const REST_MS = 1000;
 
 /**
- * What the rules of matching say of every volume for the chosen claim, or of a chosen volume that has no
- * claim for every claim; asked anew when a claim, a volume or the place shown has changed. `held` is
- * {of, status: "loading" | "ready" | "failed", told, message}, null where there is nothing to ask.
+ * How every volume matches the selected claim or, for a selected volume without a claim, how it matches
+ * every claim; evaluated again when a claim, a volume or the event shown has changed. `held` is
+ * {of, status: "loading" | "ready" | "failed", answer, message}, null while nothing is selected.
  */
 export class Candidates {
   constructor(session, chosen) {
@@ -56,8 +56,8 @@ export class Candidates {
   async #ask({of, path, node, at}) {
     const isWanted = () => this.asked?.of === of;
     try {
-      const told = await this.session.api.get(path, {seq: at, node});
-      if (isWanted()) this.held.value = {of, status: "ready", told};
+      const answer = await this.session.api.get(path, {seq: at, node});
+      if (isWanted()) this.held.value = {of, status: "ready", answer};
     } catch (error) {
       if (isWanted()) this.held.value = {of, status: "failed", message: error.message};
     }

@@ -5,10 +5,10 @@ import {bindingMode, userOf} from "../model/claims.js";
 import {ObjectEvents} from "./object_events.js";
 
 /**
- * The claim or the volume that somebody has chosen, what stands on the other side of its binding,
- * a pod that uses it, and the events of all three.
+ * The selected claim or volume, the other side of its binding, a pod that uses it, and the events of
+ * all three.
  *
- * While nobody has chosen, it is a claim that something is left to do for, else any claim or volume.
+ * By default an unfinished claim is selected, else any claim or volume.
  */
 export class Chosen {
   constructor(session) {
@@ -30,7 +30,7 @@ export class Chosen {
     this.session.select({claim: isClaim ? id : null, volume: isClaim ? null : id});
   }
 
-  /** What there is to say about the binding at the event shown: see bindingOf. */
+  /** The binding at the event shown: see bindingOf. */
   binding() {
     const {entities, claims, seq, at} = this.session.model;
     const claimId = this.claim.id.value;
@@ -51,7 +51,7 @@ export class Chosen {
     });
   }
 
-  /** Stays with a claim for as long as something is left to do for it. */
+  /** Keeps the same claim until it is bound. */
   #fallback() {
     const {claims, entities} = this.session.model;
     const claim = this.fallback?.startsWith("claim/") && entities.get(this.fallback);

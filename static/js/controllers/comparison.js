@@ -5,8 +5,8 @@ const BUSY_MS = 1500;
 const FORK_MS = 120_000;
 
 /**
- * The run of the page beside another one, read again whenever the place shown changes, and now and
- * then while either of them plays.
+ * The comparison of this run with another one, read again whenever the event shown changes, and
+ * regularly while either of them plays.
  *
  * At the newest event they are compared at the newest moment both have reached, else at the moment shown.
  */
@@ -14,8 +14,8 @@ export class Comparison {
   constructor(session, other) {
     this.session = session;
     this.other = other;
-    /** What the server told, or null before. */
-    this.told = signal(null);
+    /** The answer of the server, null before the first. */
+    this.result = signal(null);
     this.rows = signal([]);
     this.next = signal(null);
     this.problem = signal("");
@@ -30,7 +30,7 @@ export class Comparison {
       const place = past.value ? `at ${model.at}` : `newest ${model.seq} ${run.value.status}`;
       if (place === key || this.session.isWaiting) return;
       key = place;
-      this.#soon(this.told.peek() === null ? 0 : WAIT_MS);
+      this.#soon(this.result.peek() === null ? 0 : WAIT_MS);
     });
   }
 
@@ -42,7 +42,7 @@ export class Comparison {
     this.next.value = events.next;
   }
 
-  /** Have the scenario and the commands of this run played under another profile, and compare. */
+  /** Replay the scenario and the commands of this run with another profile, and compare. */
   async withProfile(profile) {
     try {
       const fork = await this.session.api.post("fork/", {profile}, {longestMs: FORK_MS});
@@ -64,7 +64,7 @@ export class Comparison {
     } catch (error) {
       this.problem.value = error.message;
     }
-    const {a, b} = this.told.value ?? {};
+    const {a, b} = this.result.value ?? {};
     const moving = (run) => run && (run.status === "playing" || run.goal_at !== null);
     if (moving(a) || moving(b)) this.#soon(BUSY_MS);
   }
@@ -75,12 +75,12 @@ export class Comparison {
     return api.get("compare/", {with: this.other, at: past.value ? model.at : null, ...more});
   }
 
-  #take(told) {
-    const before = this.told.value;
-    this.told.value = told;
-    // Pages that somebody asked for stay: what has happened does not change.
-    if (before?.shared === told.shared && this.rows.value.length > told.events.rows.length) return;
-    this.rows.value = told.events.rows;
-    this.next.value = told.events.next;
+  #take(result) {
+    const before = this.result.value;
+    this.result.value = result;
+    // Pages that are already loaded stay: recorded events do not change.
+    if (before?.shared === result.shared && this.rows.value.length > result.events.rows.length) return;
+    this.rows.value = result.events.rows;
+    this.next.value = result.events.next;
   }
 }

@@ -57,8 +57,8 @@ export class NewestEvidence {
     try {
       const {api, model} = this.session;
       const [newest] = await api.get("attempts/", {pod: id.slice("pod/".length), seq: model.seq});
-      const told = newest ? await api.get(`attempts/${newest.id}/`) : null;
-      if (isWanted()) this.#hold({id, key, status: "ready", evidence: newest ? {...newest, ...told} : null});
+      const detail = newest ? await api.get(`attempts/${newest.id}/`) : null;
+      if (isWanted()) this.#hold({id, key, status: "ready", evidence: newest ? {...newest, ...detail} : null});
     } catch (error) {
       if (isWanted()) this.#hold({id, key, status: "failed", message: error.message});
     }

@@ -6,11 +6,11 @@ import {operationsOf} from "./node_record.js";
 import {ObjectEvents} from "./object_events.js";
 
 /**
- * The pod, the claim, the volume, and the volume on a node, whose ways through the state machines are lit, and their events.
+ * The objects that the page of state machines follows, one of each kind, and their events: a pod, a claim,
+ * a volume, and a volume on a node.
  *
- * Somebody may pick each. Else the pod is the one that most needs an answer, the claim is one of
- * the pod's, or of any that something is left to do for, and the volume is the claim's, on the pod's
- * node.
+ * The visitor may pick each. By default the pod is the one that the session selects, the claim is one of
+ * the pod's or else an unfinished one, and the volume is the claim's, on the pod's node.
  */
 export class Followed {
   constructor(session) {
@@ -35,7 +35,7 @@ export class Followed {
     for (const object of Object.values(this.objects)) object.start();
   }
 
-  /** Follow this object, and what of the other kinds belongs to it. */
+  /** Follow this object, and the objects of the other kinds that belong to it. */
   pick(id) {
     if (id.includes("#")) {
       this.attachment.value = id;
@@ -65,7 +65,7 @@ export class Followed {
     return name ? `volume/${name}` : null;
   }
 
-  /** The volume on the pod's node, else one that the pod wants there. */
+  /** The volume on the pod's node, else another volume of the pod there. */
   #attachmentOf(pod, volume) {
     const {entities} = this.session.model;
     const place = entities.get(pod) && placeOf(entities.get(pod));

@@ -1,4 +1,4 @@
-/** Keys of the board. Typing in a field and pressing a focused button keep their own meaning. */
+/** Keyboard shortcuts of all pages of a run. Typing in a field and pressing a focused button keep their own meaning. */
 export function connectHotkeys(session) {
   const actions = {
     " ": () => session.playhead.togglePlay(),

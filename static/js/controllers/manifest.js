@@ -3,7 +3,7 @@ import {computed, effect, signal} from "@preact/signals";
 const WAIT_MS = 120;
 
 /**
- * The manifest of one object at the event shown, as YAML. `told` is {status: "loading" | "ready" |
+ * The manifest of one object at the event shown, as YAML. `reading` is {status: "loading" | "ready" |
  * "missing" | "failed", text, message}.
  */
 export class Manifest {
@@ -11,7 +11,7 @@ export class Manifest {
     this.session = session;
     this.id = id;
     this.held = signal({key: null, status: "loading"});
-    this.told = computed(() => this.#told());
+    this.reading = computed(() => this.#reading());
   }
 
   start() {
@@ -50,8 +50,8 @@ export class Manifest {
     return `newest ${newest} ${entities.has(this.id)}`;
   }
 
-  /** Of another instant nothing is shown; at the newest event the version before stays meanwhile. */
-  #told() {
+  /** Never shows a manifest of another event; at the newest event the old version stays while the new one loads. */
+  #reading() {
     const held = this.held.value;
     if (held.key === this.#key() || (held.text && !this.session.place.past && held.key?.startsWith("newest")))
       return held;

@@ -3,26 +3,26 @@ import {computed} from "@preact/signals";
 import {KINDS} from "../model/operation_lanes.js";
 import {ObjectEvents} from "./object_events.js";
 
-/** What asks for all that was done about the volumes of a node. */
+/** The query for all operations on the volumes of a node. */
 export function operationsOf(id) {
   return {changes: id, kind: KINDS.join(",")};
 }
 
 /**
- * What the server keeps of one node, followed while the run goes on: `done` is what was done about its
- * volumes, some of it told of pods, and `events` are these and all about the node itself. Both oldest
- * first, also those after the place shown.
+ * The recorded events of one node, kept up to date: `done` are the operations on its volumes, including
+ * events about pods; `events` are these and all events about the node itself. Both oldest first,
+ * including those after the event shown.
  */
 export class NodeRecord {
   constructor(session, id) {
-    this.told = new ObjectEvents(session, () => id);
+    this.own = new ObjectEvents(session, () => id);
     this.operations = new ObjectEvents(session, () => id, {queryOf: operationsOf});
     this.done = this.operations.events;
-    this.events = computed(() => merged(this.told.events.value, this.done.value));
+    this.events = computed(() => merged(this.own.events.value, this.done.value));
   }
 
   follow() {
-    this.told.start();
+    this.own.start();
     this.operations.start();
   }
 }

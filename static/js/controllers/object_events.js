@@ -6,7 +6,7 @@ const PAGE = 1000;
 const MOST_PAGES = 5;
 
 /**
- * The events of one object, read again whenever it has changed; `idOf()` tells which it is. They are
+ * The events of one object, read again whenever it changes; `idOf()` gives its id. They are
  * those about it, or what `queryOf` its id asks for; `entityOf` gives the entity it is part of.
  */
 export class ObjectEvents {

@@ -1,13 +1,13 @@
 import {RunModel} from "../model/run_model.js";
 
-/** How many events are folded one by one before the place someone steps back from. */
+/** How many events before the starting point of a step back are folded one by one. */
 const BACK = 100;
 const AHEAD = 200;
 
 /**
- * A place in the recorded part of a run, with its own model.
+ * A position in the recorded events of a run, with its own model.
  *
- * Jumps ask the server for the state there; steps fold and unfold single events at hand.
+ * Jumps ask the server for the state there; steps fold and undo single events that are loaded.
  */
 export class PastCursor {
   constructor(api) {

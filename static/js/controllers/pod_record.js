@@ -6,12 +6,12 @@ const WAIT_MS = 120;
 const NOTHING = {key: null, upTo: 0, attempts: []};
 
 /**
- * What the server keeps of one pod: its events and its attempts, followed while the run goes on.
+ * The recorded events and attempts of one pod, kept up to date.
  *
  * `events` are all events about it, oldest first, also those after the place shown. `attempts` are
- * those that had ended there, newest first. `chosen` is the one someone picked, null to follow the
- * newest, and `held` is {attempt, evidence} of the one that is shown, or null. `told` says how far
- * reading has come: {status: "none" | "loading" | "ready" | "failed", evidence, message}.
+ * those that had ended there, newest first. `chosen` is the picked one, null to follow the
+ * newest, and `held` is {attempt, evidence} of the one that is shown, or null. `reading` is how far
+ * loading has come: {status: "none" | "loading" | "ready" | "failed", evidence, message}.
  */
 export class PodRecord {
   constructor({session, id, attempt}) {
@@ -27,7 +27,7 @@ export class PodRecord {
     this.latest = signal(null);
     this.attempts = computed(() => this.#attempts());
     this.held = computed(() => this.#held());
-    this.told = computed(() => this.#told());
+    this.reading = computed(() => this.#reading());
     this.key = null;
   }
 
@@ -50,7 +50,7 @@ export class PodRecord {
     this.chosen.value = number;
   }
 
-  /** Ask again for what could not be read. */
+  /** Load again after a failure. */
   retry() {
     this.problem.value = "";
     if (this.#isComplete()) this.#show(this.#wanted());
@@ -69,7 +69,7 @@ export class PodRecord {
     return key !== null && (isSame(key, this.#key()) || this.session.model.seq <= upTo);
   }
 
-  /** Of another instant nothing is shown; while the run goes on, what is known stays until more is. */
+  /** Never shows evidence of another event; while the run plays, the old evidence stays until the new is loaded. */
   #attempts() {
     if (this.session.place.past && !this.#isComplete()) return [];
     const {seq} = this.session.model;
@@ -88,7 +88,7 @@ export class PodRecord {
     return held.attempt.id === wanted.id || !this.session.place.past ? held : null;
   }
 
-  #told() {
+  #reading() {
     const evidence = this.held.value?.evidence ?? null;
     const wanted = this.#wanted();
     const wasAttempted = wanted !== undefined || this.session.model.entities.get(this.id)?.attempts > 0;

@@ -8,14 +8,14 @@ const LONGEST_SILENCE_MS = 60_000;
 const NO_SUCH_RUN = 4404;
 
 /**
- * The WebSocket of a run. It comes back by itself and goes on after the newest seq that was folded.
+ * The WebSocket of a run. It reconnects by itself and continues after the newest seq that was folded.
  *
  * `after()` gives that seq, or null before the first snapshot; `onMessage` takes what the server
- * sends, `onState` is told "connecting", "open", "stalled" while the server itself cannot read the
+ * sends, `onState` gets "connecting", "open", "stalled" while the server itself cannot read the
  * run, "waiting", or "gone" when there is no such run.
  *
- * A connection may die without a word, at this end or at the other. So the server sends heartbeats,
- * each of which is answered, and a connection on which nothing came for five seconds is given up.
+ * A connection may die without notice at either end. So the server sends heartbeats, each of which is
+ * answered, and a connection that was silent for five seconds is closed.
  */
 export class RunStream {
   constructor({url, after, onMessage, onState}) {

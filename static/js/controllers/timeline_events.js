@@ -113,7 +113,7 @@ export class TimelineEvents {
     this.status.value = "loading";
     const {seq, past} = this.session.place;
     await this.#guard(async () => {
-      // As many as somebody has paged through stay in sight.
+      // Keep as many rows as were loaded page by page.
       const limit = Math.min(MOST, Math.max(PAGE, this.held.value.rows.length));
       const [answer, later] = await Promise.all([
         this.session.api.get("events/", {...query, limit, order}),

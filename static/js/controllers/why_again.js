@@ -2,7 +2,7 @@ import {effect} from "@preact/signals";
 
 import {askAgainIn} from "../model/diagnosis.js";
 
-/** Ask again, with restraint, what would fix the selected pod once the run has gone on since. */
+/** Repeat the question what would fix the selected pod, at a limited rate, when the run has continued. */
 export function followWhy(session) {
   let timer = null;
   let answered = null;
@@ -20,7 +20,7 @@ export function followWhy(session) {
       place: session.place,
       sinceAnswer: performance.now() - answeredAt,
     });
-    // While the run plays there is always something newer: the wait is not begun anew.
+    // A playing run always has newer events, so a running timer is not restarted.
     if (wait !== null && playing && timer !== null) return;
     clearTimeout(timer);
     timer =

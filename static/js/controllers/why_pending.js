@@ -1,10 +1,10 @@
 import {signal} from "@preact/signals";
 
 /**
- * Asks the server why a pod is pending and what would fix it, when someone wants to know.
+ * Asks the server, on demand, why a pod is pending and what would fix it.
  *
- * `held` is {id, status: "loading" | "ready" | "failed", diagnosis, message}, or null. While it is asked
- * again, and when that fails, `diagnosis` is still the answer before.
+ * `held` is {id, status: "loading" | "ready" | "failed", diagnosis, message}, or null. During a
+ * repeated question, and when it fails, `diagnosis` is still the previous answer.
  */
 export class WhyPending {
   constructor(api) {
@@ -12,7 +12,7 @@ export class WhyPending {
     this.held = signal(null);
   }
 
-  /** Have changes tried for the pod of this id, at event *seq* (null: the newest). */
+  /** Ask which changes would help the pod of this id, at event *seq* (null: the newest). */
   async ask(id, seq) {
     this.asking?.abort();
     const asking = new AbortController();
@@ -29,7 +29,7 @@ export class WhyPending {
     }
   }
 
-  /** Forget the answer: the cluster is no longer what it was about. */
+  /** Drop the answer after the cluster has changed. */
   forget() {
     this.asking?.abort();
     this.asking = null;

@@ -76,7 +76,7 @@ const UNREADABLE = "The server's response could not be read. Reload the page.";
 
 const asJson = (response) => response.json();
 
-/** Fetch and read it. Raises ApiError, and AbortError when `signal` says that nobody wants it any more. */
+/** Fetch and read it. Raises ApiError, and AbortError when `signal` is aborted. */
 async function request(url, {signal, read, isRepeatable = true, longestMs = LONGEST_READ_MS}, options = {}) {
   const timeout = AbortSignal.timeout(longestMs);
   const fetching = {

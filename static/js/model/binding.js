@@ -14,7 +14,7 @@ const WRITES = [
 const LISTED = 8;
 
 /**
- * What there is to say about a claim and its volume at one event. `events` are those of the claim, the
+ * A claim and its volume at one event. `events` are those of the claim, the
  * volume and the pod, oldest first, up to that event; each object is undefined while it is not there.
  */
 export function bindingOf({claimId, claim, volumeId, volume, holder, mode, storageClass, users, events, at}) {
@@ -110,7 +110,7 @@ export function writesOf(binding) {
   return [...untold, ...newest(rows), ...todo];
 }
 
-/** Whether a claim that was bound has lost its volume, and nobody has told it yet. */
+/** Whether the volume of a bound claim was deleted and the claim is not marked Lost yet. */
 function isForsaken({claim, volume, volumeName}) {
   return Boolean(claim?.completed) && claim.volume === volumeName && !volume;
 }
@@ -127,7 +127,7 @@ function doneWrites({claim, claimKey, volume, volumeName}) {
 
 function partsOf(event, {claimId, claimKey, volumeId, volumeName}) {
   const {kind, message, object, changes} = event;
-  const told = (key, what) => ({
+  const result = (key, what) => ({
     key,
     name: WRITES.find((write) => write.key === key).name,
     status: "done",
@@ -155,13 +155,13 @@ function partsOf(event, {claimId, claimKey, volumeId, volumeName}) {
   if (volume === null) found.push(failed("PV gone", `${volumeName} is gone`));
   else if (volume?.claim === null) found.push(failed("PV write", message || "spec.claimRef taken away"));
   else if (volume?.claim !== undefined && volume.claim === claimKey)
-    found.push(told("ref", `spec.claimRef = ${claimKey}`));
+    found.push(result("ref", `spec.claimRef = ${claimKey}`));
   else if (kind === "VolumePreBound" && object === volumeId)
-    found.push(told("ref", "spec.claimRef with the claim's uid"));
-  if (volume?.phase === "Bound") found.push(told("volumePhase", "phase Bound"));
+    found.push(result("ref", "spec.claimRef with the claim's uid"));
+  if (volume?.phase === "Bound") found.push(result("volumePhase", "phase Bound"));
   if (claim === null) found.push(failed("PVC gone", `${claimKey} is gone`));
-  if (claim?.volume) found.push(told("name", `spec.volumeName = ${claim.volume}`));
-  if (claim?.phase === "Bound") found.push(told("claimPhase", "phase Bound"));
+  if (claim?.volume) found.push(result("name", `spec.volumeName = ${claim.volume}`));
+  if (claim?.phase === "Bound") found.push(result("claimPhase", "phase Bound"));
   if (claim?.phase === "Lost") found.push(failed("PVC status", message || "phase Lost"));
   return found;
 }
@@ -188,7 +188,7 @@ function triesOf({events, claimId}) {
   return newest(rows);
 }
 
-/** Put a row behind others; the same once more takes the place of the one before, and tells how often. */
+/** Append a row; a repetition of the last row replaces it and counts how often it happened. */
 function add(rows, row) {
   const last = rows.at(-1);
   const again = last?.kind === row.kind && last.name === row.name && last.what === row.what;
@@ -331,21 +331,21 @@ function reclaimStep({volume, volumeName, storageClass, events, volumeId}) {
  * verdict on the volume that comes closest to fitting, if that is known; `who` is what the claim is called.
  */
 export function claimAnswer(binding, nearest, who = "this claim") {
-  const told = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
+  const result = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
   const {state, claim, volume, volumeName, users, mode} = binding;
   const waited = waitedFor(binding);
-  if (!claim) return told("held", `Claim ${binding.claimKey} is not in the cluster at this moment.`);
+  if (!claim) return result("held", `Claim ${binding.claimKey} is not in the cluster at this moment.`);
   if (isTerminating(claim)) {
     const bound = state === "bound" ? ` It is still bound to ${volumeName}.` : "";
-    return told("stuck", `${terminatingWords(claim, binding)}${bound}`);
+    return result("stuck", `${terminatingWords(claim, binding)}${bound}`);
   }
   if (state === "bound")
-    return told("settled", `Bound to ${volumeName}: claim and volume refer to each other.`, roomOf(claim, volume));
-  if (state === "lost") return lostAnswer(binding, told, waited);
-  if (state === "half") return halfAnswer(binding, told, waited, who);
+    return result("settled", `Bound to ${volumeName}: claim and volume refer to each other.`, roomOf(claim, volume));
+  if (state === "lost") return lostAnswer(binding, result, waited);
+  if (state === "half") return halfAnswer(binding, result, waited, who);
   if (state === "provisioning") {
     const by = binding.storageClass?.provisioner ?? "its provisioner";
-    return told(
+    return result(
       "clock",
       `Waiting for ${by} to provision ${bytes(claim.request ?? 0)} for ${claim.selected_node}${failure(binding)}.`,
       waited,
@@ -354,38 +354,38 @@ export function claimAnswer(binding, nearest, who = "this claim") {
   if (state === "waiting") {
     const user = userOf(users);
     if (!user)
-      return told(
+      return result(
         "clock",
         `Waiting for its first consumer: class ${claim.class} binds a claim when a pod that uses it is scheduled, and no pod uses this claim.`,
         waited,
       );
     const why = user[1].blocker?.short;
-    return told(
+    return result(
       "clock",
       `Waiting for pod ${parseId(user[0]).name} to be scheduled${why ? ` (currently: ${why})` : ""}.`,
       waited,
     );
   }
-  if (!claim.class) return told("clock", "The claim has no class, and no volume without a class fits.", waited);
+  if (!claim.class) return result("clock", "The claim has no class, and no volume without a class fits.", waited);
   if (!binding.storageClass && !mode)
-    return told(
+    return result(
       "stuck",
       `No volume fits, and none is provisioned because class ${claim.class} does not exist.`,
       waited,
     );
   const closest = nearest ? `; the closest is ${nearest.volume}: ${nearest.text}` : "";
-  return told("clock", `No volume fits${closest || failure(binding)}.`, waited);
+  return result("clock", `No volume fits${closest || failure(binding)}.`, waited);
 }
 
-function halfAnswer(binding, told, waited, who) {
+function halfAnswer(binding, result, waited, who) {
   const {claim, claimKey, volume, volumeName, holder, volumeId} = binding;
   if (isForsaken(binding))
-    return told("stuck", `Its volume ${volumeName} was deleted; the claim is not marked Lost yet.`);
+    return result("stuck", `Its volume ${volumeName} was deleted; the claim is not marked Lost yet.`);
   if (!volume)
-    return told("promised", `The claim's volumeName is ${volumeName}, but that volume does not exist.`, waited);
+    return result("promised", `The claim's volumeName is ${volumeName}, but that volume does not exist.`, waited);
   if (claim.volume && holder !== claim.volume) {
     const other = volume.claim;
-    return told(
+    return result(
       "promised",
       `The claim's volumeName is ${volumeName}, but ${other ? `that volume is reserved for ${other}` : "the volume's claimRef is not set yet"}${refusal(binding)}.`,
       waited,
@@ -399,12 +399,12 @@ function halfAnswer(binding, told, waited, who) {
     };
     const text = `Increase ${volumeName} to ${bytes(claim.request)}`;
     const grown = {spec: {capacity: {storage: String(claim.request)}}};
-    return told("promised", `${volumeName} is reserved for ${who}, but is too small for it.`, figure, [
+    return result("promised", `${volumeName} is reserved for ${who}, but is too small for it.`, figure, [
       {text, object: volumeId, patch: grown},
     ]);
   }
   if (!claim.volume)
-    return told(
+    return result(
       "promised",
       `${volumeName} is reserved for ${who}, but the claim's volumeName is not set yet${refusal(binding)}.`,
       waited,
@@ -413,25 +413,25 @@ function halfAnswer(binding, told, waited, who) {
     volume.phase === "Bound"
       ? `the claim's phase is still ${claim.phase}`
       : `the phase of ${volumeName} is still ${volume.phase}`;
-  return told(
+  return result(
     "promised",
     `${claimKey} and ${volumeName} refer to each other, but ${missing}${refusal(binding)}.`,
     waited,
   );
 }
 
-function lostAnswer(binding, told, waited) {
+function lostAnswer(binding, result, waited) {
   const {volume, volumeName, claimKey} = binding;
   const gone = binding.events.findLast(({changes}) => changes?.[binding.volumeId] === null);
   const again = {text: `Delete and recreate ${claimKey}: a Lost claim never gets another volume`};
   if (volume) {
     const by = volume.claim ? `bound to ${volume.claim}` : "not bound";
-    return told("stuck", `Lost: it was bound to ${volumeName}, which is now ${by}.`, waited, [again]);
+    return result("stuck", `Lost: it was bound to ${volumeName}, which is now ${by}.`, waited, [again]);
   }
   const when = gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster";
   const subject = volumeName ? `its volume ${volumeName}` : "its volume";
   const back = {text: `Create ${volumeName} again without a claimRef: the claim is then bound to it again`};
-  return told("stuck", `Lost: ${subject} ${when}.`, waited, volumeName ? [back, again] : [again]);
+  return result("stuck", `Lost: ${subject} ${when}.`, waited, volumeName ? [back, again] : [again]);
 }
 
 /** ": a write was refused 3.40 s ago", where nothing was written since. */
@@ -463,7 +463,7 @@ function roomOf({request}, volume) {
 
 /** The answer about a volume, of the same shape. */
 export function volumeAnswer(binding) {
-  const told = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
+  const result = (family, sentence, figure = null, fixes = []) => ({family, sentence, figure, fixes});
   const {volume, volumeName, claim, claimKey, at, since, events, volumeId} = binding;
   const lasted =
     since === null || !volume
@@ -474,18 +474,18 @@ export function volumeAnswer(binding) {
         };
   if (!volume) {
     const gone = events.findLast(({changes}) => changes?.[volumeId] === null);
-    return told(
+    return result(
       "held",
       `${volumeName} ${gone ? `was deleted at ${moment(gone.at)} s` : "is not in the cluster at this moment"}.`,
     );
   }
   if (isTerminating(volume))
-    return told(
+    return result(
       "stuck",
       terminatingWords(volume, {at, claimKey: claim && claim.volume === volumeName ? claimKey : ""}),
     );
   if (volume.phase === "Failed")
-    return told("stuck", `Failed: its claim ${claimKey} was deleted, and reclaiming the volume failed.`, lasted);
+    return result("stuck", `Failed: its claim ${claimKey} was deleted, and reclaiming the volume failed.`, lasted);
   if (volume.phase === "Released") {
     const free = {
       text: `Remove the claimRef of ${volumeName} to make it Available again`,
@@ -493,26 +493,26 @@ export function volumeAnswer(binding) {
       patch: {spec: {claimRef: null}},
     };
     return volume.reclaim === "Retain"
-      ? told(
+      ? result(
           "held",
           `Released: its claim ${claimKey} was deleted; the volume keeps its data and no other claim can bind to it.`,
           lasted,
           [free],
         )
-      : told("held", `Released: its claim ${claimKey} was deleted; ${volume.reclaim} comes next.`, lasted);
+      : result("held", `Released: its claim ${claimKey} was deleted; ${volume.reclaim} comes next.`, lasted);
   }
   if (!volume.claim)
-    return told(
+    return result(
       "ready",
       `${volume.phase}: any claim of class ${volume.class ?? "none"} that requests at most ${bytes(volume.capacity ?? 0)} can bind to it.`,
       {value: bytes(volume.capacity ?? 0), words: "free"},
     );
-  if (!claim) return told("promised", `Reserved for ${claimKey}, but that claim does not exist.`, lasted);
+  if (!claim) return result("promised", `Reserved for ${claimKey}, but that claim does not exist.`, lasted);
   if (claim.volume && claim.volume !== volumeName)
-    return told("stuck", `Reserved for ${claimKey}, but that claim's volumeName is ${claim.volume}.`, lasted);
+    return result("stuck", `Reserved for ${claimKey}, but that claim's volumeName is ${claim.volume}.`, lasted);
   const answer = claimAnswer(binding, null, claimKey);
   if (isTerminating(claim))
-    return told(
+    return result(
       "stuck",
       `${volumeName} is ${volume.phase}; its claim ${claimKey} is being deleted. ${answer.sentence}`,
     );

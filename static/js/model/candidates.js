@@ -26,12 +26,12 @@ export function verdictLook(rule, open = false) {
   return LOOK[rule] ?? ["no", "stuck", rule];
 }
 
-/** The kinds of events that tell of a choice of a volume, or that none was found and one is to be made. */
+/** The kinds of events with which a volume is chosen for a claim, or provisioning is requested. */
 const CHOICES = ["VolumePreBound", "ClaimNodeSelected", "VolumeProvisioned"];
 
 /**
- * What to ask the rules of matching: about the volumes for the claim of a binding, else about the claims
- * for its volume; null where there is neither. {of, path, node, seq}: `of` is the id of the object, and
+ * What to evaluate: the volumes for the claim of a binding, else the claims for its volume; null if there
+ * is neither. {of, path, node, seq}: `of` is the id of the object, and
  * `seq` the event before its choice was made, null to ask as things stand.
  */
 export function questionOf(binding, entities) {
@@ -44,11 +44,11 @@ export function questionOf(binding, entities) {
 
 function choiceOf({volumeId, claimId, claimKey}, events) {
   for (const kind of CHOICES) {
-    const told = events.findLast(
+    const found = events.findLast(
       (event) => event.kind === kind && (event.object === volumeId || event.object === claimId),
     );
     // A volume that was reserved for the claim gets the claim's uid with the choice, no more.
-    if (told && (kind !== "VolumePreBound" || told.message.endsWith(` ${claimKey}`))) return told;
+    if (found && (kind !== "VolumePreBound" || found.message.endsWith(` ${claimKey}`))) return found;
   }
   return null;
 }
@@ -61,12 +61,12 @@ function nodeFor({claim, users}, entities) {
 }
 
 /** The one that comes closest of those that do not fit, when none fits: {volume, text}, else null. */
-export function nearestOf(told) {
-  if (!told?.candidates || told.fits > 0 || told.chosen) return null;
-  return told.candidates[0] ?? null;
+export function nearestOf(answer) {
+  if (!answer?.candidates || answer.fits > 0 || answer.chosen) return null;
+  return answer.candidates[0] ?? null;
 }
 
-/** "as the scheduler matches on n1, 2 of 9 fit, in matching order". */
+/** "as the scheduler checks for n1 · 2 of 9 fit · in matching order". */
 export function askedWords({asker, node, delayed, fits, volumes, claims}) {
   if (claims !== undefined) return `ignoring node affinity · fits ${fits} of ${claims} claims`;
   const who = asker === "scheduler" ? `as the scheduler checks for ${node}` : "as the PV controller matches";

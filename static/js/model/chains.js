@@ -157,18 +157,18 @@ function claimChain(id, claims, entities) {
 
 /** How a claim is joined to its volume: kind, link and what is said in the volume's place. */
 function joint(claim, state, {name, holder, volume}) {
-  const told = (kind, link, volumeGhost = "") => ({kind, link, volumeGhost});
-  if (state === "bound") return volume ? told("bound", "bound") : told("broken", "broken", `${name} was deleted`);
-  if (state === "lost") return told("broken", "broken", volume ? "" : `${name ?? "its volume"} was deleted`);
-  if (state === "waiting") return told("unbound", "waits", "waits for its first consumer");
-  if (state === "provisioning") return told("unbound", "waits", `provisioning for ${claim.selected_node}`);
-  if (state === "pending") return told("unbound", "waits", "no volume fits yet");
+  const result = (kind, link, volumeGhost = "") => ({kind, link, volumeGhost});
+  if (state === "bound") return volume ? result("bound", "bound") : result("broken", "broken", `${name} was deleted`);
+  if (state === "lost") return result("broken", "broken", volume ? "" : `${name ?? "its volume"} was deleted`);
+  if (state === "waiting") return result("unbound", "waits", "waits for its first consumer");
+  if (state === "provisioning") return result("unbound", "waits", `provisioning for ${claim.selected_node}`);
+  if (state === "pending") return result("unbound", "waits", "no volume fits yet");
   if (!volume)
     return claim.completed
-      ? told("broken", "broken", `${name} was deleted`)
-      : told("unbound", "left", `${name} does not exist`);
-  if (!claim.volume) return told("unbound", "right");
-  return told("unbound", holder === name ? "both" : "left");
+      ? result("broken", "broken", `${name} was deleted`)
+      : result("unbound", "left", `${name} does not exist`);
+  if (!claim.volume) return result("unbound", "right");
+  return result("unbound", holder === name ? "both" : "left");
 }
 
 function volumeChain(id, entities) {

@@ -1,4 +1,4 @@
-/** What is asked of a person before a change is sent that takes something away, or that starts a run again. */
+/** The question to confirm before a change that deletes something or resumes a finished run. */
 import {count, moment, parseId} from "./format.js";
 
 /** Commands that end something which may not come back as it was, and what each does. */

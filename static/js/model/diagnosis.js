@@ -1,6 +1,6 @@
 import {count, duration} from "./format.js";
 
-/** How bad a cause is, as a mark; in the order in which the engine tells them. */
+/** How bad a cause is, as a mark; in the order in which the engine lists them. */
 export const CAUSE_LOOK = {
   blocks: {mark: "no", family: "stuck", words: "keeps it off every node"},
   narrows: {mark: "unschedulable", family: "held", words: "keeps it off some nodes"},
@@ -81,8 +81,8 @@ const REST_MS = 700;
 const PLAYING_MS = 10_000;
 
 /**
- * After how long to ask again, in ms; null for not at all. What nobody has asked is not asked again,
- * nor what is of the past; while a run plays not often, and else once it has come to rest.
+ * After how many ms to repeat the question; null for never. Only a question that was asked at the newest
+ * event is repeated: rarely while the run plays, and soon after it has stopped.
  */
 export function askAgainIn({held, id, pod, place, playing, sinceAnswer}) {
   if (held?.id !== id || held.status !== "ready" || place.past) return null;
@@ -91,8 +91,8 @@ export function askAgainIn({held, id, pod, place, playing, sinceAnswer}) {
 }
 
 /**
- * What is held of the pod of this id, or null. Whoever follows the run keeps an answer while the run
- * goes on; whoever looks at the past sees only what was asked there.
+ * The answer about the pod of this id, or null. At the newest event an older answer is kept; in the past
+ * only an answer for the event shown counts.
  */
 export function answerFor(held, id, {seq, past}) {
   if (held?.id !== id) return null;

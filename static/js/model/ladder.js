@@ -43,7 +43,7 @@ export function ladderNote({candidates, rungs, node}) {
 }
 
 /** Why evictions do not help on the other nodes: [reason, number of nodes], the most frequent first. */
-export function hopelessOf({hopeless}) {
+export function unhelpedNodes({hopeless}) {
   const counts = new Map();
   for (const reasons of Object.values(hopeless ?? {})) {
     const words = reasons.join(", ");

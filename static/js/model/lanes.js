@@ -88,7 +88,7 @@ const number = (value) => value ?? 0;
 const since = ([, a], [, b]) => number(a.queue_since) - number(b.queue_since);
 const name = ([a], [b]) => byName(a, b);
 
-// PrioritySort: the higher priority first, then whoever was queued first.
+// PrioritySort: the higher priority first, then the pod that was queued first.
 const prioritySort = (a, b) => number(b[1].priority) - number(a[1].priority) || since(a, b) || name(a, b);
 
 const ORDER = {

@@ -80,8 +80,8 @@ export function lifeOf(id, events, seq) {
   const slices = new Map(LANES.map(({key}) => [key, []]));
   let pod = {};
   let from = null;
-  for (const {seq: told, at, changes} of events) {
-    if (told > seq) break;
+  for (const {seq: eventSeq, at, changes} of events) {
+    if (eventSeq > seq) break;
     const patch = changes?.[id];
     if (patch === undefined) continue;
     from ??= at;
@@ -104,7 +104,7 @@ export function lifeOf(id, events, seq) {
   return {from, lanes: lanes.filter(({rare, slices: drawn}) => !rare || drawn.length > 0)};
 }
 
-/** How much of the life was spent in a lane up to a moment: "3.00 s in 2", or "not reached". */
+/** How much of the life was spent in a lane up to a moment: "3.00 s (2×)", or "not reached". */
 export function spent({slices}, at) {
   if (slices.length === 0) return "not reached";
   const whole = slices.reduce((sum, {from, to}) => sum + Math.max(0, (to ?? at) - from), 0);

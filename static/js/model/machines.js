@@ -1,15 +1,15 @@
 import {mergePatch} from "./fold.js";
 
 /**
- * The state machines that objects of a run go through, each with its states, the moves that are
- * possible between them, and where both are drawn.
+ * The state machines of pods, volumes and claims, each with its states, the moves between them, and
+ * where both are drawn.
  *
- * `stateOf(object, event)` gives the state of an object, null for one that is none of them; an
- * object that is not there is null. `event` is what made it so, null where that is not known.
- * An edge stands for all its `moves`, "from>to", "" being outside of the machine; `leaves` tells by
- * the state they were in what becomes of objects that are no more. A `passing` state is not counted:
- * who has reached it is soon gone; who is in an `outer` one has yet to come in. `since` and `until` are the first and the last profile in which a state
- * can be reached, an edge be taken.
+ * `stateOf(object, event)` gives the state of an object, or null; a missing object is null. `event` is the
+ * one that changed the object, null if that is not known. An edge stands for all its `moves`, "from>to",
+ * where "" is outside of the machine; `leaves` maps the last state of a deleted object to its final state.
+ * A `passing` state is not counted, because objects leave it at once; objects in an `outer` state have not
+ * entered the machine yet. `since` and `until` are the first and the last Kubernetes version that has a
+ * state or an edge.
  */
 const QUEUE = {
   key: "queue",

@@ -23,7 +23,7 @@ export function matrixOf(evidence, zoneOf, order = "closest") {
   return {columns, rows};
 }
 
-/** The title of a matrix: "attempt 3 · 0 of 11 nodes fit · 5 Insufficient cpu, 2 …". */
+/** The title of a matrix: "attempt 3 · 0 of 11 nodes feasible · 5 Insufficient cpu, 2 …". */
 export function matrixNote(evidence) {
   const reasons = new Map();
   for (const verdict of Object.values(evidence.verdicts ?? {})) {
@@ -63,7 +63,7 @@ export function numbersOf({detail}, pod) {
     .filter(({value}) => value !== "");
 }
 
-const HOPE = {
+const EFFECT = {
   Unschedulable: "Preemption may help.",
   UnschedulableAndUnresolvable: "Preemption cannot help.",
 };
@@ -71,7 +71,7 @@ const HOPE = {
 /** Upstream's reasons as a sentence, and whether evictions could change it. */
 export function reasonWords({reasons, code, text}) {
   const said = reasons?.length > 0 ? reasons.join("; ") : text;
-  return [`${said.replace(/\.$/, "")}.`, HOPE[code]].filter(Boolean).join(" ");
+  return [`${said.replace(/\.$/, "")}.`, EFFECT[code]].filter(Boolean).join(" ");
 }
 
 function filtersOf(evidence) {

@@ -9,7 +9,7 @@ const PRESSURE = {
   "node.kubernetes.io/network-unavailable": "has no network",
 };
 
-/** A volume that nobody wants waits so long for its unmount before that is worth a sentence. */
+/** How long an unneeded volume may wait for its unmount before the page mentions it. */
 const PATIENCE = 10e9;
 
 /**
@@ -30,7 +30,7 @@ export function nodeAnswer(name, node, pods, at) {
   );
 }
 
-/** Whether somebody should look: what `nodeAnswer` would not say calmly. */
+/** Whether the node needs attention: a sentence of `nodeAnswer` that is a problem. */
 export function isStuck({family}) {
   return family === "stuck";
 }
@@ -138,7 +138,7 @@ function waiting(rows, at) {
   };
 }
 
-/** What is attached for a pod of which nobody knows, or says, that it waits for that. */
+/** A volume that is being attached for a pod that is not known to wait for it. */
 function attaching(rows, at) {
   const row = rows.find(({kubelet, desired, sign}) => !kubelet && desired.length > 0 && sign === "+");
   if (!row) return null;

@@ -196,7 +196,7 @@ function afterOf({name}, row) {
   return "then nothing";
 }
 
-/** What is left to do until a volume that nobody wants is gone. */
+/** The next step towards detaching a volume that no pod needs. */
 function endOf({kubelet, controller, mounts}, running, at) {
   if (running?.name === "volume_detach") return "then nothing";
   if (running?.name === "volume_unmount" && kubelet?.device) return "then unmount the device";

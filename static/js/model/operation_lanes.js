@@ -2,7 +2,7 @@ import {mergePatch} from "./fold.js";
 import {byName, duration} from "./format.js";
 import {operationLook} from "./node_volumes.js";
 
-/** The kinds of events that tell of volumes of a node; a run has many others that change it, too. */
+/** The kinds of events about operations on volumes of a node, among the many that change a node. */
 export const KINDS = [
   "VolumesReconciled",
   "VolumeAttached",
@@ -31,8 +31,8 @@ const VERIFY = "verify_controller_attached_volume";
 export function operationLanes(id, events, seq) {
   const lanes = new Map();
   let node = {};
-  for (const {seq: told, at, changes} of events) {
-    if (told > seq) break;
+  for (const {seq: eventSeq, at, changes} of events) {
+    if (eventSeq > seq) break;
     const patch = changes?.[id];
     if (patch === undefined) continue;
     const before = node;
@@ -113,7 +113,7 @@ function follow(lane, now, at) {
   }
   for (const [key, {look, family, label, title, begins, until, whose, failed, tried}] of now) {
     if (lane.open.has(key)) continue;
-    // What fails as soon as it is begun was never told to run.
+    // An operation that fails at once has no event of its start.
     if (failed === at && !lane.slices.some((slice) => slice.failed && slice.to === at && slice.whose === whose)) {
       lane.slices.push({
         look: "",

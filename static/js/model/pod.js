@@ -6,7 +6,7 @@ const QUEUE_LOOK = {
   gated: ["gated", "held", "gated"],
 };
 
-/** Everything a pod is at once, as [mark, family, words]. */
+/** All states that a pod is in at the same time, as [mark, family, words]. */
 export function podStates(pod) {
   if (!pod) return [["expired", "held", "not found at this moment"]];
   const found = [];
@@ -19,7 +19,7 @@ export function podStates(pod) {
   return found;
 }
 
-/** The places of a pod list, in the order in which they need someone: [key, words]. */
+/** The groups of the pod list, those that need attention first: [key, words]. */
 export const PLACES = [
   ["unschedulable", "unschedulable"],
   ["backoff", "in backoff"],
@@ -40,7 +40,7 @@ export function placeInList(pod) {
 
 /**
  * The pods that match as [id, pod], those that wait first, in each place the oldest first; at most
- * `most` of them. `counts` tells how many there are in each place, `found` how many match.
+ * `most` of them. `counts` is how many there are in each group, `found` how many match.
  */
 export function listPods(entities, {text, place}, most) {
   const wanted = text.trim().toLowerCase();

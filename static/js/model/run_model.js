@@ -7,7 +7,7 @@ import {RunState} from "./run_state.js";
 import {BindingTally, Tally} from "./tallies.js";
 
 /**
- * Everything a board draws at one seq: the folded state and what is derived from it.
+ * Everything that pages draw of a run at one seq: the folded state and what is derived from it.
  *
  * What is derived follows the entities that changed, so a frame costs what it changes and not the
  * size of the cluster.
@@ -22,7 +22,7 @@ export class RunModel {
     /** How many objects are in each state, by the key of the machine. */
     this.tallies = new Map(MACHINES.map((machine) => [machine.key, this.#tallyOf(machine)]));
     this.undos = [];
-    /** Pods that changed their lane or node since someone last emptied this list. */
+    /** Pods that changed their lane or node since this list was last emptied. */
     this.moved = [];
   }
 

@@ -1,6 +1,6 @@
 import {foldInto, unfold} from "./fold.js";
 
-/** How many of the newest events a board keeps to show. */
+/** How many of the newest events are kept to be shown. */
 export const KEPT_EVENTS = 50;
 
 /**

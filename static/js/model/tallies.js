@@ -39,8 +39,8 @@ export class Tally {
 }
 
 /**
- * As Tally, for the two sides of bindings: counted when somebody looks, as a change of one side may
- * be one of the other's state, too.
+ * As Tally, for the two sides of bindings: counted on demand, because a change of one side may
+ * change the state of the other.
  */
 export class BindingTally {
   constructor(machine, claims, entities) {

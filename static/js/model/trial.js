@@ -1,7 +1,7 @@
 import {moment} from "./format.js";
 
 /**
- * What came of a change that was tried in this run, as {family, mark, words}; null where this object
+ * The outcome of a change that was tried in this run, as {family, mark, words}; null where this object
  * is not what the trial is about. `events` are those about the pod, oldest first; `seq` and `at` are
  * the event shown and its moment.
  */
@@ -36,13 +36,13 @@ function playingWords({at, by, node}) {
   return {family: "clock", mark: "in-flight", words};
 }
 
-/** Whether the events at hand tell of every attempt that the pod has had. */
+/** Whether the loaded events include every attempt of the pod. */
 function areKnown(events, pod, seq) {
-  const told = events.filter((event) => event.kind === "AttemptStarted" && event.seq <= seq).length;
-  return events.length > 0 && told >= (pod?.attempts ?? 0);
+  const known = events.filter((event) => event.kind === "AttemptStarted" && event.seq <= seq).length;
+  return events.length > 0 && known >= (pod?.attempts ?? 0);
 }
 
-/** The newest refusal by an attempt that began after the change. */
+/** The newest rejection by an attempt that began after the change. */
 function refusalOf(events) {
   const began = events.findIndex(({kind}) => kind === "AttemptStarted");
   if (began < 0) return null;

@@ -13,32 +13,32 @@ import {Mark} from "./mark.js";
  */
 export function CandidateTable({session, held, open, pick}) {
   if (!held) return null;
-  const {of, status, told, message} = held;
+  const {of, status, answer, message} = held;
   const ofClaim = of.startsWith("claim/");
   const title = ofClaim ? "Candidate volumes" : "Claims without a volume";
   return html`
     <section class="candidates" aria-label=${title}>
       <div class="sechead"><h2>${title}</h2>
-        ${told && html`<span class="note">evaluated at <${EventLink} session=${session} seq=${told.seq}>${moment(told.at)} s<//>, ${askedWords(told)}</span>`}</div>
+        ${answer && html`<span class="note">evaluated at <${EventLink} session=${session} seq=${answer.seq}>${moment(answer.at)} s<//>, ${askedWords(answer)}</span>`}</div>
       ${status === "loading" && html`<p class="small mute" role="status">Evaluating candidates…</p>`}
       ${status === "failed" && html`<p class="small" role="status">${message}</p>`}
       ${
-        told?.candidates &&
-        (told.volumes > 0
-          ? html`<${Table} session=${session} told=${told} open=${open} pick=${pick} />`
+        answer?.candidates &&
+        (answer.volumes > 0
+          ? html`<${Table} session=${session} answer=${answer} open=${open} pick=${pick} />`
           : html`<p class="small mute">The cluster had no volume.</p>`)
       }
       ${
-        told?.claimants &&
-        (told.claims > 0
-          ? html`<${ClaimTable} session=${session} told=${told} pick=${pick} />`
+        answer?.claimants &&
+        (answer.claims > 0
+          ? html`<${ClaimTable} session=${session} answer=${answer} pick=${pick} />`
           : html`<p class="small mute">Every claim has a volume.</p>`)
       }
     </section>`;
 }
 
-function Table({session, told, open, pick}) {
-  const {candidates, volumes} = told;
+function Table({session, answer, open, pick}) {
+  const {candidates, volumes} = answer;
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Candidate volumes, table"><table class="tbl cand">
       <thead><tr><th scope="col">Volume</th><th scope="col" class="right">Capacity</th><th scope="col">Access</th><th scope="col">Class</th>
@@ -49,7 +49,7 @@ function Table({session, told, open, pick}) {
 }
 
 /** The claims that have no volume, and what is said of this volume for each. */
-function ClaimTable({session, told: {claimants, claims: total}, pick}) {
+function ClaimTable({session, answer: {claimants, claims: total}, pick}) {
   const {claims, entities} = session.model;
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Claims without a volume, table"><table class="tbl cand">

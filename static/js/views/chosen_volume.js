@@ -17,7 +17,7 @@ export function Selected({session, chosen, candidates, pick}) {
   const held = candidates.held.value;
   return html`
     <div class="sec detail">
-      <${Binding} session=${session} id=${id} binding=${binding} nearest=${nearestOf(held?.told)} />
+      <${Binding} session=${session} id=${id} binding=${binding} nearest=${nearestOf(held?.answer)} />
       <${CandidateTable} session=${session} held=${held} open=${!binding.claim?.volume && !binding.holder} pick=${pick} />
     </div>
     <${EventTable} session=${session} id=${id} events=${toldOf(binding).reverse()} />`;

@@ -27,17 +27,17 @@ export function ComparePage({session, comparison, others, profiles}) {
 }
 
 function Body({session, comparison, others, profiles}) {
-  const read = comparison.told.value;
+  const read = comparison.result.value;
   // What was read for another moment is not shown at this one.
-  const told = read && session.playhead.past.value && read.at !== session.model.at ? null : read;
+  const result = read && session.playhead.past.value && read.at !== session.model.at ? null : read;
   const problem = comparison.problem.value;
   return html`
     <main class="page compare">
       <${Head} session=${session} comparison=${comparison} others=${others} profiles=${profiles} />
       ${comparison.other === null && html`<${Choice} session=${session} others=${others} />`}
       ${problem && html`<p class="small tinted f-stuck" role="alert">${problem}</p>`}
-      ${comparison.other !== null && !told && !problem && html`<${Reading} session=${session} />`}
-      ${told && !isWaiting(session) && html`<${Told} session=${session} comparison=${comparison} told=${told} />`}
+      ${comparison.other !== null && !result && !problem && html`<${Reading} session=${session} />`}
+      ${result && !isWaiting(session) && html`<${Result} session=${session} comparison=${comparison} result=${result} />`}
     </main>`;
 }
 
@@ -81,22 +81,22 @@ function Choice({session, others}) {
     ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or replay it with another profile.</p>`}`;
 }
 
-function Told({session, comparison, told}) {
-  const late = shortfall(told);
+function Result({session, comparison, result}) {
+  const late = shortfall(result);
   return html`
-    <section class=${`blocker parting f-${told.divergence ? "held" : "settled"}`} aria-label="First difference">
-      <p class="say">${told.parting}</p>
-      <p>${told.placing}</p>
+    <section class=${`blocker parting f-${result.divergence ? "held" : "settled"}`} aria-label="First difference">
+      <p class="say">${result.parting}</p>
+      <p>${result.placing}</p>
       ${late && html`<p class="small soft">${late}</p>`}
-      <${Jumps} session=${session} told=${told} /></section>
-    <${Histories} told=${told} />
-    <div class="sec twotables"><${Numbers} told=${told} /><${Use} told=${told} /></div>
-    <${Elsewhere} told=${told} />
-    <${Beside} comparison=${comparison} told=${told} />`;
+      <${Jumps} session=${session} result=${result} /></section>
+    <${Histories} result=${result} />
+    <div class="sec twotables"><${Numbers} result=${result} /><${Use} result=${result} /></div>
+    <${Elsewhere} result=${result} />
+    <${Beside} comparison=${comparison} result=${result} />`;
 }
 
-function Jumps({session, told}) {
-  const {divergence, a, b} = told;
+function Jumps({session, result}) {
+  const {divergence, a, b} = result;
   if (a.id === b.id) return null;
   return html`
     <p class="does">${divergence && html`<button class="btn primary" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>Jump to the first difference</button>`}
@@ -105,13 +105,13 @@ function Jumps({session, told}) {
 }
 
 /** Both histories on one axis of time; the line is where they part. */
-function Histories({told}) {
-  const {axis, divergence} = told;
+function Histories({result}) {
+  const {axis, divergence} = result;
   const parted = divergence && percent(partOf(divergence.at, axis.to));
   return html`
     <section class="sec histories" aria-label="Histories">
       <div class="sechead"><h2>Histories</h2><span class="note">events over time, both on one axis${divergence ? `; they diverge at ${moment(divergence.at)} s` : ""}</span></div>
-      ${["a", "b"].map((side) => html`<${History} key=${side} run=${told[side]} axis=${axis} counts=${axis[side]} parted=${parted} />`)}
+      ${["a", "b"].map((side) => html`<${History} key=${side} run=${result[side]} axis=${axis} counts=${axis[side]} parted=${parted} />`)}
       <div class="axis">${ticks(axis.to).map(({at, part}, i) => html`<span key=${at} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${percent(part)}`}>${tickText(at, axis.to)}</span>`)}</div>
     </section>`;
 }
@@ -134,10 +134,10 @@ function percent(part) {
   return `${(part * 100).toFixed(2)}%`;
 }
 
-function Numbers({told}) {
-  const {a, b, measures} = told;
+function Numbers({result}) {
+  const {a, b, measures} = result;
   return html`
-    <section aria-label="Numbers"><div class="sechead"><h2>Numbers</h2><span class="note">${momentOf(told)}</span></div>
+    <section aria-label="Numbers"><div class="sechead"><h2>Numbers</h2><span class="note">${momentOf(result)}</span></div>
       <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
         <tbody>${measures.map(
           (row) => html`<tr key=${row.key}><th scope="row">${MEASURES[row.key] ?? row.key}</th>
@@ -150,8 +150,8 @@ function momentOf({a, b}) {
   return a.at === b.at ? `at ${moment(a.at)} s` : `#${a.id} at ${moment(a.at)} s, #${b.id} at ${moment(b.at)} s`;
 }
 
-function Use({told}) {
-  const {a, b, utilisation} = told;
+function Use({result}) {
+  const {a, b, utilisation} = result;
   return html`
     <section aria-label="Utilisation"><div class="sechead"><h2>Utilisation</h2><span class="note">requested / allocatable, all nodes</span></div>
       <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
@@ -163,8 +163,8 @@ function Use({told}) {
       ${utilisation.length === 0 && html`<p class="empty">Neither run has a node.</p>`}</section>`;
 }
 
-function Elsewhere({told}) {
-  const {a, b, placements} = told;
+function Elsewhere({result}) {
+  const {a, b, placements} = result;
   const {rows} = placements;
   return html`
     <section class="sec" aria-label="Placement differences"><div class="sechead"><h2>Placement differences</h2>
@@ -200,8 +200,8 @@ function Place({run, pod, spot}) {
     }</span>`;
 }
 
-function Beside({comparison, told}) {
-  const {a, b, divergence} = told;
+function Beside({comparison, result}) {
+  const {a, b, divergence} = result;
   const rows = comparison.rows.value;
   if (rows.length === 0) return null;
   return html`

@@ -27,17 +27,19 @@ function Question({session, question}) {
 
 /** How many pods a drain evicts and which budgets hold some, as the server counts them now. */
 function Drain({session, node}) {
-  const [told, setTold] = useState({lines: [`Cordons ${node} and evicts its pods. Counting the pods…`]});
+  const [counted, setCounted] = useState({lines: [`Cordons ${node} and evicts its pods. Counting the pods…`]});
   useEffect(() => {
     const leaving = new AbortController();
     session.api
       .get(`nodes/${encodeURIComponent(node)}/drain/`, {}, leaving.signal)
-      .then((counted) => setTold({lines: drainLines(node, counted)}))
+      .then((answer) => setCounted({lines: drainLines(node, answer)}))
       .catch((error) => {
         if (error.name !== "AbortError")
-          setTold({lines: [`Cordons ${node} and evicts its pods.`, `The pods could not be counted. ${error.message}`]});
+          setCounted({
+            lines: [`Cordons ${node} and evicts its pods.`, `The pods could not be counted. ${error.message}`],
+          });
       });
     return () => leaving.abort();
   }, []);
-  return told.lines.map((line) => html`<p key=${line} role="status">${line}</p>`);
+  return counted.lines.map((line) => html`<p key=${line} role="status">${line}</p>`);
 }

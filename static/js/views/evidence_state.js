@@ -1,7 +1,7 @@
 import {html} from "../lib/html.js";
 
 /** Said while evidence is on its way, or when it could not be read. */
-export function EvidenceState({told: {status, evidence, message}, retry}) {
+export function EvidenceState({reading: {status, evidence, message}, retry}) {
   if (status === "loading" && !evidence) {
     return html`<p class="small soft evidencestate" role="status">Loading the attempt…</p>`;
   }

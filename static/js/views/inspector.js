@@ -18,8 +18,8 @@ export function Inspector({session}) {
   const {entities, nodes} = session.model;
   const pod = entities.get(id);
   const {namespace, name} = parseId(id);
-  const told = session.evidence.of(id);
-  const {evidence} = told;
+  const reading = session.evidence.of(id);
+  const {evidence} = reading;
   return html`
     <aside class="inspector" id="inspector" aria-label="Selected pod">
       <header>
@@ -36,7 +36,7 @@ export function Inspector({session}) {
         <${Blocker} session=${session} pod=${pod} attempt=${evidence} />
         <${WhatWouldFix} session=${session} id=${id} pod=${pod} />
         <section><dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${evidence} /></dl></section>
-        <${EvidenceState} told=${told} retry=${() => session.evidence.retry()} />
+        <${EvidenceState} reading=${reading} retry=${() => session.evidence.retry()} />
         <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
         <${WhyHere} nodes=${nodes} pod=${pod} evidence=${evidence} />
         <${Volumes} session=${session} id=${id} pod=${pod} />`

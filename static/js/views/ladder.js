@@ -1,6 +1,6 @@
 import {html} from "../lib/html.js";
 import {parseId} from "../model/format.js";
-import {RUNGS, hopelessOf, ladderNote, ladderOf} from "../model/ladder.js";
+import {RUNGS, unhelpedNodes, ladderNote, ladderOf} from "../model/ladder.js";
 
 const CANDIDATES = 20;
 
@@ -15,7 +15,7 @@ export function Ladder({evidence}) {
       ${rows.length > 0 && html`<${Table} rows=${rows} left=${left} />`}
       ${rows.length > CANDIDATES && html`<p class="micro mute after">${rows.length - CANDIDATES} more candidates</p>`}
       ${preemption.message && html`<p class="small soft after">${preemption.message}</p>`}
-      <${Hopeless} preemption=${preemption} />
+      <${Unhelped} preemption=${preemption} />
     </section>`;
 }
 
@@ -38,8 +38,8 @@ function Table({rows, left}) {
       </table></div>`;
 }
 
-function Hopeless({preemption}) {
-  const found = hopelessOf(preemption);
+function Unhelped({preemption}) {
+  const found = unhelpedNodes(preemption);
   if (found.length === 0) return null;
   return html`
     <h3 class="after">Nodes where preemption cannot help</h3>

@@ -21,7 +21,7 @@ export function ArrowHeads() {
 
 /**
  * One state machine: how many objects are in each state, and the way of the one that is followed
- * by its `moves`, which is in state `here` now. `onState` is told which state was pressed.
+ * by its `moves`, which is in state `here` now. `onState` gets the key of the state that was pressed.
  */
 export function Diagram({machine, tally, exists, moves, here, onState}) {
   const light = lit(machine, moves, here);

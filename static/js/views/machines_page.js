@@ -29,7 +29,7 @@ const LEGEND = [
   ["last f-promised", "its last move"],
 ];
 
-/** Where everything is on its way through the state machines, and the way of one object through each. */
+/** The state machines with the number of objects in each state, and the path of one object through each. */
 export function MachinesPage({session, followed, versions}) {
   return html`<${RunPage} session=${session}><${Body} session=${session} followed=${followed} versions=${versions} /><//>`;
 }
@@ -82,7 +82,7 @@ function Machine({session, followed, way, exists}) {
     </section>`;
 }
 
-/** What its own moves do not tell: a state that another object brought about, and what holds a deleted one. */
+/** What the moves do not show: a state caused by another object, and what blocks a deletion. */
 function Now({session, machine, id, object, here, moves}) {
   const {claims, entities, at} = session.model;
   const words = [];

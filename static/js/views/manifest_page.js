@@ -16,16 +16,16 @@ function Body({session, manifest}) {
   if (isWaiting(session)) {
     return html`<main class="page"><h1>${manifest.id}</h1><${Reading} session=${session} /></main>`;
   }
-  const told = manifest.told.value;
+  const reading = manifest.reading.value;
   return html`
     <main class="page manifestpage">
       <div class="pagehead"><h1>${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h1><span class="badge">${kind}</span>
         <span class="small mute" role="status">manifest ${when(session)}</span>
         <div class="end">${OWN_PAGES[kind] && html`<a class="btn" href=${session.href(OWN_PAGES[kind], {of: key})}>${kind === "pod" ? "The pod" : "The node"}</a>`}
           <a class="btn" href=${session.href("timeline", {object: manifest.id})}>Its events</a>
-          ${told.text && html`<${Copy} text=${told.text} />`}
+          ${reading.text && html`<${Copy} text=${reading.text} />`}
           <a class="btn" href=${manifest.url("yaml")}>YAML</a><a class="btn" href=${manifest.url("json")}>JSON</a></div></div>
-      <${Text} told=${told} id=${manifest.id} retry=${() => manifest.retry()} session=${session} />
+      <${Text} reading=${reading} id=${manifest.id} retry=${() => manifest.retry()} session=${session} />
     </main>`;
 }
 
@@ -34,7 +34,7 @@ function when(session) {
   return past ? `after event ${count(seq)}, at ${moment(session.model.at)} s` : "as it is now";
 }
 
-function Text({session, told: {status, text, message}, id, retry}) {
+function Text({session, reading: {status, text, message}, id, retry}) {
   if (status === "ready")
     return html`<pre class="manifest" tabindex="0" aria-label=${`Manifest of ${id}`}>${text}</pre>`;
   if (status === "missing")

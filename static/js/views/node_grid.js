@@ -28,16 +28,16 @@ export function NodeGrid({session}) {
 function askedOf(session) {
   const id = session.selected();
   const pod = id ? session.model.entities.get(id) : null;
-  if (!pod) return {id: null, pod: null, evidence: null, told: null, target: null, closest: null};
-  const told = session.evidence.of(id);
-  const {evidence} = told;
+  if (!pod) return {id: null, pod: null, evidence: null, reading: null, target: null, closest: null};
+  const reading = session.evidence.of(id);
+  const {evidence} = reading;
   const [nearest, verdict] = closestFirst(evidence)[0] ?? [];
   const closest = pod.node || pod.assumed || typeof verdict?.short !== "number" ? null : nearest;
-  return {id, pod, evidence, told, target: placeOf(pod), closest};
+  return {id, pod, evidence, reading, target: placeOf(pod), closest};
 }
 
-function verdictNote({id, told}) {
-  return id && told ? evidenceWords(told, parseId(id).name) : "no pod selected";
+function verdictNote({id, reading}) {
+  return id && reading ? evidenceWords(reading, parseId(id).name) : "no pod selected";
 }
 
 function Legend({session}) {

@@ -36,7 +36,7 @@ function Body({session, id, record}) {
         <${Answer} session=${session} id=${id} pod=${pod} record=${record} newest=${record.attempts.value[0]} />
         <${Life} session=${session} id=${id} record=${record} />
       </div>
-      <${EvidenceState} told=${record.told.value} retry=${() => record.retry()} />
+      <${EvidenceState} reading=${record.reading.value} retry=${() => record.retry()} />
       ${
         record.attempts.value.length > 0 &&
         html`
@@ -95,7 +95,7 @@ const RESULT_LOOK = {
 function Attempts({record, address}) {
   const attempts = record.attempts.value;
   const shown = record.held.value?.attempt.id ?? attempts[0]?.id;
-  const told = new Map(record.events.value.map((event) => [event.seq, event]));
+  const messages = new Map(record.events.value.map(({seq, message}) => [seq, message]));
   const pick = (number) => {
     const chosen = number === attempts[0]?.number ? null : number;
     record.choose(chosen);
@@ -108,7 +108,7 @@ function Attempts({record, address}) {
         return html`
           <li key=${id}><button aria-pressed=${String(id === shown)} onClick=${() => pick(number)}>
             <span class="row1"><${Mark} name=${mark} family=${family} />${number}<span class="num">${moment(at)} s</span></span>
-            <span class="row2">${outcome(result, node, told.get(seq)?.message)}</span></button></li>`;
+            <span class="row2">${outcome(result, node, messages.get(seq))}</span></button></li>`;
       })}</ol></section>`;
 }
 

@@ -1,6 +1,6 @@
 import {useEffect, useRef} from "preact/hooks";
 
-/** A ref for a popover that comes into sight when it opens, wherever on the page that is; `of` tells one from the next. */
+/** A ref for a popover that scrolls into view when it opens; `of` identifies what it is about. */
 export function useInSight(of) {
   const box = useRef(null);
   useEffect(() => box.current?.scrollIntoView({block: "nearest", inline: "nearest"}), [of]);

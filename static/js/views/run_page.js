@@ -7,7 +7,7 @@ import {Mark} from "./mark.js";
 import {Notice} from "./notice.js";
 import {PastBanner, Transport} from "./transport.js";
 
-/** What every page of a run has above its own content: the transport, and what there is to be told. */
+/** What every page of a run has above its own content: the transport, banners, notices and questions. */
 export function RunPage({session, children}) {
   return html`
     <${Transport} session=${session} />

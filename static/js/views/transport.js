@@ -23,7 +23,7 @@ export function Transport({session}) {
   const {past} = session.place;
   const waits = session.isWaiting && past;
   const playing = past ? session.playhead.replaying.value : run.status === "playing";
-  // Recorded events can be replayed by whoever may see them.
+  // Everyone who may see the run may replay its recorded events.
   const failed = !past && (run.status === "failed" || !session.mayChange);
   const barred = past || session.mayChange ? null : READ_ONLY;
   const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
@@ -87,7 +87,7 @@ function Readout({session}) {
     </div>`;
 }
 
-/** A field that follows the run, except while someone types in it. */
+/** A field that follows the run, except while it has the focus. */
 function Typed({id, value, label, mode, short, parse, take}) {
   const input = useRef(null);
   const editing = input.current !== null && document.activeElement === input.current;
@@ -134,7 +134,7 @@ function Scrubber({session}) {
 
 function valueText(session, shown) {
   if (shown === null) return "not read yet";
-  // Of a place that somebody drags towards the event is not known yet.
+  // The event at the position dragged to is not known yet.
   const event = session.playhead.aim.value ? "" : `, event ${session.model.seq} of ${session.live.head.seq}`;
   return `${moment(shown)} seconds${event}`;
 }

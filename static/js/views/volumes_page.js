@@ -149,7 +149,7 @@ export function Line({look, words}) {
     ${look === "broken" && html`<${Mark} name="no" family="stuck" />`}</span>`;
 }
 
-/** A class beside its chains; the fewer there are the less of it can be told. */
+/** A class beside its rows; the fewer rows, the less text fits. */
 function ClassBox({name, found, span}) {
   if (!name) return html`<div class="classbox"><span class="mute">no class</span></div>`;
   const facts = found

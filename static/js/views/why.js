@@ -23,7 +23,7 @@ export function WhatWouldFix({session, id, pod}) {
   return html`
     <section class="why" aria-label="What would fix it">
       <h3>What would fix it${asked && html`<span>${triedWords(asked)}</span>`}</h3>
-      ${asked && html`<${Answer} session=${session} id=${id} told=${asked} />`}
+      ${asked && html`<${Answer} session=${session} id=${id} diagnosis=${asked} />`}
       ${answer?.status === "loading" && html`<p class="small soft" role="status">${asked ? `${staleWords(asked, session.model.at)} Checking again…` : "Trying changes in forks…"}</p>`}
       ${answer?.status === "failed" && html`<p class="small" role="status">${answer.message}</p>`}
       <${Ask} session=${session} answer=${answer} />
@@ -45,18 +45,18 @@ function Ask({session, answer}) {
         ${again ? "Try again" : "Try changes"} <kbd>w</kbd></button></p>`;
 }
 
-function Answer({session, id, told}) {
+function Answer({session, id, diagnosis}) {
   return html`
-    <ul class="causes small">${told.causes.map((cause, place) => html`<${Cause} key=${place} cause=${cause} />`)}</ul>
-    ${told.outlook && html`<p class="small soft">${told.outlook.sentence}</p>`}
+    <ul class="causes small">${diagnosis.causes.map((cause, place) => html`<${Cause} key=${place} cause=${cause} />`)}</ul>
+    ${diagnosis.outlook && html`<p class="small soft">${diagnosis.outlook.sentence}</p>`}
     ${
-      told.fixes.length > 0 &&
-      html`<div class="fixes">${told.fixes.map(
+      diagnosis.fixes.length > 0 &&
+      html`<div class="fixes">${diagnosis.fixes.map(
         (fix, place) => html`
-      <${Fix} key=${fix.kind} session=${session} id=${id} seq=${told.seq} fix=${fix} first=${place === 0} />`,
+      <${Fix} key=${fix.kind} session=${session} id=${id} seq=${diagnosis.seq} fix=${fix} first=${place === 0} />`,
       )}</div>`
     }
-    ${told.conclusion && html`<p class="small">${told.conclusion}</p>`}`;
+    ${diagnosis.conclusion && html`<p class="small">${diagnosis.conclusion}</p>`}`;
 }
 
 function Cause({cause}) {

@@ -60,10 +60,10 @@ const numbers = ({attempts}) => attempts.value.map(({number}) => number);
 
 test("attempts that are being read are not called missing", async () => {
   const pod = record();
-  assert.equal(pod.told.value.status, "loading");
+  assert.equal(pod.reading.value.status, "loading");
   await settle();
   assert.deepEqual(numbers(pod), [3, 2, 1]);
-  assert.deepEqual(pod.told.value, {status: "ready", evidence: {number: 3}});
+  assert.deepEqual(pod.reading.value, {status: "ready", evidence: {number: 3}});
 });
 
 test("an earlier event shows no later attempt, not even at first", async () => {
@@ -82,7 +82,7 @@ test("a later event waits for the attempts up to it", async () => {
   await settle();
   place.value = {seq: 25, past: true};
   assert.deepEqual(numbers(pod), []);
-  assert.equal(pod.told.value.status, "loading");
+  assert.equal(pod.reading.value.status, "loading");
   await settle();
   assert.deepEqual(numbers(pod), [2, 1]);
 });
@@ -100,9 +100,9 @@ test("what could not be read can be asked for again", async () => {
   failing = true;
   const pod = record();
   await settle();
-  assert.equal(pod.told.value.status, "failed");
+  assert.equal(pod.reading.value.status, "failed");
   failing = false;
   pod.retry();
   await settle();
-  assert.equal(pod.told.value.status, "ready");
+  assert.equal(pod.reading.value.status, "ready");
 });

@@ -45,7 +45,7 @@ function after(seq, more = [], users = []) {
 }
 
 test("the writes of a bind are told one by one, refused ones too, then those to come", () => {
-  const rows = (seq) => writesOf(after(seq)).map(({name, status, seq: told}) => [name, status, told]);
+  const rows = (seq) => writesOf(after(seq)).map(({name, status, seq: when}) => [name, status, when]);
   assert.deepEqual(rows(5), [
     ["PV write", "done", 3],
     ["PV status", "done", 4],
@@ -60,14 +60,14 @@ test("the writes of a bind are told one by one, refused ones too, then those to 
 });
 
 test("each step has its time once it is done", () => {
-  const told = (seq) => stepsOf(after(seq)).map(({name, status, seq: when}) => [name, status, when]);
-  assert.deepEqual(told(4), [
+  const steps = (seq) => stepsOf(after(seq)).map(({name, status, seq: when}) => [name, status, when]);
+  assert.deepEqual(steps(4), [
     ["Provision", "done", 3],
     ["Bind", "now", undefined],
     ["Use", "todo", undefined],
     ["Reclaim", "todo", undefined],
   ]);
-  assert.deepEqual(told(7)[1], ["Bind", "done", 7]);
+  assert.deepEqual(steps(7)[1], ["Bind", "done", 7]);
   assert.equal(stepsOf(after(5))[1].what, "2 of 4 writes done, two on each object");
 });
 

@@ -49,10 +49,10 @@ test("what comes closest is named only when nothing fits", () => {
 });
 
 test("who asks, and for which node, is said", () => {
-  const told = {asker: "scheduler", node: "n1", delayed: true, fits: 2, volumes: 9};
-  assert.equal(askedWords(told), "as the scheduler checks for n1 · 2 of 9 fit · in matching order");
+  const answer = {asker: "scheduler", node: "n1", delayed: true, fits: 2, volumes: 9};
+  assert.equal(askedWords(answer), "as the scheduler checks for n1 · 2 of 9 fit · in matching order");
   assert.match(
-    askedWords({...told, asker: "pv-controller", node: ""}),
+    askedWords({...answer, asker: "pv-controller", node: ""}),
     /^as the PV controller matches, no node to check yet/,
   );
 });

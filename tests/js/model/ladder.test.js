@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {hopelessOf, ladderNote, ladderOf} from "../../../static/js/model/ladder.js";
+import {unhelpedNodes, ladderNote, ladderOf} from "../../../static/js/model/ladder.js";
 
 const costs = (violations, highest, sum, victims, start) => ({
   "fewest PDB violations": violations,
@@ -68,7 +68,7 @@ test("a candidate without victims is taken at once", () => {
 });
 
 test("nodes where evictions do not help are counted by reason", () => {
-  assert.deepEqual(hopelessOf(preemption), [
+  assert.deepEqual(unhelpedNodes(preemption), [
     ["Insufficient cpu", 2],
     ["No preemption victims found for incoming pod", 1],
   ]);

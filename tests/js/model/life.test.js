@@ -7,13 +7,13 @@ const ID = "pod/shop/web-1";
 const SECOND = 1e9;
 
 /** Events of the pod, one second after the other: each a patch on what is shown of it. */
-function told(...patches) {
+function eventsOf(...patches) {
   return patches.map((patch, i) => ({seq: i + 1, at: i * SECOND, changes: {[ID]: patch}}));
 }
 
 const lane = (life, key) => life.lanes.find((each) => each.key === key);
 
-const STORY = told(
+const STORY = eventsOf(
   {phase: "Pending"},
   {queue: "active"},
   {queue: "in_flight", attempts: 1},
@@ -52,7 +52,7 @@ test("what comes after the event shown has not happened yet", () => {
 test("a binding that did not end on the node has failed", () => {
   const life = lifeOf(
     ID,
-    told({queue: "in_flight"}, {queue: null, assumed: "n1"}, {assumed: null, queue: "backoff"}),
+    eventsOf({queue: "in_flight"}, {queue: null, assumed: "n1"}, {assumed: null, queue: "backoff"}),
     3,
   );
   assert.deepEqual(
@@ -64,11 +64,11 @@ test("a binding that did not end on the node has failed", () => {
 
 test("lanes that few pods go through are left out while they are empty", () => {
   assert.equal(lane(lifeOf(ID, STORY, 10), "gated"), undefined);
-  assert.equal(lane(lifeOf(ID, told({queue: "gated"}), 1), "gated").slices.length, 1);
+  assert.equal(lane(lifeOf(ID, eventsOf({queue: "gated"}), 1), "gated").slices.length, 1);
 });
 
 test("a pod that is deleted leaves every lane", () => {
-  const life = lifeOf(ID, told({phase: "Running", node: "n1"}, {deleting: 30}, null), 3);
+  const life = lifeOf(ID, eventsOf({phase: "Running", node: "n1"}, {deleting: 30}, null), 3);
   assert.deepEqual(
     lane(life, "ending").slices.map(({from, to}) => [from, to]),
     [[SECOND, 2 * SECOND]],
@@ -94,7 +94,7 @@ test("of a pod that runs for long the way to its node stays in sight", () => {
 });
 
 test("a pod that ran from the start is drawn to the moment shown", () => {
-  const life = lifeOf(ID, told({phase: "Running", node: "n1"}), 1);
+  const life = lifeOf(ID, eventsOf({phase: "Running", node: "n1"}), 1);
   assert.deepEqual(axisOf(life, 77.8 * SECOND), {from: 0, to: 77.8 * SECOND});
 });
 

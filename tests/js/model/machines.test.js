@@ -23,7 +23,7 @@ const POD = "pod/shop/web-1";
 const VERSIONS = ["v1.34", "v1.20", "v1.16", "v1.11"];
 
 /** Events of an object, one second after the other: each a patch on what is shown of it. */
-function told(id, ...patches) {
+function eventsAbout(id, ...patches) {
   return patches.map((patch, i) => ({
     seq: i + 1,
     at: i * 1e9,
@@ -35,7 +35,7 @@ function told(id, ...patches) {
 
 const ways = (machine, id, events, seq = 99) => movesOf(machine, id, events, seq).map(({from, to}) => `${from}>${to}`);
 
-const STORY = told(
+const STORY = eventsAbout(
   POD,
   {phase: "Pending"},
   {queue: "active"},
@@ -69,12 +69,12 @@ test("what comes after the event shown has not happened yet", () => {
 });
 
 test("a pod that has ended counts no more, though it is still there", () => {
-  const events = told(POD, {cache: "added", node: "n1"}, {phase: "Succeeded"});
+  const events = eventsAbout(POD, {cache: "added", node: "n1"}, {phase: "Succeeded"});
   assert.deepEqual(ways(CACHE, POD, events), [">added", "added>deleted"]);
 });
 
 test("an assumption that runs out is told from one that was taken back", () => {
-  const events = told(POD, {cache: "assumed"}, {cache: null});
+  const events = eventsAbout(POD, {cache: "assumed"}, {cache: null});
   assert.deepEqual(ways(CACHE, POD, events), [">assumed", "assumed>initial"]);
   events[1].kind = "AssumptionExpired";
   assert.deepEqual(ways(CACHE, POD, events), [">assumed", "assumed>expired"]);
@@ -87,7 +87,7 @@ test("each side of a binding is half-bound by itself", () => {
     ways(
       VOLUME,
       volume,
-      told(
+      eventsAbout(
         volume,
         {phase: "Pending"},
         {phase: "Available"},
@@ -100,7 +100,7 @@ test("each side of a binding is half-bound by itself", () => {
     [">pending", "pending>available", "available>half", "half>bound", "bound>released", "released>"],
   );
   assert.deepEqual(
-    ways(CLAIM, claim, told(claim, {phase: "Pending"}, {volume: "pv-1"}, {phase: "Bound"}, {phase: "Lost"})),
+    ways(CLAIM, claim, eventsAbout(claim, {phase: "Pending"}, {volume: "pv-1"}, {phase: "Bound"}, {phase: "Lost"})),
     [">pending", "pending>half", "half>bound", "bound>lost"],
   );
 });
@@ -290,7 +290,7 @@ test("a claim that only its volume names is half-bound on both pages", () => {
 });
 
 test("a state that another object brought about is lit as where it is now", () => {
-  const moves = movesOf(CLAIM, "claim/shop/a", told("claim/shop/a", {phase: "Pending"}), 9);
+  const moves = movesOf(CLAIM, "claim/shop/a", eventsAbout("claim/shop/a", {phase: "Pending"}), 9);
   assert.equal(lit(CLAIM, moves).here, "pending");
   assert.equal(lit(CLAIM, moves, "half").here, "half");
 });
