@@ -45,4 +45,4 @@ def test_a_pod_page_looks_at_the_past_like_every_page(page: Page) -> None:
     page.goto(f"/runs/{run}/pods/shop/big-0/?seq=1")
     expect(page.get_by_text("Viewing the past")).to_be_visible(timeout=PATIENCE_MS)
     page.keyboard.press("End")
-    expect(page.get_by_role("region", name="Attempts")).to_contain_text("1 of 1 node feasible")
+    expect(page.get_by_role("region", name="Attempts")).to_contain_text("1 of 1 nodes fit")

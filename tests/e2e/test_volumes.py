@@ -57,7 +57,7 @@ def test_chains_that_are_broken_can_be_told_apart_and_picked(page: Page) -> None
     page.get_by_role("button", name="pv-scratch, Released").click()
     expect(page).to_have_url(f"/runs/{run}/volumes/?volume=pv-scratch")
     expect(page.get_by_text("Released: its claim shop/scratch was deleted")).to_be_visible()
-    page.get_by_role("button", name=re.compile("^Apply: Take the claimRef")).click()
+    page.get_by_role("button", name=re.compile("^Apply: Remove the claimRef")).click()
     agree(page)
     page.get_by_role("button", name="All 8").click()
     expect(page.get_by_role("button", name="pv-scratch, Available")).to_be_visible(
