@@ -26,16 +26,16 @@ test: setup-dev ## the whole suite, on servers of its own; all parts, also when 
 	@.ci/parts test-py test-js test-e2e test-chaos
 
 test-py: setup-dev
-	@$(PY) -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+	@$(PY) -m pytest -n 4 --dist worksteal $(PYTEST_ARGS)
 
 test-js: setup-dev
 	@$(NODE) --test $(sort $(wildcard tests/js/*.test.js tests/js/*/*.test.js))
 
 test-e2e: setup-dev
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib" tests/e2e
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/e2e
 
 test-chaos: setup-dev ## kill what runs, at random moments with a seed, and look for what was lost
-	@$(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib" tests/chaos
+	@$(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/chaos
 
 soak: setup-dev ## 200 such episodes; SOAK_ARGS="--episodes 50 --seed 7" for others
 	@$(PY) -m tests.chaos.soak $(SOAK_ARGS)
