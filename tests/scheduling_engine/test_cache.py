@@ -13,7 +13,9 @@ from scheduling.engine.nodes.cache import (
     SchedulerCache,
 )
 from scheduling.engine.nodes.comparer import compare
-from scheduling.engine.nodes.snapshot import Snapshot
+from scheduling.engine.nodes.gauges import NodeGauges
+from scheduling.engine.nodes.node_table import CPU, NodeTable
+from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 
@@ -55,19 +57,31 @@ def make_cache(version: str = MODERN) -> tuple[SchedulerCache, ManualClock, Hear
     return cache, clock, heard
 
 
+def make_fed_table(version: str = MODERN) -> tuple[SchedulerCache, NodeTable, TableFeed]:
+    table = NodeTable()
+    feed = TableFeed(table, NodeGauges(table), lists_anew=version == CLASSIC)
+    cache = SchedulerCache(ManualClock(), CACHE_RULES[version], observer=feed)
+    feed.follow(cache)
+    return cache, table, feed
+
+
+def requested(table: NodeTable, node: str) -> dict[str, int]:
+    return table.requested_at(table.rows[node])
+
+
 def info_of(cache: SchedulerCache, pod: Pod) -> PodInfo:
     return PodInfo(pod, cache.resource_rules)
 
 
 def test_an_assumed_pod_counts_before_anybody_confirms_it() -> None:
-    cache, _, _ = make_cache()
-    node = cache.add_node(make_node("n1"))
+    cache, table, _ = make_fed_table()
+    cache.add_node(make_node("n1"))
     pod = info_of(cache, make_pod("a", cpu="500m", memory="1Gi")).assigned_to("n1")
     cache.assume_pod(pod)
     assert cache.is_assumed(pod.key)
-    assert node.requested() == {"cpu": 500, "memory": 2**30, "pods": 1}
+    assert requested(table, "n1") == {"cpu": 500, "memory": 2**30, "pods": 1}
     cache.forget_pod(pod)
-    assert node.requested() == {"cpu": 0, "memory": 0, "pods": 0}
+    assert requested(table, "n1") == {"cpu": 0, "memory": 0, "pods": 0}
     assert cache.place_of(pod.uid) == ""
 
 
@@ -106,7 +120,7 @@ def test_illegal_moves_are_refused_told_and_change_nothing() -> None:
     cache.add_node(make_node("n1"))
     pod = info_of(cache, make_pod("a", node="n1"))
     cache.add_pod(pod)
-    generation = cache.generation
+    generation = cache.nodes()[0].generation
     for move in (cache.assume_pod, cache.forget_pod, cache.add_pod):
         with pytest.raises(CacheError):
             move(pod)
@@ -115,7 +129,7 @@ def test_illegal_moves_are_refused_told_and_change_nothing() -> None:
         "forget: pod a wasn't assumed so cannot be forgotten",
         "add: pod a was already in added state",
     ]
-    assert (cache.generation, cache.place_of("a")) == (generation, "added")
+    assert (cache.nodes()[0].generation, cache.place_of("a")) == (generation, "added")
 
 
 def test_a_pod_said_to_be_elsewhere_is_a_broken_cache() -> None:
@@ -159,94 +173,89 @@ def test_the_node_that_changed_last_stands_first() -> None:
     assert [info.name for info in cache.nodes()] == ["n1", "n3", "n2"]
 
 
-def test_a_snapshot_copies_only_what_changed() -> None:
-    cache, _, _ = make_cache()
-    snapshot = Snapshot()
+def test_only_changed_rows_are_logged() -> None:
+    cache, table, _ = make_fed_table()
     for name in ("n1", "n2", "n3"):
         cache.add_node(make_node(name))
-    assert sorted(snapshot.update(cache)) == ["n1", "n2", "n3"]
-    assert snapshot.update(cache) == []
+    end = table.log.end
+    assert table.log.since(end) == []
     cache.add_pod(info_of(cache, make_pod("a", node="n2")))
-    untouched = snapshot.node_infos["n1"]
-    assert snapshot.update(cache) == ["n2"]
-    assert snapshot.node_infos["n1"] is untouched
-    assert [len(info.pods) for info in snapshot.node_list] == [0, 1, 0]
+    assert table.log.since(end) == [table.rows["n2"]]
+    assert [int(table.pod_count[row]) for row in table.active] == [0, 1, 0]
 
 
-def test_a_snapshot_does_not_follow_the_cache() -> None:
-    cache, _, _ = make_cache()
-    snapshot = Snapshot()
-    cache.add_node(make_node("n1"))
-    snapshot.update(cache)
-    cache.add_pod(info_of(cache, make_pod("a", node="n1", cpu="1")))
-    assert snapshot.node_infos["n1"].requested_milli_cpu == 0
+def test_nodes_are_listed_zone_by_zone_in_turn() -> None:
+    cache, table, feed = make_fed_table()
+    for name, zone in (("a1", "a"), ("a2", "a"), ("b1", "b")):
+        cache.add_node(make_node(name, labels={"topology.kubernetes.io/zone": zone}))
+    assert table.names(feed.order().tolist()) == ["a1", "b1", "a2"]
+    cache.remove_node(make_node("a1", labels={"topology.kubernetes.io/zone": "a"}))
+    assert table.names(feed.order().tolist()) == ["a2", "b1"]
 
 
-def test_a_modern_snapshot_counts_the_nodes_of_an_image_as_they_are_now() -> None:
+def test_a_snapshot_counts_the_nodes_of_an_image_as_they_are_now() -> None:
+    cache, table, _ = make_fed_table()
     images = [{"names": ["app:v1"], "sizeBytes": 100}]
-    counted: dict[str, tuple[int, int]] = {}
-    for version in (CLASSIC, MODERN):
-        cache, _, _ = make_cache(version)
-        cache.add_node(make_node("n1", images=images))
-        cache.add_node(make_node("n2", images=images))
-        snapshot = Snapshot()
-        snapshot.update(cache)
-        counted[version] = snapshot.node_infos["n1"].image_states["app:v1"]
-    assert counted == {CLASSIC: (100, 1), MODERN: (100, 2)}
+    cache.add_node(make_node("n1", images=images))
+    cache.add_node(make_node("n2", images=images))
+    table.images.take_snapshot()
+    # v1.16 scores by the number when the node was read, later versions by that of the snapshot.
+    row, state = table.rows["n1"], table.images.states["app:v1"]
+    assert (state.size, table.images.held[row]["app:v1"]) == (100, 1)
+    assert (state.size, state.rows[row]) == (100, 2)
 
 
 def test_ports_on_every_address_conflict_with_each_address() -> None:
-    cache, _, _ = make_cache()
-    node = cache.add_node(make_node("n1"))
+    cache, table, _ = make_fed_table()
+    cache.add_node(make_node("n1"))
     ports = [{"containerPort": 80, "hostPort": 80, "hostIP": "10.0.0.1"}]
     pod = make_pod("a", node="n1", spec={"containers": [{"name": "c", "ports": ports}]})
     cache.add_pod(info_of(cache, pod))
-    assert node.port_conflicts(HostPort(ip="0.0.0.0", protocol="TCP", port=80))
-    assert node.port_conflicts(HostPort(ip="10.0.0.1", protocol="TCP", port=80))
-    assert not node.port_conflicts(HostPort(ip="10.0.0.2", protocol="TCP", port=80))
-    assert not node.port_conflicts(HostPort(ip="10.0.0.1", protocol="UDP", port=80))
+    assert table.ports.conflicts([HostPort(ip="0.0.0.0", protocol="TCP", port=80)])
+    assert table.ports.conflicts([HostPort(ip="10.0.0.1", protocol="TCP", port=80)])
+    assert not table.ports.conflicts([HostPort(ip="10.0.0.2", protocol="TCP", port=80)])
+    assert not table.ports.conflicts([HostPort(ip="10.0.0.1", protocol="UDP", port=80)])
 
 
 def test_the_comparer_finds_each_kind_of_difference() -> None:
-    cache, _, _ = make_cache()
+    cache, table, _ = make_fed_table()
     node, other = make_node("n1"), make_node("n2")
     pod, lost = make_pod("a", node="n1"), make_pod("lost", node="n1")
     cache.add_node(node)
     cache.add_pod(info_of(cache, pod))
-    assert compare(cache, [node], [pod]) == []
-    subjects = [difference.subject for difference in compare(cache, [node, other], [lost])]
+    assert compare(cache, table, [node], [pod]) == []
+    differences = compare(cache, table, [node, other], [lost])
+    subjects = [difference.subject for difference in differences]
     assert subjects == ["node/n2", "pod/default/a", "pod/default/lost"]
-    entry = cache.node("n1")
-    assert entry is not None
-    entry.requested_milli_cpu += 1
-    assert [str(difference) for difference in compare(cache, [node], [pod])] == [
+    table.requested[CPU, table.rows["n1"]] += 1
+    assert [str(difference) for difference in compare(cache, table, [node], [pod])] == [
         "requests of node/n1: the cache has {'cpu': 1, 'memory': 0, 'pods': 1}, "
         "the store {'cpu': 0, 'memory': 0, 'pods': 1}"
     ]
 
 
 def test_a_pickled_cache_goes_on_where_it_was() -> None:
-    cache, _, _ = make_cache()
+    cache, table, _ = make_fed_table()
     cache.add_node(make_node("n1"))
     pod = info_of(cache, make_pod("a", cpu="1")).assigned_to("n1")
     cache.assume_pod(pod)
-    copy: SchedulerCache = pickle.loads(pickle.dumps(cache))
+    pickled = pickle.dumps((cache, table))
+    copy, table_copy = pickle.loads(pickled)
     copy.forget_pod(pod)
-    entry = copy.node("n1")
-    assert entry is not None
-    assert entry.requested_milli_cpu == 0
+    assert requested(table_copy, "n1")["cpu"] == 0
+    assert requested(table, "n1")["cpu"] == 1000
     assert cache.is_assumed(pod.key)
 
 
-def test_an_old_cache_gives_back_what_it_is_told_was_there() -> None:
-    for version, left in ((CLASSIC, -50), ("v1.20", -50), (MODERN, 0)):
-        cache, _, _ = make_cache(version)
-        node = cache.add_node(make_node("n1"))
+def test_a_node_gives_back_what_it_counted() -> None:
+    for version in (CLASSIC, "v1.20", MODERN):
+        cache, table, _ = make_fed_table(version)
+        cache.add_node(make_node("n1"))
         cache.assume_pod(info_of(cache, make_pod("a", cpu="100m", node="n1")))
         confirmed = info_of(cache, make_pod("a", cpu="150m", node="n1"))
         cache.add_pod(confirmed)
         cache.remove_pod(confirmed)
-        assert node.requested_milli_cpu == left
+        assert requested(table, "n1")["cpu"] == 0
 
 
 def test_an_update_takes_the_older_version_from_where_it_is_said_to_be() -> None:

@@ -1,7 +1,5 @@
 """A naive model beside the cache: what each node holds is the sum of the pods that are on it."""
 
-from operator import itemgetter
-
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -10,8 +8,9 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node, Pod
 from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
 from scheduling.engine.nodes.comparer import compare
-from scheduling.engine.nodes.node_info import NodeInfo
-from scheduling.engine.nodes.snapshot import Snapshot
+from scheduling.engine.nodes.gauges import NodeGauges
+from scheduling.engine.nodes.node_table import NodeTable
+from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 
@@ -20,38 +19,13 @@ _NODES = st.sampled_from(["n1", "n2", "n3", "n4"])
 _ZONES = st.sampled_from(["", "a", "b"])
 
 
-class Table:
-    """A table that only follows what the cache tells its observer."""
+class PlainFeed:
+    """An observer that takes a newer version of a pod as one that leaves and one that comes."""
 
-    def __init__(self) -> None:
-        self.rows: dict[str, dict[str, PodInfo]] = {}
-
-    def node_set(self, node: Node) -> None:
-        self.rows.setdefault(node.name, {})
-
-    def node_removed(self, node_name: str) -> None:
-        del self.rows[node_name]
-
-    def pod_added(self, node_name: str, pod: PodInfo) -> None:
-        assert pod.uid not in self.rows[node_name]
-        self.rows[node_name][pod.uid] = pod
-
-    def pod_removed(self, node_name: str, pod: PodInfo) -> None:
-        assert self.rows[node_name].pop(pod.uid) is pod
-
-
-class ReplacingTable(Table):
-    """A table that takes newer versions of a pod as they come."""
-
-    def pod_replaced(self, node_name: str, old: Pod, new: PodInfo) -> None:
-        known = self.rows[node_name][old.uid]
-        assert known is new or known.pod is old
-        assert known.resources == new.resources
-        self.rows[node_name][old.uid] = new
-
-
-def _by_name(infos: list[NodeInfo]) -> list[tuple[str, int, dict[str, int], list[PodInfo]]]:
-    return sorted(((i.name, i.generation, i.requested(), i.pods) for i in infos), key=itemgetter(0))
+    def __init__(self, feed: TableFeed) -> None:
+        self.feed = feed
+        self.node_set, self.node_removed = feed.node_set, feed.node_removed
+        self.pod_added, self.pod_removed = feed.pod_added, feed.pod_removed
 
 
 class CacheMachine(RuleBasedStateMachine):
@@ -62,13 +36,19 @@ class CacheMachine(RuleBasedStateMachine):
         self.clock = ManualClock()
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, tuple[Pod, str]] = {}
-        self.snapshot = Snapshot()
         self.versions = 0
 
     @initialize(version=st.sampled_from(["v1.16", "v1.20", "v1.34"]), replaces=st.booleans())
     def start(self, version: str, replaces: bool) -> None:
-        self.table = ReplacingTable() if replaces else Table()
-        self.cache = SchedulerCache(self.clock, CACHE_RULES[version], observer=self.table)
+        self.replaces = replaces
+        self.table = NodeTable()
+        feed = self.feed = TableFeed(
+            self.table, NodeGauges(self.table), lists_anew=version == "v1.16"
+        )
+        self.cache = SchedulerCache(
+            self.clock, CACHE_RULES[version], observer=feed if replaces else PlainFeed(feed)
+        )
+        feed.follow(self.cache)
 
     def _pod(self, name: str, node: str, cpu: int) -> Pod:
         self.versions += 1
@@ -77,13 +57,17 @@ class CacheMachine(RuleBasedStateMachine):
 
     def _try(self, move: object, *infos: PodInfo) -> bool:
         """Do the move; a refused one must leave no trace."""
-        before = (self.cache.generation, [s.info for s in self.cache.pods()])
+        before = self._held()
         try:
             move(*infos)  # type: ignore[operator]
         except CacheError:
-            assert before == (self.cache.generation, [s.info for s in self.cache.pods()])
+            assert before == self._held()
             return False
         return True
+
+    def _held(self) -> tuple[list[int], list[PodInfo]]:
+        generations = [info.generation for info in self.cache.nodes()]
+        return generations, [state.info for state in self.cache.pods()]
 
     @rule(name=_PODS, node=_NODES, cpu=st.integers(0, 5))
     def assume(self, name: str, node: str, cpu: int) -> None:
@@ -132,8 +116,7 @@ class CacheMachine(RuleBasedStateMachine):
         if place == "added":
             self.cache.renew_pod(pod)
         elif not self.cache.confirm_pod(pod):
-            in_place = isinstance(self.table, ReplacingTable)
-            assert not (in_place and self.cache.rules.confirm_replaces_pod)
+            assert not (self.replaces and self.cache.rules.confirm_replaces_pod)
             return
         self.pods[name] = (pod, "added")
         state = self.cache.pod(pod.uid)
@@ -183,32 +166,23 @@ class CacheMachine(RuleBasedStateMachine):
             self.cache.remove_node(node)
 
     @rule()
-    def take_snapshot(self) -> None:
-        """The incremental snapshot equals one made from nothing.
+    def list_nodes(self) -> None:
+        """A list that is kept has the nodes of one made from nothing.
 
         But for the order: as upstream, a node that only changes its zone keeps its place.
         """
-        self.snapshot.update(self.cache)
-        if not self.cache.rules.snapshot_lists:
-            return
-        fresh = Snapshot()
-        fresh.update(self.cache)
-        for ours, theirs in (
-            (self.snapshot.node_list, fresh.node_list),
-            (self.snapshot.have_affinity, fresh.have_affinity),
-            (self.snapshot.have_anti_affinity, fresh.have_anti_affinity),
-        ):
-            assert _by_name(ours) == _by_name(theirs)
-        assert sorted(info.name for info in self.snapshot.node_list) == sorted(self.nodes)
+        listed = self.table.names(self.feed.order().tolist())
+        assert sorted(listed) == sorted(self.nodes)
+        if self.cache.rules.beta_zones_only:
+            assert listed == self.cache.tree.list()
 
     def _info(self, pod: Pod) -> PodInfo:
         return PodInfo(pod, self.cache.resource_rules)
 
     @invariant()
     def the_cache_equals_the_store(self) -> None:
-        assert (
-            compare(self.cache, self.nodes.values(), [pod for pod, _ in self.pods.values()]) == []
-        )
+        pods = [pod for pod, _ in self.pods.values()]
+        assert compare(self.cache, self.table, self.nodes.values(), pods) == []
 
     @invariant()
     def each_pod_is_where_the_model_has_it(self) -> None:
@@ -224,8 +198,10 @@ class CacheMachine(RuleBasedStateMachine):
         entries = {info.name: info for info in self.cache.nodes() if info.node is not None}
         assert self.table.rows.keys() == entries.keys()
         for name, row in self.table.rows.items():
-            assert sorted(row) == sorted(info.uid for info in entries[name].pods)
-            assert all(row[info.uid] is info for info in entries[name].pods)
+            pods = self.table.pods[row]
+            assert sorted(pods) == sorted(info.key for info in entries[name].pods)
+            assert all(pods[info.key] is info for info in entries[name].pods)
+            assert self.table.listed(row) == entries[name].pods
 
     @invariant()
     def generations_fall_along_the_list(self) -> None:

@@ -205,7 +205,7 @@ def test_a_node_knows_how_many_hold_its_images_from_when_it_last_changed() -> No
     table.add_node(make_node("c", images=images))
     # Two of three held it when a and b were copied: (1000 * 2/3 - 23) / (1000 - 23)
     assert _scores(algorithm, pod, "ImageLocality") == {"a": 65, "b": 65, "c": 100}
-    table.note_change(table.rows["a"])
+    table.images.note_change(table.rows["a"])
     assert _scores(algorithm, pod, "ImageLocality") == {"a": 100, "b": 65, "c": 100}
     table.update_node(table.rows["b"], make_node("b", images=images))
     assert _scores(algorithm, pod, "ImageLocality") == {"a": 100, "b": 100, "c": 100}
@@ -217,14 +217,14 @@ def test_a_node_is_copied_again_when_only_the_status_of_its_pod_has_changed() ->
     images = [{"names": ["app:latest"], "sizeBytes": 1000}]
     for name in ("a", "b"):
         cache.add_node(make_node(name, images=images))
-        table.take_snapshot()
-    counted = table.image_rows["app:latest"].rows
+        table.images.take_snapshot()
+    counted = table.images.states["app:latest"].rows
     assert [counted[table.rows[name]] for name in ("a", "b")] == [1, 2]
     (state,) = cache.pods()
     newer = state.info.pod.patched({"status": {"message": "newer"}})
     assert isinstance(newer, Pod)
     cache.update_pod(state.info, PodInfo(newer, cache.resource_rules))
-    table.take_snapshot()
+    table.images.take_snapshot()
     assert [counted[table.rows[name]] for name in ("a", "b")] == [2, 2]
 
 

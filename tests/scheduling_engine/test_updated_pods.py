@@ -58,5 +58,5 @@ def test_a_node_knows_how_many_hold_its_images_from_the_last_update_of_its_pods(
         # Too large for any node, and so no more than a look at them.
         cluster.apply(Command(verb="create", manifest=pod(f"large-{look}", cpu="100")))
         cluster.advance(cluster.now + 5 * SECOND)
-        seen.append(table.image_rows["app:latest"].rows[table.rows["a"]])
+        seen.append(table.images.states["app:latest"].rows[table.rows["a"]])
     assert seen == [1, 1, 2]

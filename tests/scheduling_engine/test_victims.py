@@ -90,7 +90,7 @@ def _crowd(algorithm: SchedulingAlgorithm, *, cpu: str = "2") -> None:
 def _put(algorithm: SchedulingAlgorithm, row: int, name: str, **fields: Any) -> None:
     pod = make_pod(name, node=algorithm.table.name(row), **fields)
     algorithm.table.add_pod(row, PodInfo(pod, algorithm.profile.resource_rules))
-    algorithm.table.note_change(row)
+    algorithm.table.images.note_change(row)
 
 
 def _preempted(algorithm: SchedulingAlgorithm, **fields: Any) -> preemption.Preemption:

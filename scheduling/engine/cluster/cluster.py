@@ -395,7 +395,7 @@ class Cluster:
             str(difference)
             for one in self._replicas
             if one.is_leading
-            for difference in compare(one.scheduler.cache, nodes, pods)
+            for difference in compare(one.scheduler.cache, one.scheduler.handle.table, nodes, pods)
         ]
 
     # Checkpoints

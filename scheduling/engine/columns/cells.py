@@ -17,7 +17,8 @@ import numpy as np
 
 from kscope.sim.kernel.rng import Stream
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
-from scheduling.engine.nodes.node_table import NodeTable, Tally
+from scheduling.engine.nodes.node_table import NodeTable
+from scheduling.engine.nodes.pod_counts import Tally
 
 # Up to this many domains of a label the domain itself is the trait.
 _FEW_DOMAINS = 32

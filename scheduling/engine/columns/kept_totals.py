@@ -162,7 +162,7 @@ class KeptTotals:
         # More rows come with more nodes, which count as static.
         generation = (
             table.static_generation,
-            table.image_generation,
+            table.images.generation,
             len(table.resource_names),
         )
         if self.generation != generation:

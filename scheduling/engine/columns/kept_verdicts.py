@@ -378,7 +378,7 @@ class KeptVerdicts:
         table = self._table
         generation = (
             table.static_generation,
-            table.image_generation,
+            table.images.generation,
             table.capacity,
             len(table.resource_names),
         )

@@ -18,7 +18,9 @@ import numpy as np
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.listers import Listers
-from scheduling.engine.nodes.node_table import NodeMatcher, NodeTable, Tally
+from scheduling.engine.nodes.node_labels import NodeMatcher
+from scheduling.engine.nodes.node_table import NodeTable
+from scheduling.engine.nodes.pod_counts import Tally
 from volumes.engine.matching.matching import Offer, Wanted, is_considered, is_plain_match
 
 # No volume; beyond the place of any.

@@ -165,8 +165,8 @@ class SchedulingAlgorithm:
         later. The decision is always the same.
         """
         table, start = self.table, self.handle.next_start
-        if table.unseen:
-            table.take_snapshot()
+        if table.images.changed_rows:
+            table.images.take_snapshot()
         rows = table.active if order is None else order
         if len(rows) == 0:
             return self._without_nodes(pod)

@@ -113,7 +113,7 @@ class Decisions:
         assert result.node is not None
         self.algorithm.nominated.remove(pod.key)
         self.algorithm.table.add_pod(result.row, pod.assigned_to(result.node))
-        self.algorithm.table.note_change(result.row)
+        self.algorithm.table.images.note_change(result.row)
         self.placed[pod.key] = result.node
         plan = self._plan(result)
         for key, volume in plan["bind"].items():
@@ -126,7 +126,7 @@ class Decisions:
         assert chosen is not None
         for victim in chosen.victims:
             self.algorithm.table.remove_pod(chosen.row, victim.key)
-            self.algorithm.table.note_change(chosen.row)
+            self.algorithm.table.images.note_change(chosen.row)
             self.placed.pop(victim.key, None)
             self.evicted.append(victim.key)
 

@@ -10,8 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from kscope.sim.api_server.store import ObjectStore, WatchEvent
 from kscope.sim.errors import ApiError, Conflict, NotFound, SimError
 from kscope.sim.kernel.latency import Latencies
@@ -44,10 +42,10 @@ from scheduling.engine.cycle.volume_work import VolumeWork
 from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.framework.framework import PodVolumes as PodVolumePlan
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.nominated import Nominated
+from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.plugins.node_affinity import NodeAffinity
 from scheduling.engine.plugins.not_modelled import NotModelled
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
@@ -216,12 +214,11 @@ class Scheduler:
         }
         # Of the first profile; all share the node table and the nominations.
         self.algorithm = self._algorithms[profile.name]
-        self._order: IntArray | None = None
-        self._listed: list[str] = []
+        self._feed = TableFeed(self.handle.table, self.gauges, lists_anew=profile.is_classic)
         cache_rules = CACHE_RULES[profile.version]
         self._assumptions_expire = bool(cache_rules.assume_ttl)
-        self.cache = SchedulerCache(loop, cache_rules, observer=self)
-        self.handle.table.lister = self.cache.pods_on
+        self.cache = SchedulerCache(loop, cache_rules, observer=self._feed)
+        self._feed.follow(self.cache)
         self.queue = SchedulingQueue(
             replace(setup.queue_rules, status_counts=profile.status_wakes),
             loop,
@@ -506,10 +503,9 @@ class Scheduler:
         """Filters, scores, preemption; and the reasons, read off the node table as it is now."""
         eager = self.keep_evidence or len(self.handle.table.rows) <= EAGER_EVIDENCE_NODES
         algorithm = self._algorithms[queued.pod_info.pod.scheduler_name]
-        order = self._order
         decision = algorithm.schedule(
             queued.pod_info,
-            self._snapshot_order() if order is None else order,
+            self._feed.order(),
             explain=eager,
             by_columns=True,
             keep=self.keep_explanations,
@@ -522,16 +518,6 @@ class Scheduler:
         if decision.node is None:
             attempt.blocker = blocker(decision, algorithm, queued.attempts)
         return attempt
-
-    def _snapshot_order(self) -> IntArray:
-        """The nodes zone by zone in turn, as the snapshot lists them; kept until one comes or goes."""
-        rows, listed = self.handle.table.rows, self.cache.tree.list()
-        if self._profile.is_classic or rows.keys() != dict.fromkeys(self._listed).keys():
-            self._listed = listed
-        # Who went and came back since the last cycle has kept its place. Upstream:
-        # UpdateSnapshot(), nodeInfoMap.
-        order = self._order = np.array([rows[name] for name in self._listed], np.int64)
-        return order
 
     def _is_gone(self, queued: QueuedPodInfo) -> bool:
         """Deleted, placed meanwhile, or assumed by an earlier cycle. Upstream: skipPodSchedule()."""
@@ -1111,54 +1097,6 @@ class Scheduler:
         self._loop.cause, self._waits_seen = 0, -1
         self.queue.flush_unschedulable_leftover()
         self._wake()
-
-    # Listening to the cache, for the columns and gauges
-
-    def pod_added(self, node_name: str, pod: PodInfo) -> None:
-        """See the cache's observer."""
-        self.gauges.stale[node_name] = True
-        table = self.handle.table
-        row = table.rows.get(node_name)
-        if row is not None:
-            table.add_pod(row, pod)
-            table.note_change(row)
-
-    def pod_removed(self, node_name: str, pod: PodInfo) -> None:
-        """See the cache's observer."""
-        self.gauges.stale[node_name] = True
-        table = self.handle.table
-        row = table.rows.get(node_name)
-        if row is not None:
-            table.remove_pod(row, pod.key)
-            table.note_change(row)
-
-    def node_set(self, node: Node) -> None:
-        """See the cache's observer."""
-        table = self.handle.table
-        if self._profile.is_classic or node.name not in table.rows:
-            # Since v1.18 a change of its zone alone moves no node: the list is kept until one
-            # comes or goes. Upstream: UpdateSnapshot(), updateAllLists.
-            self._order = None
-        table.add_node(node)
-
-    def pod_replaced(self, node_name: str, old: Pod, new: PodInfo) -> None:
-        """See the cache's observer."""
-        table = self.handle.table
-        row = table.rows.get(node_name)
-        if row is not None:
-            table.pods[row][new.key] = new
-            table.reordered[row] = None
-            # Whatever changed of a pod, the next snapshot copies its node. Upstream: updatePod().
-            table.note_change(row)
-            if new.pod.status.get("startTime") != old.status.get("startTime"):
-                # Preemption spares those that run for long.
-                table.touch(row)
-
-    def node_removed(self, node_name: str) -> None:
-        """See the cache's observer."""
-        self.handle.table.remove_node(node_name)
-        self._order = None
-        self.gauges.forget_node(node_name)
 
 
 # What of the other kinds may help a waiting pod. Upstream: eventhandlers.go addAllEventHandlers().

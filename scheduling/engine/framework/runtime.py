@@ -324,7 +324,7 @@ class Framework:
     ) -> tuple[int, int]:
         """The verdict on one row while *pods* are also on it."""
         table = self.handle.table
-        ports = table.ports_at(row)
+        ports = table.ports.at(row)
         for pod in pods:
             table.add_pod(row, pod)
             self.update_state(state, pod, row, 1)
@@ -332,7 +332,7 @@ class Framework:
         for pod in pods:
             table.remove_pod(row, pod.key)
             self.update_state(state, pod, row, -1)
-        table.reset_ports(row, ports)
+        table.ports.reset(row, ports)
         return verdict
 
     def filter_one(self, state: CycleState, row: int) -> tuple[int, int]:

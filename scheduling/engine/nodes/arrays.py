@@ -5,3 +5,5 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+Columns = NDArray[np.int64]
+Codes = NDArray[np.int32]

@@ -48,19 +48,10 @@ class CacheRules:
     clean_period: int = 1 * SECOND
     # v1.16 looks at the beta zone labels only.
     beta_zones_only: bool = False
-    # v1.16 forgets the allocatable of a node that left pods behind.
-    ghost_keeps_allocatable: bool = True
     # v1.34 takes the confirmed pod for the assumed one; before, the node kept the assumed one.
     confirm_replaces_pod: bool = False
-    # Before v1.34 a node gives back what the pod asks for that it is told to take out, whatever was
-    # counted when it was put in.
-    gives_back_as_told: bool = True
     # v1.34: a pod that was deleted before it was confirmed can be removed.
     removes_assumed: bool = False
-    # v1.34: an image's number of nodes is the present one, not that when the node was read.
-    live_image_counts: bool = False
-    # v1.20 keeps lists of nodes in the snapshot; v1.16 asks the tree for the next node.
-    snapshot_lists: bool = True
     # Since v1.20 a change of a node that was never added puts it into the tree.
     update_adds_to_tree: bool = True
     # Errors of v1.34 name the pod beside its uid.
@@ -71,8 +62,6 @@ _RULES_1_16 = CacheRules(
     version="v1.16",
     assume_ttl=30 * SECOND,
     beta_zones_only=True,
-    ghost_keeps_allocatable=False,
-    snapshot_lists=False,
     update_adds_to_tree=False,
 )
 
@@ -84,9 +73,7 @@ CACHE_RULES: Mapping[str, CacheRules] = {
         version="v1.34",
         assume_ttl=0,
         confirm_replaces_pod=True,
-        gives_back_as_told=False,
         removes_assumed=True,
-        live_image_counts=True,
         errors_name_pod=True,
     ),
 }
@@ -205,8 +192,6 @@ class SchedulerCache:
         # Upstream's doubly linked list; the most recently changed node stands at the end.
         self._nodes: OrderedDict[str, NodeInfo] = OrderedDict()
         self._generation = 0
-        # Image name → (size of the first one seen, nodes that have it).
-        self._images: dict[str, tuple[int, dict[str, None]]] = {}
 
     # -- pods ------------------------------------------------------------------------------------
 
@@ -376,8 +361,6 @@ class SchedulerCache:
         info = self._nodes.get(name)
         if info is None:
             info = self._new_node_info(name)
-        else:
-            self._forget_images(info.node)
         self._nodes.move_to_end(name)
         self.tree.add(name, self._zone(node))
         return self._set_node(info, node)
@@ -392,8 +375,6 @@ class SchedulerCache:
             known = self._new_node_info(node.name)
             if self.rules.update_adds_to_tree:
                 self.tree.add(node.name, self._zone(node))
-        else:
-            self._forget_images(known.node)
         self._nodes.move_to_end(node.name)
         old = old or known.node
         self.tree.update(
@@ -411,8 +392,7 @@ class SchedulerCache:
         if info is None:
             raise CacheError(f"node {node.name} is not found", move="remove_node")
         known = info.node is not None
-        self._forget_images(info.node)
-        info.remove_node(keeps_allocatable=self.rules.ghost_keeps_allocatable)
+        info.node = None
         info.generation = self._next_generation()
         if info.pods:
             self._nodes.move_to_end(node.name)
@@ -435,43 +415,9 @@ class SchedulerCache:
         """Every entry, ghosts too, the one that changed last first."""
         return list(reversed(self._nodes.values()))
 
-    def changed_since(self, generation: int) -> list[NodeInfo]:
-        """The entries that changed after *generation*, the last one first."""
-        changed: list[NodeInfo] = []
-        for info in reversed(self._nodes.values()):
-            if info.generation <= generation:
-                break
-            changed.append(info)
-        return changed
-
-    @property
-    def generation(self) -> int:
-        """The generation of the entry that changed last; 0 without nodes."""
-        last = next(reversed(self._nodes.values()), None)
-        return 0 if last is None else last.generation
-
-    @property
-    def node_count(self) -> int:
-        """The number of entries, ghosts included."""
-        return len(self._nodes)
-
-    def __contains__(self, node_name: object) -> bool:
-        return node_name in self._nodes
-
     def pod(self, uid: str) -> PodState | None:
         """The pod's state, if it is in the cache."""
         return self._pods.get(uid)
-
-    def get_pod(self, uid: str) -> PodInfo:
-        """The pod as it is counted. Upstream: GetPod().
-
-        Raises:
-            CacheError: the pod is not in the cache.
-        """
-        state = self._pods.get(uid)
-        if state is None:
-            raise CacheError(f"pod {uid} does not exist in scheduler cache")
-        return state.info
 
     def is_assumed(self, key: str) -> bool:
         """Is a pod of this namespace/name assumed and not confirmed yet?"""
@@ -484,10 +430,6 @@ class SchedulerCache:
             return ""
         return "assumed" if state.assumed else "added"
 
-    def assumed_pods(self) -> list[PodInfo]:
-        """Every assumed pod, in the order they were assumed."""
-        return [state.info for state in self._pods.values() if state.assumed]
-
     def pods(self) -> list[PodState]:
         """Every pod, in order of arrival."""
         return list(self._pods.values())
@@ -496,11 +438,6 @@ class SchedulerCache:
         """The pods counted on this node, in upstream's order; only to be looked at."""
         entry = self._nodes.get(name)
         return entry.pods if entry is not None else []
-
-    def image_state(self, name: str) -> tuple[int, int]:
-        """Size in bytes and number of nodes that have the image; zeros when none has."""
-        size, nodes = self._images.get(name, (0, {}))
-        return size, len(nodes)
 
     # -- helpers ---------------------------------------------------------------------------------
 
@@ -521,7 +458,7 @@ class SchedulerCache:
         entry = self._nodes.get(name)
         if entry is None:
             raise CacheError(f"node {name} is not found")
-        counted = entry.remove_pod(info.uid, info if self.rules.gives_back_as_told else None)
+        counted = entry.remove_pod(info.uid)
         if counted is None:
             raise CacheError(f"no corresponding pod {info.pod.name} in pods of node {name}")
         entry.generation = self._next_generation()
@@ -538,7 +475,7 @@ class SchedulerCache:
         Where pods share a port it does not: the pod takes what another has given up for both.
         """
         entry = self._nodes.get(new.node_name)
-        if entry is None or (entry.shared_ports and new.ports) or not _alike(old, new):
+        if entry is None or (entry.shares_ports and new.ports) or not _alike(old, new):
             self._discount(old)
             self._count(new)
             return
@@ -562,7 +499,7 @@ class SchedulerCache:
         old, entry = info.pod, self._nodes.get(info.node_name)
         if (
             entry is None
-            or (entry.shared_ports and info.ports)
+            or (entry.shares_ports and info.ports)
             or (self._replacing is None and self._observer is not None)
             or pod.node_name != info.node_name
             or pod.deletion_timestamp != old.deletion_timestamp
@@ -608,8 +545,7 @@ class SchedulerCache:
 
     def _set_node(self, info: NodeInfo, node: Node) -> NodeInfo:
         was_ghost = info.node is None
-        self._remember_images(info, node)
-        info.set_node(node)
+        info.node = node
         info.generation = self._next_generation()
         observer = self._observer
         if observer is not None:
@@ -618,23 +554,6 @@ class SchedulerCache:
                 for pod in info.pods:
                     observer.pod_added(info.name, pod)
         return info
-
-    def _remember_images(self, info: NodeInfo, node: Node) -> None:
-        states: dict[str, tuple[int, int]] = {}
-        for name, told in node.image_sizes:
-            size, nodes = self._images.setdefault(name, (told, {}))
-            nodes[node.name] = None
-            states[name] = (size, len(nodes))
-        info.image_states = states
-
-    def _forget_images(self, node: Node | None) -> None:
-        if node is None:
-            return
-        for name, _ in node.image_sizes:
-            _, nodes = self._images.get(name, (0, {}))
-            nodes.pop(node.name, None)
-            if not nodes:
-                self._images.pop(name, None)
 
     def _zone(self, node: Node) -> str:
         return zone_key(node.labels, beta_only=self.rules.beta_zones_only)

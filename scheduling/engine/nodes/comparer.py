@@ -1,4 +1,4 @@
-"""Proves that the cache holds what the store holds, no more and no less.
+"""Compares the cache and the node table with the store.
 
 Upstream: pkg/scheduler/internal/cache/debugger/comparer.go, which compares names only.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scheduling.engine.nodes.cache import SchedulerCache
 from scheduling.engine.nodes.node_info import NodeInfo
+from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.pods.pod_info import PodInfo
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ class Difference:
         return f"{self.subject}: the cache has {self.cached}, the store {self.stored}"
 
 
-def compare(cache: SchedulerCache, nodes: Iterable[Node], pods: Iterable[Pod]) -> list[Difference]:
-    """Every difference between the cache and the store; none means that they agree.
+def compare(
+    cache: SchedulerCache, table: NodeTable, nodes: Iterable[Node], pods: Iterable[Pod]
+) -> list[Difference]:
+    """Every difference between the cache, the *table* it feeds and the store; none if they agree.
 
     *pods* are the pods of the store that have not ended. Assumed pods may be in the store without
     a node, or with it. Only meaningful when no watch event is still under way.
@@ -40,7 +43,7 @@ def compare(cache: SchedulerCache, nodes: Iterable[Node], pods: Iterable[Pod]) -
     return [
         *_compare_nodes(cache, stored_nodes),
         *_compare_pods(cache, stored_pods),
-        *_compare_sums(cache),
+        *_compare_table(cache, table),
     ]
 
 
@@ -87,41 +90,51 @@ def _compare_pods(cache: SchedulerCache, stored: dict[str, Pod]) -> Iterable[Dif
             )
 
 
-def _compare_sums(cache: SchedulerCache) -> Iterable[Difference]:
-    """Are the sums of each node those of the pods that are in the cache for it?"""
+def _compare_table(cache: SchedulerCache, table: NodeTable) -> Iterable[Difference]:
+    """Are the sums of each row those of the pods that the cache has on its node?"""
     by_node: dict[str, list[PodInfo]] = {}
     for state in cache.pods():
         by_node.setdefault(state.info.node_name, []).append(state.info)
+    fresh = NodeTable()
     for info in sorted(cache.nodes(), key=_name):
-        fresh = NodeInfo(info.name, 0)
-        for pod in by_node.pop(info.name, ()):
-            fresh.add_pod(pod)
-        for what, held, summed in (
-            ("pods", sorted(p.key for p in info.pods), sorted(p.key for p in fresh.pods)),
-            ("requests", info.requested(), fresh.requested()),
-            (
-                "non-zero requests",
-                (info.non_zero_milli_cpu, info.non_zero_memory),
-                (fresh.non_zero_milli_cpu, fresh.non_zero_memory),
-            ),
-            ("ports", *_ports(info, fresh)),
-        ):
-            if held != summed:
-                yield Difference(
-                    subject=f"{what} of node/{info.name}", cached=str(held), stored=str(summed)
-                )
+        pods = by_node.pop(info.name, [])
+        held = sorted(pod.key for pod in info.pods)
+        yield from _different(f"pods of node/{info.name}", held, sorted(pod.key for pod in pods))
+        if info.node is None:
+            continue
+        row = fresh.add_node(info.node)
+        for pod in pods:
+            fresh.add_pod(row, pod)
+        if info.name not in table.rows:
+            yield Difference(subject=f"node/{info.name}", cached="no row", stored="the node")
+            continue
+        ours, theirs = _row_sums(table, info), _row_sums(fresh, info)
+        for what, amount in ours.items():
+            yield from _different(f"{what} of node/{info.name}", amount, theirs[what])
+        if not info.shares_ports:
+            # A port that pods share is free when the first of them leaves.
+            ports = (_ports(table, info), _ports(fresh, info))
+            yield from _different(f"ports of node/{info.name}", *ports)
     for name in sorted(by_node):
         yield Difference(subject=f"node/{name}", cached="nothing", stored="pods of it")
 
 
-def _ports(info: NodeInfo, fresh: NodeInfo) -> tuple[list[str], list[str]]:
-    """The ports taken; of those that pods share the cache rightly knows no more once one has left."""
-    held, claimed = (
-        {(ip, *entry): None for ip, taken in each.used_ports.items() for entry in taken}
-        for each in (info, fresh)
-    )
-    forgotten = info.shared_ports.keys() - held.keys()
-    return sorted(map(str, held)), sorted(str(port) for port in claimed if port not in forgotten)
+def _row_sums(table: NodeTable, info: NodeInfo) -> dict[str, Any]:
+    row = table.rows[info.name]
+    return {
+        "rows": sorted(table.pods[row]),
+        "requests": table.requested_at(row),
+        "non-zero requests": table.scored[:, row].tolist(),
+    }
+
+
+def _ports(table: NodeTable, info: NodeInfo) -> list[str]:
+    return sorted(map(str, table.ports.at(table.rows[info.name])))
+
+
+def _different(subject: str, cached: object, stored: object) -> Iterable[Difference]:
+    if cached != stored:
+        yield Difference(subject=subject, cached=str(cached), stored=str(stored))
 
 
 def _name(info: NodeInfo) -> str:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kscope.sim.kernel.change_log import ChangeLog
-from scheduling.engine.nodes.arrays import IntArray
-from scheduling.engine.nodes.node_table import Columns, NodeTable
+from scheduling.engine.nodes.arrays import Columns, IntArray
+from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.pods.pod_info import PodInfo
 
 # Priorities that columns are kept for.
@@ -90,7 +90,7 @@ class Nominated:
         self._node_of[pod.key] = node
         if pod.affinity.present:
             # Whom its anti-affinity keeps off has to be known before it is put there on trial.
-            self._table.expect(pod)
+            self._table.pod_counts.expect(pod)
         self._count(node, pod, 1)
 
     def remove(self, key: str) -> None:

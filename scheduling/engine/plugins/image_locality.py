@@ -10,7 +10,7 @@ from scheduling.engine import names
 from scheduling.engine.framework.framework import MAX_NODE_SCORE, CycleState, Plugin
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import IntArray
-from scheduling.engine.nodes.node_table import ImageState
+from scheduling.engine.nodes.images import ImageState
 
 MEBIBYTE = 1024 * 1024
 MIN_THRESHOLD = 23 * MEBIBYTE
@@ -36,7 +36,7 @@ class ImageLocality(Plugin):
         held = np.zeros(table.capacity, np.int64)
         for image in state.template.images:
             name = normalized_image_name(image)
-            found = table.image_rows.get(name)
+            found = table.images.states.get(name)
             if found is not None:
                 spread = self._holders(name, found) / total
                 scaled = (found.size * spread).astype(np.int64)
@@ -48,7 +48,7 @@ class ImageLocality(Plugin):
     def _holders(self, name: str, found: ImageState) -> IntArray:
         """For each row with the image: how many nodes have it, as the row's entry says."""
         if self._as_reported:
-            images = self._table.images
+            images = self._table.images.held
             return np.array([images[row][name] for row in found.rows], np.int64)
         seen = np.fromiter(found.rows.values(), np.int64, len(found.rows))
         return np.where(seen == 0, len(found.rows), seen)

@@ -27,12 +27,12 @@ from scheduling.engine.framework.framework import (
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.listers import Listers
-from scheduling.engine.nodes.node_table import (
+from scheduling.engine.nodes.node_table import NodeTable
+from scheduling.engine.nodes.pod_counts import (
     PREFERRED_AFFINITY,
     PREFERRED_ANTI_AFFINITY,
     REQUIRED_AFFINITY,
     REQUIRED_ANTI_AFFINITY,
-    NodeTable,
     PodMatcher,
     Tally,
     TermColumn,
@@ -119,11 +119,11 @@ class InterPodAffinity(Plugin):
 
     def concerns(self, state: CycleState) -> bool:
         """False when no terms exist in the cluster, which is common."""
-        return self._table.term_count > 0 or state.pod.affinity.present
+        return self._table.pod_counts.term_count > 0 or state.pod.affinity.present
 
     def _concern(self, state: CycleState) -> Concern:
         """Computed once per template and labels, until terms or namespaces are added."""
-        stamp = (self._table.term_count, self._listers.generation.get("Namespace", 0))
+        stamp = (self._table.pod_counts.term_count, self._listers.generation.get("Namespace", 0))
         key = (state.template.number, labels_key(state.pod))
         concern = self._concerns.get(key)
         if concern is None or concern.stamp != stamp:
@@ -136,7 +136,7 @@ class InterPodAffinity(Plugin):
         own, namespace, labels = pod.affinity, pod.pod.namespace, pod.pod.labels
         affinity_terms = resolved_terms(own.required, self._listers)
         anti_terms = resolved_terms(own.required_anti, self._listers)
-        counter = self._table.counter
+        counter = self._table.pod_counts.counter
         concern = Concern(
             stamp=stamp,
             affinity_terms=affinity_terms,
@@ -154,7 +154,7 @@ class InterPodAffinity(Plugin):
         """The terms of other pods that match this one."""
         namespace, labels = pod.pod.namespace, pod.pod.labels
         namespace_labels = self._listers.namespace_labels(namespace)
-        for column in self._table.known_terms(kind):
+        for column in self._table.pod_counts.known_terms(kind):
             if column.term.matches(namespace, labels, namespace_labels):
                 yield column
 
@@ -166,7 +166,7 @@ class InterPodAffinity(Plugin):
         own = pod.affinity
         for terms, sign in ((own.preferred, 1), (own.preferred_anti, -1)):
             for term in resolved_terms(terms, self._listers):
-                tally = self._table.counter(PodMatcher((replace(term, weight=0),))).tally
+                tally = self._table.pod_counts.counter(PodMatcher((replace(term, weight=0),))).tally
                 yield term.topology_key, tally, sign * term.weight
         if self._ignore_existing and not own.preferred and not own.preferred_anti:
             return
@@ -204,7 +204,7 @@ class InterPodAffinity(Plugin):
         return concern.traits
 
     def _live(self, key: str, tally: Tally) -> DomainCounts:
-        return DomainCounts(key, self._table.per_domain(tally, key))
+        return DomainCounts(key, self._table.pod_counts.per_domain(tally, key))
 
     @staticmethod
     def _merge(found: dict[str, DomainCounts], counts: DomainCounts) -> None:
@@ -218,7 +218,11 @@ class InterPodAffinity(Plugin):
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Count the matching pods of each domain."""
         own = state.pod.affinity
-        if not (own.required or own.required_anti or self._table.has_terms(REQUIRED_ANTI_AFFINITY)):
+        if not (
+            own.required
+            or own.required_anti
+            or self._table.pod_counts.has_terms(REQUIRED_ANTI_AFFINITY)
+        ):
             return PRE_FILTER_SKIP
         concern = self._concern(state)
         existing = self._existing_anti_affinity(concern)
@@ -381,11 +385,11 @@ class InterPodAffinity(Plugin):
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
         """Sum the weights of matching terms per domain; no match, no score."""
         own = state.pod.affinity
-        if not (own.preferred or own.preferred_anti or self._table.term_count):
+        if not (own.preferred or own.preferred_anti or self._table.pod_counts.term_count):
             return SKIP
         scores: dict[str, IntArray] = {}
         for key, tally, weight in self._concern(state).weights:
-            per_domain = self._table.per_domain(tally, key) if tally.total else None
+            per_domain = self._table.pod_counts.per_domain(tally, key) if tally.total else None
             if per_domain is not None and per_domain.any():
                 scored = per_domain * weight
                 scores[key] = scores[key] + scored if key in scores else scored
@@ -401,7 +405,7 @@ class InterPodAffinity(Plugin):
         """`pre_score`, `score` and `normalize` of a few rows, from the table's own counts."""
         table = self._table
         weighed = [
-            (table.topology(key).codes, table.per_domain(tally, key), weight)
+            (table.topology(key).codes, table.pod_counts.per_domain(tally, key), weight)
             for key, tally, weight in self._concern(state).weights
             if tally.total
         ]
@@ -445,7 +449,7 @@ def _traits(concern: Concern) -> list[Trait]:
 
 def domain_counts(table: NodeTable, key: str, tally: Tally) -> DomainCounts:
     """What *tally* counts, per domain of label *key*; a copy."""
-    return DomainCounts(key, table.per_domain(tally, key).copy())
+    return DomainCounts(key, table.pod_counts.per_domain(tally, key).copy())
 
 
 def resolved_terms(terms: Iterable[AffinityTerm], listers: Listers) -> tuple[AffinityTerm, ...]:

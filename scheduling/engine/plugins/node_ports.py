@@ -39,7 +39,7 @@ class NodePorts(Plugin):
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 where a port is taken."""
         codes = np.zeros(len(rows), np.int64)
-        conflicts = self._table.rows_with_port_conflict(state.pod.ports)
+        conflicts = self._table.ports.conflicts(state.pod.ports)
         if conflicts:
             codes[np.isin(rows, np.fromiter(conflicts, np.int64, len(conflicts)))] = 1
         return codes
@@ -50,7 +50,7 @@ class NodePorts(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The port that is taken."""
-        port = self._table.rows_with_port_conflict(state.pod.ports)[row]
+        port = self._table.ports.conflicts(state.pod.ports)[row]
         return Detail(
             text=f"host port {port.port}/{port.protocol} taken",
             numbers={"port": port.port, "protocol": port.protocol, "hostIP": port.ip},

@@ -27,9 +27,10 @@ from scheduling.engine.framework.framework import (
     Status,
 )
 from scheduling.engine.framework.handle import Arguments, Handle
-from scheduling.engine.nodes.arrays import BoolArray, IntArray
+from scheduling.engine.nodes.arrays import BoolArray, Codes, IntArray
 from scheduling.engine.nodes.listers import Listers
-from scheduling.engine.nodes.node_table import Codes, NodeTable, PodMatcher, Tally
+from scheduling.engine.nodes.node_table import NodeTable
+from scheduling.engine.nodes.pod_counts import PodMatcher, Tally
 from scheduling.engine.plugins.taint_toleration import untolerated
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo, labels_key
 from scheduling.engine.pods.pod_template import PodTemplate, SpreadConstraint, spread_constraint
@@ -375,7 +376,7 @@ class PodTopologySpread(Plugin):
         if tally is None:
             return np.zeros(size, np.int64)
         if eligible.everybody:
-            return self._table.per_domain(tally, constraint.topology_key)
+            return self._table.pod_counts.per_domain(tally, constraint.topology_key)
         weights = tally.counts[eligible.rows]
         return np.bincount(eligible.codes, weights=weights, minlength=size).astype(np.int64)
 
@@ -387,7 +388,7 @@ class PodTopologySpread(Plugin):
         if constraint.selector is None or constraint.selects_all:
             return None
         matcher = pods_matching(constraint.selector, namespace, live_only=self.counts_live_only)
-        return self._table.counter(matcher).tally
+        return self._table.pod_counts.counter(matcher).tally
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """2 * (place of the constraint) + 1 for a missing label, + 2 for too much skew."""

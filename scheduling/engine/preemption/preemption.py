@@ -433,7 +433,7 @@ class Evaluator:
     ) -> Candidate | Status:
         """Upstream: SelectVictimsOnNode(). The table is as before when this returns."""
         before = dict(self._table.pods[row])
-        ports = self._table.ports_at(row)
+        ports = self._table.ports.at(row)
         lower = [pod for pod in self._table.listed(row) if pod.priority < state.pod.priority]
         if not lower and self._rules.needs_victims:
             return _NO_VICTIMS
@@ -455,7 +455,7 @@ class Evaluator:
             for pod in off.values():
                 self._table.add_pod(row, pod)
             self._table.pods[row] = before
-            self._table.reset_ports(row, ports)
+            self._table.ports.reset(row, ports)
 
     def _reprieve(
         self,

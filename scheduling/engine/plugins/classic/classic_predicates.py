@@ -26,8 +26,8 @@ from scheduling.engine.framework.framework import (
 )
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
-from scheduling.engine.nodes.node_table import REQUIRED_ANTI_AFFINITY as REQUIRED_ANTI
-from scheduling.engine.nodes.node_table import PodMatcher
+from scheduling.engine.nodes.pod_counts import REQUIRED_ANTI_AFFINITY as REQUIRED_ANTI
+from scheduling.engine.nodes.pod_counts import PodMatcher
 from scheduling.engine.plugins.inter_pod_affinity import DomainCounts, domain_counts
 from scheduling.engine.plugins.node_affinity import selector_detail
 from scheduling.engine.plugins.node_resources_fit import asked_amounts, shortage
@@ -152,7 +152,7 @@ class GeneralPredicates(Plugin):
             wrong = rows != table.rows.get(template.node_name, -1)
             codes |= np.where(wrong, self._HOST, 0)
         if state.pod.ports:
-            taken = table.rows_with_port_conflict(state.pod.ports)
+            taken = table.ports.conflicts(state.pod.ports)
             conflict = np.isin(rows, np.fromiter(taken, np.int64, len(taken)))
             codes |= np.where(conflict, self._PORTS, 0)
         if not template.required_affinity.is_empty:
@@ -197,7 +197,7 @@ class GeneralPredicates(Plugin):
             if code >> bit & 1
         ]
         if not short and code & self._PORTS:
-            port = self._table.rows_with_port_conflict(state.pod.ports)[row]
+            port = self._table.ports.conflicts(state.pod.ports)[row]
             return Detail(
                 text=f"host port {port.port}/{port.protocol} taken",
                 numbers={"port": port.port, "protocol": port.protocol},
@@ -470,16 +470,16 @@ class MatchInterPodAffinity(Plugin):
         own, own_anti = pod.affinity.required, pod.affinity.required_anti
         affinity: dict[str, DomainCounts] = {}
         if own:
-            counts = self._table.counter(PodMatcher(own)).tally
+            counts = self._table.pod_counts.counter(PodMatcher(own)).tally
             for term in own:
                 affinity[term.topology_key] = domain_counts(self._table, term.topology_key, counts)
         anti: dict[str, DomainCounts] = {}
         for term in own_anti:
-            counts = self._table.counter(PodMatcher((term,))).tally
+            counts = self._table.pod_counts.counter(PodMatcher((term,))).tally
             self._merge(anti, domain_counts(self._table, term.topology_key, counts))
         existing: dict[str, DomainCounts] = {}
         # Those of nominated pods are among them, which are put on a node on trial only later.
-        for column in self._table.known_terms(REQUIRED_ANTI):
+        for column in self._table.pod_counts.known_terms(REQUIRED_ANTI):
             if column.term.matches(pod.pod.namespace, pod.pod.labels):
                 key = column.term.topology_key
                 self._merge(existing, domain_counts(self._table, key, column.tally))

@@ -15,9 +15,8 @@ from scheduling.engine.framework.framework import CycleState, Plugin, default_no
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.listers import Listers
-from scheduling.engine.nodes.node_table import (
-    CPU,
-    MEMORY,
+from scheduling.engine.nodes.node_table import CPU, MEMORY
+from scheduling.engine.nodes.pod_counts import (
     PREFERRED_AFFINITY,
     PREFERRED_ANTI_AFFINITY,
     REQUIRED_AFFINITY,
@@ -183,11 +182,11 @@ class ImageLocalityPriority(_Priority):
         held = np.zeros(table.capacity, np.int64)
         for container in state.pod.pod.containers:
             name = normalized_image_name(container.get("image") or "")
-            found = table.image_rows.get(name)
+            found = table.images.states.get(name)
             if found is None:
                 continue
             for row in found.rows:
-                held[row] += int(found.size * (table.images[row][name] / total))
+                held[row] += int(found.size * (table.images.held[row][name] / total))
         clipped = np.clip(held[rows], MIN_THRESHOLD, MAX_CONTAINER_THRESHOLD)
         return MAX_PRIORITY * (clipped - MIN_THRESHOLD) // (MAX_CONTAINER_THRESHOLD - MIN_THRESHOLD)
 
@@ -258,14 +257,14 @@ class InterPodAffinityPriority(_Priority):
         total = np.zeros(len(rows), np.int64)
         for terms, sign in ((pod.affinity.preferred, 1), (pod.affinity.preferred_anti, -1)):
             for term in terms:
-                tally = self._table.counter(PodMatcher((_unweighted(term),))).tally
+                tally = self._table.pod_counts.counter(PodMatcher((_unweighted(term),))).tally
                 total += self._weighed(term.topology_key, tally, rows, sign * term.weight)
         for kind, sign in (
             (REQUIRED_AFFINITY, hard_weight),
             (PREFERRED_AFFINITY, 1),
             (PREFERRED_ANTI_AFFINITY, -1),
         ):
-            for column in self._table.terms(kind):
+            for column in self._table.pod_counts.terms(kind):
                 term = column.term
                 if term.matches(namespace, labels):
                     weight = sign if kind == REQUIRED_AFFINITY else sign * term.weight
@@ -313,7 +312,7 @@ class SelectorSpreadPriority(_Priority):
             )
             for selector in selectors
         )
-        counter = self._table.counter(PodMatcher(terms, live_only=True))
+        counter = self._table.pod_counts.counter(PodMatcher(terms, live_only=True))
         return counter.tally.counts[rows].astype(np.int64)
 
     def selectors(self, pod: PodInfo) -> list[LabelSelector]:

@@ -16,7 +16,8 @@ from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.framework.simple import NodeState, SimplePlugin
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.listers import Listers
-from scheduling.engine.nodes.node_table import CPU, MEMORY, PodMatcher
+from scheduling.engine.nodes.node_table import CPU, MEMORY
+from scheduling.engine.nodes.pod_counts import PodMatcher
 from scheduling.engine.plugins.classic.classic_priorities import (
     MAX_PRIORITY,
     SelectorSpreadPriority,
@@ -80,7 +81,7 @@ class ServiceAntiAffinityPriority(_Optional):
             topology_key="",
             namespace_selector=None,
         )
-        counter = self._table.counter(PodMatcher((term,), live_only=True))
+        counter = self._table.pod_counts.counter(PodMatcher((term,), live_only=True))
         return counter.tally.counts[rows].astype(np.int64)
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
@@ -220,7 +221,7 @@ class EvenPodsSpreadPriority(_Optional):
             if constraint.selector is not None:
                 # Whatever their namespace, and also while they are being deleted.
                 matcher = pods_matching(constraint.selector, None, live_only=False)
-                counts = table.counter(matcher).tally.counts
+                counts = table.pod_counts.counter(matcher).tally.counts
                 np.add.at(per_domain, column.codes[counted], counts[counted])
             total += per_domain[column.codes[rows]]
         return np.where(labelled[rows], total, -1)
