@@ -97,9 +97,9 @@ class Rerun:
         self.cluster.volumes.kubelets.volumes.verify_backs_off = False
         self.cluster.volumes.provisioners.retries = False
         queue = self.cluster.scheduler.queue
-        queue._started_at = TICKERS
+        queue.flush_times.started_at = TICKERS
         if not recording.server_side_apply:
-            queue._rules = replace(queue._rules, status_counts=False)
+            queue.updates.rules = replace(queue.updates.rules, status_counts=False)
         if chances.follows:
             follower = Follower(recording.nodes_taken(), recording.stalled_binds())
             follower.guide(self.cluster.scheduler.algorithm)

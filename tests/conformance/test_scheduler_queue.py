@@ -26,6 +26,12 @@ from tests.conformance.scheduler_vectors import (
     v1_16,
 )
 from tests.conformance.vectors import Json, parametrised, upstream
+from tests.scheduling_engine.queue_contents import (
+    active_pods,
+    backoff_pods,
+    backoff_records,
+    unschedulable_pods,
+)
 
 # -- v1.16 ---------------------------------------------------------------------------------------
 
@@ -68,7 +74,8 @@ class V116Driver:
             case "Add":
                 queue.add(_small_pod(args))
             case "AddIfNotPresent":
-                queue.add_if_not_present(_small_pod(args))
+                if queue.get(_small_pod(args).key) is None:
+                    queue.add(_small_pod(args))
             case "AddUnschedulableIfNotPresent":
                 info = self.popped.get(args["pod"])
                 if info is None or info is queue.get(info.key):
@@ -112,8 +119,8 @@ class V116Driver:
     def state(self) -> Json:
         queue = self.queue
         return {
-            "activeQ": [self._punished(info) for info, _ in queue.active_pods()],
-            "backoffQ": [self._punished(info) for info, _ in queue.backoff_pods()],
+            "activeQ": [self._punished(info) for info, _ in active_pods(queue)],
+            "backoffQ": [self._punished(info) for info, _ in backoff_pods(queue)],
             "moveRequestCycle": queue.move_request_cycle,
             "nominated": {
                 node: [info.key for info in queue.nominator.pods_for_node(node)]
@@ -126,12 +133,12 @@ class V116Driver:
                     "duration": backoff_duration(failures, queue.rules),
                     "expiry": last + backoff_duration(failures, queue.rules),
                 }
-                for key, (failures, last) in queue.backoff_records().items()
+                for key, (failures, last) in backoff_records(queue).items()
             },
             "schedulingCycle": queue.scheduling_cycle,
             # The real one is a map, recorded by name.
             "unschedulableQ": sorted(
-                (self._punished(info) for info, _ in queue.unschedulable_pods()), key=_name
+                (self._punished(info) for info, _ in unschedulable_pods(queue)), key=_name
             ),
         }
 
@@ -218,7 +225,7 @@ class V120Driver:
 
     def _prefer(self, key: str) -> None:
         """Go's heap leaves open which of two equal pods goes first: let *key*, if it is equal."""
-        active = self.queue.active_pods()
+        active = active_pods(self.queue)
         for info, sort_key in active:
             if info.key == key:
                 return
@@ -259,7 +266,7 @@ class V120Driver:
             case "queue.getBackoffTime":
                 return [queue.backoff_until(self.infos[_key(args["podInfo"]["Pod"])])]
             case "queue.PendingPods":
-                lanes = (queue.active_pods(), queue.backoff_pods(), queue.unschedulable_pods())
+                lanes = (active_pods(queue), backoff_pods(queue), unschedulable_pods(queue))
                 return [sorted(info.key for lane in lanes for info, _ in lane)]
             case "queue.Close":
                 pass
@@ -293,9 +300,9 @@ class V120Driver:
     def _has(self, state: Json) -> bool:
         queue = self.queue
         ours: Json = {
-            "activeQ": sorted(info.key for info, _ in queue.active_pods()),
-            "backoffQ": sorted(info.key for info, _ in queue.backoff_pods()),
-            "unschedulableQ": sorted(info.key for info, _ in queue.unschedulable_pods()),
+            "activeQ": sorted(info.key for info, _ in active_pods(queue)),
+            "backoffQ": sorted(info.key for info, _ in backoff_pods(queue)),
+            "unschedulableQ": sorted(info.key for info, _ in unschedulable_pods(queue)),
             "moveRequestCycle": queue.move_request_cycle,
             "schedulingCycle": queue.scheduling_cycle,
             "nominatedPods": {
@@ -441,7 +448,7 @@ def test_v1_20_queue_passes_the_upstream_table(case: Json) -> None:
         if isinstance(last, dict):
             assert driver._has(last)
         else:
-            waiting = [info for info, _ in driver.queue.unschedulable_pods()]
+            waiting = [info for info, _ in unschedulable_pods(driver.queue)]
             assert sorted(f"{i.pod.name}_{i.pod.namespace}" for i in waiting) == last
 
 

@@ -7,6 +7,7 @@ from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.scheduling_engine.queue_contents import place_of
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 
@@ -57,7 +58,7 @@ def test_a_pod_that_is_in_the_cache_cannot_be_assumed() -> None:
     played(cluster, 1)
     (event,) = _refused(cluster)
     assert event.data == {"move": "assume", "fatal": False}
-    assert scheduler.queue.place_of("default/web") == "backoff"
+    assert place_of(scheduler.queue, "default/web") == "backoff"
 
 
 def test_a_pod_that_changes_its_node_ends_the_run() -> None:

@@ -14,6 +14,7 @@ from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
+from tests.scheduling_engine.queue_contents import unschedulable_pods
 from tests.scheduling_engine.scenes import node, node_of, pod, scene
 
 PROFILES = ("v1.34", "v1.20", "v1.16")
@@ -119,7 +120,7 @@ def test_a_nomination_that_only_the_scheduler_knows_ends_with_the_next_failure()
     cluster = Cluster.create(scene(*objects, until=500 * SECOND))
     cluster.advance(5 * SECOND)
     queue = cluster.scheduler.queue
-    (queued, _), *_ = queue.unschedulable_pods()
+    (queued, _), *_ = unschedulable_pods(queue)
     queue.nominator.add(queued.pod_info, "n")
     cluster.advance(400 * SECOND)
     assert queued.attempts > 1

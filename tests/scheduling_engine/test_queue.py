@@ -17,9 +17,11 @@ from scheduling.engine.queue.events import (
 )
 from scheduling.engine.queue.hints import IN_TREE_HINTS, HintWorld, QueueingHints, Registration
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
+from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.rules import QUEUE_RULES
-from scheduling.engine.queue.scheduling_queue import QueueProfile, SchedulingQueue
+from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
+from tests.scheduling_engine.queue_contents import active_pods, counts, place_of
 
 MODERN, CLASSIC = "v1.34", "v1.16"
 
@@ -105,14 +107,14 @@ def test_a_pod_rescued_by_the_periodic_flush_is_flagged(version: str, age: int) 
     queue, clock, moves = make_queue(version)
     queue.add(make_pod("a"))
     fail(queue, "NodeAffinity")
-    assert queue.next_leftover_due() == age + 30 * SECOND
+    assert queue.flush_times.next_leftover_due() == age + 30 * SECOND
     clock.now = age
     queue.flush_unschedulable_leftover()
-    assert queue.place_of("default/a") == "unschedulable"
+    assert place_of(queue, "default/a") == "unschedulable"
     clock.now = age + 30 * SECOND
     queue.flush_unschedulable_leftover()
     assert moves.seen[-1] == ("a", "unschedulable", "active", "UnschedulableTimeout", True)
-    assert queue.next_leftover_due() is None
+    assert queue.flush_times.next_leftover_due() is None
 
 
 def test_modern_backoff_doubles_with_each_rejection_and_stops_at_ten_seconds() -> None:
@@ -126,7 +128,7 @@ def test_modern_backoff_doubles_with_each_rejection_and_stops_at_ten_seconds() -
         waits.append((over_at - clock.now) // SECOND)
         clock.now = over_at
         queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, make_pod("x", node="n"), None)
-        assert queue.place_of(info.key) == "active"
+        assert place_of(queue, info.key) == "active"
     # Whole windows of a second: a pod backs off until the window after its expiry begins.
     assert waits == [2, 3, 5, 9, 11, 11]
 
@@ -139,7 +141,7 @@ def test_errors_in_a_row_back_off_apart_from_rejections() -> None:
     queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, make_pod("x", node="n"), None)
     fail(queue)
     assert (info.unschedulable_count, info.consecutive_errors_count) == (1, 1)
-    assert queue.place_of(info.key) == "backoff"
+    assert place_of(queue, info.key) == "backoff"
 
 
 def test_an_idle_modern_scheduler_takes_a_pod_out_of_backoff() -> None:
@@ -148,7 +150,7 @@ def test_an_idle_modern_scheduler_takes_a_pod_out_of_backoff() -> None:
     fail(queue, "NodeResourcesFit")
     clock.now = 1
     queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, make_pod("x", node="n"), None)
-    assert queue.place_of("default/a") == "backoff"
+    assert place_of(queue, "default/a") == "backoff"
     assert queue.ready
     assert queue.pop() is not None
     assert moves.seen[-1] == ("a", "backoff", "in_flight", "PopFromBackoffQ", False)
@@ -158,7 +160,7 @@ def test_a_pod_that_failed_by_error_is_not_taken_out_of_backoff() -> None:
     queue, _, _ = make_queue()
     queue.add(make_pod("a"))
     fail(queue)
-    assert queue.place_of("default/a") == "backoff"
+    assert place_of(queue, "default/a") == "backoff"
     assert not queue.ready
     assert queue.pop() is None
 
@@ -171,14 +173,14 @@ def test_backoff_is_flushed_at_the_tick_the_queue_foretells() -> None:
         fail(queue)
         clock.now += 1
         queue.move_all_to_active_or_backoff(NODE_ADD, None, make_node("n1"))
-        due = queue.next_backoff_expiry()
+        due = queue.flush_times.next_backoff_expiry()
         assert due == 2 * SECOND
         clock.now = due - SECOND
         queue.flush_backoff_completed()
-        assert queue.place_of("default/a") == "backoff"
+        assert place_of(queue, "default/a") == "backoff"
         clock.now = due
         queue.flush_backoff_completed()
-        assert queue.place_of("default/a") == "active"
+        assert place_of(queue, "default/a") == "active"
 
 
 def test_an_event_that_helps_no_rejecting_plugin_moves_nothing() -> None:
@@ -188,9 +190,9 @@ def test_an_event_that_helps_no_rejecting_plugin_moves_nothing() -> None:
     clock.now = MINUTE
     queue.move_all_to_active_or_backoff(VOLUME_ADD, None, None)
     queue.move_all_to_active_or_backoff(NODE_ADD, None, make_node("small", cpu="1"))
-    assert queue.place_of("default/a") == "unschedulable"
+    assert place_of(queue, "default/a") == "unschedulable"
     queue.move_all_to_active_or_backoff(NODE_ADD, None, make_node("big", cpu="2"))
-    assert queue.place_of("default/a") == "active"
+    assert place_of(queue, "default/a") == "active"
 
 
 def test_an_event_missed_in_flight_sends_the_pod_to_backoff() -> None:
@@ -201,7 +203,7 @@ def test_an_event_missed_in_flight_sends_the_pod_to_backoff() -> None:
     queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, make_pod("x", node="n"), None)
     info.rejected_by("NodeResourcesFit")
     queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle)
-    assert queue.place_of(info.key) == "backoff"
+    assert place_of(queue, info.key) == "backoff"
 
 
 def test_an_event_missed_in_flight_that_does_not_help_is_forgotten() -> None:
@@ -212,7 +214,7 @@ def test_an_event_missed_in_flight_that_does_not_help_is_forgotten() -> None:
     queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, make_pod("x", node="n"), None)
     info.rejected_by("TaintToleration")
     queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle)
-    assert queue.place_of(info.key) == "unschedulable"
+    assert place_of(queue, info.key) == "unschedulable"
 
 
 def test_only_events_since_a_pod_was_popped_count_for_it() -> None:
@@ -227,9 +229,9 @@ def test_only_events_since_a_pod_was_popped_count_for_it() -> None:
     for info in (first, second):
         info.rejected_by("NodeResourcesFit")
         queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle)
-    assert queue.place_of(first.key) == "backoff"
-    assert queue.place_of(second.key) == "unschedulable"
-    assert queue.counts()["in_flight"] == 0
+    assert place_of(queue, first.key) == "backoff"
+    assert place_of(queue, second.key) == "unschedulable"
+    assert counts(queue)["in_flight"] == 0
 
 
 def test_a_pending_plugin_that_says_queue_skips_the_backoff() -> None:
@@ -240,21 +242,21 @@ def test_a_pending_plugin_that_says_queue_skips_the_backoff() -> None:
     info.rejected_by(pending=("NodeResourcesFit",))
     queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle)
     queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, make_pod("x", node="n"), None)
-    assert queue.place_of(info.key) == "active"
+    assert place_of(queue, info.key) == "active"
 
 
 def test_a_gated_pod_waits_until_its_gates_are_gone() -> None:
     queue, _, moves = make_queue()
     gated = with_gate("a")
     queue.add(gated)
-    assert queue.place_of(gated.key) == "gated"
-    assert queue.counts()["gated"] == 1
+    assert place_of(queue, gated.key) == "gated"
+    assert counts(queue)["gated"] == 1
     assert not queue.ready
     queue.move_all_to_active_or_backoff(NODE_ADD, None, make_node("n1"))
-    assert queue.place_of(gated.key) == "gated"
+    assert place_of(queue, gated.key) == "gated"
     queue.update(gated, make_pod("a"))
-    assert queue.place_of(gated.key) == "active"
-    assert queue.counts()["gated"] == 0
+    assert place_of(queue, gated.key) == "active"
+    assert counts(queue)["gated"] == 0
     assert [(event, place) for _, _, place, event, _ in moves.seen] == [
         ("UnschedulablePodAdd", "gated"),
         ("UnschedulablePodUpdatePodSchedulingGatesEliminated", "active"),
@@ -264,10 +266,10 @@ def test_a_gated_pod_waits_until_its_gates_are_gone() -> None:
 def test_the_leftover_flush_opens_no_gate() -> None:
     queue, clock, _ = make_queue()
     queue.add(with_gate("a"))
-    assert queue.next_leftover_due() is None
+    assert queue.flush_times.next_leftover_due() is None
     clock.now = 10 * MINUTE
     queue.flush_unschedulable_leftover()
-    assert queue.place_of("default/a") == "gated"
+    assert place_of(queue, "default/a") == "gated"
 
 
 def test_a_status_update_leaves_an_unschedulable_pod_where_it_is() -> None:
@@ -278,7 +280,7 @@ def test_a_status_update_leaves_an_unschedulable_pod_where_it_is() -> None:
         fail(queue, "TaintToleration")
         clock.now = MINUTE
         queue.update(pod, make_pod("a", version="2", status={"conditions": [{"type": "x"}]}))
-        assert queue.place_of(pod.key) == "unschedulable"
+        assert place_of(queue, pod.key) == "unschedulable"
 
 
 def test_a_new_toleration_brings_back_a_pod_that_taints_rejected() -> None:
@@ -288,7 +290,7 @@ def test_a_new_toleration_brings_back_a_pod_that_taints_rejected() -> None:
     fail(queue, "TaintToleration")
     clock.now = MINUTE
     queue.update(pod, make_pod("a", spec={"tolerations": [{"operator": "Exists"}]}))
-    assert queue.place_of(pod.key) == "active"
+    assert place_of(queue, pod.key) == "active"
 
 
 def test_an_update_in_flight_is_an_event_to_consider() -> None:
@@ -298,10 +300,10 @@ def test_an_update_in_flight_is_an_event_to_consider() -> None:
     info = queue.pop()
     assert info is not None
     queue.update(pod, make_pod("a", spec={"tolerations": [{"operator": "Exists"}]}))
-    assert queue.place_of(pod.key) == "in_flight"
+    assert place_of(queue, pod.key) == "in_flight"
     info.rejected_by("TaintToleration")
     queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle)
-    assert queue.place_of(pod.key) == "backoff"
+    assert place_of(queue, pod.key) == "backoff"
 
 
 def test_a_modern_update_leaves_a_pod_in_backoff() -> None:
@@ -314,7 +316,7 @@ def test_a_modern_update_leaves_a_pod_in_backoff() -> None:
         queue.move_request_cycle = queue.scheduling_cycle
         queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle)
         queue.update(pod, make_pod("a", labels={"x": "y"}))
-        assert queue.place_of(pod.key) == place
+        assert place_of(queue, pod.key) == place
 
 
 def test_activation_moves_a_pod_at_once_or_is_remembered_in_flight() -> None:
@@ -329,7 +331,7 @@ def test_activation_moves_a_pod_at_once_or_is_remembered_in_flight() -> None:
     queue.activate([pod, make_pod("unknown")])
     info.rejected_by("DefaultPreemption")
     queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle)
-    assert queue.place_of(pod.key) == "backoff"
+    assert place_of(queue, pod.key) == "backoff"
 
 
 def test_a_gate_that_has_closed_holds_a_pod_that_is_activated_out_of_backoff() -> None:
@@ -339,7 +341,7 @@ def test_a_gate_that_has_closed_holds_a_pod_that_is_activated_out_of_backoff() -
     queue.add(pod)
     fail(queue)
     queue.update(pod, gated := with_gate("a"))
-    assert queue.place_of(pod.key) == "backoff"
+    assert place_of(queue, pod.key) == "backoff"
     queue.activate([gated])
     assert moves.seen[-1] == ("a", "backoff", "gated", "ForceActivate", False)
 
@@ -363,7 +365,7 @@ def test_done_ends_the_attempt_and_is_harmless_twice() -> None:
     assert queue.pop() is not None
     queue.done("a")
     queue.done("a")
-    assert queue.place_of("default/a") == ""
+    assert place_of(queue, "default/a") == ""
     assert [move[3] for move in moves.seen] == ["UnschedulablePodAdd", "Pop", "Done"]
 
 
@@ -373,7 +375,7 @@ def test_a_deleted_pod_is_nowhere_and_not_nominated() -> None:
     queue.add(pod)
     assert [info.key for info in queue.nominator.pods_for_node("n1")] == [pod.key]
     queue.delete(pod)
-    assert queue.place_of(pod.key) == ""
+    assert place_of(queue, pod.key) == ""
     assert queue.nominator.pods_for_node("n1") == []
 
 
@@ -386,7 +388,7 @@ def test_old_versions_have_no_handler_for_a_removed_node() -> None:
         clock.now = MINUTE
         node = make_node("n1", labels={"zone": "a"})
         queue.move_all_to_active_or_backoff(NODE_DELETE, node, None)
-        assert queue.place_of("default/a") == place
+        assert place_of(queue, "default/a") == place
 
 
 def test_an_old_version_takes_any_node_update_for_a_move_when_nobody_waits() -> None:
@@ -397,7 +399,7 @@ def test_an_old_version_takes_any_node_update_for_a_move_when_nobody_waits() -> 
     assert info is not None
     queue.node_updated(node, node)
     queue.add_unschedulable_if_not_present(info, queue.scheduling_cycle)
-    assert queue.place_of(info.key) == "backoff"
+    assert place_of(queue, info.key) == "backoff"
 
 
 def test_a_node_update_moves_pods_only_by_what_changed() -> None:
@@ -408,9 +410,9 @@ def test_a_node_update_moves_pods_only_by_what_changed() -> None:
         clock.now = MINUTE
         small = make_node("n1", cpu="2")
         queue.node_updated(small, small)
-        assert queue.place_of("default/a") == "unschedulable"
+        assert place_of(queue, "default/a") == "unschedulable"
         queue.node_updated(small, make_node("n1"))
-        assert queue.place_of("default/a") == "active"
+        assert place_of(queue, "default/a") == "active"
         named = {CLASSIC: "NodeAllocatableChange", MODERN: "NodeUpdateNodeAllocatable"}
         assert moves.seen[-1][3] == named[version]
 
@@ -423,7 +425,10 @@ def test_an_event_may_concern_only_the_less_important() -> None:
     clock.now = MINUTE
     gone = make_pod("x", status={"nominatedNodeName": "n"})
     queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, gone, None, at_most=5)
-    assert (queue.place_of("default/a"), queue.place_of("default/b")) == ("active", "unschedulable")
+    assert (place_of(queue, "default/a"), place_of(queue, "default/b")) == (
+        "active",
+        "unschedulable",
+    )
 
 
 def test_a_plugin_of_ones_own_says_which_events_help() -> None:
@@ -437,7 +442,7 @@ def test_a_plugin_of_ones_own_says_which_events_help() -> None:
     for widget, place in (("b", "unschedulable"), ("a", "active")):
         event = ClusterEvent("example.com/Widget", Action.ADD)
         queue.move_all_to_active_or_backoff(event, None, make_node(widget))
-        assert queue.place_of("default/a") == place
+        assert place_of(queue, "default/a") == place
 
 
 def is_named_after_pod(world: HintWorld, pod: PodInfo, old: Any, new: Any) -> bool:
@@ -449,7 +454,7 @@ def test_lanes_are_listed_in_order_with_their_sort_keys() -> None:
     for number, name in enumerate(("a", "b", "c")):
         clock.now = number
         queue.add(make_pod(name, priority=number))
-    listed = [(info.pod.name, key) for info, key in queue.active_pods()]
+    listed = [(info.pod.name, key) for info, key in active_pods(queue)]
     assert listed == [("c", (-2, 2)), ("b", (-1, 1)), ("a", (0, 0))]
 
 
@@ -461,7 +466,7 @@ def test_a_pickled_queue_goes_on_where_it_was() -> None:
     assert queue.pop() is not None
     queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, make_pod("x", node="n"), None)
     copy: SchedulingQueue = pickle.loads(pickle.dumps(queue))
-    assert copy.counts() == queue.counts()
+    assert counts(copy) == counts(queue)
     clock.now = MINUTE
     assert _rest(copy) == _rest(queue)
 

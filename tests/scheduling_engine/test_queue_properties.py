@@ -10,9 +10,19 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.queue.events import ASSIGNED_POD_DELETE, NODE_ADD, ClusterEvent
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
+from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.rules import QUEUE_RULES
-from scheduling.engine.queue.scheduling_queue import QueueProfile, SchedulingQueue
+from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
+from tests.scheduling_engine.queue_contents import (
+    active_pods,
+    backoff_pods,
+    counts,
+    gated_pods,
+    in_flight_pods,
+    place_of,
+    unschedulable_pods,
+)
 from tests.scheduling_engine.test_queue import Gate
 
 _NAMES = st.sampled_from([f"p{number}" for number in range(8)])
@@ -72,7 +82,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule()
     def pop(self) -> None:
-        waiting = self.queue.active_pods()
+        waiting = active_pods(self.queue)
         info = self.queue.pop()
         if waiting:
             assert info is waiting[0][0]
@@ -107,52 +117,55 @@ class QueueMachine(RuleBasedStateMachine):
         """The flushes run at the ticks that the queue foretells, and at no other."""
         until = self.clock.now + int(seconds * SECOND)
         while True:
-            backoff, leftover = self.queue.next_backoff_expiry(), self.queue.next_leftover_due()
+            backoff, leftover = (
+                self.queue.flush_times.next_backoff_expiry(),
+                self.queue.flush_times.next_leftover_due(),
+            )
             due = min((at for at in (backoff, leftover) if at is not None), default=until + 1)
             if due > until:
                 break
             assert due >= self.clock.now
             self.clock.now = due
-            before = self.queue.counts()
+            before = counts(self.queue)
             if due == backoff:
                 self.queue.flush_backoff_completed()
-                assert self.queue.counts()["backoff"] < before["backoff"]
+                assert counts(self.queue)["backoff"] < before["backoff"]
             else:
                 self.queue.flush_unschedulable_leftover()
-                after = self.queue.counts()
+                after = counts(self.queue)
                 assert after["unschedulable"] < before["unschedulable"]
         self.clock.now = until
-        before = self.queue.counts()
+        before = counts(self.queue)
         if until % SECOND == 0:
             self.queue.flush_backoff_completed()
-        assert self.queue.counts() == before
+        assert counts(self.queue) == before
 
     @invariant()
     def each_pod_is_in_exactly_one_place(self) -> None:
         lanes: dict[str, list[QueuedPodInfo]] = {
-            "active": [info for info, _ in self.queue.active_pods()],
-            "backoff": [info for info, _ in self.queue.backoff_pods()],
-            "unschedulable": [info for info, _ in self.queue.unschedulable_pods()],
-            "gated": [info for info, _ in self.queue.gated_pods()],
-            "in_flight": self.queue.in_flight_pods(),
+            "active": [info for info, _ in active_pods(self.queue)],
+            "backoff": [info for info, _ in backoff_pods(self.queue)],
+            "unschedulable": [info for info, _ in unschedulable_pods(self.queue)],
+            "gated": [info for info, _ in gated_pods(self.queue)],
+            "in_flight": in_flight_pods(self.queue),
         }
         found = [info.key for infos in lanes.values() for info in infos]
         assert sorted(found) == sorted(pod.key for pod in self.pods.values())
         for lane, infos in lanes.items():
             for info in infos:
-                assert (info.place, self.queue.place_of(info.key)) == (lane, lane)
+                assert (info.place, place_of(self.queue, info.key)) == (lane, lane)
                 assert self.places[info.key] == lane
-        assert self.queue.counts() == {lane: len(infos) for lane, infos in lanes.items()}
+        assert counts(self.queue) == {lane: len(infos) for lane, infos in lanes.items()}
 
     @invariant()
     def active_is_in_order(self) -> None:
-        keys = [sort_key for _, sort_key in self.queue.active_pods()]
+        keys = [sort_key for _, sort_key in active_pods(self.queue)]
         assert keys == sorted(keys)
         assert self.queue.ready == bool(keys) or self.modern
 
     @invariant()
     def nobody_is_gated_who_has_no_gate(self) -> None:
-        for info, _ in self.queue.gated_pods():
+        for info, _ in gated_pods(self.queue):
             assert info.pod.spec.get("schedulingGates")
 
 

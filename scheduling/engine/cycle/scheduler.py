@@ -65,7 +65,8 @@ from scheduling.engine.queue.hints import (
     Registration,
 )
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
-from scheduling.engine.queue.scheduling_queue import QueueProfile, SchedulingQueue
+from scheduling.engine.queue.requeueing import QueueProfile
+from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 from volumes.engine.binding.binder import PodBinding, PodVolumes
 
 # Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
@@ -1064,10 +1065,10 @@ class Scheduler:
 
     def _set_flush_timers(self) -> None:
         self._backoff_timer = self._reset(
-            self._backoff_timer, self.queue.next_backoff_expiry(), self._flush_backoff
+            self._backoff_timer, self.queue.flush_times.next_backoff_expiry(), self._flush_backoff
         )
         self._leftover_timer = self._reset(
-            self._leftover_timer, self.queue.next_leftover_due(), self._flush_leftover
+            self._leftover_timer, self.queue.flush_times.next_leftover_due(), self._flush_leftover
         )
         self._waits_seen = self.queue.waits.count
 

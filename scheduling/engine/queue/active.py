@@ -127,10 +127,6 @@ class InFlight:
         found = (info for _, info in reversed(self.pods.values()) if info.key == key)
         return next(found, None)
 
-    def infos(self) -> list[QueuedPodInfo]:
-        """Every pod in flight, in the order they were popped."""
-        return [info for _, info in self.pods.values()]
-
     def add_event(self, event: ClusterEvent, old: Any, new: Any) -> None:
         """Remember the event for whoever is in flight."""
         if self.pods:

@@ -84,10 +84,6 @@ class PodBackoffMap:
         """Forget the pod's record."""
         self._records.pop(key, None)
 
-    def records(self) -> dict[str, tuple[int, int]]:
-        """Pod key → (failures, virtual time of the last that counted)."""
-        return dict(self._records)
-
     def _forget_old(self, now: int) -> None:
         horizon = now - self._rules.max_backoff
         old: list[str] = []

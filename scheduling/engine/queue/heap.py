@@ -53,10 +53,6 @@ class KeyedHeap:
         entry = self.live.get(key)
         return None if entry is None else entry[3]
 
-    def sort_key_of(self, key: str) -> SortKey:
-        """What the pod is ordered by. Raises KeyError when it is not here."""
-        return self.live[key][0]
-
     def put(self, info: QueuedPodInfo, sort_key: SortKey) -> None:
         """Add the pod, or replace the one with its key, which keeps its turn among equals."""
         present = self.live.get(info.key)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kscope.sim.kernel.units import MINUTE, SECOND
+from scheduling.engine.queue.events import ClusterEvent
 
 BackoffRule = Literal["record", "attempts", "counts"]
 
@@ -38,6 +39,10 @@ class QueueRules:
     status_counts: bool = False
     # The texts of the error of adding a pod that is already queued; {pod} is namespace/name.
     present_errors: Mapping[str, str]
+
+    def event_name(self, event: ClusterEvent) -> str:
+        """What this version calls the event."""
+        return event.label if self.hints else event.classic_label
 
 
 _RULES_1_16 = QueueRules(
