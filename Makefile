@@ -44,13 +44,14 @@ fuzz: setup-dev ## 100,000 broken inputs; FUZZ_KIND, FUZZ_FIRST and FUZZ_COUNT c
 	@FUZZ_COUNT=$${FUZZ_COUNT:-9100} FUZZ_SECONDS=$${FUZZ_SECONDS:-7200} \
 	    $(PY) -m pytest -n 2 -rP --show-capture=stdout tests/fuzz
 
-check: setup-dev ## format, lint, types, import contracts, migrations, documents
+check: setup-dev ## format, lint, types, import contracts, unused code, migrations, documents
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(ESLINT) $(FRONT_END)
 	$(PRETTIER) --check $(FRONT_END)
 	$(PY) -m pyright
 	.venv/bin/lint-imports --no-cache
+	$(PY) .ci/unused.py
 	$(PY) manage.py check
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.docs

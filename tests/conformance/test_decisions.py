@@ -20,6 +20,7 @@ from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis import diagnose
 from tests.conformance.vectors import parametrised
+from tests.scheduling_engine.comparer import cache_differences
 from tests.vectors import vector_set
 
 FIELDS = ("result", "node", "volumes", "preemption", "message")
@@ -96,7 +97,7 @@ def _play(path: Path, profile: str) -> None:
     loaded = load_files([(path.name, path.read_bytes())])
     cluster = Cluster.create(Scenario.from_load(loaded, name=path.stem), profile=profile)
     cluster.advance(60 * SECOND)
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
     pending = [
         pod.key
         for pod in cluster.store.objects(Pod.KIND)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.clusters import random_scenario
+from tests.scheduling_engine.comparer import cache_differences
 
 UNTIL = 60 * SECOND
 LANES = {"gated", "active", "backoff", "unschedulable", "in_flight"}
@@ -63,4 +64,4 @@ def test_the_cache_is_what_the_store_says_once_the_run_is_quiet(seed: int) -> No
     cluster.advance(UNTIL)
     # What was written last is still on its way to the scheduler's watches.
     cluster.advance(UNTIL + 10 * MILLISECOND)
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []

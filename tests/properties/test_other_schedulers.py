@@ -14,6 +14,7 @@ from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from tests.properties.clusters import random_scenario
 from tests.properties.rules import shown_wrongly
+from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.test_extension_points import everywhere, installed
 
 __all__ = ["installed"]
@@ -64,7 +65,7 @@ def test_every_pod_has_one_place_and_no_node_is_over_committed(place: int, seed:
     cluster.advance(UNTIL + 10 * MILLISECOND)
     cluster.take()
     assert shown_wrongly(cluster) == []
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -11,6 +11,7 @@ from kscope.sim.input.loader import load_paths
 from kscope.sim.input.scenario import Scenario
 from tests.conformance.vectors import parametrised
 from tests.scenarios.played import Played
+from tests.scheduling_engine.comparer import cache_differences
 from tests.vectors import vector_set
 
 FOLDER = vector_set("control-plane-1.20")
@@ -36,7 +37,7 @@ def test_a_recorded_scenario_is_read_and_runs_to_its_end(path: Path) -> None:
     assert result.problems == []
     played = Played(Scenario.from_load(result, name=path.parent.name))
     assert played.cluster.next_at is None
-    assert played.cluster.cache_differences() == []
+    assert cache_differences(played.cluster) == []
     refused = [event.message for event in played.events if event.kind == "CommandRejected"]
     assert [message.partition(": ")[2] for message in refused] == recorded_refusals(path.parent)
 

@@ -9,6 +9,7 @@ from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cycle.bind_queue import STARTED, RoundsScheduler
+from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.scenes import Manifest, node_of, played, pod, scene
 from tests.scheduling_engine.volume_scenes import (
     claim,
@@ -111,7 +112,7 @@ def test_one_worker_binds_one_pod_after_the_other() -> None:
     assert len(set(writes)) == 3
     assert all(later - earlier >= 2 * MILLISECOND for earlier, later in pairwise(writes))
     assert [node_of(cluster, name) for name in names] == ["a"] * 3
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 def test_a_write_that_fails_sends_the_pod_round_to_try_again() -> None:

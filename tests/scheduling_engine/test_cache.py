@@ -12,12 +12,12 @@ from scheduling.engine.nodes.cache import (
     CachePlace,
     SchedulerCache,
 )
-from scheduling.engine.nodes.comparer import compare
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.node_table import CPU, NodeTable
 from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
+from tests.scheduling_engine.comparer import compare
 
 MODERN, CLASSIC = "v1.34", "v1.16"
 

@@ -7,12 +7,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node, Pod
 from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
-from scheduling.engine.nodes.comparer import compare
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
+from tests.scheduling_engine.comparer import compare
 
 _PODS = st.sampled_from([f"p{number}" for number in range(6)])
 _NODES = st.sampled_from(["n1", "n2", "n3", "n4"])

@@ -17,6 +17,7 @@ from scheduling.engine.framework.handle import Handle
 from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
+from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 
@@ -233,7 +234,7 @@ def test_profiles_share_one_queue_and_one_cache() -> None:
     assert len(cluster.schedulers) == 1
     assert node_of(cluster, "first") == "a"
     assert node_of(cluster, "second") == "a"
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 def test_without_default_preemption_nobody_is_evicted() -> None:

@@ -11,6 +11,7 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
 from scheduling.engine.diagnosis.candidates import REQUIRED
 from scheduling.engine.diagnosis.report import named
+from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 
 ZONE = "topology.kubernetes.io/zone"
@@ -920,7 +921,7 @@ def test_a_diagnosis_leaves_no_trace_in_the_run() -> None:
         cluster.take()
     assert watched.digest() == alone.digest()
     assert watched.steps == alone.steps
-    assert watched.cache_differences() == []
+    assert cache_differences(watched) == []
 
 
 def test_two_diagnoses_of_one_instant_are_equal() -> None:

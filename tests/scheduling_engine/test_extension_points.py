@@ -29,6 +29,7 @@ from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.events import NODE, Action, ClusterEvent
 from scheduling.engine.queue.hints import Registration
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
+from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 from tests.scheduling_engine.volume_scenes import host, local_disk, user_of
 
@@ -283,7 +284,7 @@ def test_a_refusal_at_reserve_undoes_all_reservations_in_reverse() -> None:
     ]
     attempt = slice_.attempts[0]
     assert (attempt.result, attempt.node) == ("unschedulable", "")
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 def test_a_refused_pod_comes_back_when_the_cluster_changes() -> None:
@@ -330,7 +331,7 @@ def test_failures_are_told_in_upstreams_words(
     assert (condition(cluster)["reason"], condition(cluster)["message"]) == (reason, message)
     asked = plugin(cluster, "Ledger").asked
     assert asked.count("unreserve a") == asked.count("reserve a") > 0
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 def test_a_bind_plugin_binds_in_place_of_the_default_binder() -> None:
@@ -410,7 +411,7 @@ def test_a_pod_that_is_deleted_does_not_wait_any_more() -> None:
     assert len(cluster.scheduler.handle.waiting_pods) == 0
     denied = [one for one in cluster.take().events if one.kind == "PermitDenied"]
     assert [one.message for one in denied] == ["removed"]
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 def test_a_victim_that_waits_is_sent_back_and_not_deleted() -> None:

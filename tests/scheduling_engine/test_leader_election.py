@@ -3,6 +3,7 @@
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 _PAIR = ({"name": "default-scheduler", "replicas": 2},)
@@ -43,7 +44,7 @@ def test_a_standby_takes_over_when_the_lease_has_run_out() -> None:
     assert _holder(cluster) == "default-scheduler-1"
     lease = cluster.store.get("Lease", "kube-system/kube-scheduler")
     assert lease.spec["leaseTransitions"] == 1
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 def test_without_a_standby_nobody_schedules_until_a_replica_starts() -> None:

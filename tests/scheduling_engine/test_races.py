@@ -9,6 +9,7 @@ from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from tests.scheduling_engine.comparer import cache_differences
 from tests.workloads.builders import Json, make_node
 
 NODES = (make_node("n1"), make_node("n2"))
@@ -93,7 +94,7 @@ def test_a_pod_deleted_while_its_volumes_are_bound_is_forgotten_at_the_next_look
         'running PreBind plugin "VolumeBinding": binding volumes: pod does not exist any more: '
         'pod "p" not found',
     ]
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 def test_a_pod_of_the_same_name_does_not_wait_for_the_one_that_was_deleted() -> None:
@@ -104,7 +105,7 @@ def test_a_pod_of_the_same_name_does_not_wait_for_the_one_that_was_deleted() -> 
     cluster.apply(Command(verb="create", manifest=bare))
     cluster.advance(SECOND)
     assert cluster.store.get("Pod", "default/p").spec.get("nodeName")
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 def test_a_pod_woken_before_the_caches_know_is_tried_with_what_was_known() -> None:

@@ -8,6 +8,7 @@ from kscope.sim.errors import Invalid
 from kscope.sim.input.loader import load_files
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 
@@ -27,7 +28,7 @@ def test_a_running_pod_is_replaced_without_grace() -> None:
     cluster = played(Cluster.create(scene(node("n"), node("m"), pod("p"))))
     assert _replace(cluster, pod("p", nodeSelector={"none": "such"})) == ""
     assert node_of(played(cluster), "p") == ""
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
 
 
 def test_what_is_not_there_is_created() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from kscope.sim.input.reading import ConfigurationError
 from scheduling.engine.cluster.cluster import Cluster
+from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 _TWO = ({"name": "default-scheduler"}, {"name": "second"})
@@ -15,7 +16,7 @@ def test_each_scheduler_places_the_pods_that_name_it() -> None:
     )
     played(cluster)
     assert (node_of(cluster, "one"), node_of(cluster, "two")) == ("a", "a")
-    assert cluster.cache_differences() == []
+    assert cache_differences(cluster) == []
     cluster.take()
     assert cluster.view()["pod/default/two"]["scheduler"] == "second"
     assert cluster.view()["node/a"]["requested"]["cpu"] == 2000

@@ -22,11 +22,6 @@ def view_bytes(state: State) -> bytes:
     return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
 
 
-def view_digest(state: State) -> str:
-    """Hex digest of a view state, the same for equal states."""
-    return hashlib.sha256(view_bytes(state)).hexdigest()
-
-
 def checkpoint_freeze(*, run_id: int, engine: Engine, commands: int) -> Checkpoint:
     """The row for the engine as it stands; everything recorded must have been taken.
 

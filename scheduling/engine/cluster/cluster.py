@@ -20,7 +20,7 @@ from kscope.sim.kernel.recorder import Event, EventRow, Recorder
 from kscope.sim.kernel.rng import Streams
 from kscope.sim.kernel.units import MINUTE
 from kscope.sim.kernel.view import State
-from kscope.sim.objects.objects import Manifest, Node, Pod, from_manifest
+from kscope.sim.objects.objects import Manifest, from_manifest
 from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from kscope.sim.objects.projection import attributes
 from scheduling.engine.api_server.admission import Admission
@@ -34,7 +34,6 @@ from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.framework.source import fingerprint, package_digest, plugin_fingerprints
-from scheduling.engine.nodes.comparer import compare
 from scheduling.engine.workloads.actors import WorkloadActors
 from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets
 from scheduling.engine.workloads.rules import WORKLOAD_RULES, WorkloadRules
@@ -382,21 +381,6 @@ class Cluster:
                 if entity in held:
                     held[entity].update(shown)
         return held
-
-    def cache_differences(self) -> list[str]:
-        """Where the scheduler's cache and the store disagree, watches aside; [] when nowhere."""
-        nodes = [obj for obj in self.store.objects("Node") if isinstance(obj, Node)]
-        pods = [
-            obj
-            for obj in self.store.objects("Pod")
-            if isinstance(obj, Pod) and not obj.is_terminated
-        ]
-        return [
-            str(difference)
-            for one in self._replicas
-            if one.is_leading
-            for difference in compare(one.scheduler.cache, one.scheduler.handle.table, nodes, pods)
-        ]
 
     # Checkpoints
 

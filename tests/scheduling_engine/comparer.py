@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.nodes.cache import SchedulerCache
 from scheduling.engine.nodes.node_info import NodeInfo
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.pods.pod_info import PodInfo
-
-if TYPE_CHECKING:
-    from kscope.sim.objects.objects import Node, Pod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +27,22 @@ class Difference:
 
     def __str__(self) -> str:
         return f"{self.subject}: the cache has {self.cached}, the store {self.stored}"
+
+
+def cache_differences(cluster: Cluster) -> list[str]:
+    """Where the leading scheduler's cache and the store disagree, watches aside; [] when nowhere."""
+    nodes = [obj for obj in cluster.store.objects("Node") if isinstance(obj, Node)]
+    pods = [
+        obj
+        for obj in cluster.store.objects("Pod")
+        if isinstance(obj, Pod) and not obj.is_terminated
+    ]
+    return [
+        str(difference)
+        for one in cluster._replicas
+        if one.is_leading
+        for difference in compare(one.scheduler.cache, one.scheduler.handle.table, nodes, pods)
+    ]
 
 
 def compare(
