@@ -3,5 +3,6 @@
     scheduling_queue ─▶ active ─▶ (an attempt) ─▶ backoff or unschedulable ─▶ active
                                     `events` and `hints` say which change moves which pod
 
-`rules` holds what differs between versions. Upstream: pkg/scheduler/backend/queue.
+`places` holds the pods and moves them; `requeueing` asks the hints; `pod_updates` takes newer
+versions; `flush_times` says when the flushes are due. `rules` holds what differs between versions. Upstream: pkg/scheduler/backend/queue.
 """
