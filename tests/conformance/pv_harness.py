@@ -21,7 +21,7 @@ from kscope.sim.objects.objects import (
 )
 from tests.conformance.vectors import Json, obj, pruned
 from volumes.engine.migration import NO_MIGRATION, Migration
-from volumes.engine.operations import Operation
+from volumes.engine.operations.runner import Operation
 from volumes.engine.ports import Told
 from volumes.engine.pv_controller.provisioner import (
     InstantRecycler,

@@ -17,9 +17,11 @@ from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.objects import ApiObject, from_manifest
 from tests.conformance.vectors import Json, parametrised
 from tests.vectors import vector_set
-from volumes.engine.attach_detach import COMPONENT, AttachDetachController
-from volumes.engine.kubelet.latencies import FixedLatencies
-from volumes.engine.kubelet.plugins import SimulatedPlugins
+from volumes.engine.attach_detach.context import Context
+from volumes.engine.attach_detach.controller import AttachDetachController
+from volumes.engine.attach_detach.names import COMPONENT
+from volumes.engine.plugins.latencies import FixedLatencies
+from volumes.engine.plugins.simulated import SimulatedPlugins
 
 FOLDER = vector_set("control-plane-1.20")
 ORIGIN = 100 * SECOND
@@ -67,7 +69,7 @@ class Replay:
         self.events = Events()
         plugins = SimulatedPlugins(FixedLatencies(), self.store)
         self.controller = AttachDetachController(
-            self.loop, self.store, self.recorder, plugins, events=self.events
+            Context(self.loop, self.store, self.recorder, plugins, self.events)
         )
 
     def run(self) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conformance.vectors import Json, parametrised, upstream
 from tests.conformance.volumemanager import FakePlugin, FakePlugins, States
-from volumes.engine.kubelet.spec import VolumePlugin
+from volumes.engine.plugins.spec import VolumePlugin
 
 VECTORS = upstream("volumemanager_desired_state_of_world_test.json")
 CASES = None if VECTORS is None else [(test["upstreamTest"], test) for test in VECTORS["tests"]]

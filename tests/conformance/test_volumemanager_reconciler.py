@@ -27,9 +27,10 @@ from tests.conformance.volumemanager import (
 )
 from volumes.engine.kubelet.actual_state import AttachedVolume, MountedVolume
 from volumes.engine.kubelet.desired_state import VolumeToMount
-from volumes.engine.kubelet.operations.executor import OperationExecutor, VolumeOperation
+from volumes.engine.kubelet.operations.base import VolumeOperation
+from volumes.engine.kubelet.operations.executor import OperationExecutor
 from volumes.engine.kubelet.reconciler import Reconciler
-from volumes.engine.kubelet.spec import (
+from volumes.engine.plugins.spec import (
     Answer,
     ErrorKind,
     VolumeError,

@@ -13,7 +13,7 @@ from volumes.engine.kubelet.actual_state import (
     VolumeMountState,
 )
 from volumes.engine.kubelet.desired_state import DesiredStateOfWorld, VolumeToMount
-from volumes.engine.kubelet.spec import Answer, VolumePlugin, VolumePlugins, VolumeSpec
+from volumes.engine.plugins.spec import Answer, VolumePlugin, VolumePlugins, VolumeSpec
 
 
 class FakePlugin:

@@ -22,7 +22,7 @@ from tests.scenarios.cases import (
     volume,
 )
 from tests.scenarios.played import Played
-from volumes.engine.attach_detach import attachment_name
+from volumes.engine.attach_detach.names import attachment_name
 
 WEB = "pod/default/web-0"
 ON_N1 = "volumeattachment/" + attachment_name("pv", "csi.example.com", "n1")

@@ -10,16 +10,15 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod, from_manifest
-from volumes.engine.attach_detach import (
-    AttachDetachController,
-    CsiAttacher,
-    attachment_name,
-    is_multi_attach_forbidden,
-)
-from volumes.engine.kubelet.latencies import FixedLatencies
-from volumes.engine.kubelet.plugins import Fault, SimulatedPlugins
+from volumes.engine.attach_detach.context import Context
+from volumes.engine.attach_detach.controller import AttachDetachController
+from volumes.engine.attach_detach.csi_attacher import CsiAttacher
+from volumes.engine.attach_detach.multi_attach import is_multi_attach_forbidden
+from volumes.engine.attach_detach.names import attachment_name
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
-from volumes.engine.kubelet.spec import VolumeSpec
+from volumes.engine.plugins.latencies import FixedLatencies
+from volumes.engine.plugins.simulated import Fault, SimulatedPlugins
+from volumes.engine.plugins.spec import VolumeSpec
 
 UNIQUE_NAME = "kubernetes.io/csi/csi.example.com^vol-1"
 
@@ -58,7 +57,7 @@ class Machine:
         assert isinstance(plugins, SimulatedPlugins)
         self.plugins = plugins
         self.controller = AttachDetachController(
-            self.loop, self.store, self.recorder, plugins, events=self.events
+            Context(self.loop, self.store, self.recorder, plugins, self.events)
         )
         self.attacher = CsiAttacher(self.loop, self.store, plugins)
 
@@ -392,7 +391,7 @@ def test_what_is_attached_when_the_controller_starts_is_detached_if_unneeded() -
     first.kubelets.stop_kubelet("node-1")
     first.store.delete("Pod", "default/a", by="api")
     first.store.patch("Node", "node-1", {"status": status}, by="api")
-    fresh = AttachDetachController(first.loop, first.store, first.recorder, first.plugins)
+    fresh = AttachDetachController(Context(first.loop, first.store, first.recorder, first.plugins))
     fresh.actual.attached_volumes()[0].mounted_by_node = False
     first.run(5)
     assert first.attachments() == []

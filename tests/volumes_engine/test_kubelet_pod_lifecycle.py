@@ -10,8 +10,8 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.objects import Pod, from_manifest
-from volumes.engine.kubelet.latencies import FixedLatencies
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.plugins.latencies import FixedLatencies
 
 
 class Machine:

@@ -7,8 +7,8 @@ import pytest
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import ApiObject
 from tests.volumes_engine.test_attach_detach import Machine
-from volumes.engine.kubelet.plugins import Fault
-from volumes.engine.kubelet.spec import ErrorKind
+from volumes.engine.plugins.simulated import Fault
+from volumes.engine.plugins.spec import ErrorKind
 
 CALLS = ("Attach", "MountDevice", "SetUp", "TearDown", "UnmountDevice", "Detach")
 VOLUMES = ("data", "logs", "media")

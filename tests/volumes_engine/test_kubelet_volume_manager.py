@@ -7,16 +7,15 @@ import pytest
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from tests.volumes_engine.test_attach_detach import UNIQUE_NAME, Machine
-from volumes.engine.kubelet.operations.pending import (
+from volumes.engine.operations.backoff import MAX_BACKOFF, Start
+from volumes.engine.operations.pending import (
     NestedPendingOperations,
     OperationKey,
-    Start,
     next_tick,
     retry_at,
 )
-from volumes.engine.kubelet.plugins import Fault
-from volumes.engine.kubelet.spec import ErrorKind
-from volumes.engine.operations import MAX_BACKOFF
+from volumes.engine.plugins.simulated import Fault
+from volumes.engine.plugins.spec import ErrorKind
 
 
 @pytest.fixture

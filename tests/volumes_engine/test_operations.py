@@ -3,7 +3,8 @@
 from kscope.sim.errors import SimError
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.units import MILLISECOND, SECOND
-from volumes.engine.operations import MAX_BACKOFF, Backoff, OperationRunner, Start
+from volumes.engine.operations.backoff import MAX_BACKOFF, Backoff, Start
+from volumes.engine.operations.runner import OperationRunner
 
 
 class Steps:

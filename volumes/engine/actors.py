@@ -12,8 +12,11 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.kernel.view import Attributes
 from kscope.sim.objects.objects import ApiObject
 from kscope.sim.objects.pod_resources import RESOURCE_RULES
-from volumes.engine.attach_detach import ATTACHER, AttachDetachController, CsiAttacher
-from volumes.engine.attach_detach import COMPONENT as ATTACH_DETACH
+from volumes.engine.attach_detach.context import Context
+from volumes.engine.attach_detach.controller import AttachDetachController
+from volumes.engine.attach_detach.csi_attacher import CsiAttacher
+from volumes.engine.attach_detach.names import ATTACHER
+from volumes.engine.attach_detach.names import COMPONENT as ATTACH_DETACH
 from volumes.engine.kubelet.pod_lifecycle import Kubelets
 from volumes.engine.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
 from volumes.engine.ports import InformerListers, StoreVolumeApi
@@ -230,12 +233,15 @@ class VolumeActors:
         )
 
     def _new_attach_detach(self) -> AttachDetachController:
-        return AttachDetachController(
+        context = Context(
             self._loop,
             self._store,
             self._recorder,
             self.kubelets.volumes.plugins,
-            events=self._events(ATTACH_DETACH),
+            self._events(ATTACH_DETACH),
+        )
+        return AttachDetachController(
+            context,
             watch_latency=self._watch,
             # Upstream since 1.21: processVolumeAttachments().
             recovers_attachments=self._profile == "v1.34",

@@ -22,7 +22,7 @@ from kscope.sim.objects.objects import split_entity_id
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.workloads.actors import WorkloadActors
 from volumes.engine.actors import VolumeActors
-from volumes.engine.kubelet.plugins import Fault, Faults, SimulatedPlugins
+from volumes.engine.plugins.simulated import Fault, Faults, SimulatedPlugins
 from volumes.engine.pv_controller.external_provisioner import PROVISIONING_FAILED, ProvisionFault
 
 COMPONENT = "fault"

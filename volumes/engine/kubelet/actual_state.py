@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple
 
-from volumes.engine.kubelet.spec import VolumePlugins, VolumeSpec, unique_volume_name
+from volumes.engine.plugins.spec import VolumePlugins, VolumeSpec, unique_volume_name
 
 
 class DeviceMountState(Enum):

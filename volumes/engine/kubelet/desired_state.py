@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from kscope.sim.objects import quantity
 from kscope.sim.objects.objects import Manifest, Pod
-from volumes.engine.kubelet.spec import (
+from volumes.engine.plugins.spec import (
     VolumePlugins,
     VolumeSpec,
     text_at,

@@ -22,8 +22,8 @@ from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.objects.pod_resources import ResourceRules, may_resize, newest_rules
 from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
 from volumes.engine.kubelet.admission import NodeResources, Rejection
-from volumes.engine.kubelet.latencies import Latencies
 from volumes.engine.kubelet.volume_manager import VolumeManagers
+from volumes.engine.plugins.latencies import Latencies
 from volumes.engine.ports import WARNING, EventSink
 
 COMPONENT: Final = "kubelet"

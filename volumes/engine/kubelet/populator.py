@@ -21,7 +21,7 @@ from volumes.engine.kubelet.actual_state import (
     VolumeMountState,
 )
 from volumes.engine.kubelet.desired_state import DesiredStateOfWorld
-from volumes.engine.kubelet.spec import VolumePlugins, VolumeSpec, pod_volume_names, text_at
+from volumes.engine.plugins.spec import VolumePlugins, VolumeSpec, pod_volume_names, text_at
 
 # How often the container runtime is asked what still runs. Upstream: volume_manager.go.
 GET_POD_STATUS_RETRY_DURATION: Final = 2 * SECOND

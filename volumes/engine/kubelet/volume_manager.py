@@ -24,20 +24,19 @@ from volumes.engine.kubelet.actual_state import (
     VolumeMountState,
 )
 from volumes.engine.kubelet.desired_state import DesiredStateOfWorld
-from volumes.engine.kubelet.latencies import Latencies
-from volumes.engine.kubelet.operations import messages
-from volumes.engine.kubelet.operations.executor import (
-    FAILED_MOUNT,
-    OperationExecutor,
-    VerifyControllerAttachedVolume,
-    VolumeOperation,
-)
-from volumes.engine.kubelet.operations.pending import next_tick, retry_at, shows
-from volumes.engine.kubelet.plugins import SimulatedPlugins
+from volumes.engine.kubelet.operations.base import VolumeOperation
+from volumes.engine.kubelet.operations.executor import OperationExecutor
+from volumes.engine.kubelet.operations.mount import VerifyControllerAttachedVolume
+from volumes.engine.kubelet.operations.pod_volume import FAILED_MOUNT
 from volumes.engine.kubelet.populator import DesiredStateOfWorldPopulator
 from volumes.engine.kubelet.reconciler import Reconciler
-from volumes.engine.kubelet.spec import VolumePlugins, pod_volume_names
-from volumes.engine.operations import Backoff
+from volumes.engine.operations import messages
+from volumes.engine.operations.pending import entry_attributes, next_tick, retry_at
+from volumes.engine.operations.runner import Backoff
+from volumes.engine.plugins.attachable import is_controller_managed
+from volumes.engine.plugins.latencies import Latencies
+from volumes.engine.plugins.simulated import SimulatedPlugins
+from volumes.engine.plugins.spec import VolumePlugins, pod_volume_names
 from volumes.engine.ports import WARNING, EventSink, StoreVolumeApi
 
 COMPONENT: Final = "kubelet"
@@ -49,9 +48,6 @@ NODE_STATUS_PERIOD: Final = 10 * SECOND
 NODE_STATUS_UPDATE_RETRY: Final = 5
 # How long a pod's sync waits for its volumes. Upstream: podAttachAndMountTimeout.
 POD_ATTACH_AND_MOUNT_TIMEOUT: Final = 2 * 60 * SECOND + 3 * SECOND
-
-# A node whose kubelet attaches by itself says so; by default the controller does it.
-CONTROLLER_MANAGED_ANNOTATION: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
 
 _VERIFY: Final = VerifyControllerAttachedVolume.name
 _FACTS: Final = {
@@ -707,7 +703,9 @@ class NodeVolumeManager:
             pod = entry.key.pod_name
             found[self._pod_key(pod) if pod else "*"] = (
                 # It looks until the node's status brings news, and is not followed look by look.
-                {"name": _VERIFY} if entry.name == _VERIFY else shows(entry, LOOP_SLEEP_PERIOD)
+                {"name": _VERIFY}
+                if entry.name == _VERIFY
+                else entry_attributes(entry, LOOP_SLEEP_PERIOD)
             )
         return found
 
@@ -881,12 +879,3 @@ def expected_volumes(pod: Pod) -> list[str]:
         names = [name for name in every if name in mounts or name in devices]
         pod.template["expected_volumes"] = names
     return names
-
-
-def is_controller_managed(node: ApiObject) -> bool:
-    """Whether the attach/detach controller attaches for *node*.
-
-    A real kubelet annotates its node so, by default; a scenario's node need not be annotated, and is
-    managed unless it says "false".
-    """
-    return node.annotations.get(CONTROLLER_MANAGED_ANNOTATION, "true") != "false"

@@ -31,7 +31,7 @@ from volumes.engine.matching.matching import (
     explain_candidates,
 )
 from volumes.engine.migration import NO_MIGRATION, Migration
-from volumes.engine.operations import Operation, OperationRunner
+from volumes.engine.operations.runner import Operation, OperationRunner
 from volumes.engine.phases import (
     BOUND_BY_CONTROLLER,
     CLAIM_BOUND,

@@ -1,1 +1,7 @@
-"""Volume operations on a node: one at a time per volume, with backoff, in steps on the loop."""
+"""The operations of a kubelet on volumes: attach, mount, unmount, expand and detach.
+
+    executor ─▶ mount ─▶ pod_volume ─┐
+        └─────▶ unmount ─────────────┴─▶ base
+
+Upstream: pkg/volume/util/operationexecutor.
+"""

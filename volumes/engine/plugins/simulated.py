@@ -11,8 +11,8 @@ from kscope.sim.api_server.faults import chance
 from kscope.sim.api_server.store import ObjectStore
 from kscope.sim.kernel.rng import Stream
 from kscope.sim.objects.objects import Pod
-from volumes.engine.kubelet.latencies import Latencies
-from volumes.engine.kubelet.spec import Answer, ErrorKind, VolumeError, VolumePlugin, VolumeSpec
+from volumes.engine.plugins.latencies import Latencies
+from volumes.engine.plugins.spec import Answer, ErrorKind, VolumeError, VolumePlugin, VolumeSpec
 
 CSI: Final = "kubernetes.io/csi"
 

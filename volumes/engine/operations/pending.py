@@ -4,19 +4,10 @@ Upstream: pkg/volume/util/nestedpendingoperations and pkg/util/goroutinemap/expo
 """
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Protocol
 
 from kscope.sim.kernel.loop import EventLoop
-from volumes.engine.operations import MAX_BACKOFF, Backoff
-
-
-class Start(Enum):
-    """How a request to run an operation was answered."""
-
-    STARTED = "started"
-    RUNNING = "already running"
-    BACKING_OFF = "backing off"
+from volumes.engine.operations.backoff import MAX_BACKOFF, Backoff, Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +70,7 @@ class Entry:
 class NestedPendingOperations:
     """Runs operations whose keys do not overlap; refuses others, and those that back off.
 
-    `changed` holds the keys of which something changed, until whoever minds empties it.
+    `changed` collects the keys whose entries changed, until the view takes and clears them.
     """
 
     __slots__ = ("_entries", "_loop", "changed")
@@ -142,7 +133,7 @@ class NestedPendingOperations:
         return self._entries.get(volume_name, [])
 
     def catch_up(self, volume_name: str, period: int) -> None:
-        """Advance the backoffs of the volume to where attempts in vain would have brought them.
+        """Advance the backoffs of the volume as if upstream's repeated attempts had been made and failed.
 
         A caller that knows an attempt to fail for as long as nothing changes need not make it: when
         something does change it calls this, and then tries whenever the loop of upstream, which
@@ -177,8 +168,8 @@ class NestedPendingOperations:
         return min(waits, default=None)
 
 
-def shows(entry: Entry, period: int) -> dict[str, Any]:
-    """The entry in the view: when it began or is tried again, how often it failed, and how."""
+def entry_attributes(entry: Entry, period: int) -> dict[str, Any]:
+    """The entry as the pages show it: when it began or is repeated, how often and why it failed."""
     shown: dict[str, Any] = {"name": entry.name}
     if entry.failures:
         shown |= {"failures": entry.failures, "error": entry.backoff.error}
