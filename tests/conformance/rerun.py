@@ -94,7 +94,7 @@ class Rerun:
         self.cluster = Cluster.create(scenario, profile="v1.20", seed=chances.seed)
         # The stand-ins: the kubelet looks for its volumes all the time, and the provisioner does
         # not try again what has failed.
-        self.cluster.volumes.kubelets.volumes.verify_backs_off = False
+        self.cluster.volumes.kubelets.volumes.options.verify_backs_off = False
         self.cluster.volumes.provisioners.retries = False
         queue = self.cluster.scheduler.queue
         queue.flush_times.started_at = TICKERS

@@ -18,7 +18,7 @@ from tests.conformance.volumemanager import (
     unordered,
     written_spec,
 )
-from volumes.engine.kubelet.populator import DesiredStateOfWorldPopulator
+from volumes.engine.kubelet.volume_manager.populator import DesiredStateOfWorldPopulator
 
 CASES = cases_of(upstream("volumemanager_populator_test.json"))
 

@@ -25,11 +25,11 @@ from tests.conformance.volumemanager import (
     pod_of,
     unordered,
 )
-from volumes.engine.kubelet.actual_state import AttachedVolume, MountedVolume
-from volumes.engine.kubelet.desired_state import VolumeToMount
-from volumes.engine.kubelet.operations.base import VolumeOperation
-from volumes.engine.kubelet.operations.executor import OperationExecutor
-from volumes.engine.kubelet.reconciler import Reconciler
+from volumes.engine.kubelet.volume_manager.actual_state import AttachedVolume, MountedVolume
+from volumes.engine.kubelet.volume_manager.desired_state import VolumeToMount
+from volumes.engine.kubelet.volume_manager.operations.base import VolumeOperation
+from volumes.engine.kubelet.volume_manager.operations.executor import OperationExecutor
+from volumes.engine.kubelet.volume_manager.reconciler import Reconciler
 from volumes.engine.plugins.spec import (
     Answer,
     ErrorKind,

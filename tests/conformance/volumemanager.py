@@ -5,14 +5,14 @@ from typing import Any, cast
 from kscope.sim.objects import quantity
 from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from tests.conformance.vectors import Json, obj
-from volumes.engine.kubelet.actual_state import (
+from volumes.engine.kubelet.volume_manager.actual_state import (
     ActualStateOfWorld,
     AttachedVolume,
     MarkVolumeOpts,
     MountedVolume,
     VolumeMountState,
 )
-from volumes.engine.kubelet.desired_state import DesiredStateOfWorld, VolumeToMount
+from volumes.engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld, VolumeToMount
 from volumes.engine.plugins.spec import Answer, VolumePlugin, VolumePlugins, VolumeSpec
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from kscope.sim.kernel.recorder import Event
 from kscope.sim.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
-from volumes.engine.kubelet.actual_state import AttachedVolume
+from volumes.engine.kubelet.volume_manager.actual_state import AttachedVolume
 
 
 def bound_twice(cluster: Cluster) -> list[str]:

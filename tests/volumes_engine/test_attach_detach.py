@@ -15,7 +15,8 @@ from volumes.engine.attach_detach.controller import AttachDetachController
 from volumes.engine.attach_detach.csi_attacher import CsiAttacher
 from volumes.engine.attach_detach.multi_attach import is_multi_attach_forbidden
 from volumes.engine.attach_detach.names import attachment_name
-from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.kubelet.context import KubeletContext
+from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.plugins.latencies import FixedLatencies
 from volumes.engine.plugins.simulated import Fault, SimulatedPlugins
 from volumes.engine.plugins.spec import VolumeSpec
@@ -51,7 +52,7 @@ class Machine:
             self.add_node(name, managed=managed)
         self.add_volume("pv-1", "data", "vol-1", list(modes))
         self.kubelets = Kubelets(
-            self.loop, self.store, self.recorder, latencies, events=self.events
+            KubeletContext(self.loop, self.store, self.recorder, latencies, self.events)
         )
         plugins = self.kubelets.volumes.plugins
         assert isinstance(plugins, SimulatedPlugins)
@@ -527,7 +528,7 @@ def test_ticks_of_the_controller_fall_on_multiples_of_its_period(machine: Machin
 def test_a_kubelet_whose_looks_do_not_back_off_sees_an_attachment_at_once(
     machine: Machine,
 ) -> None:
-    machine.kubelets.volumes.verify_backs_off = False
+    machine.kubelets.volumes.options.verify_backs_off = False
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.add_pod("b", "node-2")

@@ -10,18 +10,21 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.objects import Pod, from_manifest
-from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.kubelet.context import KubeletContext
+from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.plugins.latencies import FixedLatencies
 
 
 class Machine:
     """A store with two nodes and their kubelets."""
 
-    def __init__(self) -> None:
+    def __init__(self, latencies: FixedLatencies | None = None) -> None:
         self.loop = EventLoop()
         self.recorder = Recorder(self.loop)
         self.store = ObjectStore(self.loop, self.recorder)
-        self.kubelets = Kubelets(self.loop, self.store, self.recorder, FixedLatencies())
+        self.kubelets = Kubelets(
+            KubeletContext(self.loop, self.store, self.recorder, latencies or FixedLatencies())
+        )
         for name in ("node-1", "node-2"):
             self.add_node(name)
 
@@ -138,8 +141,7 @@ def test_a_deleted_pod_is_removed_once_its_containers_have_stopped(machine: Mach
 
 
 def test_the_grace_period_bounds_how_long_containers_take_to_stop() -> None:
-    machine = Machine()
-    machine.kubelets._latencies = FixedLatencies({"stop": 60 * SECOND})  # pyright: ignore[reportPrivateUsage]
+    machine = Machine(FixedLatencies({"stop": 60 * SECOND}))
     machine.add_pod("web")
     machine.run(1)
     machine.store.delete("Pod", "default/web", by="api", grace_seconds=5)
@@ -197,7 +199,9 @@ def test_idle_nodes_schedule_nothing() -> None:
 def test_a_kubelet_does_not_write_to_another_pod_of_the_same_name() -> None:
     machine = Machine()
     slow = Kubelets(
-        machine.loop, machine.store, machine.recorder, FixedLatencies(), watch_latency=SECOND
+        KubeletContext(
+            machine.loop, machine.store, machine.recorder, FixedLatencies(), watch_latency=SECOND
+        )
     )
     assert slow.workers == {}
     machine.add_pod("web")

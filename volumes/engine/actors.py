@@ -17,7 +17,9 @@ from volumes.engine.attach_detach.controller import AttachDetachController
 from volumes.engine.attach_detach.csi_attacher import CsiAttacher
 from volumes.engine.attach_detach.names import ATTACHER
 from volumes.engine.attach_detach.names import COMPONENT as ATTACH_DETACH
-from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.kubelet.context import KubeletContext
+from volumes.engine.kubelet.kubelets import Kubelets
+from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
 from volumes.engine.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
 from volumes.engine.ports import InformerListers, StoreVolumeApi
 from volumes.engine.pv_controller import writer
@@ -117,15 +119,10 @@ class VolumeActors:
         self.claim_protection = ClaimProtection(loop, store, listers)
         self.volume_protection = VolumeProtection(loop, store, listers)
         self.kubelets = Kubelets(
-            loop,
-            store,
-            recorder,
-            latencies,
-            events=self._events(KUBELET),
-            watch_latency=watch,
+            KubeletContext(loop, store, recorder, latencies, self._events(KUBELET), watch),
             rules=RESOURCE_RULES[profile],
+            options=VolumeManagerOptions(reconstructs_all=profile == "v1.34"),
         )
-        self.kubelets.volumes.reconstructs_all = profile == "v1.34"
         self.attach_detach = self._new_attach_detach()
         self.csi_attacher = self._new_csi_attacher()
 

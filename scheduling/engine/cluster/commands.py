@@ -26,7 +26,7 @@ from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.api_server.eviction import evict
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, delete
-from volumes.engine.kubelet.pod_lifecycle import Kubelets
+from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.validation import check_update
 
 # A scenario's steps are commands too.

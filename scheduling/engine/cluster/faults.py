@@ -22,7 +22,7 @@ from kscope.sim.objects.objects import split_entity_id
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.workloads.actors import WorkloadActors
 from volumes.engine.actors import VolumeActors
-from volumes.engine.plugins.simulated import Fault, Faults, SimulatedPlugins
+from volumes.engine.plugins.simulated import Fault
 from volumes.engine.pv_controller.external_provisioner import PROVISIONING_FAILED, ProvisionFault
 
 COMPONENT = "fault"
@@ -40,8 +40,7 @@ class FaultInjector:
         self._recorder = recorder
         self._volumes = volumes
         self._stream = streams.stream("faults")
-        plugins = volumes.kubelets.volumes.plugins
-        self._drivers = plugins.faults if isinstance(plugins, SimulatedPlugins) else Faults()
+        self._drivers = volumes.kubelets.volumes.plugins.faults
         self._api = ApiFaults(self._stream, self._refused)
         # Put in once they exist.
         self.workloads: WorkloadActors | None = None

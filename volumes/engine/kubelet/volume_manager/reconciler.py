@@ -3,9 +3,9 @@
 Upstream: pkg/kubelet/volumemanager/reconciler/reconciler.go.
 """
 
-from volumes.engine.kubelet.actual_state import ActualStateOfWorld, Problem
-from volumes.engine.kubelet.desired_state import DesiredStateOfWorld, VolumeToMount
-from volumes.engine.kubelet.operations.executor import OperationExecutor
+from volumes.engine.kubelet.volume_manager.actual_state import ActualStateOfWorld, Problem
+from volumes.engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld, VolumeToMount
+from volumes.engine.kubelet.volume_manager.operations.executor import OperationExecutor
 
 
 class Reconciler:

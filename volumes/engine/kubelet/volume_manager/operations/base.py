@@ -10,7 +10,7 @@ from typing import Protocol
 
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.objects.objects import ApiObject, Manifest
-from volumes.engine.kubelet.actual_state import ActualStateOfWorld
+from volumes.engine.kubelet.volume_manager.actual_state import ActualStateOfWorld
 from volumes.engine.operations.pending import OperationKey
 from volumes.engine.plugins.spec import Answer, VolumePlugins
 

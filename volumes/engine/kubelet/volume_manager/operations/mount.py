@@ -3,11 +3,11 @@
 Upstream: pkg/volume/util/operationexecutor/operation_generator.go.
 """
 
-from volumes.engine.kubelet.actual_state import DeviceMountState
-from volumes.engine.kubelet.desired_state import VolumeToMount
-from volumes.engine.kubelet.operations import messages
-from volumes.engine.kubelet.operations.base import Executor
-from volumes.engine.kubelet.operations.pod_volume import PodVolumeOperation
+from volumes.engine.kubelet.volume_manager.actual_state import DeviceMountState
+from volumes.engine.kubelet.volume_manager.desired_state import VolumeToMount
+from volumes.engine.kubelet.volume_manager.operations import messages
+from volumes.engine.kubelet.volume_manager.operations.base import Executor
+from volumes.engine.kubelet.volume_manager.operations.pod_volume import PodVolumeOperation
 from volumes.engine.operations.messages import ATTACHED, FAILED_ATTACH, error_suffix, simple
 from volumes.engine.operations.pending import OperationKey
 from volumes.engine.plugins.spec import NO_PLUGIN_MATCHED, Answer, VolumePlugin

@@ -1,7 +1,7 @@
 """Texts of operation errors and events. Upstream: operationexecutor/operation_executor.go, generate…"""
 
-from volumes.engine.kubelet.actual_state import AttachedVolume, MountedVolume
-from volumes.engine.kubelet.desired_state import VolumeToMount
+from volumes.engine.kubelet.volume_manager.actual_state import AttachedVolume, MountedVolume
+from volumes.engine.kubelet.volume_manager.desired_state import VolumeToMount
 
 
 def to_mount(volume: VolumeToMount, prefix: str, suffix: str) -> str:

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Final
 
 from kscope.sim.objects.objects import Manifest
-from volumes.engine.kubelet.actual_state import (
+from volumes.engine.kubelet.volume_manager.actual_state import (
     DeviceMountState,
     MarkVolumeOpts,
     VolumeMountState,
 )
-from volumes.engine.kubelet.desired_state import VolumeToMount
-from volumes.engine.kubelet.operations import messages
-from volumes.engine.kubelet.operations.base import Executor, VolumeOperation
-from volumes.engine.kubelet.populator import requires_fs_resize
+from volumes.engine.kubelet.volume_manager.desired_state import VolumeToMount
+from volumes.engine.kubelet.volume_manager.operations import messages
+from volumes.engine.kubelet.volume_manager.operations.base import Executor, VolumeOperation
+from volumes.engine.kubelet.volume_manager.populator import requires_fs_resize
 from volumes.engine.operations.messages import error_suffix, simple
 from volumes.engine.operations.pending import OperationKey
 from volumes.engine.plugins.spec import Answer, ErrorKind, VolumeError, VolumePlugin

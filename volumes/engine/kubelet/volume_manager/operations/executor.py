@@ -6,18 +6,26 @@ Upstream: pkg/volume/util/operationexecutor/operation_executor.go.
 from typing import Final
 
 from kscope.sim.kernel.loop import EventLoop
-from volumes.engine.kubelet.actual_state import ActualStateOfWorld, AttachedVolume, MountedVolume
-from volumes.engine.kubelet.desired_state import VolumeToMount
-from volumes.engine.kubelet.operations import messages
-from volumes.engine.kubelet.operations.base import NodeApi, Observer, VolumeOperation
-from volumes.engine.kubelet.operations.mount import (
+from volumes.engine.kubelet.volume_manager.actual_state import (
+    ActualStateOfWorld,
+    AttachedVolume,
+    MountedVolume,
+)
+from volumes.engine.kubelet.volume_manager.desired_state import VolumeToMount
+from volumes.engine.kubelet.volume_manager.operations import messages
+from volumes.engine.kubelet.volume_manager.operations.base import NodeApi, Observer, VolumeOperation
+from volumes.engine.kubelet.volume_manager.operations.mount import (
     AttachVolume,
     ExpandInUseVolume,
     MapVolume,
     MountVolume,
     VerifyControllerAttachedVolume,
 )
-from volumes.engine.kubelet.operations.unmount import DetachVolume, UnmountDevice, UnmountVolume
+from volumes.engine.kubelet.volume_manager.operations.unmount import (
+    DetachVolume,
+    UnmountDevice,
+    UnmountVolume,
+)
 from volumes.engine.operations.backoff import Start
 from volumes.engine.operations.messages import error_suffix
 from volumes.engine.operations.pending import NestedPendingOperations, OperationKey

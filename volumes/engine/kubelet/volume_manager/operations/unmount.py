@@ -3,9 +3,9 @@
 Upstream: pkg/volume/util/operationexecutor/operation_generator.go.
 """
 
-from volumes.engine.kubelet.actual_state import AttachedVolume, MountedVolume
-from volumes.engine.kubelet.operations import messages
-from volumes.engine.kubelet.operations.base import Executor, VolumeOperation
+from volumes.engine.kubelet.volume_manager.actual_state import AttachedVolume, MountedVolume
+from volumes.engine.kubelet.volume_manager.operations import messages
+from volumes.engine.kubelet.volume_manager.operations.base import Executor, VolumeOperation
 from volumes.engine.operations.messages import error_suffix
 from volumes.engine.operations.pending import OperationKey
 from volumes.engine.plugins.spec import NO_PLUGIN_MATCHED, Answer, VolumePlugin

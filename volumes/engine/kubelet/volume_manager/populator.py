@@ -15,12 +15,12 @@ from kscope.sim.objects.objects import (
     Pod,
     quantity,
 )
-from volumes.engine.kubelet.actual_state import (
+from volumes.engine.kubelet.volume_manager.actual_state import (
     ActualStateOfWorld,
     MountedVolume,
     VolumeMountState,
 )
-from volumes.engine.kubelet.desired_state import DesiredStateOfWorld
+from volumes.engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld
 from volumes.engine.plugins.spec import VolumePlugins, VolumeSpec, pod_volume_names, text_at
 
 # How often the container runtime is asked what still runs. Upstream: volume_manager.go.

@@ -1,0 +1,147 @@
+"""The kubelets of the cluster: they hear of nodes and pods, run, and fail.
+
+One object serves all nodes: a node on which nothing happens costs nothing.
+"""
+
+from typing import cast
+
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.objects.objects import Node, Pod
+from kscope.sim.objects.pod_resources import ResourceRules, newest_rules
+from volumes.engine.kubelet.context import KubeletContext
+from volumes.engine.kubelet.node_status import NodeStatusReporter
+from volumes.engine.kubelet.pod_worker import Worker
+from volumes.engine.kubelet.pod_workers import PodWorkers
+from volumes.engine.kubelet.volume_manager.managers import VolumeManagers
+from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
+
+
+class Kubelets:
+    """Gives the pods of each node to its kubelet, while that runs; every write is by "kubelet".
+
+    *rules* and *options* are those of the kubelets' version, by default the newest.
+    """
+
+    def __init__(
+        self,
+        context: KubeletContext,
+        *,
+        rules: ResourceRules | None = None,
+        options: VolumeManagerOptions | None = None,
+    ) -> None:
+        self._store = context.store
+        self._pods = PodWorkers(context, rules or newest_rules(), options or VolumeManagerOptions())
+        self._nodes: dict[str, Node] = {}
+        # Pods of nodes whose kubelet does not run, or that do not exist, by node and uid.
+        self._orphans: dict[str, dict[str, Pod]] = {}
+        self._down: dict[str, None] = {}
+        # Of these the nodes without power.
+        self._off: dict[str, None] = {}
+        self._node_status = NodeStatusReporter(context, self.volumes, self._down)
+        context.store.watch("Node", self.observe_node, context.watch_latency)
+        context.store.watch("Pod", self.observe_pod, context.watch_latency)
+
+    @property
+    def volumes(self) -> VolumeManagers:
+        """The volume managers of all nodes."""
+        return self._pods.volumes
+
+    @property
+    def workers(self) -> dict[str, Worker]:
+        """What the kubelets know of each pod, by uid."""
+        return self._pods.workers
+
+    # Watches
+
+    def observe_node(self, event: WatchEvent) -> None:
+        """Take a watch event of a node."""
+        node = cast("Node", event.new)
+        if event.type == "DELETED":
+            self._nodes.pop(node.name, None)
+            self._machine_gone(node.name)
+            self.volumes.node_gone(node.name)
+            return
+        self._nodes[node.name] = node
+        if event.type == "ADDED":
+            for pod in self._orphans.pop(node.name, {}).values():
+                self._add(pod)
+        self.volumes.node_changed(node)
+
+    def observe_pod(self, event: WatchEvent) -> None:
+        """Take a watch event of a pod."""
+        pod = event.new
+        if not isinstance(pod, Pod) or not pod.node_name:
+            return
+        node = pod.node_name
+        uid = pod.uid
+        worker = self._pods.workers.get(uid)
+        if event.type == "DELETED":
+            self._forget_orphan(node, uid)
+            if worker is not None:
+                self._pods.remove(worker, pod)
+        elif node not in self._nodes or node in self._down:
+            if worker is None:
+                self._orphans.setdefault(node, {})[uid] = pod
+            else:
+                worker.pod = pod
+        elif worker is None:
+            self._add(pod)
+        else:
+            self._pods.update(worker, event.old, pod)
+
+    # Faults
+
+    def stop_kubelet(self, node: str) -> None:
+        """The kubelet of *node* dies: nothing it has begun is finished, its containers run on."""
+        self._down[node] = None
+        self._pods.kubelet_stopped(node)
+        self.volumes.kubelet_stopped(node)
+
+    def start_kubelet(self, node: str) -> None:
+        """The kubelet of *node* starts with empty caches and takes over what it finds there."""
+        self._down.pop(node, None)
+        # A kubelet that restarts without having been stopped does not finish what it had begun.
+        running = self._pods.take_workers(node)
+        # Mounts are found on disk before any pod is synced.
+        self.volumes.kubelet_started(node)
+        self._orphans.pop(node, None)
+        for found in self._store.objects("Pod"):
+            pod = cast("Pod", found)
+            if pod.node_name == node and node in self._nodes:
+                self._add(pod, running.get(pod.uid))
+
+    def is_off(self, node: str) -> bool:
+        """Whether *node* has no power."""
+        return node in self._off
+
+    def stop_machine(self, node: str) -> None:
+        """*node* loses its power: nothing runs there any more, and nothing is mounted."""
+        self._machine_gone(node)
+        self.volumes.node_gone(node)
+        self._down[node] = self._off[node] = None
+
+    def start_machine(self, node: str) -> None:
+        """*node* has power again: its kubelet reports, and starts the pods of the node anew."""
+        self.start_kubelet(node)
+        self._off.pop(node, None)
+        self._node_status.report(node)
+
+    def _add(self, pod: Pod, before: Worker | None = None) -> None:
+        node = self._nodes[pod.node_name]
+        if pod.node_name in self._off:
+            self._pods.add_after_boot(pod, node)
+        else:
+            self._pods.add(pod, node, before=before)
+
+    def _forget_orphan(self, node: str, uid: str) -> None:
+        waiting = self._orphans.get(node)
+        if waiting is not None:
+            waiting.pop(uid, None)
+            if not waiting:
+                del self._orphans[node]
+
+    def _machine_gone(self, node: str) -> None:
+        for uid, worker in self._pods.take_workers(node).items():
+            self._orphans.setdefault(node, {})[uid] = worker.pod
+        self._down.pop(node, None)
+        self._off.pop(node, None)

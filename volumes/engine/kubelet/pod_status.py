@@ -1,0 +1,113 @@
+"""Writes the status of pods, and deletes them. Upstream: pkg/kubelet/status/status_manager.go."""
+
+from typing import Final, cast
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.errors import ApiError
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.units import SECOND
+from kscope.sim.objects.objects import Manifest, Pod
+from volumes.engine.kubelet.context import COMPONENT
+from volumes.engine.kubelet.pod_worker import Worker
+
+# How soon a refused write is repeated. Upstream: status_manager.go, syncPeriod.
+SYNC_PERIOD: Final = 10 * SECOND
+
+
+class PodStatusWriter:
+    """Writes what happens to a pod to the API server, again and again until it is accepted."""
+
+    __slots__ = ("_loop", "_store")
+
+    def __init__(self, loop: EventLoop, store: ObjectStore) -> None:
+        self._loop = loop
+        self._store = store
+
+    def write(self, worker: Worker, status: Manifest, event: str, message: str) -> None:
+        """Write *status*, with what was refused before, recorded as *event*."""
+        if not self._is_stored(worker):
+            return
+        worker.unsent = {**worker.unsent, **status}
+        if worker.sending is not None:
+            worker.sending.cancel()
+            worker.sending = None
+        try:
+            written = self._store.patch(
+                "Pod",
+                worker.pod.key,
+                {"status": worker.unsent},
+                by=COMPONENT,
+                event=event,
+                message=message,
+            )
+        except ApiError:
+            # Upstream: syncBatch() sends every 10 s what has not been sent.
+            nothing_new: Manifest = {}
+            worker.sending = self._loop.call_after(
+                SYNC_PERIOD, self.write, worker, nothing_new, event, message
+            )
+            return
+        worker.unsent = {}
+        worker.pod = cast("Pod", written)
+
+    def delete(self, worker: Worker) -> None:
+        """Delete the pod object. Upstream: syncPod(), once PodResourcesAreReclaimed()."""
+        if not self._is_stored(worker):
+            return
+        try:
+            self._store.delete("Pod", worker.pod.key, by=COMPONENT, event="PodDeleted")
+        except ApiError:
+            worker.timer = self._loop.call_after(SYNC_PERIOD, self.delete, worker)
+
+    def _is_stored(self, worker: Worker) -> bool:
+        """Whether the API server still has this very pod, and not another one of its name."""
+        stored = self._store.find("Pod", worker.pod.key)
+        return stored is not None and stored.uid == worker.pod.uid
+
+
+def _condition(kind: str, status: str, now: str, reason: str = "") -> Manifest:
+    made = {"type": kind, "status": status, "lastTransitionTime": now}
+    return {**made, "reason": reason} if reason else made
+
+
+def _scheduled_condition(pod: Pod, now: str) -> Manifest:
+    for condition in cast("list[Manifest]", pod.status.get("conditions") or ()):
+        if condition["type"] == "PodScheduled":
+            return condition
+    return _condition("PodScheduled", "True", now)
+
+
+def running_conditions(pod: Pod, now: str) -> list[Manifest]:
+    """The conditions of a pod whose containers run."""
+    return [
+        _condition("Initialized", "True", now),
+        _condition("Ready", "True", now),
+        _condition("ContainersReady", "True", now),
+        _scheduled_condition(pod, now),
+    ]
+
+
+def finished_conditions(pod: Pod, now: str) -> list[Manifest]:
+    """The conditions of a pod whose containers have ended."""
+    return [
+        _condition("Initialized", "True", now, "PodCompleted"),
+        _condition("Ready", "False", now, "PodCompleted"),
+        _condition("ContainersReady", "False", now, "PodCompleted"),
+        _scheduled_condition(pod, now),
+    ]
+
+
+def container_statuses(pod: Pod, state: Manifest) -> list[Manifest]:
+    """The status of every container, all in the same *state*."""
+    running = "running" in state
+    return [
+        {
+            "name": container.get("name", ""),
+            "image": container.get("image", ""),
+            "ready": running,
+            "started": running,
+            "restartCount": 0,
+            "state": state,
+        }
+        for container in pod.containers
+    ]

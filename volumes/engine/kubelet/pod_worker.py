@@ -1,0 +1,57 @@
+"""What a kubelet knows of one pod. Upstream: pkg/kubelet/pod_workers.go.
+
+bound ──admitted──▶ preparing ──volumes mounted──▶ starting ──▶ running ──▶ finished
+  └──refused──▶ finished (Failed)    └────────── deleted ──────────┴──▶ stopping ──▶ unmounting
+                                                                            └──▶ gone
+"""
+
+from enum import Enum
+
+from kscope.sim.kernel.loop import Timer
+from kscope.sim.objects.objects import Manifest, Pod
+
+
+class Stage(Enum):
+    """How far the life of a pod on its node has come."""
+
+    PREPARING = "preparing"
+    STARTING = "starting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPING = "stopping"
+    UNMOUNTING = "unmounting"
+
+
+class Worker:
+    """A pod on its node: its stage, and the timers and the status that are due."""
+
+    __slots__ = ("deadline", "holds", "node", "pod", "sending", "stage", "timer", "unsent")
+
+    def __init__(self, pod: Pod) -> None:
+        self.pod = pod
+        self.node = pod.node_name
+        self.stage = Stage.PREPARING
+        self.timer: Timer | None = None
+        self.deadline: Timer | None = None
+        # The status that the API server has refused, and when it is sent again.
+        self.unsent: Manifest = {}
+        self.sending: Timer | None = None
+        self.holds = False
+
+    @property
+    def has_running_containers(self) -> bool:
+        """Whether its containers may still be using its volumes."""
+        return self.stage in (Stage.STARTING, Stage.RUNNING, Stage.STOPPING)
+
+    def die(self) -> None:
+        """Its kubelet has ended: nothing is done or written any more."""
+        self.cancel_timers()
+        if self.sending is not None:
+            self.sending.cancel()
+
+    def cancel_timers(self) -> None:
+        """What was due for the pod does not happen."""
+        for timer in (self.timer, self.deadline):
+            if timer is not None:
+                timer.cancel()
+        self.timer = self.deadline = None

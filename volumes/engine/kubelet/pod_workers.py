@@ -1,0 +1,297 @@
+"""The life of a pod on its node, from admission to deletion, for every kubelet of the cluster.
+
+Upstream: pkg/kubelet/kubelet.go (HandlePodAdditions, syncPod), pkg/kubelet/pod_workers.go.
+"""
+
+from typing import Final
+
+from kscope.sim.input.scenario import parse_duration
+from kscope.sim.kernel.units import SECOND, timestamp
+from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
+from kscope.sim.objects.pod_resources import ResourceRules, may_resize
+from kscope.sim.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
+from volumes.engine.kubelet.admission import NodeResources, Rejection
+from volumes.engine.kubelet.context import KubeletContext
+from volumes.engine.kubelet.pod_status import (
+    PodStatusWriter,
+    container_statuses,
+    finished_conditions,
+    running_conditions,
+)
+from volumes.engine.kubelet.pod_worker import Stage, Worker
+from volumes.engine.kubelet.volume_manager.managers import VolumeManagers
+from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
+from volumes.engine.ports import NORMAL, WARNING
+
+# How long the containers of a pod run before they end by themselves ("10s"), and with what code.
+RUN_FOR_ANNOTATION: Final = "kscope.dev/run-for"
+EXIT_CODE_ANNOTATION: Final = "kscope.dev/exit-code"
+
+
+class PodWorkers:
+    """Admits, starts, ends and removes pods; has a worker for each pod of a running kubelet."""
+
+    def __init__(
+        self, context: KubeletContext, rules: ResourceRules, options: VolumeManagerOptions
+    ) -> None:
+        """*rules*: how the kubelets' version counts resources."""
+        self._context = context
+        self._loop = context.loop
+        self._rules = rules
+        self._status = PodStatusWriter(context.loop, context.store)
+        self.volumes = VolumeManagers(context, self, options)
+        # By uid of the pod, of all nodes; and by node.
+        self.workers: dict[str, Worker] = {}
+        self._by_node: dict[str, dict[str, Worker]] = {}
+        self._resources: dict[str, NodeResources] = {}
+
+    # Pods
+
+    def add(self, pod: Pod, node: Node, *, before: Worker | None = None) -> None:
+        """A pod that is bound to *node*; *before* is its worker in the kubelet that has ended."""
+        worker = self._new_worker(pod)
+        if pod.is_terminated:
+            worker.stage = Stage.FINISHED
+            self._deletion(worker)
+        elif pod.phase == "Running":
+            self._take_over(worker, before)
+        elif pod.deletion_timestamp:
+            self._unmount(worker)
+        else:
+            self._admit(worker, node)
+
+    def add_after_boot(self, pod: Pod, node: Node) -> None:
+        """A pod of a machine that was off: its containers do not run any more."""
+        worker = self._new_worker(pod)
+        if pod.is_terminated:
+            worker.stage = Stage.FINISHED
+            self._deletion(worker)
+        elif pod.deletion_timestamp:
+            self._unmount(worker)
+        elif pod.phase == "Running" and pod.spec.get("restartPolicy") == "Never":
+            # What became of its containers is not known.
+            self._finished(worker, {"phase": "Failed"}, 137, "PodFailed")
+        else:
+            self._admit(worker, node)
+
+    def update(self, worker: Worker, old: ApiObject | None, pod: Pod) -> None:
+        """The pod object was written."""
+        worker.pod = pod
+        if worker.holds and _may_be_resized(old, pod):
+            self._resources[worker.node].take(pod)
+        if pod.deletion_timestamp:
+            self._deletion(worker)
+        elif pod.volumes and (old is None or old.raw.get("spec") is not pod.spec):
+            self.volumes.reprocess_pod(pod)
+
+    def remove(self, worker: Worker, pod: Pod) -> None:
+        """The pod object is gone, by the kubelet's own delete or by force."""
+        worker.die()
+        self._release(worker)
+        uid = worker.pod.uid
+        del self.workers[uid]
+        del self._by_node[worker.node][uid]
+        if pod.volumes:
+            worker.pod = pod
+            self.volumes.forget_pod(pod)
+
+    # Kubelets and machines
+
+    def kubelet_stopped(self, node: str) -> None:
+        """The kubelet of *node* ends: nothing it has begun is finished."""
+        for worker in self._by_node.get(node, {}).values():
+            worker.die()
+
+    def take_workers(self, node: str) -> dict[str, Worker]:
+        """The workers of *node*, by uid of the pod; from now on there are none."""
+        taken = self._by_node.pop(node, {})
+        self._resources.pop(node, None)
+        for uid, worker in taken.items():
+            worker.die()
+            del self.workers[uid]
+        return taken
+
+    # Callbacks of the volume managers
+
+    def volumes_mounted(self, uid: str) -> None:
+        """Every volume of the pod is mounted: its containers can start."""
+        worker = self.workers.get(uid)
+        if worker is not None and worker.stage is Stage.PREPARING:
+            self._start(worker)
+
+    def volumes_unmounted(self, uid: str) -> None:
+        """No volume of the pod is mounted any more: a deleted pod can go."""
+        worker = self.workers.get(uid)
+        if worker is not None and worker.stage is Stage.UNMOUNTING:
+            self._status.delete(worker)
+
+    def has_running_containers(self, uid: str) -> bool:
+        """Whether containers of the pod still run."""
+        worker = self.workers.get(uid)
+        return worker is not None and worker.has_running_containers
+
+    # Beginning
+
+    def _new_worker(self, pod: Pod) -> Worker:
+        worker = self.workers[pod.uid] = Worker(pod)
+        self._by_node.setdefault(worker.node, {})[pod.uid] = worker
+        return worker
+
+    def _resources_of(self, node: str) -> NodeResources:
+        resources = self._resources.get(node)
+        if resources is None:
+            resources = self._resources[node] = NodeResources(self._rules)
+        return resources
+
+    def _take_over(self, worker: Worker, before: Worker | None) -> None:
+        """Its containers run already, before the run began or while the kubelet was away."""
+        if before is not None and before.stage is Stage.UNMOUNTING:
+            # Its containers had ended before the kubelet did.
+            self._unmount(worker)
+            return
+        self._resources_of(worker.node).take(worker.pod)
+        worker.holds = True
+        worker.stage = Stage.RUNNING
+        if worker.pod.volumes:
+            self.volumes.adopt_pod(worker.pod, mounted=before is None)
+        self._set_end(worker)
+        self._deletion(worker)
+
+    def _admit(self, worker: Worker, node: Node) -> None:
+        pod = worker.pod
+        need = unmodelled_devices(pod)
+        if need:
+            self._context.recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need)
+            return
+        refusal = self._resources_of(worker.node).admit(pod, node)
+        if refusal is not None:
+            self._refuse(worker, refusal)
+            return
+        worker.holds = True
+        if pod.volumes:
+            self.volumes.add_pod(pod)
+        else:
+            self._start(worker)
+
+    def _refuse(self, worker: Worker, refusal: Rejection) -> None:
+        # Upstream: kubelet.rejectPod.
+        worker.stage = Stage.FINISHED
+        self._context.emit(worker.pod, WARNING, refusal.reason, refusal.message)
+        status: Manifest = {
+            "phase": "Failed",
+            "reason": refusal.reason,
+            "message": f"Pod {refusal.message}",
+            "startTime": timestamp(self._loop.now),
+        }
+        self._status.write(worker, status, "PodRejected", refusal.message)
+
+    def _start(self, worker: Worker) -> None:
+        worker.stage = Stage.STARTING
+        draw = self._context.latencies.draw
+        worker.timer = self._loop.call_after(
+            draw("image_pull") + draw("container_start"), self._started, worker
+        )
+
+    def _started(self, worker: Worker) -> None:
+        worker.timer = None
+        worker.stage = Stage.RUNNING
+        now = timestamp(self._loop.now)
+        running = {"running": {"startedAt": now}}
+        status: Manifest = {
+            "phase": "Running",
+            "conditions": running_conditions(worker.pod, now),
+            "startTime": now,
+            "containerStatuses": container_statuses(worker.pod, running),
+        }
+        self._status.write(worker, status, "PodRunning", f"runs on {worker.node}")
+        self._set_end(worker)
+
+    def _set_end(self, worker: Worker) -> None:
+        pod = worker.pod
+        run_for = _run_for(pod)
+        if run_for is None and pod.spec.get("restartPolicy") == "Never":
+            run_for = self._context.latencies.draw("run") or None
+        if run_for is not None:
+            worker.timer = self._loop.call_after(run_for, self._finish, worker)
+        limit = pod.spec.get("activeDeadlineSeconds")
+        if limit is not None:
+            worker.deadline = self._loop.call_after(limit * SECOND, self._exceed, worker)
+
+    # Ending
+
+    def _finish(self, worker: Worker) -> None:
+        code = _exit_code(worker.pod)
+        if code and worker.pod.spec.get("restartPolicy") == "OnFailure":
+            # The container is started again and fails again, and so on: nothing changes.
+            return
+        phase = "Failed" if code else "Succeeded"
+        self._finished(worker, {"phase": phase}, code, f"Pod{phase}")
+
+    def _exceed(self, worker: Worker) -> None:
+        # Upstream: pkg/kubelet/active_deadline.go.
+        reason = "DeadlineExceeded"
+        message = "Pod was active on the node longer than the specified deadline"
+        self._context.emit(worker.pod, NORMAL, reason, message)
+        status: Manifest = {"phase": "Failed", "reason": reason, "message": message}
+        self._finished(worker, status, 137, "PodFailed")
+
+    def _finished(self, worker: Worker, status: Manifest, code: int, event: str) -> None:
+        worker.cancel_timers()
+        worker.stage = Stage.FINISHED
+        self._release(worker)
+        now = timestamp(self._loop.now)
+        reason = "Error" if code else "Completed"
+        ended = {"terminated": {"exitCode": code, "finishedAt": now, "reason": reason}}
+        status["conditions"] = finished_conditions(worker.pod, now)
+        status["containerStatuses"] = container_statuses(worker.pod, ended)
+        message = f"its containers ended with exit code {code}"
+        self._status.write(worker, status, event, message)
+        if worker.pod.volumes:
+            self.volumes.pod_terminated(worker.pod)
+
+    def _deletion(self, worker: Worker) -> None:
+        pod = worker.pod
+        if not pod.deletion_timestamp or worker.stage in (Stage.STOPPING, Stage.UNMOUNTING):
+            return
+        running = worker.stage in (Stage.STARTING, Stage.RUNNING)
+        worker.cancel_timers()
+        if not running:
+            self._unmount(worker)
+            return
+        worker.stage = Stage.STOPPING
+        grace = max(0, pod.metadata.get("deletionGracePeriodSeconds") or 0)
+        delay = min(self._context.latencies.draw("stop"), grace * SECOND)
+        worker.timer = self._loop.call_after(delay, self._unmount, worker)
+
+    def _unmount(self, worker: Worker) -> None:
+        worker.timer = None
+        worker.stage = Stage.UNMOUNTING
+        self._release(worker)
+        if not worker.pod.volumes or self.volumes.stop_pod(worker.pod):
+            self._status.delete(worker)
+
+    def _release(self, worker: Worker) -> None:
+        if worker.holds:
+            worker.holds = False
+            self._resources[worker.node].release(worker.pod.uid)
+
+
+def _run_for(pod: Pod) -> int | None:
+    """How long its containers run, in ns; None for no limit of their own, or a text that is none."""
+    text = pod.annotations.get(RUN_FOR_ANNOTATION)
+    if not text or pod.spec.get("restartPolicy", "Always") == "Always":
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError:
+        return None
+
+
+def _exit_code(pod: Pod) -> int:
+    text = pod.annotations.get(EXIT_CODE_ANNOTATION, "0")
+    return int(text) if text.isdecimal() else 1
+
+
+def _may_be_resized(old: ApiObject | None, new: Pod) -> bool:
+    """Whether the pod may take more or less of its node than it did before."""
+    return not isinstance(old, Pod) or old.template is not new.template or may_resize(new.status)

@@ -1,0 +1,52 @@
+"""What the kubelet of one node knows of its volumes."""
+
+from dataclasses import dataclass
+
+from kscope.sim.objects.objects import Pod, entity_id
+from volumes.engine.kubelet.volume_manager.actual_state import ActualStateOfWorld
+from volumes.engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld
+from volumes.engine.kubelet.volume_manager.operations.executor import OperationExecutor
+from volumes.engine.operations.pending import NestedPendingOperations
+from volumes.engine.plugins.spec import VolumePlugins
+
+
+@dataclass(slots=True)
+class VolumeManagerOptions:
+    """In what the volume managers of one Kubernetes version differ from another's.
+
+    *reconstructs_all*: after a restart, everything found on disk enters the actual state (since
+    1.25). *verify_backs_off*: a node that waits for an attachment looks less and less often, up to
+    every 2 m 2 s; False for emulated kubelets that do not, as in the reference recordings.
+    """
+
+    reconstructs_all: bool = True
+    verify_backs_off: bool = True
+
+
+class NodeState:
+    """The pods of a node and the two states of its volumes, which begin empty at every start.
+
+    `executor` is set by the manager, at every start, too.
+    """
+
+    __slots__ = ("actual", "desired", "executor", "id", "is_down", "node", "pods")
+
+    executor: OperationExecutor
+
+    def __init__(self, node: str, plugins: VolumePlugins) -> None:
+        self.node = node
+        self.id = entity_id("Node", node)
+        self.pods: dict[str, Pod] = {}
+        self.is_down = False
+        self.begin(plugins)
+
+    def begin(self, plugins: VolumePlugins) -> None:
+        """The kubelet starts: it knows neither pods nor volumes."""
+        self.pods.clear()
+        self.desired = DesiredStateOfWorld(plugins)
+        self.actual = ActualStateOfWorld(self.node, plugins)
+
+    @property
+    def pending(self) -> NestedPendingOperations:
+        """Operations that run or back off."""
+        return self.executor.pending
