@@ -1,9 +1,14 @@
-"""The volume binder against upstream's scheduler_binder_test.go."""
+"""The scheduler's volume binding against upstream's scheduler_binder_test.go.
+
+Which volumes a pod gets is decided by the VolumeBinding plugin; what was decided is assumed, written
+and checked by the binder. Both are driven here as a run drives them.
+"""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kscope.sim.errors import SimError
@@ -17,28 +22,29 @@ from kscope.sim.objects.objects import (
     Pod,
     StorageClass,
 )
+from kscope.sim.objects.pod_resources import RESOURCE_RULES
+from scheduling.engine import names
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.framework.framework import Code, CycleState
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.framework.wording import WORDING_1_20
+from scheduling.engine.plugins.volumes.volume_binding import VolumeBinding
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.conformance.pv_harness import CLAIMS, VOLUMES, FakeApi
 from tests.conformance.vectors import Json, obj, parametrised, pruned, upstream, without_versions
 from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.binding.binder import (
-    UNBOUND_IMMEDIATE,
-    V1_20,
-    BinderRules,
-    Binding,
-    PodClaims,
-    PodVolumes,
-    VolumeBinder,
-)
+from volumes.engine.binding.binder import V1_20, Binding, PodVolumes, VolumeBinder
+from volumes.engine.binding.pod_binding import PodBinding
 from volumes.engine.migration import NO_MIGRATION, MigrationGates
 from volumes.engine.phases import BIND_COMPLETED, SELECTED_NODE, YES
 
 FILE = upstream("scheduling_scheduler_binder_test.json")
 GCE_MIGRATED = MigrationGates(frozenset({"CSIMigrationGCE"}))
-WITHOUT_CAPACITY = BinderRules(
-    node_conflict=V1_20.node_conflict,
-    volume_not_found=V1_20.volume_not_found,
-    checks_capacity=False,
-)
+# With the whole plugin a claim that does not exist is refused in PreFilter, before the binder asks.
+NOT_FOUND = {
+    'error getting PVC "testns/bound-pvc": could not find v1.PersistentVolumeClaim '
+    '"testns/bound-pvc"': 'persistentvolumeclaim "bound-pvc" not found'
+}
 # Case → why it does not agree; see docs/conformance.md.
 DIFFERENT = {
     "TestCheckBindings-provisioning-pvc-selected-node-dropped": (
@@ -49,16 +55,9 @@ DIFFERENT = {
 
 class Listers:
     def __init__(self) -> None:
-        self.classes = {
-            raw["metadata"]["name"]: obj(StorageClass, raw) for raw in FILE["storageClasses"]
-        }
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, Pod] = {}
         self.csi_nodes: dict[str, ApiObject] = {}
-        self.drivers: dict[str, ApiObject] = {}
-
-    def storage_class(self, name: str) -> StorageClass | None:
-        return self.classes.get(name)
 
     def node(self, name: str) -> Node | None:
         return self.nodes.get(name)
@@ -69,25 +68,20 @@ class Listers:
     def csi_node(self, name: str) -> ApiObject | None:
         return self.csi_nodes.get(name)
 
-    def csi_driver(self, name: str) -> ApiObject | None:
-        return self.drivers.get(name)
-
-    def storage_capacities(self) -> list[ApiObject]:
-        return []
-
 
 class Env:
     """Upstream's testEnv: caches, API server and listers of one case."""
 
-    def __init__(self, case: Json, rules: BinderRules = V1_20) -> None:
+    def __init__(self, case: Json) -> None:
         self.case = case
         self.trace: list[Json] = []
         self.api = FakeApi([], self.trace)
         self.listers = Listers()
         self.volumes, self.claims = VolumeAssumeCache(), ClaimAssumeCache()
-        migration = GCE_MIGRATED if case.get("migrationEnabled", True) else NO_MIGRATION
+        self.is_migrated = case.get("migrationEnabled", True)
+        migration = GCE_MIGRATED if self.is_migrated else NO_MIGRATION
         self.binder = VolumeBinder(
-            self.volumes, self.claims, self.listers, self.api, rules=rules, migration=migration
+            self.volumes, self.claims, self.listers, self.api, rules=V1_20, migration=migration
         )
         self.pod = obj(
             Pod, case.get("pod") or {"metadata": {"name": "test-pod", "namespace": "testns"}}
@@ -179,6 +173,52 @@ FIND = (
 )
 
 
+class Search:
+    """One attempt of the VolumeBinding plugin, as v1.20 configures it, on one node."""
+
+    def __init__(self, env: Env, node: Node, driver: Json | None) -> None:
+        self.handle = handle = Handle()
+        handle.listers.adopt(env.volumes.latest, env.volumes.index, env.claims.latest)
+        for raw in FILE["storageClasses"]:
+            handle.listers.put(obj(StorageClass, raw))
+        for csi_node in env.listers.csi_nodes.values():
+            handle.listers.put(csi_node)
+        if driver is not None:
+            handle.listers.put(obj(ApiObject, {"kind": "CSIDriver", **driver}))
+        handle.table.add_node(node)
+        self.row = handle.table.rows[node.name]
+        arguments = PROFILES["v1.20"].arguments[names.VOLUME_BINDING]
+        self.plugin = VolumeBinding({**arguments, "translates": env.is_migrated}, handle)
+        info = PodInfo(env.pod, RESOURCE_RULES["v1.20"])
+        self.state = CycleState(info, handle.templates.of(info))
+
+    def run(self) -> tuple[str | None, list[str]]:
+        """Why the pod is refused before any node is looked at, and why the node is refused."""
+        status = self.plugin.pre_filter(self.state).status
+        if status.code is Code.SKIP:
+            return None, []
+        if status.code is not Code.SUCCESS:
+            return status.reasons[0], []
+        code = int(self.plugin.filter(self.state, np.array([self.row]))[0])
+        if not code:
+            return None, []
+        detail = self.plugin.detail(self.state, self.row, code)
+        assert detail.text, "a refusal without an explanation"
+        return None, [*WORDING_1_20.of(self.plugin.explain(self.state, code)).reasons]
+
+    def bindings(self) -> list[tuple[Json, Json]]:
+        """The volume and the claim of each binding, in the order in which they were found."""
+        plan, listers = self.plugin.plan(self.state, self.row), self.handle.listers
+        found = [(listers.volume(volume), listers.claim(key)) for key, volume in plan.bind.items()]
+        return [(pruned(v.raw), pruned(c.raw)) for v, c in found if v is not None and c is not None]
+
+    def provisions(self) -> list[Json]:
+        """The claims to provision."""
+        plan, listers = self.plugin.plan(self.state, self.row), self.handle.listers
+        claims = [listers.claim(key) for key in plan.provision]
+        return raws(claim for claim in claims if claim is not None)
+
+
 @pytest.mark.parametrize("case", group(*FIND))
 def test_find_pod_volumes(case: Json) -> None:
     for variant in case.get("capacityVariants") or [{}]:
@@ -186,43 +226,32 @@ def test_find_pod_volumes(case: Json) -> None:
 
 
 def check_find(case: Json, variant: Json) -> None:
-    rules = V1_20 if variant.get("csiStorageCapacityFeature") else WITHOUT_CAPACITY
-    env = Env(case, rules)
+    env = Env(case)
     env.init_volumes(case.get("pvs"), case.get("pvs"))
     env.init_claims(case.get("cachePVCs"), case.get("podPVCs"))
-    driver = variant.get("csiDriver")
-    if driver:
-        made = obj(ApiObject, {"kind": "CSIDriver", **driver})
-        env.listers.drivers[made.name] = made
-    node = obj(Node, case["node"])
-    answer, error = attempt(find, env, node)
+    # Without the feature gate the scheduler does not watch CSIDrivers.
+    driver = variant.get("csiDriver") if variant.get("csiStorageCapacityFeature") else None
+    search = Search(env, obj(Node, case["node"]), driver)
+    error, reasons = search.run()
+    wanted = case["actual"]["error"]
     assert (error is not None) == case["shouldFail"]
-    assert error == case["actual"]["error"]
+    assert error == NOT_FOUND.get(wanted, wanted)
     if error is not None:
         return
-    claims, found, reasons = answer
     reasons_expected = case.get("expectedReasonsEffective", case["reasons"])
     assert sorted(reasons) == sorted(reasons_expected or [])
     assert sorted(reasons) == sorted(case["actual"]["reasons"] or [])
-    # Every refusal has an explanation.
-    assert bool(env.binder.explain(claims, node)) == bool(reasons)
+    if reasons:
+        # What was found before the refusal is not kept: nothing is decided for such a node.
+        return
     actual = case["actual"].get("podVolumes")
     if actual is not None:
-        assert pairs(found.static_bindings) == expected_pairs(actual["StaticBindings"])
-        assert raws(found.dynamic_provisions or ()) == expected(actual["DynamicProvisions"])
+        assert search.bindings() == expected_pairs(actual["StaticBindings"])
+        assert search.provisions() == expected(actual["DynamicProvisions"])
     if "expectedBindings" in case:
-        assert pairs(found.static_bindings) == expected_pairs(case["expectedBindings"])
+        assert search.bindings() == expected_pairs(case["expectedBindings"])
     if "expectedProvisionsEffective" in case:
-        provisions = expected(case["expectedProvisionsEffective"])
-        assert raws(found.dynamic_provisions or ()) == provisions
-
-
-def find(env: Env, node: Node) -> tuple[PodClaims, PodVolumes, list[str]]:
-    """As upstream's test: a claim that the PV controller has yet to bind is an error."""
-    claims = env.binder.get_pod_claims(env.pod)
-    if claims.immediate:
-        raise SimError(UNBOUND_IMMEDIATE)
-    return (claims, *env.binder.find_pod_volumes(env.pod, claims, node))
+        assert search.provisions() == expected(case["expectedProvisionsEffective"])
 
 
 def assume_env(case: Json) -> tuple[Env, PodVolumes]:
@@ -261,10 +290,9 @@ def check_assumed(env: Env, volumes: PodVolumes, bindings: Any, provisions: Any)
 
 
 def check_caches_hold_what_the_api_has(env: Env) -> None:
-    for volume in env.volumes:
-        assert not env.volumes.is_assumed(volume.key)
-    for claim in env.claims:
-        assert not env.claims.is_assumed(claim.key)
+    for cache in (env.volumes, env.claims):
+        for key, latest in cache.latest.items():
+            assert latest is cache.get_api(key)
 
 
 @pytest.mark.parametrize("case", group("TestRevertAssumedPodVolumes"))
@@ -292,8 +320,8 @@ def test_bind_api_update(case: Json) -> None:
     named = error and error.replace(f'pod "{env.pod.key}"', f'pod "{env.pod.name}"')
     assert named == case["actual"]["error"]
     final = [
-        (raws(env.volumes), "expectedPVs"),
-        (raws(env.claims), "expectedPVCs"),
+        (raws(env.volumes.latest.values()), "expectedPVs"),
+        (raws(env.claims.latest.values()), "expectedPVCs"),
         (raws(env.api.objects[VOLUMES].values()), "expectedAPIPVs"),
         (raws(env.api.objects[CLAIMS].values()), "expectedAPIPVCs"),
     ]
@@ -321,9 +349,9 @@ def test_check_bindings(case: Json) -> None:
     volumes = env.decided(case["bindings"], case["provisionedPVCs"])
     env.assume(volumes)
     for raw in case.get("apiPVs") or ():
-        env.volumes.add(_told_again(obj(PersistentVolume, raw)))
+        env.volumes.add(_updated(obj(PersistentVolume, raw)))
     for raw in case.get("apiPVCs") or ():
-        env.claims.add(_told_again(obj(PersistentVolumeClaim, raw)))
+        env.claims.add(_updated(obj(PersistentVolumeClaim, raw)))
     if case.get("deletePVs"):
         for raw in case["initPVs"]:
             env.volumes.delete(obj(PersistentVolume, raw))
@@ -337,7 +365,7 @@ def test_check_bindings(case: Json) -> None:
         assert bound == case["expectedBound"]
 
 
-def _told_again(item: Any) -> Any:
+def _updated(item: Any) -> Any:
     """The object as it comes back from an update through the API: one version on."""
     version = int(item.resource_version or 0) + 1
     return item.patched({"metadata": {"resourceVersion": str(version)}})
@@ -360,7 +388,7 @@ class Waiter:
             self.env.claims.add(item)
 
     def act(self, text: str) -> None:
-        """The delayed action, told in words."""
+        """Do the delayed action, which the case gives in words."""
         env = self.env
         claim: PersistentVolumeClaim = next(iter(env.api.objects[CLAIMS].values()), None)
         if "pod is deleted" in text:
@@ -444,7 +472,7 @@ def test_bind_pod_volumes(case: Json) -> None:
         loop.call_after(case["delayFuncAfterSeconds"] * SECOND, waiter.act, case["delayedAction"])
     timeout = case["bindTimeoutSeconds"] * SECOND
     node = env.pod.node_name or "node1"
-    env.binder.bind_pod_volumes(loop, env.pod, node, volumes, waiter.done, timeout)
+    PodBinding(loop, env.binder, env.pod, node, volumes).start(waiter.done, timeout)
     loop.run(timeout + SECOND)
     assert len(waiter.ended) == 1
     assert (waiter.ended[0] is not None) == case["shouldFail"]

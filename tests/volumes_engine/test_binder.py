@@ -1,13 +1,25 @@
-"""The volume binder with a real store behind it: what two pods, a failure, a loss make of it."""
+"""The scheduler's volumes with a real store: what two pods, a failure and a loss make of them.
+
+The VolumeBinding plugin decides, and the scheduler's volume work assumes and binds, as in a run.
+"""
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.errors import Conflict
-from kscope.sim.kernel.loop import EventLoop
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.objects import ApiObject, Node, Pod, StorageClass
+from kscope.sim.kernel.units import MILLISECOND, SECOND
+from kscope.sim.objects.objects import Pod
+from kscope.sim.objects.pod_resources import RESOURCE_RULES
+from scheduling.engine.cycle.volume_work import VolumeWork
+from scheduling.engine.framework.framework import Code, CycleState, Detail
+from scheduling.engine.framework.framework import PodVolumes as Plan
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.framework.wording import WORDING_1_20, Wording
+from scheduling.engine.plugins.volumes.volume_binding import VolumeBinding
+from scheduling.engine.pods.pod_info import PodInfo
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -17,69 +29,81 @@ from tests.volumes_engine.storage import (
     make_volume,
     reachable_from,
 )
-from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.binding.binder import V1_16, V1_34, BinderRules, PodVolumes, VolumeBinder
+from volumes.engine.binding.binder import PodVolumes
 from volumes.engine.phases import SELECTED_NODE
-from volumes.engine.ports import StoreVolumeApi
 
 HOST = "kubernetes.io/hostname"
 
 
 class Scheduler:
-    """The volume side of a scheduler: caches fed by watches, and the binder."""
+    """The volume side of a scheduler: its caches, fed by watches, the plugin and the binder."""
 
-    def __init__(self, rules: BinderRules = V1_34) -> None:
+    def __init__(self, version: str = "v1.34") -> None:
         self.storage = storage = Storage()
-        self.volumes, self.claims = VolumeAssumeCache(), ClaimAssumeCache()
-        storage.listers.volume_informer.on_event(self.volumes.observe)
-        storage.listers.claim_informer.on_event(self.claims.observe)
-        api = StoreVolumeApi(storage.store, "scheduler")
-        self.binder = VolumeBinder(self.volumes, self.claims, self, api, rules=rules)
+        self.handle = Handle()
+        self.pods: dict[str, Pod] = {}
+        store, loop = storage.store, storage.loop
+        self.work = VolumeWork(loop, store, self.handle, self.pods, version, storage.latencies)
+        self.work.timeouts["default-scheduler"] = 10 * SECOND
+        self.plugin = VolumeBinding({}, self.handle)
         self.ended: list[str | None] = []
+        for kind in ("PersistentVolume", "PersistentVolumeClaim"):
+            store.watch(kind, self.work.observe, MILLISECOND)
+        for kind in ("Node", "StorageClass", "Pod"):
+            store.watch(kind, self.observe, MILLISECOND)
         no_provisioner = make_class("local", "kubernetes.io/no-provisioner", "WaitForFirstConsumer")
         storage.create(no_provisioner, make_class("csi", "csi.example.com", "WaitForFirstConsumer"))
         storage.create(make_node("n1"), make_node("n2"))
 
-    def storage_class(self, name: str) -> StorageClass | None:
-        return self.storage.listers.storage_class(name)
-
-    def node(self, name: str) -> Node | None:
-        return self.storage.listers.node(name)
-
-    def pod(self, key: str) -> Pod | None:
-        return self.storage.listers.pod_informer.get(key)
-
-    def csi_node(self, name: str) -> ApiObject | None:
-        return None
-
-    def csi_driver(self, name: str) -> ApiObject | None:
-        return None
-
-    def storage_capacities(self) -> list[ApiObject]:
-        return []
+    def observe(self, event: WatchEvent) -> None:
+        if isinstance(event.new, Pod):
+            if event.type == "DELETED":
+                self.pods.pop(event.new.key, None)
+            else:
+                self.pods[event.new.key] = event.new
+        elif event.new.kind == "Node" and event.type == "ADDED":
+            self.handle.table.add_node(event.new)  # type: ignore[arg-type]
+        elif event.new.kind == "StorageClass":
+            self.handle.listers.put(event.new)
 
     def done(self, error: str | None) -> None:
         self.ended.append(error)
 
-    def decide(self, pod: Pod, node: str) -> tuple[PodVolumes, list[str]]:
-        found = self.node(node)
-        assert found is not None
-        claims = self.binder.get_pod_claims(pod)
-        return self.binder.find_pod_volumes(pod, claims, found)
+    def decide(
+        self, pod: PodInfo, node: str, wording: Wording | None = None
+    ) -> tuple[Plan, list[str]]:
+        """What is to be bound on *node*, or why the node is refused."""
+        state, code = self.filter(pod, node)
+        if not code:
+            return self.plugin.plan(state, self.handle.table.rows[node]), []
+        status = self.plugin.explain(state, code)
+        return Plan(), [*(wording or Wording()).of(status).reasons]
 
-    def the_pod(self, name: str, *claims: str) -> Pod:
+    def filter(self, pod: PodInfo, node: str) -> tuple[CycleState, int]:
+        state = CycleState(pod, self.handle.templates.of(pod))
+        assert self.plugin.pre_filter(state).status.code is Code.SUCCESS
+        row = self.handle.table.rows[node]
+        return state, int(self.plugin.filter(state, np.array([row]))[0])
+
+    def explain(self, pod: PodInfo, node: str) -> Detail:
+        state, code = self.filter(pod, node)
+        return self.plugin.detail(state, self.handle.table.rows[node], code)
+
+    def the_pod(self, name: str, *claims: str) -> PodInfo:
         self.storage.create(make_pod(name, *claims))
         self.storage.run(1)
-        pod = self.pod(f"default/{name}")
-        assert pod is not None
-        return pod
+        return PodInfo(self.pods[f"default/{name}"], RESOURCE_RULES["v1.34"])
 
-    def bind(self, pod: Pod, node: str) -> PodVolumes:
-        volumes, reasons = self.decide(pod, node)
+    def assume(self, pod: PodInfo, node: str) -> PodVolumes:
+        plan, reasons = self.decide(pod, node)
         assert reasons == []
-        self.binder.assume_pod_volumes(pod, node, volumes)
-        loop: EventLoop = self.storage.loop
-        self.binder.bind_pod_volumes(loop, pod, node, volumes, self.done, 10 * SECOND)
+        volumes = self.work.assume(pod, node, plan)
+        assert volumes is not None
+        return volumes
+
+    def bind(self, pod: PodInfo, node: str) -> PodVolumes:
+        volumes = self.assume(pod, node)
+        self.work.bind(pod, node, volumes, self.done)
         return volumes
 
 
@@ -111,11 +135,10 @@ def test_what_is_assumed_for_one_pod_is_not_found_for_the_next() -> None:
     scheduler = Scheduler()
     scheduler.storage.create(local("v", "n1"), local_claim("a"), local_claim("b"))
     first, second = scheduler.the_pod("a", "a"), scheduler.the_pod("b", "b")
-    volumes, _ = scheduler.decide(first, "n1")
-    scheduler.binder.assume_pod_volumes(first, "n1", volumes)
+    volumes = scheduler.assume(first, "n1")
     _, reasons = scheduler.decide(second, "n1")
     assert reasons == ["node(s) didn't find available persistent volumes to bind"]
-    scheduler.binder.revert_assumed_pod_volumes(volumes)
+    scheduler.work.revert(volumes)
     _, reasons = scheduler.decide(second, "n1")
     assert reasons == []
 
@@ -126,9 +149,9 @@ def test_small_claims_leave_the_large_volumes_to_large_ones() -> None:
     storage.create(local("small", "n1"), local("large", "n1", "5Gi"))
     storage.create(local_claim("big", "5Gi"), local_claim("little"))
     pod = scheduler.the_pod("p", "big", "little")
-    volumes, reasons = scheduler.decide(pod, "n1")
+    plan, reasons = scheduler.decide(pod, "n1")
     assert reasons == []
-    assert volumes.to_dict("n1")["bind"] == {"default/little": "small", "default/big": "large"}
+    assert plan.bind == {"default/little": "small", "default/big": "large"}
 
 
 def test_a_write_that_fails_keeps_what_was_written_and_reverts_the_rest() -> None:
@@ -137,15 +160,15 @@ def test_a_write_that_fails_keeps_what_was_written_and_reverts_the_rest() -> Non
     storage.create(local("v1", "n1"), local("v2", "n1", "5Gi"))
     storage.create(local_claim("a"), local_claim("b", "5Gi"))
     pod = scheduler.the_pod("p", "a", "b")
-    volumes, _ = scheduler.decide(pod, "n1")
-    scheduler.binder.assume_pod_volumes(pod, "n1", volumes)
+    volumes = scheduler.assume(pod, "n1")
     # Someone else is faster with the second volume.
     storage.store.patch("PersistentVolume", "v2", {"metadata": {"labels": {"a": "b"}}}, by="user")
     with pytest.raises(Conflict):
-        scheduler.binder.bind_api_update(pod, volumes)
+        scheduler.work.bind_round(pod, volumes)
     assert storage.volume("v1").claim_key == "default/a"
-    assert scheduler.volumes.is_assumed("v1")
-    assert not scheduler.volumes.is_assumed("v2")
+    volumes_seen = scheduler.work.binder.volumes
+    assert volumes_seen.get("v1") is not volumes_seen.get_api("v1")
+    assert volumes_seen.get("v2") is volumes_seen.get_api("v2")
 
 
 def test_a_provisioner_that_gives_the_node_back_ends_the_wait() -> None:
@@ -154,7 +177,7 @@ def test_a_provisioner_that_gives_the_node_back_ends_the_wait() -> None:
     scheduler.storage.create(make_claim("c", storageClassName="csi"))
     pod = scheduler.the_pod("p", "c")
     volumes = scheduler.bind(pod, "n1")
-    assert volumes.to_dict("n1")["provision"] == {"default/c": "n1"}
+    assert [claim.key for claim in volumes.dynamic_provisions or ()] == ["default/c"]
     assert scheduler.storage.claim("c").selected_node == "n1"
     # Meanwhile every other node is out of the question.
     _, reasons = scheduler.decide(pod, "n2")
@@ -181,14 +204,14 @@ def test_a_provisioner_that_never_answers_times_the_wait_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "text"),
+    ("version", "text"),
     [
-        (V1_16, 'pod "default/p" does not exist any more'),
-        (V1_34, 'binding volumes: pod does not exist any more: pod "p" not found'),
+        ("v1.16", 'pod "default/p" does not exist any more'),
+        ("v1.34", 'binding volumes: pod does not exist any more: pod "p" not found'),
     ],
 )
-def test_a_pod_that_is_deleted_ends_the_wait(rules: BinderRules, text: str) -> None:
-    scheduler = Scheduler(rules)
+def test_a_pod_that_is_deleted_ends_the_wait(version: str, text: str) -> None:
+    scheduler = Scheduler(version)
     scheduler.storage.provisioners.faults.absent = ("csi.example.com",)
     scheduler.storage.create(make_claim("c", storageClassName="csi"))
     scheduler.bind(scheduler.the_pod("p", "c"), "n1")
@@ -198,28 +221,20 @@ def test_a_pod_that_is_deleted_ends_the_wait(rules: BinderRules, text: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("rules", "reason"),
+    ("wording", "reason"),
     [
-        (V1_16, "node(s) had volume node affinity conflict"),
-        (V1_34, "node(s) didn't match PersistentVolume's node affinity"),
+        (WORDING_1_20, "node(s) had volume node affinity conflict"),
+        (Wording(), "node(s) didn't match PersistentVolume's node affinity"),
     ],
 )
-def test_a_bound_volume_out_of_reach_is_named(rules: BinderRules, reason: str) -> None:
-    scheduler = Scheduler(rules)
+def test_a_bound_volume_out_of_reach_is_named(wording: Wording, reason: str) -> None:
+    scheduler = Scheduler()
     bound = make_volume("v", nodeAffinity=reachable_from(HOST, "n1"))
     scheduler.storage.create(bound, make_claim("c"))
     scheduler.storage.run(20)
     pod = scheduler.the_pod("p", "c")
-    _, reasons = scheduler.decide(pod, "n2")
+    _, reasons = scheduler.decide(pod, "n2", wording)
     assert reasons == [reason]
-    node = scheduler.node("n2")
-    assert node is not None
-    told = scheduler.binder.explain(scheduler.binder.get_pod_claims(pod), node)
-    assert told == [
-        {
-            "claim": "default/c",
-            "volume": "v",
-            "why": "affinity",
-            "needs": "kubernetes.io/hostname in (n1)",
-        }
-    ]
+    detail = scheduler.explain(pod, "n2")
+    assert detail.text == "volume v of c is out of reach"
+    assert detail.numbers == {"volume": "v", "needs": "kubernetes.io/hostname in (n1)"}

@@ -67,7 +67,8 @@ from scheduling.engine.queue.hints import (
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from scheduling.engine.queue.requeueing import QueueProfile
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
-from volumes.engine.binding.binder import PodBinding, PodVolumes
+from volumes.engine.binding.binder import PodVolumes
+from volumes.engine.binding.pod_binding import PodBinding
 
 # Attempts on clusters up to this size keep their evidence; on larger ones it is made on demand.
 EAGER_EVIDENCE_NODES = 200

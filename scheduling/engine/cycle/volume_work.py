@@ -4,7 +4,7 @@ The plugins read claims and volumes from the listers. Those show what is assumed
 in a row are not promised the same volume; the assume caches know what the API server really said.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from kscope.sim.api_server.store import ObjectStore, WatchEvent
 from kscope.sim.kernel.latency import Latencies
@@ -14,14 +14,14 @@ from kscope.sim.objects.objects import (
     Node,
     PersistentVolume,
     Pod,
-    StorageClass,
 )
 from scheduling.engine.framework.framework import PodVolumes as Plan
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from volumes.engine.binding import binder
 from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.binding.binder import Binding, PodBinding, PodVolumes, VolumeBinder
+from volumes.engine.binding.binder import Binding, PodVolumes, VolumeBinder
+from volumes.engine.binding.pod_binding import PodBinding
 from volumes.engine.migration import ALL_MIGRATED, NO_MIGRATION
 from volumes.engine.ports import StoreVolumeApi
 
@@ -41,10 +41,6 @@ class SchedulerLookups:
         self._listers = handle.listers
         self._pods = pods
 
-    def storage_class(self, name: str) -> StorageClass | None:
-        """See BinderListers."""
-        return self._listers.storage_class(name)
-
     def node(self, name: str) -> Node | None:
         """See BinderListers."""
         row = self._table.rows.get(name)
@@ -57,14 +53,6 @@ class SchedulerLookups:
     def csi_node(self, name: str) -> ApiObject | None:
         """See BinderListers."""
         return self._listers.get("CSINode", name)
-
-    def csi_driver(self, name: str) -> ApiObject | None:
-        """See BinderListers."""
-        return self._listers.get("CSIDriver", name)
-
-    def storage_capacities(self) -> Iterable[ApiObject]:
-        """See BinderListers."""
-        return self._listers.all("CSIStorageCapacity")
 
 
 class VolumeWork:
@@ -163,4 +151,6 @@ class VolumeWork:
     ) -> PodBinding:
         """Write the assumptions, then wait for the PV controller; *done* is told how it ended."""
         timeout = self.timeouts[info.pod.scheduler_name]
-        return self.binder.bind_pod_volumes(self._loop, info.pod, node, volumes, done, timeout)
+        binding = PodBinding(self._loop, self.binder, info.pod, node, volumes)
+        binding.start(done, timeout)
+        return binding

@@ -30,7 +30,7 @@ from scheduling.engine.queue.events import (
     Action,
     ClusterEvent,
 )
-from volumes.engine.binding.binder import volume_limit
+from volumes.engine.matching.storage_capacity import volume_limit
 from volumes.engine.migration import IN_TREE
 from volumes.engine.translation import csi_handle, in_tree_plugin
 

@@ -1,11 +1,10 @@
-"""The scheduler's view of volumes and claims: what the API server last told, and what is assumed.
+"""The scheduler's view of volumes and claims: the API server's objects, and what is assumed of them.
 
-The scheduler decides faster than the API server answers. What it has decided but not yet heard back
-is laid over the informer's objects; `restore` takes it off again, and a newer object from the API
-server replaces both. Upstream: pkg/scheduler/util/assumecache and, before, scheduler_assume_cache.go.
+The scheduler decides faster than the API server answers. What it has decided is laid over the
+informer's objects; `restore` takes it off again, and a newer object from the API server replaces
+both. Upstream: pkg/scheduler/util/assumecache and, before, scheduler_assume_cache.go.
 """
 
-from collections.abc import Iterator
 from typing import Final, Generic, TypeVar
 
 from kscope.sim.api_server.store import WatchEvent
@@ -23,7 +22,7 @@ class AssumeError(SimError):
 class AssumeCache(Generic[Obj]):
     """Objects of one kind, each as the API server has it and as assumed.
 
-    Feed it with `add`, `update`, `delete` or `observe`. Upstream: assumeCache.
+    Fed with `observe`, or with `add` and `delete`. Upstream: assumeCache.
     """
 
     DESCRIPTION = "object"
@@ -31,12 +30,6 @@ class AssumeCache(Generic[Obj]):
     def __init__(self) -> None:
         self._latest: dict[str, Obj] = {}
         self._api: dict[str, Obj] = {}
-
-    def __len__(self) -> int:
-        return len(self._latest)
-
-    def __iter__(self) -> Iterator[Obj]:
-        return iter([*self._latest.values()])
 
     @property
     def latest(self) -> dict[str, Obj]:
@@ -68,8 +61,6 @@ class AssumeCache(Generic[Obj]):
                 return
         self._take(obj)
 
-    update = add
-
     def _take(self, obj: Obj) -> None:
         self._api[obj.key] = obj
         self._set_latest(obj)
@@ -92,19 +83,11 @@ class AssumeCache(Generic[Obj]):
         return self._latest.get(key)
 
     def get_api(self, key: str) -> Obj:
-        """The object as the API server last told it. Raises NotFound."""
+        """The newest object of the API server, without what is assumed. Raises NotFound."""
         found = self._api.get(key)
         if found is None:
             raise self._not_found(key)
         return found
-
-    def is_assumed(self, key: str) -> bool:
-        """Whether something is laid over the API server's object."""
-        return self._latest.get(key) is not self._api.get(key)
-
-    def assumed(self) -> list[Obj]:
-        """What is laid over the API server's objects, in the order the objects first came."""
-        return [obj for key, obj in self._latest.items() if obj is not self._api[key]]
 
     def assume(self, obj: Obj) -> None:
         """Lay *obj* over the latest. Raises NotFound, or AssumeError when it is older."""
@@ -143,39 +126,23 @@ class AssumeCache(Generic[Obj]):
 
 
 class VolumeAssumeCache(AssumeCache[PersistentVolume]):
-    """Volumes, indexed for the search by claim, class and capacity. Upstream: PVAssumeCache.
-
-    `generation` counts the changes, for whoever keeps something derived.
-    """
+    """Volumes, indexed for the search by claim, class and capacity. Upstream: PVAssumeCache."""
 
     DESCRIPTION: Final = "v1.PersistentVolume"
 
     def __init__(self) -> None:
         super().__init__()
         self.index = VolumeIndex()
-        self.generation = 0
-
-    def list_volumes(self, storage_class: str) -> list[PersistentVolume]:
-        """The latest volumes of a class, by name. Upstream: ListPVs()."""
-        found = [volume for volume in self if volume.storage_class_name == storage_class]
-        found.sort(key=_name_of)
-        return found
 
     def _set_latest(self, obj: PersistentVolume) -> None:
         self._latest[obj.key] = obj
         self.index.put(obj)
-        self.generation += 1
 
     def _forget(self, obj: PersistentVolume) -> None:
         self.index.remove(obj.name)
-        self.generation += 1
 
 
 class ClaimAssumeCache(AssumeCache[PersistentVolumeClaim]):
     """Claims by "namespace/name". Upstream: PVCAssumeCache."""
 
     DESCRIPTION: Final = "v1.PersistentVolumeClaim"
-
-
-def _name_of(volume: PersistentVolume) -> str:
-    return volume.name

@@ -33,8 +33,8 @@ from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.pods.pod_info import PodInfo
-from volumes.engine.binding.binder import requests_storage, volume_limit
 from volumes.engine.matching.matching import Offer, wanted_of
+from volumes.engine.matching.storage_capacity import requests_storage, volume_limit
 from volumes.engine.migration import (
     in_tree_plugin_of,
     is_migrated_on_node,
