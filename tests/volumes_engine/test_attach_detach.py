@@ -13,8 +13,8 @@ from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod, from_mani
 from volumes.engine.attach_detach.context import Context
 from volumes.engine.attach_detach.controller import AttachDetachController
 from volumes.engine.attach_detach.csi_attacher import CsiAttacher
-from volumes.engine.attach_detach.multi_attach import is_multi_attach_forbidden
 from volumes.engine.attach_detach.names import attachment_name
+from volumes.engine.attach_detach.operations import is_multi_attach_forbidden
 from volumes.engine.kubelet.context import KubeletContext
 from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.plugins.latencies import FixedLatencies

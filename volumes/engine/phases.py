@@ -125,7 +125,7 @@ def protected(obj: Obj) -> Obj:
 
 
 def settled(obj: ApiObject) -> ApiObject:
-    """*obj* as a cluster at rest holds it: a volume that nobody claims is Available.
+    """*obj* as a cluster at rest holds it: a volume without a claim is Available.
 
     For the objects that a cluster begins with. A file made by hand gives its volumes no status, and
     a claim that comes before the controller has seen to them waits for the next resync.

@@ -91,7 +91,7 @@ class VolumeApi(Protocol):
 
 
 class Listers(Protocol):
-    """A component's informer caches: what it last heard, which may be stale."""
+    """A component's informer caches, which may be stale."""
 
     def volume(self, name: str) -> PersistentVolume | None:
         """The volume, or None."""
@@ -145,7 +145,7 @@ class StoreVolumeApi:
 
     def create_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
         """See VolumeApi."""
-        # Protection is the only admission that matters to a volume. Nobody creates a status.
+        # Protection is the only admission that matters to a volume. No client sets a status at creation.
         bare = PersistentVolume({**volume.raw, "status": {"phase": "Pending"}})
         stored = self._store.create(
             protected(bare), by=self._by, event=told.fact, message=told.message, data=told.data

@@ -11,8 +11,8 @@ from kscope.sim.errors import ApiError
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import ApiObject
-from volumes.engine.attach_detach.multi_attach import is_multi_attach_forbidden
 from volumes.engine.attach_detach.names import ATTACHER
+from volumes.engine.attach_detach.operations import is_multi_attach_forbidden
 from volumes.engine.attach_detach.table import discard
 from volumes.engine.plugins.simulated import CSI
 from volumes.engine.plugins.spec import (

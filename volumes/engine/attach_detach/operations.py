@@ -1,4 +1,4 @@
-"""One attach or one detach of a volume, from its first step to its end."""
+"""One attach or one detach of a volume, and which of them may run at the same time."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,6 +6,7 @@ from typing import Protocol
 from volumes.engine.attach_detach.actual_state import NodeAttachment
 from volumes.engine.attach_detach.desired_state import VolumeToAttach
 from volumes.engine.operations.pending import OperationKey
+from volumes.engine.plugins.spec import VolumeSpec
 
 
 class Executor(Protocol):
@@ -57,3 +58,18 @@ class DetachOperation:
     def begin(self) -> None:
         """See pending.Operation."""
         self.executor.detach(self)
+
+
+def is_multi_attach_forbidden(spec: VolumeSpec) -> bool:
+    """Whether the volume may be attached to one node only. Upstream: util.IsMultiAttachAllowed."""
+    if spec.volume is not None:
+        # Of the inline volumes these are known to be exclusive.
+        return "azureDisk" in spec.volume or "cinder" in spec.volume
+    modes: list[str] = spec.source.get("accessModes") or []
+    # Without a mode the attacher has to decide.
+    return bool(modes) and not any(mode in ("ReadWriteMany", "ReadOnlyMany") for mode in modes)
+
+
+def operation_key(volume: str, node: str, spec: VolumeSpec) -> OperationKey:
+    """The key of an attach or a detach: a volume that allows several nodes has one per node."""
+    return OperationKey(volume, node_name="" if is_multi_attach_forbidden(spec) else node)

@@ -12,10 +12,14 @@ from volumes.engine.attach_detach.actual_state import NodeAttachment
 from volumes.engine.attach_detach.context import Context, State, VolumeEvent
 from volumes.engine.attach_detach.desired_state import VolumeToAttach
 from volumes.engine.attach_detach.executor import AttachDetachExecutor
-from volumes.engine.attach_detach.multi_attach import is_multi_attach_forbidden, operation_key
 from volumes.engine.attach_detach.names import COMPONENT
 from volumes.engine.attach_detach.node_status import NodeStatusUpdater
-from volumes.engine.attach_detach.operations import AttachOperation, DetachOperation
+from volumes.engine.attach_detach.operations import (
+    AttachOperation,
+    DetachOperation,
+    is_multi_attach_forbidden,
+    operation_key,
+)
 from volumes.engine.attach_detach.reconciler_loop import ReconcilerLoop
 from volumes.engine.attach_detach.view import AttachmentsView
 from volumes.engine.operations.messages import FAILED_ATTACH

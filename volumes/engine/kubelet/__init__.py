@@ -4,6 +4,6 @@
         │            └───────▶ volume_manager (mounts, one per node)
         └─────▶ node_status
 
-`kubelets` hears of nodes and pods, and takes the commands that stop and start machines.
+`kubelets` watches nodes and pods, and takes the commands that stop and start machines.
 Upstream: pkg/kubelet.
 """

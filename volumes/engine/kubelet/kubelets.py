@@ -1,4 +1,4 @@
-"""The kubelets of the cluster: they hear of nodes and pods, run, and fail.
+"""The kubelets of the cluster: they watch nodes and pods, run, and fail.
 
 One object serves all nodes: a node on which nothing happens costs nothing.
 """

@@ -372,7 +372,7 @@ def is_considered(wanted: Wanted, offer: Offer, *, protect: bool = True) -> bool
 
 
 def is_plain_match(wanted: Wanted, offer: Offer, node: Node | None) -> bool:
-    """The further rules for a volume that is nobody's yet, all of `is_considered` being met.
+    """The further rules for a volume without a claim, all of `is_considered` being met.
 
     The attributes' class is asked once more: the index meets the others by the order it keeps.
     """
@@ -535,7 +535,7 @@ _Ranked = list[tuple[int, str]]
 
 
 class _Ranking:
-    """Names of volumes by size, then by name. What is added is sorted in when somebody looks."""
+    """Names of volumes by size, then by name. Additions are sorted in at the next look-up."""
 
     __slots__ = ("_added", "_ranked")
 
@@ -599,7 +599,7 @@ class VolumeIndex:
         # Names of volumes that were put in or removed since the rest was last brought up to date.
         self._unsorted: dict[str, None] = {}
         # As the lists below have them. What is claimed may have offered that earlier: it is looked
-        # at anew when somebody asks.
+        # at anew at the next look-up.
         self._offers: dict[str, Offer] = {}
         # The claim under which a volume is listed.
         self._claimed: dict[str, str] = {}

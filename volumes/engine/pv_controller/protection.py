@@ -1,7 +1,7 @@
 """Storage object in use protection: a claim that pods use, and a bound volume, cannot just vanish.
 
 Admission puts a finalizer on every claim and volume as it is created. A DELETE then only marks the
-object, until the controller here sees that nobody uses it and takes the finalizer off.
+object, until the controller here sees that no pod uses it and removes the finalizer.
 Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection,
 pkg/controller/volume/{pvcprotection,pvprotection}.
 """

@@ -36,7 +36,7 @@ class VolumeInUse(PluginError):
 
 @dataclass(frozen=True, slots=True)
 class ProvisionOptions:
-    """What a plugin is told about the volume to make. Upstream: volume.VolumeOptions."""
+    """What a plugin has to know about the volume to make. Upstream: volume.VolumeOptions."""
 
     volume_name: str
     claim: PersistentVolumeClaim

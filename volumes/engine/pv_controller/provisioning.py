@@ -182,7 +182,7 @@ class Provisioning:
 
 
 class ExternalProvisioning:
-    """Tell an external provisioner to start. Upstream: provisionClaimOperationExternal()."""
+    """Have an external provisioner start. Upstream: provisionClaimOperationExternal()."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class ExternalProvisioning:
 def provision_options(
     name: str, claim: PersistentVolumeClaim, storage_class: StorageClass
 ) -> ProvisionOptions:
-    """What a plugin is told of the volume to make for *claim*."""
+    """The options with which a plugin makes a volume for *claim*."""
     return ProvisionOptions(
         volume_name=name,
         claim=claim,

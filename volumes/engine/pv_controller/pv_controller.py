@@ -60,7 +60,7 @@ from volumes.engine.pv_controller.provisioner import (
 )
 from volumes.engine.pv_controller.provisioning import ExternalProvisioning, Provisioning
 from volumes.engine.pv_controller.reclaim import Deletion, Recycling
-from volumes.engine.pv_controller.suspects import Suspects
+from volumes.engine.pv_controller.unsettled import UnsettledObjects
 from volumes.engine.pv_controller.writer import V1_16 as V1_16
 from volumes.engine.pv_controller.writer import V1_20 as V1_20
 from volumes.engine.pv_controller.writer import (
@@ -117,17 +117,17 @@ class PersistentVolumeController(VolumeWriter):
         self.last_error: dict[str, str] = {}
         self._resync_at = -1
         self._resync_armed = False
-        self._suspects = Suspects()
+        self._unsettled = UnsettledObjects()
 
     # Running: caches, queues, resync
 
     def start(self, first_resync: int = 0) -> None:
         """Fill the caches from the listers and resync every 15 s, *first_resync* ns from now on."""
         for volume in self.listers.volumes():
-            self._suspects.volumes.hear(volume.key, volume.claim_key)
+            self._unsettled.volumes.observe(volume.key, volume.claim_key)
             self.store_volume_update(volume)
         for claim in self.listers.claims():
-            self._suspects.claims.hear(claim.key, claim.volume_name)
+            self._unsettled.claims.observe(claim.key, claim.volume_name)
             self.store_claim_update(claim)
         self.resync_from(self._loop.now + first_resync)
 
@@ -140,7 +140,7 @@ class PersistentVolumeController(VolumeWriter):
     def on_claim_event(self, event: WatchEvent) -> None:
         """Queue the claim that a watch event is about."""
         claim: Any = event.new
-        self._suspects.claims.hear(claim.key, claim.volume_name, event.type == "DELETED")
+        self._unsettled.claims.observe(claim.key, claim.volume_name, event.type == "DELETED")
         delay = self.delays.draw("claim_sync") if self.delays else 0
         if delay:
             self._loop.call_after(delay, self.claim_queue.add, claim.key)
@@ -152,7 +152,7 @@ class PersistentVolumeController(VolumeWriter):
     def on_volume_event(self, event: WatchEvent) -> None:
         """Queue the volume that a watch event is about."""
         volume: Any = event.new
-        self._suspects.volumes.hear(volume.key, volume.claim_key, event.type == "DELETED")
+        self._unsettled.volumes.observe(volume.key, volume.claim_key, event.type == "DELETED")
         self.volume_queue.add(volume.key)
         if not self._resync_armed:
             self._arm_resync()
@@ -193,14 +193,14 @@ class PersistentVolumeController(VolumeWriter):
 
         Only what has changed since it was last found to be settled is looked at.
         """
-        suspects = self._suspects
-        suspects.changed(self.changed_volumes, self.changed_claims)
+        unsettled = self._unsettled
+        unsettled.changed(self.changed_volumes, self.changed_claims)
         self.changed_volumes.clear()
         self.changed_claims.clear()
-        claims = [key for key in suspects.claims.in_order() if self._is_claim_unsettled(key)]
-        volumes = [key for key in suspects.volumes.in_order() if self._is_volume_unsettled(key)]
-        suspects.claims.keep(claims)
-        suspects.volumes.keep(volumes)
+        claims = [key for key in unsettled.claims.in_order() if self._is_claim_unsettled(key)]
+        volumes = [key for key in unsettled.volumes.in_order() if self._is_volume_unsettled(key)]
+        unsettled.claims.keep(claims)
+        unsettled.volumes.keep(volumes)
         return claims, volumes
 
     def _is_claim_unsettled(self, key: str) -> bool:

@@ -124,7 +124,7 @@ class PodInVolume(NamedTuple):
 class ActualStateOfWorld:
     """What is attached and mounted on the node. Marks return None, or the error's text.
 
-    `changed` holds the names of the volumes that were marked, until whoever minds empties it.
+    `changed` collects the names of volumes that were marked, until the view takes and clears them.
     """
 
     __slots__ = (

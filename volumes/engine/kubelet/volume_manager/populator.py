@@ -30,7 +30,7 @@ GID_ANNOTATION: Final = "pv.beta.kubernetes.io/gid"
 
 
 class PodManager(Protocol):
-    """The pods that the API server has told the kubelet of."""
+    """The pods of the node, as the kubelet has them from the API server."""
 
     def get_pods(self) -> Iterable[Pod]:
         """Every pod of the node."""
