@@ -14,10 +14,11 @@ from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.cluster.cluster import Slice
 from scheduling.engine.cluster.commands import Manifest
-from scheduling.engine.cluster.replicas import SchedulerReplicas, Surroundings
+from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.configuration.configuration import read_schedulers
 from scheduling.engine.configuration.extenders import ExtenderCalls
 from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.cycle.state import Surroundings
 from volumes.engine.actors import VolumeActors
 from volumes.engine.phases import settled
 

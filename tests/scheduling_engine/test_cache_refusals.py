@@ -22,7 +22,7 @@ def _refused(cluster: Cluster) -> list[Event]:
 def test_removing_an_unknown_node_is_recorded() -> None:
     cluster = _cluster()
     unknown = from_manifest(node("n9"))
-    cluster.scheduler._observe_node(WatchEvent("DELETED", unknown, unknown))
+    cluster.scheduler.watches.observe_node(WatchEvent("DELETED", unknown, unknown))
     (event,) = _refused(cluster)
     assert (event.object, event.message) == ("node/n9", "node n9 is not found")
     assert event.data == {"move": "remove_node", "fatal": False}
@@ -31,7 +31,7 @@ def test_removing_an_unknown_node_is_recorded() -> None:
 def test_the_run_goes_on_after_a_refused_move() -> None:
     cluster = _cluster()
     unknown = from_manifest(node("n9"))
-    cluster.scheduler._observe_node(WatchEvent("DELETED", unknown, unknown))
+    cluster.scheduler.watches.observe_node(WatchEvent("DELETED", unknown, unknown))
     cluster.apply(Command(verb="create", manifest=pod("next")))
     played(cluster)
     assert cluster.failure == ""
@@ -42,7 +42,7 @@ def test_a_pod_added_twice_is_recorded() -> None:
     cluster = _cluster()
     web = cluster.store.get("Pod", "default/web")
     assert isinstance(web, Pod)
-    cluster.scheduler._assigned(None, web)
+    cluster.scheduler.watches.pod_assigned(None, web)
     (event,) = _refused(cluster)
     assert event.data == {"move": "add", "fatal": False}
     assert event.message.endswith("was already in added state")
@@ -53,7 +53,7 @@ def test_a_pod_that_is_in_the_cache_cannot_be_assumed() -> None:
     scheduler = cluster.scheduler
     while scheduler.queue.in_flight("default/web") is None:
         cluster.advance(cluster.now + SECOND, stop="event")
-    info = PodInfo(scheduler._known["default/web"], scheduler._rules)
+    info = PodInfo(scheduler.state.known["default/web"], scheduler.state.rules)
     scheduler.cache.add_pod(info.assigned_to("n1"))
     played(cluster, 1)
     (event,) = _refused(cluster)

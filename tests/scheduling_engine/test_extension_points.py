@@ -10,8 +10,8 @@ from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration import registry
-from scheduling.engine.cycle.extension_points import PluggedScheduler
-from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
+from scheduling.engine.cycle.binding.plugged_binding import PluggedBindingCycle
 from scheduling.engine.framework.framework import (
     SKIP,
     SUCCESS,
@@ -621,11 +621,11 @@ def test_a_pod_that_failed_in_its_binding_leaves_before_it_is_told() -> None:
     assert failed[0].seq < freed < failed[1].seq
 
 
-def test_a_scheduler_without_such_plugins_is_a_plain_one() -> None:
+def test_only_plugins_of_other_authors_need_the_plugged_binding_cycle() -> None:
     plain = Cluster.create(scene(node("a")))
-    assert type(plain.scheduler) is Scheduler
+    assert type(plain.scheduler.binding) is BindingCycle
     plugged = cluster_of(node("a"), configuration=everywhere("Gang", Gang={"size": 1}))
-    assert type(plugged.scheduler) is PluggedScheduler
+    assert type(plugged.scheduler.binding) is PluggedBindingCycle
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,13 @@ from kscope.sim.objects.projection import attributes
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.cluster.faults import FaultInjector
-from scheduling.engine.cluster.replicas import SchedulerReplicas, Surroundings
+from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.configuration.configuration import read_schedulers
 from scheduling.engine.configuration.extenders import ExtenderCalls
 from scheduling.engine.configuration.profiles import V1_34
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.cycle.state import Surroundings
 from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.framework.source import fingerprint, package_digest, plugin_fingerprints
 from scheduling.engine.workloads.actors import WorkloadActors

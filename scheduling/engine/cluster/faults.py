@@ -115,7 +115,7 @@ class FaultInjector:
     def _cut(self, fault: Mapping[str, Any]) -> None:
         """Watches break: of everybody, or of the schedulers alone."""
         kind = fault["cut"]
-        owners = [one.scheduler for one in self.schedulers] if fault.get("of") else None
+        owners = [one.scheduler.watches for one in self.schedulers] if fault.get("of") else None
         self._api.cut(kind, self._store.watchers_of(kind, owners))
 
     def _mend(self, fault: Mapping[str, Any]) -> None:

@@ -15,38 +15,19 @@ Upstream: client-go/tools/leaderelection, cmd/kube-scheduler/app/server.go Run()
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 
-from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server import process
 from kscope.sim.errors import ApiError
-from kscope.sim.kernel.latency import Latencies
-from kscope.sim.kernel.loop import EventLoop, Timer
-from kscope.sim.kernel.recorder import Recorder
-from kscope.sim.kernel.rng import Stream
+from kscope.sim.kernel.loop import Timer
 from kscope.sim.kernel.units import SECOND, timestamp
 from kscope.sim.kernel.view import Attributes, Changes
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.configuration import SchedulerSpec
-from scheduling.engine.configuration.extenders import ExtenderCalls
-from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.attempt import SchedulingAttempt
-from scheduling.engine.cycle.bind_queue import RoundsScheduler
-from scheduling.engine.cycle.extension_points import PluggedScheduler, is_plugged
 from scheduling.engine.cycle.scheduler import Scheduler
+from scheduling.engine.cycle.state import Surroundings
 
 LEASE = "Lease"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What every scheduler of a cluster is given."""
-
-    loop: EventLoop
-    store: ObjectStore
-    recorder: Recorder
-    latencies: Latencies
-    ties: Stream | None
-    calls: ExtenderCalls
 
 
 class SchedulerReplicas:
@@ -142,23 +123,13 @@ class SchedulerReplicas:
             except ApiError:
                 self.leader, self._acquired, self._renewed = before
                 raise
-        return _class_for(self._setup)(
-            loop=around.loop,
-            store=around.store,
-            recorder=around.recorder,
-            latencies=around.latencies,
-            setup=self._setup,
-            ties=around.ties,
-            calls=around.calls,
-            neighbours=self._neighbours,
-        )
+        return Scheduler(around, self._setup, self._neighbours)
 
     def _step_down(self) -> None:
         around, election = self._around, self._setup.leader_election
         self._attempts += self.scheduler.take_attempts()
         self.scheduler.stop()
-        around.store.unwatch([self.scheduler])
-        around.loop.cancel_of([self.scheduler])
+        process.end(self.scheduler, around.loop, around.store)
         held = around.loop.now - self._acquired
         self._renewed = self._acquired + held // election.retry_period * election.retry_period
         self.leader = ""
@@ -271,10 +242,3 @@ class SchedulerReplicas:
         changes: Changes = {f"scheduler/{identity}": self._shown(identity)}
         target = f"scheduler/{identity}"
         self._around.recorder.record(fact, target, "scheduler", message, None, changes)
-
-
-def _class_for(setup: SchedulerSetup) -> type[Scheduler]:
-    """The plain scheduler, unless its version or its plugins make it another."""
-    if setup.profiles[0].binds_in_rounds:
-        return RoundsScheduler
-    return PluggedScheduler if is_plugged(setup.profiles) else Scheduler

@@ -79,7 +79,7 @@ class Chronicle:
         else:
             shown.update(attributes)
 
-    def tell(
+    def record(
         self, fact: str, entity: str, message: str = "", data: dict[str, Any] | None = None
     ) -> int:
         """Record *fact*, with all that is to be shown since the last one; returns its seq."""
@@ -88,7 +88,7 @@ class Chronicle:
             self.gauges.show(changes, self._nodes)
         return self._recorder.record(fact, entity, COMPONENT, message, data, changes or None)
 
-    def tell_pod(
+    def record_pod(
         self, fact: str, pod: Pod, message: str, data: dict[str, Any] | None, shown: Attributes
     ) -> int:
         """Record *fact*, which is about *pod*, and show these attributes of it."""
@@ -107,7 +107,7 @@ class Chronicle:
 
     # Kubernetes Events
 
-    def tell_event(self, pod: Pod, reason: str, kind: str, message: str) -> int:
+    def record_event(self, pod: Pod, reason: str, kind: str, message: str) -> int:
         """Record a Kubernetes Event of type *kind* about *pod*."""
         data: dict[str, Any] = {"event": True, "type": kind}
         if reason == "FailedScheduling" and self._has_series:
@@ -117,7 +117,7 @@ class Chronicle:
                 data["series"] = count
             if note != message:
                 data["note"] = note
-        return self.tell(reason, pod.id, message, data)
+        return self.record(reason, pod.id, message, data)
 
     def _count_in_series(self, pod: Pod, message: str) -> tuple[int, str]:
         """How often this Event came before for the same version of the pod, and what it then said.
@@ -148,7 +148,7 @@ class Chronicle:
             # A pod that got its node has left the lanes when it was assumed.
             if place_from != "in_flight" and info.key in self._known:
                 self.show_pod(info.key, queue=None, queue_since=None, backoff_until=None)
-                self.tell("PodDequeued", pod.id, event_name)
+                self.record("PodDequeued", pod.id, event_name)
             return
         assert queue is not None
         shown: Attributes = {
@@ -166,7 +166,7 @@ class Chronicle:
                 else {"cycle": number}
             )
             message = f"cycle {number}, attempt {info.attempts}"
-            self.tell_pod("AttemptStarted", pod, message, None, shown)
+            self.record_pod("AttemptStarted", pod, message, None, shown)
             return
         keeper = info.gating_plugin if place == "gated" else ""
         if keeper == names.NOT_MODELLED:
@@ -175,7 +175,7 @@ class Chronicle:
         shown["mover"] = event_name
         if place_from == "" and info.attempts == 0:
             shown["first_queued"] = info.since
-        self.tell_pod(_PLACE_FACTS[place], pod, event_name, data, shown)
+        self.record_pod(_PLACE_FACTS[place], pod, event_name, data, shown)
 
     def _tell_not_modelled(self, pod: Pod) -> None:
         """Record in kscope's own name, not the scheduler's, why the pod is kept pending."""

@@ -11,13 +11,17 @@ assumeAndBindVolumes(), bindVolumesWorker().
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from kscope.sim.errors import SimError
 from scheduling.engine import names
+from scheduling.engine.cycle.attempt import Attempt
+from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
 from scheduling.engine.cycle.chronicle import COMPONENT
-from scheduling.engine.cycle.scheduler import Attempt, Scheduler
+from scheduling.engine.cycle.failure.failures import FailureHandler
+from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from volumes.engine.binding.binder import PodVolumes
@@ -43,13 +47,14 @@ class Round:
         return len(bindings or ()) + len(provisions or ())
 
 
-class RoundsScheduler(Scheduler):
-    """The scheduler of v1.11."""
+class RoundsBindingCycle(BindingCycle):
+    """The binding cycle of v1.11."""
 
-    def __init__(self, **arguments: Any) -> None:
-        """As Scheduler's."""
-        super().__init__(**arguments)
-        # The first is the one that the worker is at.
+    def __init__(
+        self, state: SchedulerState, failures: FailureHandler, wake: Callable[[], None]
+    ) -> None:
+        super().__init__(state, failures, wake)
+        # The worker is at the first.
         self._bind_queue: list[Round] = []
 
     def stop(self) -> None:
@@ -57,23 +62,25 @@ class RoundsScheduler(Scheduler):
         self._bind_queue.clear()
         super().stop()
 
-    def _assume(self, attempt: Attempt, node: str) -> None:
+    def begin(self, attempt: Attempt, node: str) -> None:
         queued, decision = attempt.queued, attempt.decision
         if not queued.pod.claim_names:
-            super()._assume(attempt, node)
+            super().begin(attempt, node)
             return
         info = queued.pod_info.assigned_to(node)
         try:
-            volumes = self.volume_work.assume_round(info, node, self._plan(decision))
+            volumes = self._volume_work.assume_round(info, node, self.volume_plan(decision))
         except SimError as moved_on:
             # The Event says a little more than the condition.
             text = f"AssumePodVolumes failed: {moved_on}"
             self._end_attempt(attempt, text)
-            self._keep_attempt(attempt, self._tell_event(queued.pod, *_failed(text)))
+            self._state.keep_attempt(
+                attempt, self._chronicle.record_event(queued.pod, *_failed(text))
+            )
             self._back_to_queue(queued, "SchedulerError", str(moved_on))
             return
         if volumes is None:
-            super()._assume(attempt, node)
+            super().begin(attempt, node)
         else:
             self._begin_round(attempt, node, info, volumes)
 
@@ -83,15 +90,15 @@ class RoundsScheduler(Scheduler):
         self._end_attempt(attempt, STARTED)
         if attempt.evidence is not None:
             attempt.evidence["volume_binding"] = told
-        self._show_pod(queued.key, blocker=_blocker(node, queued.attempts))
+        self._chronicle.show_pod(queued.key, blocker=_blocker(node, queued.attempts))
         if not volumes.has_work:
             # The PV controller is not done with what an earlier round has written.
-            seq = self._tell_event(queued.pod, "FailedScheduling", "Normal", STARTED)
-            self._keep_attempt(attempt, seq)
+            seq = self._chronicle.record_event(queued.pod, "FailedScheduling", "Normal", STARTED)
+            self._state.keep_attempt(attempt, seq)
             self._back_to_queue(queued, WAITING)
             return
-        seq = self._tell("VolumeBindingQueued", info.pod.id, f"for {node}", told)
-        self._keep_attempt(attempt, seq)
+        seq = self._chronicle.record("VolumeBindingQueued", info.pod.id, f"for {node}", told)
+        self._state.keep_attempt(attempt, seq)
         self._bind_queue.append(Round(queued, info, volumes, seq))
         if len(self._bind_queue) == 1:
             self._loop.call_after(0, self._bind_next)
@@ -103,15 +110,13 @@ class RoundsScheduler(Scheduler):
         if attempt.evidence is not None:
             attempt.evidence |= {"result": "error", "message": message, "node": None}
 
-    # The worker: one pod after the other
-
     def _bind_next(self) -> None:
         """Upstream: bindVolumesWorker()."""
         one = self._bind_queue[0]
         self._loop.cause = one.seq
         error = ""
         try:
-            self.volume_work.bind_round(one.info, one.volumes)
+            self._volume_work.bind_round(one.info, one.volumes)
         except SimError as refusal:
             error = str(refusal)
         taken = sum(self._latencies.draw("api_write") for _ in range(one.writes))
@@ -122,9 +127,9 @@ class RoundsScheduler(Scheduler):
         """The pod always goes round again: to try anew, or to be bound once its volumes are."""
         self._bind_queue.remove(one)
         if error:
-            self._tell_event(one.queued.pod, *_failed(error))
+            self._chronicle.record_event(one.queued.pod, *_failed(error))
         else:
-            self._tell_event(one.queued.pod, "FailedScheduling", "Normal", STARTED)
+            self._chronicle.record_event(one.queued.pod, "FailedScheduling", "Normal", STARTED)
         self._back_to_queue(one.queued, FAILED if error else WAITING)
         if self._bind_queue:
             self._loop.call_after(0, self._bind_next)
@@ -133,10 +138,9 @@ class RoundsScheduler(Scheduler):
         """Upstream: MakeDefaultErrorFunc(), which looks whether the pod still needs a node."""
         known = self._known.get(queued.key)
         if known is None or known.uid != queued.pod_info.uid or known.node_name:
-            self.queue.done(queued.pod_info.uid)
+            self._queue.done(queued.pod_info.uid)
         else:
-            self._requeue(queued)
-            self._patch_condition(queued.pod, reason, message)
+            self._failures.requeue_with_condition(queued, reason, message)
         self._wake()
 
 

@@ -1,0 +1,140 @@
+"""Evicts the victims of a preemption. Upstream: pkg/scheduler/framework/preemption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kscope.sim.errors import ApiError
+from kscope.sim.objects.objects import Pod
+from scheduling.engine import names
+from scheduling.engine.cycle.chronicle import COMPONENT
+from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
+from scheduling.engine.cycle.state import SchedulerState
+from scheduling.engine.pods.conditions import disruption_target, with_condition
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.preemption.preemption import Candidate
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
+
+
+class Evictions:
+    """Makes room on a node for a preemptor, by deleting pods of lower priority."""
+
+    def __init__(
+        self, state: SchedulerState, writer: PodStatusWriter, wake: Callable[[], None]
+    ) -> None:
+        self._state = state
+        self._loop = state.loop
+        self._store = state.store
+        self._latencies = state.latencies
+        self._profile = state.profile
+        self._chronicle = state.chronicle
+        self._handle = state.handle
+        self._queue = state.queue
+        self._writer = writer
+        self._wake = wake
+
+    def make_room(self, queued: QueuedPodInfo, chosen: Candidate) -> bool:
+        """Evict the victims; whether there is something to hope for now.
+
+        Upstream: prepareCandidateAsync(), v1.20 PrepareCandidate(), v1.16 preempt().
+        """
+        message = f"{self._preempted_by(queued.pod)} on node {chosen.node}"
+        if not self._profile.preemption.spares_the_leaving:
+            return self._evict_in_turn(chosen.victims, queued.pod_info, chosen.node, message)
+        victims = [victim for victim in chosen.victims if not victim.pod.deletion_timestamp]
+        if victims:
+            # Before anybody is evicted (since 1.32); nothing is done where nobody has to be.
+            self._clear_lower_nominations(queued.pod_info, chosen.node)
+            self._evict_all(victims, queued.pod, message)
+        return True
+
+    def _evict_all(self, victims: Sequence[PodInfo], preemptor: Pod, message: str) -> None:
+        """All but the last at once, and that one only if none of those has failed.
+
+        Who made nobody leave, or not everybody, is tried again. Upstream: prepareCandidateAsync().
+        """
+        *others, last = victims
+        fates = [self._evict(victim, preemptor, message) for victim in others]
+        if False not in fates:
+            fates.append(self._evict(last, preemptor, message))
+        if False in fates or True not in fates:
+            self._loop.call_after(0, self._try_again, preemptor)
+
+    def _evict_in_turn(
+        self, victims: Sequence[PodInfo], preemptor: PodInfo, node: str, message: str
+    ) -> bool:
+        """One after the other, up to the first that cannot be evicted: whether the first could."""
+        if not victims:
+            self._clear_lower_nominations(preemptor, node)
+            return True
+        if not self._evict(victims[0], preemptor.pod, message):
+            return False
+        rest = victims[1:]
+        if rest:
+            delay = self._latencies.draw("api_write")
+            self._loop.call_after(delay, self._evict_in_turn, rest, preemptor, node, message)
+        else:
+            self._clear_lower_nominations(preemptor, node)
+        return True
+
+    def _clear_lower_nominations(self, preemptor: PodInfo, node: str) -> None:
+        """Who is less important hopes for *node* no more, once the watch tells of it.
+
+        Whose hope no watch has told of yet keeps it. Upstream: getLowerPriorityNominatedPods(),
+        clearNominatedNodeName(), v1.16 RemoveNominatedNodeName().
+        """
+        for lower in self._queue.nominator.pods_for_node(node):
+            if lower.priority < preemptor.priority and lower.pod.nominated_node_name:
+                self._writer.write_nomination(lower.pod, None)
+
+    def _evict(self, victim: PodInfo, preemptor: Pod, message: str) -> bool | None:
+        """Whether the write has come through; None where the pod is gone already.
+
+        Upstream: preemption.go PreemptPod().
+        """
+        waiting = self._handle.waiting_pods.get(victim.uid)
+        if waiting is not None:
+            # A victim that waits in Permit goes back to the queue instead.
+            waiting.reject(names.DEFAULT_PREEMPTION, "preempted")
+            self._chronicle.record_event(victim.pod, "Preempted", "Normal", message)
+            return True
+        stored = self._store.find("Pod", victim.key)
+        # A namesake goes in its stead: no precondition tells them apart. Upstream: DeletePod().
+        if not isinstance(stored, Pod):
+            return None
+        grace = stored.grace_period_seconds
+        try:
+            if self._profile.marks_victims:
+                self._mark_victim(stored, preemptor)
+            self._store.delete(
+                "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
+            )
+        except ApiError:
+            # The preemptor finds it there at its next attempt.
+            return False
+        self._chronicle.record_event(victim.pod, "Preempted", "Normal", message)
+        return True
+
+    def _try_again(self, preemptor: Pod) -> None:
+        """Nobody may leave, and so wake it (since 1.32)."""
+        if not self._state.stopped:
+            self._queue.activate([preemptor])
+            self._wake()
+
+    def _mark_victim(self, victim: Pod, preemptor: Pod) -> None:
+        message = f"{preemptor.scheduler_name}: preempting to accommodate a higher priority pod"
+        condition = disruption_target("PreemptionByScheduler", message, self._loop.now)
+        conditions: list[dict[str, Any]] = victim.status.get("conditions") or []
+        told = {name: value for name, value in condition.items() if name != "lastTransitionTime"}
+        if any(told.items() <= each.items() for each in conditions):
+            return
+        self._writer.patch_status(
+            victim, {"conditions": with_condition(victim, condition)}, "PodDisrupted"
+        )
+
+    def _preempted_by(self, pod: Pod) -> str:
+        if self._profile.marks_victims:
+            return f"Preempted by pod {pod.uid}"
+        # In v1.11 the Event goes on where its reason ends.
+        return f"by {pod.key}" if self._profile.binds_in_rounds else f"Preempted by {pod.key}"

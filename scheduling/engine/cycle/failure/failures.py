@@ -1,0 +1,144 @@
+"""Handles a pod that got no node: Event, queue, condition, nomination and preemption.
+
+Upstream: schedule_one.go handleSchedulingFailure().
+"""
+
+from __future__ import annotations
+
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, ScheduleResult
+from scheduling.engine.cycle.attempt import Attempt
+from scheduling.engine.cycle.explain import (
+    pending_plugins,
+    rejecting_plugins,
+)
+from scheduling.engine.cycle.failure.evictions import Evictions
+from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
+from scheduling.engine.cycle.state import SchedulerState
+from scheduling.engine.queue.queued_pod import QueuedPodInfo
+
+
+class FailureHandler:
+    """Sends a pod that was refused, or whose attempt failed, back to the queue."""
+
+    def __init__(
+        self, state: SchedulerState, writer: PodStatusWriter, evictions: Evictions
+    ) -> None:
+        self._state = state
+        self._profile = state.profile
+        self._known = state.known
+        self._chronicle = state.chronicle
+        self._queue = state.queue
+        self._writer = writer
+        self._evictions = evictions
+
+    def handle_refusal(self, attempt: Attempt) -> None:
+        """Tell why, then wait in backoff or for something to change."""
+        queued, decision = attempt.queued, attempt.decision
+        pod = queued.pod
+        queued.rejected_by(*rejecting_plugins(decision), pending=pending_plugins(decision))
+        preemption = decision.preemption
+        chosen = preemption.chosen if preemption else None
+        evicts = True
+        if chosen is not None and not self._profile.is_classic:
+            evicts = self._evictions.make_room(queued, chosen)
+        self._chronicle.show_pod(pod.key, blocker=attempt.blocker)
+        seq = self._chronicle.record_event(pod, "FailedScheduling", "Warning", decision.message)
+        self._state.keep_attempt(attempt, seq)
+        self.requeue(queued, began=attempt.began)
+        failed = decision.result != UNSCHEDULABLE and self._clears_nominations
+        # In v1.20 and before an error of the cycle is told like a refusal.
+        reason = "SchedulerError" if failed else "Unschedulable"
+        if not self._profile.is_classic:
+            nominated = self._nominate(queued, pod, decision) if evicts else None
+            self._writer.patch_condition(pod, reason, decision.message, nominated)
+            return
+        # Room is made once the failure is told. Upstream: v1.16 scheduler.go scheduleOne().
+        self._writer.patch_condition(pod, reason, decision.message)
+        if chosen is None:
+            self._nominate(queued, pod, decision)
+        elif self._nominate_in_writing(queued, chosen.node):
+            self._evictions.make_room(queued, chosen)
+
+    def requeue(self, queued: QueuedPodInfo, *, began: int | None = None) -> None:
+        """As it is by now: while it was tried, or bound, the queue has not followed its updates.
+
+        What may have been missed counts from the cycle that runs now, which for a binding is not
+        the pod's own. Upstream: handleSchedulingFailure(), factory.go MakeDefaultErrorFunc().
+        """
+        known = self._known.get(queued.key)
+        if known is not None and known is not queued.pod and known.uid == queued.pod_info.uid:
+            queued.update(known)
+        self._queue.add_unschedulable_if_not_present(
+            queued, self._queue.scheduling_cycle, began=began
+        )
+
+    def requeue_with_condition(self, queued: QueuedPodInfo, reason: str, message: str) -> None:
+        """Send the pod back to the queue, and write why into its condition."""
+        self.requeue(queued)
+        self._writer.patch_condition(queued.pod, reason, message)
+
+    def _nominate(self, queued: QueuedPodInfo, pod: Pod, decision: ScheduleResult) -> str | None:
+        """Let others leave room for the pod; the node that is to be written with its condition.
+
+        *pod* is the version that was tried. None leaves what is written there. Upstream:
+        schedule_one.go handleSchedulingFailure().
+        """
+        preemption = decision.preemption
+        if preemption is not None and preemption.chosen is not None:
+            self._queue.nominator.add(queued.pod_info, preemption.chosen.node)
+            return preemption.chosen.node
+        if preemption is not None:
+            clears = preemption.clears
+        else:
+            # An error, or no node at all.
+            clears = self._clears_nominations and (
+                decision.result != UNSCHEDULABLE or decision.search is None
+            )
+        if not self._clears_nominations:
+            if clears and pod.nominated_node_name:
+                # A write of its own; the nomination ends when it comes back.
+                self._writer.write_nomination(pod, None)
+            return None
+        if clears:
+            self._queue.nominator.delete(queued.pod_info.uid)
+            return "" if pod.nominated_node_name else None
+        if queued.key in self._known:
+            # As its status says, whatever was in memory. Upstream: AddNominatedPod(), ModeNoop.
+            self._queue.nominator.add(queued.pod_info)
+        return None
+
+    @property
+    def _clears_nominations(self) -> bool:
+        """Whether what fails otherwise than for want of room ends a nomination (since 1.22).
+
+        Upstream: schedule_one.go, clearNominatedNode.
+        """
+        return self._profile.is_current
+
+    def handle_error(
+        self, queued: QueuedPodInfo, message: str, reason: str = "SchedulerError", *, told: str = ""
+    ) -> None:
+        """The cycle itself failed: the pod comes back after its backoff.
+
+        The Event says the *message* as the condition does, or what else is to be *told*.
+        """
+        pod = queued.pod
+        self._chronicle.record_event(pod, "FailedScheduling", "Warning", told or message)
+        self.requeue(queued)
+        nominated = None
+        if self._clears_nominations:
+            self._queue.nominator.delete(queued.pod_info.uid)
+            nominated = ""
+        self._writer.patch_condition(pod, reason, message, nominated)
+
+    def _nominate_in_writing(self, queued: QueuedPodInfo, node: str) -> bool:
+        """Nominate the pod, in the queue and in writing; without that nobody has to leave.
+
+        Upstream: v1.16 scheduler.go preempt().
+        """
+        self._queue.nominator.add(queued.pod_info, node)
+        if self._writer.write_nomination(queued.pod, node):
+            return True
+        self._queue.nominator.delete(queued.pod_info.uid)
+        return False

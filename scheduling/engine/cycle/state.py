@@ -1,0 +1,210 @@
+"""What one scheduler process holds in memory; its watches, its cycle and its bindings share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.latency import Latencies
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.objects.objects import Pod
+from kscope.sim.objects.selectors import NodeSelector
+from scheduling.engine import names
+from scheduling.engine.configuration.extenders import (
+    EXTENDER,
+    Extender,
+    ExtenderCalls,
+)
+from scheduling.engine.configuration.setup import SchedulerSetup
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.attempt import Attempt, Binding, SchedulingAttempt
+from scheduling.engine.cycle.chronicle import Chronicle
+from scheduling.engine.cycle.volume_work import VolumeWork
+from scheduling.engine.framework.framework import (
+    Plugin,
+)
+from scheduling.engine.framework.handle import Handle
+from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
+from scheduling.engine.nodes.gauges import NodeGauges
+from scheduling.engine.nodes.nominated import Nominated
+from scheduling.engine.nodes.table_feed import TableFeed
+from scheduling.engine.plugins.node_affinity import NodeAffinity
+from scheduling.engine.plugins.not_modelled import NotModelled
+from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.pods.pod_template import SpreadConstraint
+from scheduling.engine.queue import events as cluster_events
+from scheduling.engine.queue.active import QueueSort
+from scheduling.engine.queue.hints import (
+    EVERYTHING,
+    IN_TREE_HINTS,
+    EnqueueExtensions,
+    HintWorld,
+    QueueingHints,
+    Registration,
+)
+from scheduling.engine.queue.requeueing import QueueProfile
+from scheduling.engine.queue.scheduling_queue import SchedulingQueue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What every scheduler of a cluster is given."""
+
+    loop: EventLoop
+    store: ObjectStore
+    recorder: Recorder
+    latencies: Latencies
+    ties: Stream | None
+    calls: ExtenderCalls
+
+
+class ListedWorld(HintWorld):
+    """What queueing hints ask about the cluster, out of what a profile's plugins know."""
+
+    def __init__(self, plugins: Mapping[str, Plugin]) -> None:
+        affinity, spread = plugins.get(names.NODE_AFFINITY), plugins.get(names.POD_TOPOLOGY_SPREAD)
+        self._enforced = affinity.enforced if isinstance(affinity, NodeAffinity) else None
+        self._spread = spread if isinstance(spread, PodTopologySpread) else None
+
+    def enforced_node_affinity(self) -> NodeSelector | None:
+        """See HintWorld."""
+        return self._enforced
+
+    def default_spread_constraints(self, pod: PodInfo) -> Sequence[SpreadConstraint]:
+        """See HintWorld."""
+        return () if self._spread is None else self._spread.hard_by_default(pod)
+
+
+class SchedulerState:
+    """The cache, the queue, the known pods and the bindings of one scheduler process."""
+
+    def __init__(
+        self, around: Surroundings, setup: SchedulerSetup, neighbours: frozenset[str] | None
+    ) -> None:
+        """For *neighbours*, see Scheduler."""
+        profile = self.profile = setup.profiles[0]
+        loop = self.loop = around.loop
+        self.store = around.store
+        self.latencies = around.latencies
+        self.names = frozenset(setup.names)
+        self.neighbours = neighbours
+        self.stopped = False
+        self.rules = profile.resource_rules
+        # The pods as the watches have shown them, by key.
+        self.known: dict[str, Pod] = {}
+        # The pods between assume and the end of their binding cycle, by key.
+        self.bindings: dict[str, Binding] = {}
+        self.attempts: list[SchedulingAttempt] = []
+        self.handle = Handle()
+        self.gauges = NodeGauges(self.handle.table)
+        chronicle = self.chronicle = Chronicle(
+            around.recorder,
+            around.store,
+            self.known,
+            self.gauges,
+            scheduler="" if neighbours is not None else setup.names[0],
+            shows_nodes=neighbours is not None,
+            has_series=not profile.is_classic,
+        )
+        self.extenders = [Extender(one, around.calls) for one in setup.extenders]
+        nominated = Nominated(self.handle.table)
+        # By schedulerName; all share the node table and the nominations.
+        self.algorithms = {
+            one.name: SchedulingAlgorithm(
+                one, self.handle, ties=around.ties, nominated=nominated, extenders=self.extenders
+            )
+            for one in setup.profiles
+        }
+        self.feed = TableFeed(self.handle.table, self.gauges, lists_anew=profile.is_classic)
+        self.cache = SchedulerCache(loop, CACHE_RULES[profile.version], observer=self.feed)
+        self.feed.follow(self.cache)
+        self.queue = SchedulingQueue(
+            replace(setup.queue_rules, status_counts=profile.status_wakes),
+            loop,
+            profiles={name: _queue_profile(one) for name, one in self.algorithms.items()},
+            sort=_queue_sort(self.algorithms[profile.name]),
+            listener=chronicle,
+            nominations=nominated,
+            started_at=loop.now,
+        )
+        chronicle.queue = self.queue
+        self.volume_work = VolumeWork(
+            loop, around.store, self.handle, self.known, profile.version, around.latencies
+        )
+        self.volume_work.timeouts = {
+            name: one.profile.bind_timeout for name, one in self.algorithms.items()
+        }
+
+    def is_mine(self, pod: Pod) -> bool:
+        """Whether this scheduler is the one that *pod* names."""
+        return pod.scheduler_name in self.names
+
+    def shows(self, pod: Pod) -> bool:
+        """Whether the pages show what this scheduler's cache holds of *pod*."""
+        if self.neighbours is None:
+            return self.is_mine(pod)
+        return not self.neighbours or pod.scheduler_name not in self.neighbours
+
+    def change_cache(self, entity: str, move: Callable[..., None], *parts: object) -> bool:
+        """Make a move of the cache; whether it was a legal one.
+
+        Upstream logs an illegal one and goes on. One that tells that its cache is corrupted ends
+        its process: no decision after that could be relied on, so the run ends.
+        """
+        try:
+            move(*parts)
+        except CacheError as refusal:
+            data = {"move": refusal.move, "fatal": refusal.fatal}
+            self.chronicle.record("CacheMoveRefused", entity, str(refusal), data)
+            if refusal.fatal:
+                self.loop.fail(f"the scheduler's process has ended over {entity}: {refusal}")
+            return False
+        return True
+
+    def keep_attempt(self, attempt: Attempt, seq: int) -> None:
+        """Keep *attempt*; event *seq* records its result."""
+        decision = attempt.decision
+        self.attempts.append(
+            SchedulingAttempt(
+                attempt.queued.key,
+                attempt.queued.attempts,
+                seq,
+                self.loop.now,
+                attempt.cycle,
+                decision.result,
+                decision.node or "",
+                decision.message,
+                attempt.evidence,
+                decision.explanation,
+            )
+        )
+
+
+def _queue_sort(algorithm: SchedulingAlgorithm) -> QueueSort | None:
+    """The plugin that orders activeQ instead of PrioritySort, if there is one."""
+    name = algorithm.profile.custom_queue_sort
+    return cast("QueueSort", algorithm.framework.plugins.by_name[name]) if name else None
+
+
+def _queue_profile(algorithm: SchedulingAlgorithm) -> QueueProfile:
+    plugins = algorithm.framework.plugins
+    registrations: dict[str, Iterable[Registration]] = dict(IN_TREE_HINTS)
+    for name, plugin in plugins.by_name.items():
+        if isinstance(plugin, EnqueueExtensions):
+            registrations[name] = plugin.events_to_register()
+        else:
+            # Upstream: runtime/framework.go defaultEnqueueExtension.
+            registrations.setdefault(name, EVERYTHING)
+    registrations[EXTENDER] = EVERYTHING
+    # A pod may lose the label that makes it one of a gang.
+    relabelled = Registration(cluster_events.UNSCHEDULED_POD_LABEL_UPDATE)
+    registrations[NotModelled.name] = (relabelled,)
+    return QueueProfile(
+        pre_enqueue=(NotModelled(), *plugins.pre_enqueue),
+        hints=QueueingHints(registrations, ListedWorld(plugins.by_name)),
+    )

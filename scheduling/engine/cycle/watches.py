@@ -1,0 +1,271 @@
+"""What the scheduler's watches bring: informer events become moves of the cache and the queue.
+
+Upstream: pkg/scheduler/eventhandlers.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.kernel.view import Attributes
+from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
+from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
+from scheduling.engine.cycle.state import SchedulerState
+from scheduling.engine.framework.waiting_pods import WaitingPod
+from scheduling.engine.nodes.cache import CACHE_RULES
+from scheduling.engine.pods.pod_info import PodInfo, requests_changed
+from scheduling.engine.queue import events as cluster_events
+from scheduling.engine.queue.events import ClusterEvent
+
+
+class Watches:
+    """The informer handlers of one scheduler."""
+
+    def __init__(
+        self, state: SchedulerState, binding: BindingCycle, wake: Callable[[], None]
+    ) -> None:
+        self._state = state
+        self._neighbours = state.neighbours
+        self._rules = state.rules
+        self._profile = state.profile
+        self._known = state.known
+        self._bindings = state.bindings
+        self._store = state.store
+        self._latencies = state.latencies
+        self._chronicle = state.chronicle
+        self._gauges = state.gauges
+        self._handle = state.handle
+        self._cache = state.cache
+        self._queue = state.queue
+        self._volume_work = state.volume_work
+        self._binding = binding
+        self._wake = wake
+        profiles = [one.profile for one in state.algorithms.values()]
+        # Until v1.20 any update of an assigned pod may wake others. Later, no plugin in the tree
+        # listens to a change of its status alone.
+        self._queue_needs_every_update = (
+            not state.profile.has_hints
+            or bool(state.extenders)
+            or any(one.custom_plugins for one in profiles)
+        )
+
+    def start(self) -> None:
+        """Watch every kind that can change a decision; the first events list what exists."""
+        delay = self._latencies.draw("watch")
+        attachments = ("VolumeAttachment",) if self._profile.counts_attachments else ()
+        handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
+        for kind in (*attachments, *_WATCHED_KINDS):
+            self._store.watch(kind, handlers.get(kind, self.observe_other), delay)
+
+    def observe_pod(self, event: WatchEvent) -> None:
+        new = event.new
+        if self._state.stopped or not isinstance(new, Pod):
+            return
+        key = new.key
+        old = self._known.get(key)
+        gone = event.type == "DELETED" or new.is_terminated
+        if gone:
+            self._known.pop(key, None)
+        else:
+            self._known[key] = new
+        if old is not None and old.node_name:
+            self._assigned_pod_changed(old, new, gone)
+        elif gone:
+            if old is not None and self._state.is_mine(old):
+                self._pending_pod_deleted(old, new)
+                if event.final_state_unknown:
+                    self._forget_unconfirmed(old)
+        elif new.node_name:
+            self.pod_assigned(old, new)
+        elif self._state.is_mine(new):
+            self._pending_pod_changed(old, new)
+        self._wake()
+
+    def _pending_pod_changed(self, old: Pod | None, new: Pod) -> None:
+        if old is None:
+            binding = self._bindings.get(new.key)
+            if binding is not None:
+                # The cache knows pods by name: the namesake makes room for the new pod.
+                self._binding.forget(binding)
+            self._queue.add(PodInfo(new, self._rules))
+        elif new.key in self._cache.assumed:
+            return  # It has its place; the rest of its life is the binding cycle's.
+        else:
+            self._queue.update(old, new)
+            if old.nominated_node_name != new.nominated_node_name:
+                self._nomination_ended(old)
+
+    def _nomination_ended(self, pod: Pod) -> None:
+        """Who is not more important than *pod* had to leave it the node that it was promised.
+
+        Since v1.33. That it now gets this very node comes to the same until v1.35. Upstream:
+        updatePodInSchedulingQueue(), deletePodFromSchedulingQueue().
+        """
+        if pod.nominated_node_name and self._profile.has_hints:
+            self._queue.move_all_to_active_or_backoff(
+                cluster_events.ASSIGNED_POD_DELETE, pod, None, at_most=pod.priority
+            )
+
+    def _pending_pod_deleted(self, old: Pod, new: Pod) -> None:
+        waits = self._queue.get(old.key) is not None or old.key in self._bindings
+        if waits and not self._profile.has_hints:
+            # Its deletion is an update first, which brings it back to be skipped.
+            message = f"skip schedule deleting pod: {old.key}"
+            self._chronicle.record_event(new, "FailedScheduling", "Warning", message)
+        self._chronicle.end_series(old.uid)
+        self._queue.delete(old)
+        self._nomination_ended(new)
+        # A binding under way goes on until its write finds no pod.
+        waiting = self._handle.waiting_pods.get(old.uid)
+        if waiting is not None:
+            self._waiting_pod_deleted(old, waiting)
+
+    def _waiting_pod_deleted(self, pod: Pod, waiting: WaitingPod) -> None:
+        """A deleted pod no longer waits in Permit. Upstream: deletePodFromSchedulingQueue()."""
+        waiting.reject("", "removed")
+        if not self._profile.status_wakes:
+            binding = self._bindings.get(pod.key)
+            freed = pod if binding is None else binding.assumed
+            self._queue.move_all_to_active_or_backoff(
+                cluster_events.ASSIGNED_POD_DELETE, freed, None
+            )
+
+    def _forget_unconfirmed(self, gone: Pod) -> None:
+        """It may have got its node unseen, and then nothing will come to confirm it.
+
+        Upstream: eventhandlers.go, DeletedFinalStateUnknown (since 1.22); before, the assumption
+        runs out.
+        """
+        binding = self._bindings.get(gone.key)
+        if binding is not None and CACHE_RULES[self._profile.version].removes_assumed:
+            self._binding.forget(binding)
+            self._queue.assigned_pod_deleted(binding.info.pod)
+
+    def pod_assigned(self, old: Pod | None, new: Pod) -> None:
+        """The pod has a node: ours comes back confirmed, or somebody else put it there."""
+        binding = self._bindings.pop(new.key, None)
+        assumed = new.key in self._cache.assumed
+        if assumed and binding is not None:
+            self._gauges.settled(binding.node, binding.info)
+        counted = self._cache.confirm_pod(new)
+        if not counted:
+            info = binding.info.updated(new) if binding else PodInfo(new, self._rules)
+            counted = self._state.change_cache(new.id, self._cache.add_pod, info)
+        waited = old if old is not None and self._state.is_mine(old) else None
+        if waited is not None and (not assumed or self._queue.may_hold_assumed):
+            self._queue.delete(waited)
+        if counted:
+            self._record_assigned(new)
+        self._queue.assigned_pod_added(new)
+        if waited is not None and waited.nominated_node_name:
+            self._nomination_ended(waited)
+
+    def _record_assigned(self, pod: Pod) -> None:
+        if self._state.shows(pod):
+            shown: Attributes = {"cache": "added", "assumed": None}
+            self._chronicle.record_pod("PodConfirmed", pod, f"on {pod.node_name}", None, shown)
+        elif self._neighbours is not None:
+            self._chronicle.record(
+                "PodObserved", pod.id, f"of {pod.scheduler_name}, on {pod.node_name}"
+            )
+
+    def _assigned_pod_changed(self, old: Pod, new: Pod, gone: bool) -> None:
+        if gone:
+            self._state.change_cache(new.id, self._cache.remove_pod, PodInfo(old, self._rules))
+            if self._neighbours is not None:
+                self._chronicle.record("PodReleased", new.id, f"left {old.node_name}")
+            self._queue.assigned_pod_deleted(new)
+            return
+        if (
+            new.template is not old.template
+            or new.deletion_timestamp != old.deletion_timestamp
+            or requests_changed(old, new, self._rules)
+        ):
+            before, after = PodInfo(old, self._rules), PodInfo(new, self._rules)
+            self._state.change_cache(new.id, self._cache.update_pod, before, after)
+            self._queue.assigned_pod_updated(old, new)
+            return
+        self._state.change_cache(new.id, self._cache.renew_pod, new)
+        if self._queue_needs_every_update:
+            self._queue.assigned_pod_updated(old, new)
+
+    def observe_node(self, event: WatchEvent) -> None:
+        node, old = event.new, event.old
+        if self._state.stopped or not isinstance(node, Node):
+            return
+        known = self._cache.node(node.name)
+        if event.type == "DELETED":
+            self._state.change_cache(node.id, self._cache.remove_node, node)
+            self._queue.move_all_to_active_or_backoff(cluster_events.NODE_DELETE, node, None)
+        elif known is None or known.node is None or not isinstance(old, Node):
+            self._cache.add_node(node)
+            self._queue.move_all_to_active_or_backoff(cluster_events.NODE_ADD, None, node)
+        else:
+            self._cache.update_node(node)
+            self._queue.node_updated(old, node)
+        self._wake()
+
+    def observe_other(self, event: WatchEvent) -> None:
+        if self._state.stopped:
+            return
+        obj = event.new
+        if obj.kind in _STORAGE:
+            self._volume_work.observe(event)
+        elif event.type == "DELETED":
+            self._handle.listers.remove(obj.kind, obj.key)
+        else:
+            self._handle.listers.put(obj)
+        change = _CHANGES.get((obj.kind, event.type))
+        if change is not None:
+            old = obj if event.type == "DELETED" else event.old
+            new = None if event.type == "DELETED" else obj
+            self._queue.move_all_to_active_or_backoff(change, old, new)
+        self._wake()
+
+
+# What of the other kinds may help a waiting pod. Upstream: eventhandlers.go addAllEventHandlers().
+_CHANGES: dict[tuple[str, str], ClusterEvent] = {
+    ("PersistentVolume", "ADDED"): cluster_events.VOLUME_ADD,
+    ("PersistentVolume", "MODIFIED"): cluster_events.VOLUME_UPDATE,
+    ("PersistentVolumeClaim", "ADDED"): cluster_events.CLAIM_ADD,
+    ("PersistentVolumeClaim", "MODIFIED"): cluster_events.CLAIM_UPDATE,
+    ("StorageClass", "ADDED"): cluster_events.STORAGE_CLASS_ADD,
+    ("StorageClass", "MODIFIED"): cluster_events.STORAGE_CLASS_UPDATE,
+    ("CSINode", "ADDED"): cluster_events.CSI_NODE_ADD,
+    ("CSINode", "MODIFIED"): cluster_events.CSI_NODE_UPDATE,
+    ("CSIDriver", "ADDED"): cluster_events.CSI_DRIVER_ADD,
+    ("CSIDriver", "MODIFIED"): cluster_events.CSI_DRIVER_UPDATE,
+    ("CSIStorageCapacity", "ADDED"): cluster_events.STORAGE_CAPACITY_ADD,
+    ("CSIStorageCapacity", "MODIFIED"): cluster_events.STORAGE_CAPACITY_UPDATE,
+    ("PersistentVolume", "DELETED"): cluster_events.VOLUME_DELETE,
+    ("PersistentVolumeClaim", "DELETED"): cluster_events.CLAIM_DELETE,
+    ("StorageClass", "DELETED"): cluster_events.STORAGE_CLASS_DELETE,
+    ("CSINode", "DELETED"): cluster_events.CSI_NODE_DELETE,
+    ("CSIDriver", "DELETED"): cluster_events.CSI_DRIVER_DELETE,
+    ("CSIStorageCapacity", "DELETED"): cluster_events.STORAGE_CAPACITY_DELETE,
+    ("VolumeAttachment", "DELETED"): cluster_events.VOLUME_ATTACHMENT_DELETE,
+    ("Service", "ADDED"): cluster_events.SERVICE_ADD,
+    ("Service", "MODIFIED"): cluster_events.SERVICE_UPDATE,
+    ("Service", "DELETED"): cluster_events.SERVICE_DELETE,
+}
+
+_STORAGE = (PersistentVolume.KIND, PersistentVolumeClaim.KIND)
+
+_WATCHED_KINDS = (
+    "Namespace",
+    "PriorityClass",
+    "StorageClass",
+    "CSINode",
+    "CSIDriver",
+    "CSIStorageCapacity",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Service",
+    "ReplicationController",
+    "ReplicaSet",
+    "StatefulSet",
+    "PodDisruptionBudget",
+    "Node",
+    "Pod",
+)
