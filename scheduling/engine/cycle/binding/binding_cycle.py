@@ -239,7 +239,7 @@ class BindingCycle:
         if known is not None and known.uid == pod.uid:
             self._failures.handle_error(binding.queued, error, reason, told=told)
         else:
-            # Nobody goes round again, but it is told all the same.
+            # The pod is gone and is not queued again; upstream still sends the Event.
             self._chronicle.record_event(pod, "FailedScheduling", "Warning", told or error)
             self._chronicle.end_series(pod.uid)
         self._wake()

@@ -1,4 +1,4 @@
-"""QueueSort, Reserve to PostBind, and PodsToActivate, for the plugins of somebody else's.
+"""QueueSort, Reserve to PostBind, and PodsToActivate, for plugins of other authors.
 
     assume ── Reserve ── Permit ─┬─ (wait) ─┬─ PreBind ── Bind ── PostBind
                  │          │    └──────────┘     │         │
@@ -7,7 +7,7 @@
 What the scheduler does itself at a point (VolumeBinding at Reserve and PreBind, DefaultBinder at
 Bind) keeps its place among the plugins. Each point at which a plugin was asked is a PluginsRan
 event; Reserve and Permit are also in the attempt's evidence. A scheduler with the in-tree plugins
-alone is a plain `Scheduler` and knows nothing of all this.
+alone has a plain `BindingCycle`.
 
 Upstream: pkg/scheduler/schedule_one.go schedulingCycle(), bindingCycle(),
 handleBindingCycleError(); pkg/scheduler/framework/runtime/framework.go Run…Plugins().
@@ -244,7 +244,7 @@ class PluggedBindingCycle(BindingCycle):
             self._fail_placing(binding, binding.points.failure("PreBind", status, pod))
 
     def volumes_done(self, binding: Binding, error: str | None) -> None:
-        """See Scheduler; after VolumeBinding the other PreBind plugins have their turn."""
+        """See BindingCycle; after VolumeBinding the other PreBind plugins have their turn."""
         if error is None and isinstance(binding, PluggedBinding):
             self._loop.call_after(0, self._pre_bind, binding)
         else:
@@ -360,7 +360,7 @@ class PluggedBindingCycle(BindingCycle):
         super().forget(binding)
 
     def _unreserve(self, binding: PluggedBinding) -> None:
-        """Upstream: RunReservePluginsUnreserve(), in reverse and whoever has reserved or not."""
+        """Upstream: RunReservePluginsUnreserve(), in reverse order, whether a plugin has reserved or not."""
         said: list[Status] = []
         for name in reversed(binding.points.reserves):
             if name == names.VOLUME_BINDING:

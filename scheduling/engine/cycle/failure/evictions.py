@@ -35,7 +35,7 @@ class Evictions:
         self._wake = wake
 
     def make_room(self, queued: QueuedPodInfo, chosen: Candidate) -> bool:
-        """Evict the victims; whether there is something to hope for now.
+        """Evict the victims; whether the preemptor may be nominated now.
 
         Upstream: prepareCandidateAsync(), v1.20 PrepareCandidate(), v1.16 preempt().
         """
@@ -52,7 +52,7 @@ class Evictions:
     def _evict_all(self, victims: Sequence[PodInfo], preemptor: Pod, message: str) -> None:
         """All but the last at once, and that one only if none of those has failed.
 
-        Who made nobody leave, or not everybody, is tried again. Upstream: prepareCandidateAsync().
+        A preemptor whose victims were not all evicted is tried again. Upstream: prepareCandidateAsync().
         """
         *others, last = victims
         fates = [self._evict(victim, preemptor, message) for victim in others]
@@ -79,9 +79,9 @@ class Evictions:
         return True
 
     def _clear_lower_nominations(self, preemptor: PodInfo, node: str) -> None:
-        """Who is less important hopes for *node* no more, once the watch tells of it.
+        """Clear the nomination of lower-priority pods on *node*.
 
-        Whose hope no watch has told of yet keeps it. Upstream: getLowerPriorityNominatedPods(),
+        A nomination that no watch has shown yet is kept. Upstream: getLowerPriorityNominatedPods(),
         clearNominatedNodeName(), v1.16 RemoveNominatedNodeName().
         """
         for lower in self._queue.nominator.pods_for_node(node):
@@ -117,7 +117,7 @@ class Evictions:
         return True
 
     def _try_again(self, preemptor: Pod) -> None:
-        """Nobody may leave, and so wake it (since 1.32)."""
+        """Try again at once: no deletion may follow that would wake the pod (since 1.32)."""
         if not self._state.stopped:
             self._queue.activate([preemptor])
             self._wake()

@@ -33,7 +33,7 @@ class FailureHandler:
         self._evictions = evictions
 
     def handle_refusal(self, attempt: Attempt) -> None:
-        """Tell why, then wait in backoff or for something to change."""
+        """Record why; the pod then waits in backoff or for an event that may help."""
         queued, decision = attempt.queued, attempt.decision
         pod = queued.pod
         queued.rejected_by(*rejecting_plugins(decision), pending=pending_plugins(decision))
@@ -79,7 +79,7 @@ class FailureHandler:
         self._writer.patch_condition(queued.pod, reason, message)
 
     def _nominate(self, queued: QueuedPodInfo, pod: Pod, decision: ScheduleResult) -> str | None:
-        """Let others leave room for the pod; the node that is to be written with its condition.
+        """Reserve the node for the pod in the queue's nominations; the node that is to be written with its condition.
 
         *pod* is the version that was tried. None leaves what is written there. Upstream:
         schedule_one.go handleSchedulingFailure().

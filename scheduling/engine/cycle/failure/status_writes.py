@@ -42,7 +42,7 @@ class PodStatusWriter:
     def patch_condition(
         self, pod: Pod, reason: str, message: str, nominated: str | None = None
     ) -> None:
-        """One write for both: the condition, and the node that the pod may hope for.
+        """One write for both: the condition and the nominated node.
 
         "" clears the node, None leaves it.
         """
@@ -57,18 +57,18 @@ class PodStatusWriter:
         }
         old = _condition(stored)
         before = stored.status.get("nominatedNodeName") or ""
-        hopes = nominated is not None and nominated != before
+        renominates = nominated is not None and nominated != before
         same = old and all(old.get(name) == value for name, value in condition.items())
-        if same and not hopes:
+        if same and not renominates:
             return
         condition["lastTransitionTime"] = (old or {}).get("lastTransitionTime") or timestamp(
             self._loop.now
         )
         status: dict[str, Any] = {"conditions": with_condition(stored, condition)}
-        if hopes:
+        if renominates:
             status["nominatedNodeName"] = nominated or None
         fact = "PodConditionUpdated"
-        if hopes:
+        if renominates:
             fact = "PodNominated" if nominated else "NominationCleared"
         # Upstream logs a write that fails, and leaves it at that.
         with suppress(ApiError):
