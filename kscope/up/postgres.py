@@ -68,8 +68,9 @@ class Postgres:
             env=self._env(),
             cwd=self.sockets,
             user=self.user,
-            # Fast shutdown, also when `up` is killed: the next start then needs no recovery.
-            death_signal=signal.SIGINT,
+            # When `up` is killed, an immediate shutdown, after which the next start recovers in a moment:
+            # a fast one that comes during a recovery never ends (PostgreSQL 18).
+            death_signal=signal.SIGQUIT,
             stop_signals=((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0)),
         )
         wait_until(lambda: self._is_ready(child.pid), child, patience_s=60, what="answer")

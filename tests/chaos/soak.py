@@ -72,8 +72,9 @@ def _play_on_one_tree(
         try:
             tree.stop()
         except AssertionError as left:
-            failed.append(seeds[played - 1])
-            print(f"after episode {seeds[played - 1]}: {left}", flush=True)
+            last = seeds[max(0, played - 1)]
+            failed.append(last)
+            print(f"after episode {last}: {left}", flush=True)
     return played
 
 

@@ -205,6 +205,13 @@ class Tree:
                 shutil.rmtree(state.parent, ignore_errors=True)
             shutil.rmtree(self.folder, ignore_errors=True)
 
+    def logs(self) -> str:
+        """The last lines of every log."""
+        return "\n".join(
+            f"== {path.name}\n" + "\n".join(path.read_text(errors="replace").splitlines()[-15:])
+            for path in sorted(self.folder.rglob("*.log"))
+        )
+
     def _orphans(self) -> list[str]:
         """Processes that were started for our data directory, whoever their parent is."""
         found: list[str] = []

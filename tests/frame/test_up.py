@@ -90,6 +90,19 @@ def test_kill_9_leaves_nothing_running_and_the_next_start_works(data: Path) -> N
         assert "password" not in again.output
 
 
+def test_kill_9_during_a_recovery_of_the_database_leaves_nothing_running(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        family = up.family()
+        database = next(each for each in family if "postgres" in each.name())
+        # One of its processes killed makes PostgreSQL end all others and recover from its log.
+        log = data / "log" / "postgres.log"
+        max(database.children(), key=lambda each: each.pid).kill()
+        wait_for(lambda: "reinitializing" in log.read_text(), "no recovery", every=0.01)
+        up.kill()
+    wait_until_ended(family)
+
+
 def asked(up: Up, path: str, body: dict[str, object] | None = None) -> dict[str, Any]:
     """What the API answers."""
     request = Request(
