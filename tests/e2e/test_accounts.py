@@ -109,7 +109,7 @@ def test_a_token_is_made_on_the_account_page(browser: Browser, server: tuple[str
         page.get_by_role("link", name="Account and tokens").click()
         page.get_by_label("Name").fill("ci")
         page.get_by_role("button", name="Create token").click()
-        expect(page.get_by_text("it cannot be shown again")).to_be_visible()
+        expect(page.get_by_text("it is shown only once")).to_be_visible()
         page.get_by_role("button", name="Revoke the token ci").click()
         expect(page.get_by_text("You have no tokens")).to_be_visible()
         page.locator(".menu summary").click()

@@ -37,7 +37,7 @@ def test_a_run_decided_otherwise_today_is_read_and_repeated(page: Page, site: Si
     page.goto(f"/runs/{run}/")
     page.get_by_role("button", name=re.compile("^Play")).click()
     banner = page.get_by_role("status").filter(has_text="Read only")
-    expect(banner).to_contain_text("from event 9 on", timeout=PATIENCE_MS)
+    expect(banner).to_contain_text("From event 9 on", timeout=PATIENCE_MS)
     banner.get_by_role("button", name="Run again with this version").click()
     expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
     expect(page.get_by_role("link", name=re.compile(f"fork of #{run} at"))).to_be_visible()
