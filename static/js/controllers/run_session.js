@@ -54,8 +54,9 @@ export class RunSession {
     return this.playhead.isWaiting;
   }
 
-  /** Which event is shown, and whether that is in the past. */
+  /** Which event is shown, and whether that is in the past. An effect that reads it runs again with every step. */
   get place() {
+    void this.tick.value;
     return this.playhead.place;
   }
 

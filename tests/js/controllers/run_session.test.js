@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import {afterEach, beforeEach, test} from "node:test";
 
+import {effect} from "@preact/signals";
+
 import {RunSession} from "../../../static/js/controllers/run_session.js";
 
 const LENGTH = 100;
@@ -183,6 +185,18 @@ test("steps pressed faster than the server answers are all taken", async () => {
   api.release();
   await stepped;
   assert.equal(asked(), 13);
+});
+
+test("what follows the event shown hears of every step", async () => {
+  const seen = [];
+  const end = effect(() => void seen.push(session.place.seq));
+  const sought = session.playhead.seek({seq: 10});
+  api.release();
+  await sought;
+  await session.playhead.stepEvent();
+  await session.playhead.stepEvent();
+  end();
+  assert.deepEqual(seen, [LENGTH, 10, 11, 12]);
 });
 
 test("a step before a second seek does not move what that one reaches", async () => {
