@@ -2,5 +2,5 @@
 
 `admission` decides which requests are served, wait or are refused; `sending` bounds the texts on
 their way to slow readers; `quotas` bounds what an account keeps; `fair_queue` takes turns.
-Nothing here knows what a request is about.
+A request is known here by its address, its account and its path alone.
 """
