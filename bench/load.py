@@ -69,7 +69,10 @@ class Plan:
 class Tally:
     """What was seen."""
 
+    # Of frames whose commit came while their socket was open, and of those that a socket was given
+    # because it had come back.
     latencies: list[float] = field(default_factory=list)
+    caught_up: list[float] = field(default_factory=list)
     alone: list[float] = field(default_factory=list)
     lists: list[float] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -281,8 +284,9 @@ class Load:
                     if is_dead:
                         connection.transport.pause_reading()
                         await connection.wait_closed()
+                    opened = time.monotonic()
                     async for text in connection:
-                        seq = self._receive(run, seq, text, is_slow)
+                        seq = self._receive(run, seq, text, None if is_slow else opened)
                         if is_slow:
                             await asyncio.sleep(SLOW_SECONDS)
                     self.tally.closes[connection.close_code or 0] += 1
@@ -307,7 +311,10 @@ class Load:
             finally:
                 self._sockets.discard(connection)
 
-    def _receive(self, run: int, seq: int | None, text: str | bytes, is_slow: bool) -> int | None:
+    def _receive(
+        self, run: int, seq: int | None, text: str | bytes, opened: float | None
+    ) -> int | None:
+        """Where the page stands now; *opened* is when its socket was, None where none is timed."""
         message = orjson.loads(text)
         self.tally.messages[message["type"]] += 1
         if message["type"] == "snapshot":
@@ -316,8 +323,9 @@ class Load:
             return seq
         assert seq is None or message["first"] == seq + 1, (run, seq, message["first"])
         committed = self.committed[run].get(message["last"])
-        if committed is not None and not is_slow:
-            self.tally.latencies.append((time.monotonic() - committed) * 1_000)
+        if committed is not None and opened is not None:
+            kept = self.tally.latencies if committed > opened else self.tally.caught_up
+            kept.append((time.monotonic() - committed) * 1_000)
         return int(message["last"])
 
     async def _ask(self, place: int) -> None:
@@ -399,6 +407,7 @@ def report(plan: Plan, tally: Tally, log: str) -> None:
         print(f"  most of {name}: {max(sizes):,.0f}")
     for name, found in (
         ("frame after its commit", tally.latencies),
+        ("the same after coming back", tally.caught_up),
         ("list of runs before the load", tally.alone),
         ("list of runs", tally.lists),
     ):
