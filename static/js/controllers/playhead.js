@@ -27,6 +27,8 @@ export class Playhead {
     this.commands = commands;
     this.notices = notices;
     this.onChange = onChange;
+    /** Grows whenever what is shown changes. */
+    this.tick = signal(0);
     this.past = signal(null);
     this.opening = signal(address.seq === null ? null : {seq: address.seq, problem: ""});
     this.replaying = signal(false);
@@ -49,8 +51,9 @@ export class Playhead {
     return !this.past.value && (this.opening.value !== null || !this.live.ready.value);
   }
 
-  /** Which event is shown, and whether that is in the past. */
+  /** Which event is shown, and whether that is in the past. An effect that reads it runs again with every step. */
   get place() {
+    void this.tick.value;
     const opening = this.opening.value;
     if (!this.past.value && opening) return {seq: opening.seq, past: true};
     return {seq: this.model.seq, past: this.past.value !== null};

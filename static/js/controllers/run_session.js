@@ -24,8 +24,6 @@ export class RunSession {
     this.api = api;
     this.address = address;
     this.mayFork = mayFork;
-    /** Grows whenever what is shown changed. */
-    this.tick = signal(0);
     /** Called with the ids of the pods that moved, just before they are drawn in their new places. */
     this.beforeDraw = () => {};
     /** The ids that were picked, each null while none is. */
@@ -40,6 +38,7 @@ export class RunSession {
     this.commands = new Commands({api, run: this.run, address, notices, onSent: () => this.why.forget()});
     const {live, commands} = this;
     this.playhead = new Playhead({api, live, address, commands, notices, onChange: redraw});
+    this.tick = this.playhead.tick;
     this.evidence = new NewestEvidence(this);
   }
 
@@ -56,7 +55,6 @@ export class RunSession {
 
   /** Which event is shown, and whether that is in the past. An effect that reads it runs again with every step. */
   get place() {
-    void this.tick.value;
     return this.playhead.place;
   }
 
