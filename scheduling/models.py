@@ -43,6 +43,7 @@ class SchedulingAttempt(models.Model):
     result = models.TextField()
     node = models.TextField(blank=True)
     evidence = models.BinaryField(null=True)
+    run_id: int
 
     class Meta:
         ordering = ("run_id", "id")

@@ -1,6 +1,7 @@
 """Celery tasks: thin wrappers around the runner."""
 
 import logging
+from typing import Any, cast
 
 import redis
 from celery import shared_task
@@ -37,6 +38,6 @@ def enqueue(run_id: int) -> None:
     """Have a worker look at the run. Without a broker the sweeper finds it later."""
     try:
         if nudges.place_take(run_id):
-            run_simulation.delay(run_id)
+            cast("Any", run_simulation).delay(run_id)  # Celery has no types
     except (OperationalError, redis.RedisError) as problem:
         log.warning("run %s waits for the sweeper: %s", run_id, problem)

@@ -23,7 +23,7 @@ Obj = TypeVar("Obj", bound=ApiObject)
 
 def claim_candidates_by_id(run_id: int, claim: str, seq: int | None, node: str) -> dict[str, Any]:
     """See claim_candidates."""
-    return claim_candidates(Run.objects.described().get(pk=run_id), claim, seq=seq, node=node)
+    return claim_candidates(Run.described().get(pk=run_id), claim, seq=seq, node=node)
 
 
 def claim_candidates(run: Run, claim: str, *, seq: int | None, node: str = "") -> dict[str, Any]:
@@ -50,7 +50,7 @@ def claim_candidates(run: Run, claim: str, *, seq: int | None, node: str = "") -
 
 def volume_claimants_by_id(run_id: int, volume: str, seq: int | None) -> dict[str, Any]:
     """See volume_claimants."""
-    return volume_claimants(Run.objects.described().get(pk=run_id), volume, seq=seq)
+    return volume_claimants(Run.described().get(pk=run_id), volume, seq=seq)
 
 
 def volume_claimants(run: Run, volume: str, *, seq: int | None) -> dict[str, Any]:

@@ -49,8 +49,10 @@ class Scope(TextChoices):
 class Owned(Protocol):
     """What the rule needs to know of an object; `owner_id` is None for what nobody owns."""
 
-    owner_id: int | None
-    visibility: str
+    @property
+    def owner_id(self) -> int | None: ...
+    @property
+    def visibility(self) -> Any: ...  # text; in a model, a field that gives it
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from knox.models import AbstractAuthToken
 
 from kscope.accounts.access import Role, Scope, role_of
 
-_QUOTA = {"null": True, "blank": True}
+_QUOTA: dict[str, Any] = {"null": True, "blank": True}
 
 
 class Account(models.Model):
@@ -28,6 +28,9 @@ class Account(models.Model):
     max_playing = models.PositiveIntegerField(
         **_QUOTA, help_text="runs playing at once; empty: default"
     )
+
+    # Django adds the column of the key; type checkers cannot know.
+    user_id: int
 
     def __str__(self) -> str:
         return f"{self.user}, {role_of(self.user)}"

@@ -1,13 +1,13 @@
 """Who is behind a WebSocket, now and a while later."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.http.cookie import parse_cookie
@@ -17,8 +17,8 @@ from rest_framework.exceptions import AuthenticationFailed
 from kscope.accounts.access import Visitor, visitor_for
 from kscope.accounts.authentication import TokenAuthentication, is_own_origin
 
-Scope = dict[str, Any]
-Application = Callable[[Scope, Any, Any], Awaitable[None]]
+Scope = Mapping[str, Any]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Credential:
         request = HttpRequest()
         store = import_module(settings.SESSION_ENGINE).SessionStore
         request.session = store(self.session)
-        return visitor_for(get_user(request))
+        return visitor_for(cast("User | AnonymousUser", get_user(request)))
 
 
 def credential_of(scope: Scope) -> Credential:

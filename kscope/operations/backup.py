@@ -106,8 +106,8 @@ def history_digest(run: Run) -> str:
                 return digest.hex()
             for row in rows:
                 # jsonb orders keys in its own way.
-                data, changes = (text and encode(orjson.loads(text)) for text in row[7:])
-                digest = chain(digest, EventRow(*row[:7], data, changes))
+                texts = (text and encode(orjson.loads(text)) for text in row[7:])
+                digest = chain(digest, EventRow(*row[:7], *texts))
             last = rows[-1][0]
 
 

@@ -2,20 +2,22 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404
 
 from kscope.accounts.access import Visitor, refuse, visitor_of
-from kscope.runs.models import OwnedQuerySet, Run, RunQuerySet, Scenario
+from kscope.runs.models import Run, Scenario
 
 
-def readable_runs(visitor: Visitor) -> RunQuerySet:
+def readable_runs(visitor: Visitor) -> QuerySet[Run]:
     """The runs that the visitor may see, described."""
-    return Run.objects.described().readable_by(visitor)
+    return Run.described().filter(visitor.readable())
 
 
-def readable_scenarios(visitor: Visitor) -> OwnedQuerySet:
+def readable_scenarios(visitor: Visitor) -> QuerySet[Scenario]:
     """The scenarios that the visitor may see, without their documents."""
-    return Scenario.objects.select_related("owner").defer("document").readable_by(visitor)
+    readable = Scenario.objects.filter(visitor.readable())
+    return readable.select_related("owner").defer("document")
 
 
 def found_run(request: Any, run_id: int, *, to_change: bool = False) -> Run:

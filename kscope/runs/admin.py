@@ -28,6 +28,8 @@ from kscope.runs.models import (
 )
 from kscope.runs.web.parsers import JSONDecoder
 
+_FORM_TEMPLATE = "admin/runs/object_form.html"
+
 
 def seconds(nanoseconds: int | None) -> str:
     """Virtual time as the pages write it."""
@@ -214,8 +216,7 @@ class ManifestForm(forms.Form):
         version = newer.metadata("resourceVersion") or ""
         if version == self.cleaned_data["version"]:
             return []
-        self.data = self.data.copy()
-        self.data["version"] = version
+        self.data = {**self.data, "version": version}
         typed = self._typed()
         own = {path for path, _ in _leaves(difference(self._rendered(), typed))}
         return [
@@ -291,7 +292,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
 
     ordering = ("-run_id", "key")
     form_class: type[ManifestForm] = ManifestForm
-    change_form_template = "admin/runs/object_form.html"
+    change_form_template = _FORM_TEMPLATE
     actions = None
     list_select_related = ("run",)
     list_filter = (("run", admin.RelatedOnlyFieldListFilter),)
@@ -311,7 +312,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         """The form of one object; a POST becomes a command and says what came of it."""
         instance = self.get_object(request, object_id or "")
         if instance is None:
-            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id or "")
+            return self._not_found(request, object_id or "")
         form = self.form_class(request.POST or None, instance=instance)
         may = self.has_change_permission(request, instance)
         differing: list[Differing] = []
@@ -340,7 +341,12 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             **(extra_context or {}),
         }
         status = 200 if command is None else 409
-        return TemplateResponse(request, self.change_form_template, context, status=status)
+        return TemplateResponse(request, _FORM_TEMPLATE, context, status=status)
+
+    def _not_found(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        # Django's own answer, which the stubs leave out because its name is private.
+        redirect = self._get_obj_does_not_exist_redirect  # pyright: ignore[reportAttributeAccessIssue]
+        return redirect(request, self.opts, object_id)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
@@ -352,7 +358,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         """
         instance = self.get_object(request, object_id)
         if instance is None:
-            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
+            return self._not_found(request, object_id)
         if not self.has_delete_permission(request, instance):
             raise PermissionDenied
         if request.method == "POST":

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Cast, Coalesce
 
-from kscope.accounts.access import Visibility, Visitor
+from kscope.accounts.access import Visibility
 from kscope.runs.engine import wiring
 from kscope.sim.input.budget import Budget
 
@@ -58,18 +58,6 @@ def flag_of(*path: str) -> models.GeneratedField:
     )
 
 
-class OwnedQuerySet(models.QuerySet[Any]):
-    """Queries of what has an owner."""
-
-    def readable_by(self, visitor: Visitor) -> Any:
-        """What the visitor may read."""
-        return self.filter(visitor.readable())
-
-    def owned_by(self, visitor: Visitor) -> Any:
-        """What is the visitor's."""
-        return self.filter(visitor.owned())
-
-
 class OwnedModel(models.Model):
     """What belongs to an account, and may be shown to others; kscope/accounts/access.py."""
 
@@ -83,8 +71,8 @@ class OwnedModel(models.Model):
         help_text="empty: whoever is at the machine, where no login is required",
     )
     visibility = models.CharField(max_length=7, choices=Visibility, default=Visibility.PRIVATE)
-
-    objects = OwnedQuerySet.as_manager()
+    # Django adds the columns of foreign keys and what refers to a model; type checkers cannot know.
+    owner_id: int | None
 
     class Meta:
         abstract = True
@@ -107,6 +95,7 @@ class Scenario(OwnedModel):
     )
     bytes = models.BigIntegerField(default=0, help_text="of the document; counts for the quota")
     created = models.DateTimeField(auto_now_add=True)
+    runs: "models.Manager[Run]"
 
     class Meta:
         ordering = ("-is_demo", "position", "name", "id")
@@ -119,14 +108,6 @@ class Scenario(OwnedModel):
 
     def __str__(self) -> str:
         return self.name
-
-
-class RunQuerySet(OwnedQuerySet):
-    """Queries of runs."""
-
-    def described(self) -> "RunQuerySet":
-        """With what is told of their scenarios, without the documents, which can be large."""
-        return self.select_related("scenario", "owner").defer("scenario__document")
 
 
 class Run(OwnedModel):
@@ -222,14 +203,20 @@ class Run(OwnedModel):
     lease_since = models.DateTimeField(null=True, help_text="when the newest owner took the run")
     lease_until = models.DateTimeField(null=True)
     created = models.DateTimeField(auto_now_add=True)
-
-    objects = RunQuerySet.as_manager()
+    scenario_id: int
+    parent_id: int | None
+    checkpoints: "models.Manager[Checkpoint]"
 
     class Meta:
         ordering = ("-id",)
 
     def __str__(self) -> str:
         return f"{self.name} #{self.pk}"
+
+    @classmethod
+    def described(cls) -> "models.QuerySet[Run]":
+        """All runs, with their scenarios but without the documents of these, which can be large."""
+        return cls.objects.select_related("scenario", "owner").defer("scenario__document")
 
     @property
     def cannot_continue_after(self) -> int | None:
@@ -319,6 +306,7 @@ class Checkpoint(models.Model):
         max_length=64, blank=True, help_text="source of the engine that wrote it"
     )
     created = models.DateTimeField(auto_now_add=True)
+    run_id: int
 
     class Meta:
         ordering = ("run_id", "seq")
@@ -383,6 +371,7 @@ class ProjectedObject(models.Model):
     manifest = models.JSONField()
     namespace = text_of("metadata", "namespace")
     name = text_of("metadata", "name")
+    run_id: int
 
     class Meta:
         abstract = True

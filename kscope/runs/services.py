@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import orjson
 from django.db import IntegrityError, transaction
@@ -105,22 +105,27 @@ def owned_share(*, thing: Run | Scenario, visibility: str) -> None:
         publish_head(thing.pk, thing.head_seq)
 
 
+class RunOptions(TypedDict, total=False):
+    """What is chosen for a new run; everything else is as in its scenario."""
+
+    profile: str
+    seed: int | None
+    tie_break: str
+    play: bool
+    speed: str
+
+
 def run_create(
-    *,
-    scenario: Scenario,
-    profile: str = "",
-    seed: int | None = None,
-    tie_break: str = "random",
-    play: bool = False,
-    speed: str = Run.Speed.TEN,
-    owner_id: int | None = None,
+    *, scenario: Scenario, owner_id: int | None = None, **options: Unpack[RunOptions]
 ) -> Run:
     """A new run of *scenario*, from its beginning.
 
     Raises ApplicationError for a bad choice, or when its owner has too many.
     """
     document = scenario.document
-    profile = profile or document.get("profile") or "v1.34"
+    profile = options.get("profile") or document.get("profile") or "v1.34"
+    seed, tie_break = options.get("seed"), options.get("tie_break", "random")
+    play = options.get("play", False)
     if seed is None:
         seed = int(document.get("seed") or 0)
     _check_choice(document, profile, seed, tie_break)
@@ -133,7 +138,7 @@ def run_create(
             seed=seed,
             tie_break=tie_break,
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
-            speed=speed,
+            speed=options.get("speed", Run.Speed.TEN),
             owner_id=owner_id,
             **budget_columns(Budget.of(document)),
         )
@@ -163,37 +168,45 @@ def _setup_refusal(document: dict[str, Any], profile: str) -> str:
     return "; ".join(f"{one.part}.{one.path}: {one.message}" for one in report.faults)
 
 
+class ForkOptions(TypedDict, total=False):
+    """What is chosen for a fork; everything else is as in its parent."""
+
+    name: str
+    profile: str
+    seed: int | None
+    tie_break: str
+    play: bool
+    # Compute the history again instead of copying it: another version of kscope may differ.
+    afresh: bool
+
+
 def run_fork(
     *,
     run: Run,
     seq: int | None = None,
-    name: str = "",
-    profile: str = "",
-    seed: int | None = None,
-    tie_break: str = "",
-    play: bool = False,
-    afresh: bool = False,
     owner_id: int | None = None,
+    **options: Unpack[ForkOptions],
 ) -> Run:
-    """A new run that begins where *run* stood after event *seq* (default: where it stands now).
+    """A new run that begins where *run* stood after event *seq* (default: its newest event).
 
-    What is not chosen is as in *run*. With its profile, seed and tie break the fork has the same
-    events up to there, else the same scenario and commands up to the same virtual time; a worker
-    brings it there. Events of one step come together: a fork at one of them has all of them.
-    *afresh* computes everything again even so: another version of kscope may decide differently.
+    With the profile, seed and tie break of *run*, the fork has the same events up to there, else the
+    same scenario and commands up to the same virtual time; a worker brings it there. Events of one
+    step come together: a fork at one of them has all of them.
 
     Raises ApplicationError for a bad choice, or when the run has no such event (any more).
     """
     parent = Run.objects.select_related("scenario").get(pk=run.pk)
-    chosen = {
-        "profile": profile or parent.profile,
+    play, seed = options.get("play", False), options.get("seed")
+    chosen: dict[str, Any] = {
+        "profile": options.get("profile") or parent.profile,
         "seed": parent.seed if seed is None else seed,
-        "tie_break": tie_break or parent.tie_break,
+        "tie_break": options.get("tie_break") or parent.tie_break,
     }
     _check_choice(parent.scenario.document, **chosen)
     seq = parent.head_seq if seq is None else seq
     at = _moment_of(parent, seq)
-    is_same = not afresh and all(getattr(parent, field) == value for field, value in chosen.items())
+    is_same = all(getattr(parent, field) == value for field, value in chosen.items())
+    is_same = is_same and not options.get("afresh")
     if is_same:
         _check_can_continue(parent)
     try:
@@ -202,7 +215,7 @@ def run_fork(
             fork = Run.objects.create(
                 scenario_id=parent.scenario_id,
                 owner_id=owner_id,
-                name=name or parent.name,
+                name=options.get("name") or parent.name,
                 status=Run.Status.PLAYING if play else Run.Status.PAUSED,
                 speed=parent.speed,
                 until=parent.until,
@@ -251,7 +264,7 @@ def run_wait_for_goal(*, run: Run, seconds: float = ANSWER_SECONDS) -> Run:
     for _ in moments(seconds):
         if run.goal_at is None or run.status == Run.Status.FAILED:
             break
-        run = Run.objects.described().get(pk=run.pk)
+        run = Run.described().get(pk=run.pk)
     return run
 
 
@@ -285,7 +298,7 @@ def run_budget_change(*, run: Run, wanted: dict[str, int | None], play: bool = F
     with transaction.atomic():
         if play and run.status != Run.Status.PLAYING:
             quotas_check(run.owner_id, playing=1)
-        run = Run.objects.described().select_for_update(of=("self",)).get(pk=run.pk)
+        run = Run.described().select_for_update(of=("self",)).get(pk=run.pk)
         columns = budget_columns(run.budget.changed(wanted))
         for name, amount in columns.items():
             setattr(run, name, amount)
@@ -332,7 +345,7 @@ def run_transport(
         if action == "play" and run.status != Run.Status.PLAYING:
             # The account before the run, as where runs are made: two locks, in one order.
             quotas_check(run.owner_id, playing=1)
-        run = Run.objects.described().select_for_update(of=("self",)).get(pk=run.pk)
+        run = Run.described().select_for_update(of=("self",)).get(pk=run.pk)
         if speed:
             run.speed = speed
         if action != "speed":

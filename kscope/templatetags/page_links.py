@@ -27,9 +27,9 @@ def page_href(context: dict[str, Any], page: str) -> str:
 
 def kept_place(query: QueryDict, *, own_pod: str = "") -> dict[str, str]:
     """What of a query goes from page to page; a page about one pod has it in its path."""
-    kept = {name: query[name] for name in SELECTED if query.get(name)}
+    kept = {name: str(query[name]) for name in SELECTED if query.get(name)}
     if own_pod:
         kept = {"pod": own_pod} | {name: kept[name] for name in kept if name != "pod"}
     if query.get("seq", "").isdecimal():
-        kept["seq"] = query["seq"]
+        kept["seq"] = str(query["seq"])
     return kept

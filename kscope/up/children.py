@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from kscope.up.stop_request import StopAsked, obey_stop_request
 
@@ -209,7 +209,15 @@ def describe_exit(code: int) -> str:
     return f"was ended by {signal.Signals(-code).name}"
 
 
-def as_user(user: User | None) -> dict[str, Any]:
+class UserArguments(TypedDict, total=False):
+    """Arguments of `subprocess.Popen` about the user of a process."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def as_user(user: User | None) -> UserArguments:
     """Arguments of `subprocess.Popen` that start it as *user*."""
     if user is None:
         return {}

@@ -37,11 +37,11 @@ def run_command(command: Callable[[], int]) -> int:
 
 def say(text: str, stream: TextIO | None = None) -> None:
     """Print a line of a command that goes on even when nobody reads it any more."""
-    stream = stream or sys.stdout
+    output: TextIO = stream or sys.stdout
     try:
-        print(text, file=stream, flush=True)
+        print(text, file=output, flush=True)
     except OSError:
-        discard_output(stream)
+        discard_output(output)
 
 
 def discard_output(*streams: TextIO) -> None:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 OLDEST = (3, 11)
 ROOM = Path(__file__).resolve().parents[2]
@@ -116,6 +117,7 @@ def _stream(command, prefix, total, failure):
     process = subprocess.Popen(
         command, cwd=ROOM, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
+    assert process.stdout is not None
     for line in process.stdout:
         lines.append(line.rstrip())
         if prefix and line.startswith(prefix):
@@ -164,8 +166,8 @@ def _read(path):
         return ""
 
 
-_SILENT = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-_CAPTURED = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+_SILENT: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+_CAPTURED: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

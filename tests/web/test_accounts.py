@@ -81,9 +81,9 @@ def test_the_query_finds_exactly_what_may_be_read() -> None:
         for is_local in (False, True)
     ]
     for visitor in [*visitors, Visitor(other.pk, Role.ADMIN)]:
-        found = set(Scenario.objects.readable_by(visitor))
+        found = set(Scenario.objects.filter(visitor.readable()))
         assert found == {each for each in Scenario.objects.all() if visitor.may_read(each)}
-        mine = set(Scenario.objects.owned_by(visitor))
+        mine = set(Scenario.objects.filter(visitor.owned()))
         assert mine == {each for each in Scenario.objects.all() if visitor.owns(each)}
 
 

@@ -1,10 +1,11 @@
 """Pages of accounts: log in and out, password, quotas, tokens."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
@@ -29,7 +30,7 @@ class Login(auth.LoginView):
         wait = _login_wait(request)
         if not wait:
             return super().post(request, *args, **kwargs)
-        context = self.get_context_data(form=self.form_class(), wait=wait)
+        context = self.get_context_data(form=self.get_form_class()(), wait=wait)
         answer = self.render_to_response(context, status=429)
         answer["Retry-After"] = str(wait)
         return answer
@@ -66,15 +67,16 @@ class Password(auth.PasswordChangeView):
 @require_http_methods(["GET", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
     """Role, quotas and tokens; a POST makes a token and shows it, once."""
-    form = TokenForm(request.user, request.POST if request.method == "POST" else None)
+    user = cast("User", request.user)
+    form = TokenForm(user, request.POST if request.method == "POST" else None)
     text = ""
     if request.method == "POST" and form.is_valid():
-        _, text = services.token_create(user=request.user, **form.cleaned_data)
-        form = TokenForm(request.user)
+        _, text = services.token_create(user=user, **form.cleaned_data)
+        form = TokenForm(user)
     context = {
-        "role": role_of(request.user),
-        "usage": usage_of(Account.objects.get_or_create(user=request.user)[0]),
-        "tokens": Token.objects.filter(user=request.user),
+        "role": role_of(user),
+        "usage": usage_of(Account.objects.get_or_create(user=user)[0]),
+        "tokens": Token.objects.filter(user=user),
         "form": form,
         "new_token": text,
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
@@ -37,7 +37,7 @@ def first_admin() -> str:
 
     KSCOPE_ADMIN_PASSWORD sets the password; otherwise it is random.
     """
-    users = get_user_model().objects
+    users = User.objects
     if users.filter(is_superuser=True).exists():
         return ""
     password = os.environ.get("KSCOPE_ADMIN_PASSWORD") or token_urlsafe(12)

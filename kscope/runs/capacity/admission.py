@@ -35,7 +35,7 @@ RETRY_AFTER = 2
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 # These read much of a run, or ask an engine about it, and hold the interpreter's lock meanwhile: few
 # at once, so that pages and lists pass them.

@@ -91,7 +91,7 @@ def _places(a: Run, b: Run, parting: dict[str, Any] | None, at: int | None) -> t
 
 
 def _found(run_id: int) -> Run:
-    run = Run.objects.described().filter(pk=run_id).first()
+    run = Run.described().filter(pk=run_id).first()
     if run is None:
         raise ApplicationError(f"There is no run {run_id}.", status=404)
     return run

@@ -10,9 +10,10 @@ the same virtual times. Either way a worker that is killed meanwhile costs a sli
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from django.db import connection
+from psycopg import Cursor
 
 from kscope.runs.drive.replay import Diverged
 from kscope.runs.engine import Engine, wiring
@@ -124,7 +125,7 @@ def history_copy(parent: Run, fork: Run, *, seq: int) -> None:
         for statement in _COPIES:
             cursor.execute(statement, copy)
         for copier in wiring.copiers:
-            copier(cursor, parent.pk, fork.pk, checkpoint.seq)
+            copier(cast("Cursor[Any]", cursor), parent.pk, fork.pk, checkpoint.seq)
     commands_copy(parent, fork, through=checkpoint.commands)
     fork.engine_digest = parent.engine_digest
     _head_set(fork, checkpoint)

@@ -47,6 +47,8 @@ class RunConsumer(AsyncWebsocketConsumer):
     has_answered = False
     is_dropped = False
     has_left = False
+    # The name under which the socket is counted; see OpenSockets.
+    counted: str | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve the connection until it closes or is dropped."""
@@ -61,9 +63,9 @@ class RunConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         """Join the hub and begin to send, if there is such a run for the visitor."""
-        self.run_id: int = self.scope["url_route"]["kwargs"]["run_id"]
+        route: Any = self.scope.get("url_route")
+        self.run_id: int = route["kwargs"]["run_id"]
         self.credential = credential_of(self.scope)
-        self.counted: str | None = None
         try:
             visitor = await watcher_of(self.credential, self.run_id)
         except DatabaseError as problem:
@@ -121,7 +123,7 @@ class RunConsumer(AsyncWebsocketConsumer):
             task = getattr(self, name, None)
             if task is not None:
                 await end(task)
-        if getattr(self, "counted", None) is not None:
+        if self.counted is not None:
             open_sockets.leave(self.counted)
         if hasattr(self, "hub"):
             await hubs.leave(self.hub)

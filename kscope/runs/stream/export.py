@@ -60,7 +60,7 @@ async def event_lines(query: tuple[str, tuple[Any, ...]] | None, form: str) -> A
         link.transaction(),
         link.cursor(name="export") as cursor,
     ):
-        await cursor.execute(query[0], query[1])
+        await cursor.execute(query[0].encode(), query[1])
         while rows := await cursor.fetchmany(_BATCH):
             yield encode(rows)
 
@@ -71,7 +71,7 @@ def _turns() -> Semaphore:
 
 def event_json(row: tuple[Any, ...]) -> bytes:
     """One event as JSON."""
-    event = dict(zip(COLUMNS[:7], row[:7], strict=True))
+    event: dict[str, Any] = dict(zip(COLUMNS[:7], row[:7], strict=True))
     event["data"] = orjson.Fragment(row[7]) if row[7] else None
     event["changes"] = orjson.Fragment(row[8]) if row[8] else None
     return orjson.dumps(event)

@@ -1,7 +1,11 @@
 """WebSocket addresses."""
 
+from typing import Any
+
 from django.urls import path
 
 from kscope.runs.stream.consumers import RunConsumer
 
-websocket_urlpatterns = [path("ws/runs/<int:run_id>/", RunConsumer.as_asgi())]
+# The types of `path` know views of requests only.
+_consumer: Any = RunConsumer.as_asgi()
+websocket_urlpatterns = [path("ws/runs/<int:run_id>/", _consumer)]

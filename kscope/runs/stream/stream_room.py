@@ -6,7 +6,7 @@ However many runs are watched, there are a few connections to PostgreSQL and one
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, Protocol
 
 import psycopg
@@ -46,7 +46,7 @@ class Links:
         self._opening = asyncio.Lock()
 
     @contextlib.asynccontextmanager
-    async def link(self) -> Any:
+    async def link(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
         """A connection. Raises psycopg.Error."""
         async with self._opening:
             if self._pool is None:

@@ -447,7 +447,7 @@ def _instant(run_id: int) -> tuple[dict[str, Any], int, int, State, list[bytes]]
     from kscope.runs.selectors import run_newest_events
 
     try:
-        run = Run.objects.described().get(pk=run_id)
+        run = Run.described().get(pk=run_id)
         instant = run_state_at(run, seq=run.head_seq)
         newest = [orjson.dumps(event) for event in run_newest_events(run, seq=run.head_seq)]
         return run_dict(run), instant.seq, instant.at, instant.state, newest

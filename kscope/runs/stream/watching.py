@@ -53,7 +53,7 @@ async def _ask(watch: Watch) -> Visitor | None:
 
 def _watcher_now(credential: Credential, run_id: int) -> Visitor | None:
     visitor = credential.visitor()
-    if visitor is not None and not Run.objects.readable_by(visitor).filter(pk=run_id).exists():
+    if visitor is not None and not Run.objects.filter(visitor.readable(), pk=run_id).exists():
         return None
     return visitor
 

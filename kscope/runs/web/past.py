@@ -91,7 +91,7 @@ def object_replayed(run_id: int, entity: str, seq: int) -> Manifest | None:
 
 def log_replayed(run_id: int, seq: int) -> ObjectLog:
     """The versions of all objects around event *seq*. For a process beside the web process."""
-    return _stretch(Run.objects.described().get(pk=run_id), seq).log
+    return _stretch(Run.described().get(pk=run_id), seq).log
 
 
 def object_now(run: Run, entity: str) -> Manifest | None:

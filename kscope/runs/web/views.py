@@ -35,18 +35,18 @@ def home(request: HttpRequest) -> HttpResponse:
     whose = request.GET.get("whose", "all")
     runs = readable_runs(visitor)
     if whose == "mine":
-        runs = runs.owned_by(visitor)
+        runs = runs.filter(visitor.owned())
     elif whose == "others":
         runs = runs.exclude(visitor.owned())
     shown = None if request.GET.get("runs") == "all" else SHOWN_RUNS
     scenarios = list(readable_scenarios(visitor))
-    for scenario in scenarios:
-        scenario.is_changeable = not scenario.is_demo and visitor.may_change(scenario)
+    uploads = [each for each in scenarios if not each.is_demo]
     context = {
         "runs": runs[:shown],
         "older_runs": 0 if shown is None else max(0, runs.count() - shown),
         "whose": whose,
         "scenarios": scenarios,
+        "changeable": [each.pk for each in uploads if visitor.may_change(each)],
         "visibilities": Visibility.values,
     }
     return render(request, "runs/home.html", context)

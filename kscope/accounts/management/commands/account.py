@@ -3,7 +3,6 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
@@ -33,13 +32,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, action: str, **options: Any) -> None:
         """See help."""
         if action == "list":
-            for user in get_user_model().objects.select_related("account").order_by("username"):
+            for user in User.objects.select_related("account").order_by("username"):
                 state = "" if user.is_active else "\tdeactivated"
                 self.stdout.write(f"{user.username}\t{role_of(user)}{state}")
             return
         name = options["name"]
         if action == "create":
-            if get_user_model().objects.filter(username=name).exists():
+            if User.objects.filter(username=name).exists():
                 raise CommandError(f"There is an account {name} already.")
             _, password = services.account_create(name=name, role=options["role"])
             self.stdout.write(f"account {name}, password {password} (shown only now)")
@@ -55,6 +54,6 @@ class Command(BaseCommand):
 def found_user(name: str) -> User:
     """The user of this name. Raises CommandError."""
     try:
-        return get_user_model().objects.get(username=name)
+        return User.objects.get(username=name)
     except User.DoesNotExist:
         raise CommandError(f"There is no account {name}.") from None
