@@ -330,7 +330,7 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     # JSON alone: a form on a foreign page cannot send it without asking first.
     "DEFAULT_PARSER_CLASSES": ["kscope.runs.web.parsers.JSONParser"],
-    "EXCEPTION_HANDLER": "kscope.runs.web.api.handle_errors",
+    "EXCEPTION_HANDLER": "kscope.runs.web.api.errors.handle_errors",
     # `?format=` chooses between JSON, NDJSON and CSV in the exports.
     "URL_FORMAT_OVERRIDE": None,
 }

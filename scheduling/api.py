@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.web.answers import EngineAnswer, EngineView
-from kscope.runs.web.api import whole_number
+from kscope.runs.web.api.parameters import whole_number
 from scheduling.drain import drain_preview
 from scheduling.models import SchedulingAttempt
 from scheduling.selectors import attempt_evidence_by_id, evidence_kept, pod_diagnosis_by_id

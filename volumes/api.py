@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.web.answers import EngineAnswer, EngineView
-from kscope.runs.web.api import whole_number
+from kscope.runs.web.api.parameters import whole_number
 from volumes.selectors import claim_candidates_by_id, volume_claimants_by_id
 
 _CANDIDATE = {

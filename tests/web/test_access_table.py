@@ -227,7 +227,9 @@ def world(db: Any, monkeypatch: pytest.MonkeyPatch) -> World:
         return b"{}"
 
     monkeypatch.setattr(aside, "ask", ask)
-    monkeypatch.setattr("kscope.runs.web.api.object_now", lambda run, entity: {"kind": "Pod"})
+    monkeypatch.setattr(
+        "kscope.runs.web.api.history.object_now", lambda run, entity: {"kind": "Pod"}
+    )
     monkeypatch.setattr("scheduling.api.evidence_kept", lambda attempt: {})
     monkeypatch.setattr("scheduling.api.drain_preview", lambda run, node: {})
     monkeypatch.setattr("kscope.operations.views.readiness", lambda parts: {"ready": True})

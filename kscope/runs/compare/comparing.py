@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -27,22 +27,28 @@ BESIDE = 60  # events of each run beside each other
 EVICTIONS = ("PodEvicted", "TaintManagerEviction", "NodeControllerEviction")
 
 
-def runs_compared(
-    run_id: int,
-    with_id: int,
-    at: int | None = None,
-    seq: int | None = None,
-    with_seq: int | None = None,
-    after: int | None = None,
-    with_after: int | None = None,
-) -> dict[str, Any]:
-    """Two runs at the virtual time *at*, or after an event of each; docs/compare.md.
+class Instants(TypedDict, total=False):
+    """Where two runs are compared: at a virtual time, or after an event of each.
 
-    Without any, at the newest moment that both have reached. Events are told from where the runs
-    part, or after event *after* of the one and *with_after* of the other. Raises ApplicationError
-    for what there is not.
+    Without any, at the newest moment that both have reached. Events are listed from where the runs
+    part, or after event `after` of the first and `with_after` of the other.
+    """
+
+    at: int | None
+    seq: int | None
+    with_seq: int | None
+    after: int | None
+    with_after: int | None
+
+
+def runs_compared(run_id: int, with_id: int, instants: Instants) -> dict[str, Any]:
+    """Two runs compared at *instants*; docs/compare.md.
+
+    Raises ApplicationError for a run, moment or event that does not exist.
     """
     a, b = _found(run_id), _found(with_id)
+    at, seq, with_seq = instants.get("at"), instants.get("seq"), instants.get("with_seq")
+    after, with_after = instants.get("after"), instants.get("with_after")
     names = f"#{a.pk}", f"#{b.pk}"
     parting = divergence(a, b)
     if seq is None and with_seq is None:

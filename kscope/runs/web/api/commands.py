@@ -1,0 +1,69 @@
+"""Commands: what users did to a run's cluster, and do to it."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kscope.runs import services
+from kscope.runs.access import found_run
+from kscope.runs.models import Command
+
+
+class NewCommand(serializers.Serializer):
+    """What is done to the cluster; which parts it needs depends on the verb."""
+
+    verb = serializers.CharField()
+    object = serializers.CharField(required=False, help_text="entity id, such as node/n1")
+    manifest = serializers.JSONField(required=False)
+    patch = serializers.JSONField(required=False, help_text="RFC 7386 merge patch")
+    labels = serializers.DictField(
+        child=serializers.CharField(allow_blank=True),
+        required=False,
+        help_text="of the pod to evict, when object names its namespace alone: pod/default",
+    )
+    grace_seconds = serializers.IntegerField(required=False, min_value=0)
+    propagation = serializers.ChoiceField(
+        ["Background", "Foreground", "Orphan"], required=False, help_text="of a deletion"
+    )
+
+
+class RunCommands(APIView):
+    """Everything that was done to the run, and a way to do more."""
+
+    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{commands: [Command]}"))
+    def get(self, request: Request, run_id: int) -> Response:
+        """All commands, oldest first."""
+        commands = Command.objects.filter(run=found_run(request, run_id))
+        return Response({"commands": [_command_dict(each) for each in commands]})
+
+    @extend_schema(
+        request=NewCommand,
+        responses={200: OpenApiResponse(OpenApiTypes.OBJECT, "applied or rejected")},
+    )
+    def post(self, request: Request, run_id: int) -> Response:
+        """Hand the engine a command; answers with the outcome, or pending after five seconds."""
+        wanted = NewCommand(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        run = found_run(request, run_id, to_change=True)
+        command = services.command_submit(run=run, body=dict(wanted.validated_data))
+        command = services.command_wait(command=command)
+        status = {"applied": 200, "rejected": 409, "pending": 202}[command.status]
+        return Response(_command_dict(command), status=status)
+
+
+def _command_dict(command: Command) -> dict[str, Any]:
+    return {
+        "id": command.pk,
+        "verb": command.verb,
+        "object": command.object,
+        "status": command.status,
+        "seq": command.outcome_seq,
+        "at": command.at,
+        "reason": command.reason,
+        "body": command.body,
+    }

@@ -1,0 +1,25 @@
+"""Errors of the API: always `{"message", …}` with a fitting status."""
+
+from typing import Any
+
+from django.core.exceptions import SuspiciousOperation
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from kscope.runs.errors import ApplicationError
+from kscope.runs.web.body_limit import why_refused
+
+
+def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | None:
+    """Every refusal in one shape: a message for people, and what else may help."""
+    if isinstance(problem, ApplicationError):
+        return Response(problem.body, status=problem.status, headers=problem.headers)
+    if isinstance(problem, SuspiciousOperation):
+        words, status = why_refused(problem)
+        return Response({"message": f"Nothing was saved: {words}."}, status=status)
+    response = exception_handler(problem, context)
+    if response is not None and isinstance(response.data, dict) and "detail" in response.data:
+        response.data = {"message": str(response.data["detail"])}
+    elif response is not None:
+        response.data = {"message": "The request is not valid.", "fields": response.data}
+    return response

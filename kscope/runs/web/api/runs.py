@@ -1,0 +1,140 @@
+"""Runs: list, make, show, share, delete and fork them."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kscope.accounts.access import visitor_of
+from kscope.runs import selectors, services
+from kscope.runs.access import found_run, readable_runs, readable_scenarios
+from kscope.runs.models import Run, Scenario
+from kscope.runs.web.api.parameters import whole_number
+from kscope.runs.web.api.schema import RUN
+from kscope.runs.web.api.sharing import Sharing, wanted_visibility
+
+MOST_RUNS = 500
+
+
+class ReadableScenario(serializers.PrimaryKeyRelatedField):
+    """A scenario that the visitor may see."""
+
+    def get_queryset(self) -> Any:
+        """See rest_framework."""
+        if "request" not in self.context:  # the schema is being written
+            return Scenario.objects.all()
+        return readable_scenarios(visitor_of(self.context["request"]))
+
+    def fail(self, key: str, **kwargs: Any) -> None:
+        """See rest_framework; one that is not to be seen is as one that is not there."""
+        if key == "does_not_exist":
+            raise NotFound(f"There is no scenario {kwargs['pk_value']}.")
+        super().fail(key, **kwargs)
+
+
+class NewRun(serializers.Serializer):
+    """What a run is made of."""
+
+    scenario = ReadableScenario(queryset=Scenario.objects.all())
+    profile = serializers.CharField(required=False, default="")
+    seed = serializers.IntegerField(required=False, allow_null=True, default=None)
+    tie_break = serializers.CharField(required=False, default="random")
+    play = serializers.BooleanField(required=False, default=False)
+    speed = serializers.ChoiceField(Run.Speed.choices, required=False, default=Run.Speed.TEN)
+
+
+class RunList(APIView):
+    """Runs, newest first."""
+
+    @extend_schema(
+        operation_id="runs_list",
+        parameters=[
+            OpenApiParameter("limit", int, description=f"at most so many; {MOST_RUNS} at most"),
+            OpenApiParameter("before", int, description="only runs with a lower id"),
+        ],
+        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{runs: [Run], next}"),
+    )
+    def get(self, request: Request) -> Response:
+        """A page of runs that the visitor may see; `next` is the `before` of the page that follows, or null."""
+        size = min(whole_number(request, "limit") or 100, MOST_RUNS)
+        before = whole_number(request, "before")
+        runs = readable_runs(visitor_of(request))
+        if before is not None:
+            runs = runs.filter(pk__lt=before)
+        found = list(runs[: size + 1])
+        page = found[:size]
+        return Response(
+            {
+                "runs": [selectors.run_dict(run) for run in page],
+                "next": page[-1].pk if len(found) > size else None,
+            }
+        )
+
+    @extend_schema(request=NewRun, responses={201: RUN})
+    def post(self, request: Request) -> Response:
+        """Make a run of a scenario; it belongs to whoever makes it, and is private."""
+        wanted = NewRun(data=request.data, context={"request": request})
+        wanted.is_valid(raise_exception=True)
+        owner_id = visitor_of(request).account_id
+        run = services.run_create(**wanted.validated_data, owner_id=owner_id)
+        return Response(selectors.run_dict(run), status=201)
+
+
+class RunDetail(APIView):
+    """One run."""
+
+    @extend_schema(responses=RUN)
+    def get(self, request: Request, run_id: int) -> Response:
+        """The run as it stands."""
+        return Response(selectors.run_dict(found_run(request, run_id)))
+
+    @extend_schema(request=Sharing, responses=RUN)
+    def patch(self, request: Request, run_id: int) -> Response:
+        """Change who may see it."""
+        run = found_run(request, run_id, to_change=True)
+        services.owned_share(thing=run, visibility=wanted_visibility(request))
+        return Response(selectors.run_dict(run))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, run_id: int) -> Response:
+        """Delete the run with all it recorded."""
+        services.run_delete(run=found_run(request, run_id, to_change=True))
+        return Response(status=204)
+
+
+class NewFork(serializers.Serializer):
+    """Where a fork begins, and what is otherwise in it than in its parent."""
+
+    seq = serializers.IntegerField(
+        required=False, allow_null=True, default=None, help_text="after this event; default: newest"
+    )
+    name = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
+    profile = serializers.CharField(required=False, allow_blank=True, default="")
+    seed = serializers.IntegerField(required=False, allow_null=True, default=None)
+    tie_break = serializers.CharField(required=False, allow_blank=True, default="")
+    play = serializers.BooleanField(required=False, default=False)
+    afresh = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="compute it again from the beginning instead of copying its history",
+    )
+
+
+class RunFork(APIView):
+    """Copies of a run that go another way from an instant on."""
+
+    @extend_schema(request=NewFork, responses={201: RUN})
+    def post(self, request: Request, run_id: int) -> Response:
+        """Make one; answers once it is where it begins, or after five seconds (see `goal_at`)."""
+        wanted = NewFork(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        owner_id = visitor_of(request).account_id
+        run = found_run(request, run_id)
+        fork = services.run_fork(run=run, **wanted.validated_data, owner_id=owner_id)
+        fork = services.run_wait_for_goal(run=fork)
+        return Response(selectors.run_dict(fork), status=201)

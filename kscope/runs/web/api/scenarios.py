@@ -1,0 +1,108 @@
+"""Scenarios: list, upload, show, share and delete them."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kscope.accounts.access import visitor_of
+from kscope.runs import services
+from kscope.runs.access import found_scenario, readable_scenarios
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Scenario
+from kscope.runs.web.api.sharing import Sharing, wanted_visibility
+from kscope.runs.web.parsers import JSONParser
+from kscope.runs.web.uploads import upload_take
+
+
+class ScenarioList(APIView):
+    """What runs are made of."""
+
+    parser_classes = (MultiPartParser, JSONParser)
+
+    @extend_schema(
+        operation_id="scenarios_list",
+        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{scenarios: […]}"),
+    )
+    def get(self, request: Request) -> Response:
+        """All scenarios that the visitor may see, demos first."""
+        scenarios = readable_scenarios(visitor_of(request))
+        return Response({"scenarios": [_scenario_dict(each) for each in scenarios]})
+
+    @extend_schema(
+        request={
+            "multipart/form-data": inline_serializer(
+                "Upload",
+                {
+                    "files": serializers.ListField(child=serializers.FileField()),
+                    "name": serializers.CharField(required=False),
+                },
+            )
+        },
+        responses={201: OpenApiResponse(OpenApiTypes.OBJECT, "the scenario")},
+    )
+    def post(self, request: Request) -> Response:
+        """Read files; with any problem nothing is saved and all problems are told."""
+        files = request.FILES.getlist("files")
+        if not files:
+            raise ApplicationError("No files were sent; they go into the field `files`.")
+        upload = upload_take(
+            files,
+            name=str(request.data.get("name") or ""),
+            owner_id=visitor_of(request).account_id,
+        )
+        if upload.scenario is None:
+            problems = [
+                {
+                    "file": each.file,
+                    "document": each.document,
+                    "line": each.line,
+                    "field": each.field,
+                    "value": each.value,
+                    "message": each.message,
+                }
+                for file in upload.report.files
+                for each in file.problems
+            ]
+            raise ApplicationError("Nothing was saved.", {"problems": problems}, 422)
+        return Response(_scenario_dict(upload.scenario), status=201)
+
+
+class ScenarioDetail(APIView):
+    """One scenario."""
+
+    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "the scenario"))
+    def get(self, request: Request, scenario_id: int) -> Response:
+        """The scenario, without its objects."""
+        return Response(_scenario_dict(found_scenario(request, scenario_id)))
+
+    @extend_schema(request=Sharing, responses=OpenApiResponse(OpenApiTypes.OBJECT, "the scenario"))
+    def patch(self, request: Request, scenario_id: int) -> Response:
+        """Change who may see it."""
+        scenario = found_scenario(request, scenario_id, to_change=True)
+        services.owned_share(thing=scenario, visibility=wanted_visibility(request))
+        return Response(_scenario_dict(scenario))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, scenario_id: int) -> Response:
+        """Delete an upload that no run is made of."""
+        services.scenario_delete(scenario=found_scenario(request, scenario_id, to_change=True))
+        return Response(status=204)
+
+
+def _scenario_dict(scenario: Scenario) -> dict[str, Any]:
+    return {
+        "id": scenario.pk,
+        "name": scenario.name,
+        "question": scenario.question,
+        "is_demo": scenario.is_demo,
+        "owner": scenario.owner.get_username() if scenario.owner else "",
+        "visibility": scenario.visibility,
+        "bytes": scenario.bytes,
+        "summary": scenario.summary,
+    }

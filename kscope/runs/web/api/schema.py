@@ -1,0 +1,54 @@
+"""What the API says of a run, for its OpenAPI description."""
+
+from drf_spectacular.utils import inline_serializer
+from rest_framework import serializers
+
+from kscope.accounts.access import Visibility
+from kscope.runs.models import Run
+
+RUN = inline_serializer(
+    "Run",
+    {
+        "id": serializers.IntegerField(),
+        "name": serializers.CharField(),
+        "profile": serializers.CharField(),
+        "seed": serializers.IntegerField(),
+        "tie_break": serializers.CharField(),
+        "status": serializers.ChoiceField(Run.Status.choices),
+        "speed": serializers.ChoiceField(Run.Speed.choices),
+        "head": serializers.IntegerField(help_text="seq of the newest event"),
+        "head_at": serializers.IntegerField(help_text="virtual nanoseconds"),
+        "next_at": serializers.IntegerField(allow_null=True),
+        "scenario": serializers.CharField(),
+        "scenario_id": serializers.IntegerField(),
+        "question": serializers.CharField(),
+        "error": serializers.CharField(),
+        "differs_from": serializers.IntegerField(
+            allow_null=True,
+            help_text="another version recorded it, and this one differs from this event on",
+        ),
+        "digest": serializers.CharField(help_text="over the whole history"),
+        "parent": serializers.IntegerField(allow_null=True, help_text="the run it is a fork of"),
+        "forked_seq": serializers.IntegerField(allow_null=True, help_text="the parent's event"),
+        "forked_at": serializers.IntegerField(allow_null=True, help_text="virtual nanoseconds"),
+        "goal_at": serializers.IntegerField(
+            allow_null=True, help_text="where a fork is being brought to; null once it is there"
+        ),
+        "kept": serializers.BooleanField(help_text="never deleted or thinned out by age"),
+        "budget": serializers.DictField(
+            child=serializers.IntegerField(),
+            help_text="what the run may take: events, objects, time (virtual ns), memory (bytes)",
+        ),
+        "used": serializers.DictField(
+            child=serializers.IntegerField(), help_text="and what it has taken of each"
+        ),
+        "stopped_by": serializers.CharField(help_text="the part that is used up; or empty"),
+        "stop_reason": serializers.CharField(),
+        "not_modelled": serializers.ListField(
+            child=serializers.DictField(), help_text="kinds that the run leaves out, and its effect"
+        ),
+        "owner": serializers.CharField(help_text="an account's name; empty where nobody logs in"),
+        "visibility": serializers.ChoiceField(Visibility.choices),
+        "created": serializers.CharField(),
+    },
+)
