@@ -140,7 +140,7 @@ class Written:
 
 def _commits(nodes: int, pods: int) -> tuple[Written, Written]:
     """The slices of one engine, written once by the runner's own code and once by the ORM."""
-    from kscope.runs.drive.slices import Head, lease_take, slice_commit
+    from kscope.runs.drive.slices import Commit, Head, lease_take, slice_commit, slice_packed
     from scheduling.engine.cluster.cluster import Cluster
 
     scenario = synthetic(nodes, pods)
@@ -166,7 +166,7 @@ def _commits(nodes: int, pods: int) -> tuple[Written, Written]:
             next_at=cluster.next_at,
         )
         began = time.perf_counter()
-        slice_commit(run_id=first.pk, epoch=epoch, piece=piece, head=head)
+        slice_commit(first.pk, epoch, Commit(packed=slice_packed(piece), head=head))
         middle = time.perf_counter()
         _write_by_orm(second, piece)
         ended = time.perf_counter()

@@ -51,7 +51,7 @@ def bench(full: bool = False) -> list[Row]:
 
 def _latencies(stack: Servers, clients: int, frames: int) -> list[float]:
     """Milliseconds from commit to receipt, of every slice at every client."""
-    from kscope.runs.drive.slices import Head, lease_take, slice_commit
+    from kscope.runs.drive.slices import Commit, Head, lease_take, slice_commit, slice_packed
 
     run = store_run(synthetic(200, 0))
     epoch = lease_take(run.pk, "bench")
@@ -71,7 +71,7 @@ def _latencies(stack: Servers, clients: int, frames: int) -> list[float]:
         rows = [_row(frame * EVENTS + place) for place in range(1, EVENTS + 1)]
         last = rows[-1]
         head = Head(seq=last.seq, at=last.at, steps=frame, commands=0, digest="", next_at=None)
-        slice_commit(run_id=run.pk, epoch=epoch, piece=_Piece(rows), head=head)
+        slice_commit(run.pk, epoch, Commit(packed=slice_packed(_Piece(rows)), head=head))
         committed[last.seq] = time.monotonic()
         _publish(run.pk, last.seq)
         due += 1 / PER_SECOND

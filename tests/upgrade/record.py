@@ -45,14 +45,14 @@ def _populate() -> None:
     from django.core.management import call_command
 
     from kscope.runs import services
-    from kscope.runs.drive import runner
+    from kscope.runs.drive import driver, runner
     from kscope.runs.engine import wiring
     from kscope.runs.models import Run, Scenario
     from tests.web.conftest import CLUSTER
 
     call_command("migrate", interactive=False, verbosity=0)
     wiring.enqueue = None
-    runner.LINGER_SECONDS = 0.0
+    driver.LINGER_SECONDS = 0.0
 
     def scenario(name: str, text: bytes) -> Scenario:
         from kscope.sim.input.loader import load_files

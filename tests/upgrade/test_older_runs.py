@@ -16,7 +16,7 @@ from django.db import connection
 from psycopg import sql
 
 from kscope.runs import services
-from kscope.runs.drive import replay, runner
+from kscope.runs.drive import driver, replay, runner
 from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.drive.same_database import database_use
 from kscope.runs.drive.slices import run_needs_driver
@@ -113,7 +113,7 @@ def _copy(template: str, name: str, blocker: Any) -> Iterator[str]:
 
 def _used(name: str, blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(wiring, "enqueue", None)
-    monkeypatch.setattr(runner, "LINGER_SECONDS", 0.0)
+    monkeypatch.setattr(driver, "LINGER_SECONDS", 0.0)
     answer_here(monkeypatch)
     with blocker.unblock():
         usual = connection.settings_dict["NAME"]

@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 
 from kscope.runs import aside, services
-from kscope.runs.drive import committer, runner
+from kscope.runs.drive import committer, driver, runner
 from kscope.runs.engine import wiring
 from kscope.runs.models import Run, Scenario
 from kscope.sim.input.loader import load_files
@@ -55,7 +55,7 @@ spec: {containers: [{name: c, image: app:1, resources: {requests: {cpu: "3"}}}]}
 def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody but the test drives runs, and a driver does not linger."""
     monkeypatch.setattr(wiring, "enqueue", None)
-    monkeypatch.setattr(runner, "LINGER_SECONDS", 0.0)
+    monkeypatch.setattr(driver, "LINGER_SECONDS", 0.0)
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 
 from kscope.runs import services
-from kscope.runs.drive import memory, runner
+from kscope.runs.drive import engines, memory, runner
 from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
@@ -28,7 +28,7 @@ def _limited(start: Start, **parts: int) -> Run:
 
 def _driven(run: Run) -> Run:
     runner.run_drive(run.pk)
-    return Run.objects.described().get(pk=run.pk)
+    return Run.described().get(pk=run.pk)
 
 
 def test_a_run_pauses_at_the_events_of_its_budget(start: Start) -> None:
@@ -94,7 +94,7 @@ def test_a_run_pauses_before_it_takes_the_machine(
         "Raise it to go on."
     )
     assert run.memory_used == 3 * 2**30
-    assert run.pk not in runner._live
+    assert run.pk not in engines._live
 
 
 def test_a_run_that_ends_has_not_used_up_its_memory(
@@ -123,14 +123,14 @@ def test_a_corrupted_cache_ends_a_run_with_its_reason(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = start(speed="max", play=True)
-    create = runner.engine_created
+    create = engines.engine_created
 
     def broken(run: Run) -> object:
         engine = create(run)
         engine.loop.call_at(SECOND, engine.loop.fail, "the scheduler's process has ended")  # type: ignore[attr-defined]
         return engine
 
-    monkeypatch.setattr(runner, "engine_created", broken)
+    monkeypatch.setattr(engines, "engine_created", broken)
     run = _driven(run)
     assert (run.status, run.error) == (Run.Status.FAILED, "the scheduler's process has ended")
     assert run.head_at == SECOND

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kscope.runs import services
-from kscope.runs.drive import runner
+from kscope.runs.drive import engines, runner
 from kscope.runs.drive.checkpoints import checkpoint_freeze, checkpoint_insert
 from kscope.runs.drive.replay import engine_at_head, engine_at_seq
 from kscope.runs.models import Run, RunEvent
@@ -68,7 +68,7 @@ def _after_one_bound_pod(extender: Extender) -> Run:
     while not RunEvent.objects.filter(run=run, kind="PodBound").exists():
         services.run_transport(run=run, action="step", unit="event")
         runner.run_drive(run.pk)
-    runner._live.clear()
+    engines._live.clear()
     run.refresh_from_db()
     return run
 

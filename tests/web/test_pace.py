@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kscope.runs import selectors, services
-from kscope.runs.drive import runner
+from kscope.runs.drive import driver, runner
 from kscope.runs.models import Run
 from kscope.runs.stream.counters import run_counters
 
@@ -54,8 +54,8 @@ def played(start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> Callab
 
     def _played(speed: str, step: float, until: int | None = None) -> Run:
         clock = SimulatedClock(step, seed=len(speed))
-        monkeypatch.setattr(runner, "time", clock)
-        monkeypatch.setattr(runner, "WakeListener", lambda: SleepingListener(clock))
+        monkeypatch.setattr(driver, "time", clock)
+        monkeypatch.setattr(driver, "WakeListener", lambda: SleepingListener(clock))
         run = start()
         Run.objects.filter(pk=run.pk).update(until=until)
         services.run_transport(run=run, action="speed", speed=speed)

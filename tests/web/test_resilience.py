@@ -13,7 +13,8 @@ from kombu.exceptions import OperationalError as BrokerDown
 
 from kscope.celery import app as celery
 from kscope.runs import services
-from kscope.runs.drive import runner, slices
+from kscope.runs.drive import driver as driving
+from kscope.runs.drive import engines, runner, slices
 from kscope.runs.drive.stopping import stop_ask, stop_forget
 from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
@@ -89,7 +90,7 @@ def test_a_worker_that_stops_while_it_replays_leaves_the_run_as_it_was(
 ) -> None:
     run = start(play=True, speed="max")
     drive(run.pk)
-    runner._live.clear()
+    engines._live.clear()
     Run.objects.filter(pk=run.pk).update(status=Run.Status.PLAYING)
     before = Run.objects.get(pk=run.pk)
     stop_ask()
@@ -111,11 +112,11 @@ def test_a_database_that_was_away_does_not_fail_the_run(
     run, commit = start(play=True, speed="max"), slices.slice_commit
     calls: list[int] = []
 
-    def break_once(**slice_: Any) -> slices.Controls:
+    def break_once(*slice_: Any) -> slices.Controls:
         calls.append(1)
         if len(calls) == 2:
             raise OperationalError("deadlock detected")
-        return commit(**slice_)
+        return commit(*slice_)
 
     monkeypatch.setattr(slices, "slice_commit", break_once)
     in_thread(run).join()
@@ -158,7 +159,7 @@ def test_a_connection_that_is_cut_in_mid_commit_does_not_fail_the_run(
 def test_the_lease_holds_while_a_large_engine_is_built(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build = runner.engine_created
+    build = engines.engine_created
     building, was_tried = threading.Event(), threading.Event()
 
     def slowly(run: Run) -> Any:
@@ -167,7 +168,7 @@ def test_the_lease_holds_while_a_large_engine_is_built(
         return build(run)
 
     monkeypatch.setattr(slices, "LEASE", "0 seconds")
-    monkeypatch.setattr(runner, "engine_created", slowly)
+    monkeypatch.setattr(engines, "engine_created", slowly)
     run = start()
     owner = in_thread(run)
     try:
@@ -220,7 +221,7 @@ def test_a_run_stands_in_the_line_once_until_its_turn(
 def test_an_idle_owner_does_not_linger_while_another_run_waits(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "LINGER_SECONDS", 2 * HANG_SECONDS)
+    monkeypatch.setattr(driving, "LINGER_SECONDS", 2 * HANG_SECONDS)
     idle, _waiting = start(), start()
     owner = in_thread(idle)
     owner.join(HANG_SECONDS)

@@ -13,6 +13,7 @@ from django.db import connection
 from kscope.runs import services
 from kscope.runs.drive import runner, slices
 from kscope.runs.drive.checkpoints import checkpoint_view
+from kscope.runs.drive.driver import Driver
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
 from kscope.runs.selectors import run_state_at
 from kscope.sim.input.generate import synthetic
@@ -95,7 +96,7 @@ def test_who_lost_the_lease_writes_nothing(start: Callable[..., Run]) -> None:
     run = start()
     epoch = slices.lease_take(run.pk, "first")
     assert epoch is not None
-    driver = runner.Driver(run.pk, epoch)
+    driver = Driver(run.pk, epoch)
     Run.objects.filter(pk=run.pk).update(lease_until=None)
     assert slices.lease_take(run.pk, "second") == epoch + 1
     head = Run.objects.get(pk=run.pk).head_seq
@@ -139,9 +140,9 @@ from django.conf import settings
 settings.DATABASES["default"]["NAME"] = sys.argv[1]
 import django
 django.setup()
-from kscope.runs.drive import runner
-runner.SLICE_SECONDS, runner.CHUNK = 0.002, int(sys.argv[3])
-runner.CHECKPOINT_EVENTS, runner.CHECKPOINT_SHARE, runner.LINGER_SECONDS = 300, 0, 0
+from kscope.runs.drive import checkpoints, driver, runner
+driver.SLICE_SECONDS, driver.CHUNK, driver.LINGER_SECONDS = 0.002, int(sys.argv[3]), 0
+checkpoints.CHECKPOINT_EVENTS, checkpoints.CHECKPOINT_SHARE = 300, 0
 print("go", flush=True)
 runner.run_drive(int(sys.argv[2]))
 """

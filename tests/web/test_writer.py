@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 import pytest
 
 from kscope.runs.drive import committer, runner, slices
+from kscope.runs.drive.driver import Driver
 from kscope.runs.drive.writer import Writer
 from kscope.runs.models import Run, RunEvent
 from scheduling.models import Pod, SchedulingAttempt
@@ -27,7 +28,7 @@ def writer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Writer]:
     found.close()
 
 
-def not_here(**_slice: Any) -> NoReturn:
+def not_here(*_slice: Any) -> NoReturn:
     raise AssertionError("written by the worker itself")
 
 
@@ -61,7 +62,7 @@ def test_who_lost_the_lease_hears_it_from_the_process(start: Start) -> None:
     run = start()
     epoch = slices.lease_take(run.pk, "first")
     assert epoch is not None
-    driver = runner.Driver(run.pk, epoch)
+    driver = Driver(run.pk, epoch)
     Run.objects.filter(pk=run.pk).update(lease_until=None)
     assert slices.lease_take(run.pk, "second") == epoch + 1
     driver.engine.advance(10**10)
@@ -75,8 +76,8 @@ def test_a_run_whose_writer_was_killed_goes_on_later(
 ) -> None:
     send = Writer.send
 
-    def send_and_kill(self: Writer, slice_: dict[str, Any]) -> None:
-        send(self, slice_)
+    def send_and_kill(self: Writer, *slice_: Any) -> None:
+        send(self, *slice_)
         self._child.kill()
 
     run = start(play=True, speed="max")
@@ -94,9 +95,9 @@ def test_a_run_whose_writer_was_killed_goes_on_later(
     assert run.head_digest == played_alone(run)
 
 
-def test_what_cannot_be_written_is_told_with_its_cause(writer: Writer) -> None:
-    writer.send({"run_id": 1})
-    with pytest.raises(RuntimeError, match="missing"):
+def test_a_slice_that_cannot_be_written_gives_the_cause(writer: Writer) -> None:
+    writer.send(1, 1, "no commit")  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="has no attribute"):
         writer.answer()
 
 

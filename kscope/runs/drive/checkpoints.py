@@ -1,7 +1,9 @@
 """Saving an engine at a committed head, and getting it back."""
 
 import hashlib
+import time
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -11,6 +13,9 @@ from kscope.runs.drive.garbage import uncollected
 from kscope.runs.engine import Engine, wiring
 from kscope.runs.models import Checkpoint
 from kscope.sim.kernel.view import State
+
+CHECKPOINT_EVENTS = 10_000
+CHECKPOINT_SHARE = 10  # checkpoints take at most one tenth of the time
 
 
 class CorruptCheckpoint(Exception):
@@ -83,3 +88,25 @@ def checkpoint_insert(checkpoint: Checkpoint) -> None:
         unique_fields=["run", "seq"],
         update_fields=["at", "steps", "commands", "engine", "engine_digest"],
     )
+
+
+class CheckpointSchedule:
+    """Decides when one owner of a run takes the next checkpoint."""
+
+    def __init__(self, run_id: int, head_seq: int) -> None:
+        self._run_id = run_id
+        saved = checkpoints_usable(run_id, seq=head_seq).values_list("seq", flat=True)
+        self._seq: int = saved.first() or 0
+        self._allowed = 0.0
+
+    def take(self, engine: Engine, commands: int, alive: Callable[[], None]) -> Checkpoint | None:
+        """A checkpoint of the *engine* as it stands, if one is due; *alive* is called before."""
+        started = time.monotonic()
+        if self._seq and (engine.seq - self._seq < CHECKPOINT_EVENTS or started < self._allowed):
+            return None
+        alive()
+        checkpoint = checkpoint_freeze(run_id=self._run_id, engine=engine, commands=commands)
+        took = time.monotonic() - started
+        self._seq = engine.seq
+        self._allowed = time.monotonic() + took * CHECKPOINT_SHARE
+        return checkpoint

@@ -7,7 +7,6 @@ command, a step, the end) is written before the runner goes on. See docs/adr/001
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 from django.conf import settings
 from django.db import OperationalError, connection
@@ -26,23 +25,22 @@ class Committer:
     """Commits the slices of one ownership of a run, in order, at most one behind the engine."""
 
     def __init__(self, run_id: int, epoch: int) -> None:
-        self._owned = {"run_id": run_id, "epoch": epoch}
+        self._owned = run_id, epoch
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"commit-{run_id}")
         self._writing: Future[slices.Controls] | Writer | None = None
 
-    def begin(self, head: slices.Head, **slice_: Any) -> slices.Controls | None:
-        """Start writing a slice (the arguments are those of `slices.slice_commit`).
+    def begin(self, commit: slices.Commit) -> slices.Controls | None:
+        """Start writing a slice.
 
         Returns what the user wanted as of the slice before, which is written by now; None when
         there was none. Raises what went wrong with that one: LostLease, or a database error.
         """
-        slice_ |= {"piece": slices.slice_packed(slice_["piece"]), "head": head, **self._owned}
         before = self.wait()
-        writer = _writer_for(slice_["piece"])
+        writer = _writer_for(commit.packed)
         if writer is None:
-            self._writing = self._thread.submit(slice_write, slice_)
+            self._writing = self._thread.submit(slice_write, *self._owned, commit)
         else:
-            writer.send(slice_)
+            writer.send(*self._owned, commit)
             self._writing = writer
         return before
 

@@ -1,4 +1,4 @@
-"""When a pod that somebody waits for has been decided on.
+"""When a pod that a user waits for has been decided on.
 
 waits ──bound, deleted──▶ decided
   ├──refused, by an attempt that began after the newest command, not before `at`──▶ decided
@@ -8,6 +8,9 @@ waits ──bound, deleted──▶ decided
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import Max
+
+from kscope.runs.models import Command, RunEvent
 from kscope.sim.kernel.recorder import Event
 
 
@@ -50,6 +53,30 @@ class Wait:
             if event.object == self.pod and event.kind == ATTEMPT_STARTED
         ]
         return began[-1] if began else None
+
+
+class Attempts:
+    """Knows when the newest attempt of each pod that a user waits for in a run began."""
+
+    def __init__(self, run_id: int) -> None:
+        self._run_id = run_id
+        # By pod, the event with which its newest attempt began; 0 without one.
+        self._began: dict[str, int] = {}
+
+    def wait(self, pod: str, at: int, by: int | None) -> Wait:
+        """What is waited for, since the newest command that was carried out."""
+        done = Command.objects.filter(run_id=self._run_id, status=Command.Status.APPLIED)
+        since = done.aggregate(newest=Max("outcome_seq"))["newest"] or 0
+        if pod not in self._began:
+            began = RunEvent.objects.filter(run_id=self._run_id, object=pod, kind=ATTEMPT_STARTED)
+            self._began[pod] = began.aggregate(newest=Max("seq"))["newest"] or 0
+        return Wait(pod, since, at, by)
+
+    def decide(self, wait: Wait, events: Sequence[Event], now: int) -> bool:
+        """Whether the *events* of a step, that ended at *now*, decide what is waited for."""
+        over = wait.is_over(events, self._began[wait.pod], now)
+        self._began[wait.pod] = wait.newest_attempt(events) or self._began[wait.pod]
+        return over
 
 
 ATTEMPT_STARTED = "AttemptStarted"

@@ -1,10 +1,14 @@
-"""How much memory this process takes, measured now and then while a run is computed in it."""
+"""What a run has used of its budget; memory is that of this process, measured now and then."""
 
 import ctypes
 import gc
 import time
 
 import psutil
+
+from kscope.runs.drive.engines import engines_forget
+from kscope.runs.engine import Engine
+from kscope.sim.input.budget import Budget, Stop
 
 MEASURE_SECONDS = 1.0  # between two measurements
 _MIB = 1024 * 1024
@@ -48,3 +52,37 @@ class Memory:
     def text(self) -> str:
         """In words."""
         return f"{self.used // _MIB:,} MiB"
+
+
+class BudgetGuard:
+    """Holds one engine to the budget of its run."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.memory = Memory()
+        # A kept engine may still be limited to an older budget.
+        engine.limit(None)
+        self._held_to: Budget | None = None
+
+    def hold(self, budget: Budget | None) -> None:
+        """Let the engine stop where *budget* is used up; with None nowhere."""
+        if budget != self._held_to:
+            self._engine.limit(budget)
+            self._held_to = budget
+
+    def stop(self, budget: Budget) -> Stop | None:
+        """The part of *budget* that is used up, if one is and there is more to do."""
+        if self._engine.next_at is None:
+            return None
+        if self.memory.is_over(budget.memory) and self._freed() > budget.memory:
+            return Stop.at("memory", budget.memory, f"It takes {self.memory.text}")
+        stop = self._engine.budget_stop
+        if stop is not None and stop.part == "time":
+            # At every speed it stops at the very moment.
+            self._engine.advance(budget.time)
+        return stop
+
+    def _freed(self) -> int:
+        """Forget the engines of other runs; returns how much memory is still taken."""
+        engines_forget()
+        return self.memory.measure_again()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from django.db import Error, connection, transaction
@@ -127,59 +127,65 @@ def slice_packed(piece: EngineSlice) -> Packed:
     return Packed([tuple(row) for row in piece.rows], projections, piece.attempts)
 
 
-def slice_commit(
-    *,
-    run_id: int,
-    epoch: int,
-    piece: EngineSlice | Packed,
-    head: Head,
-    before: Head | None = None,
-    done: Sequence[Done] = (),
-    steps_taken: int = 0,
-    wake: bool = False,
-    at_end: bool = False,
-    at_goal: bool = False,
-    at_decision: bool = False,
-    stop: Stop | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Controls:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One slice of a run as it is committed, and what it changes in the run's row."""
+
+    packed: Packed
+    head: Head
+    # The head that this slice must follow; None if it may follow any.
+    before: Head | None = None
+    # Commands that the slice carried out or refused, and how many steps of those wanted it took.
+    done: Sequence[Done] = ()
+    steps_taken: int = 0
+    # A finished run becomes a playing one, because a command gave it more to do.
+    wake: bool = False
+    # A playing run is finished.
+    at_end: bool = False
+    # A fork has reached the instant where it begins.
+    at_goal: bool = False
+    # The pod that the user waits for was bound or refused; the run pauses.
+    at_decision: bool = False
+    # The part of the budget that is used up; the run pauses.
+    stop: Stop | None = None
+    checkpoint: Checkpoint | None = None
+
+
+def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
     """Write events, rows, outcomes and the head together, if the lease is still ours.
 
-    *before* is where the run must stand for the slice to follow; None for wherever it stands.
-    *wake* turns a finished run into a playing one, *at_end* a playing one into a finished one;
-    *at_goal* says that a fork stands where it was to be brought to, *at_decision* that the pod which
-    was waited for has been decided on. *stop* says what of its budget the run has used up, for which
-    it pauses.
     The commit waits for the disk: pages show events as soon as they can be read, and what they
     have shown must not be lost.
 
     Raises LostLease.
     """
-    packed = piece if isinstance(piece, Packed) else slice_packed(piece)
+    packed, done, stop = commit.packed, commit.done, commit.stop
     with (
         measures.COMMIT_SECONDS.time(),
         transaction.atomic(),
         # COPY is psycopg's own: what goes wrong with it would else not be one of Django's errors,
         # and count as a defect of the engine, which ends the run for good.
         connection.wrap_database_errors,
-        connection.cursor() as cursor,
+        connection.cursor() as wrapped,
     ):
-        _fence(cursor, run_id, epoch, before)
+        # Django hands on what its cursor does not know itself, such as COPY.
+        cursor = cast("Cursor[Any]", wrapped)
+        _fence(cursor, run_id, epoch, commit.before)
         _copy_events(cursor, run_id, packed.rows)
         for projection in packed.projections:
             _upsert(cursor, run_id, projection)
         for write in wiring.writers:
             write(cursor, run_id, packed.attempts)
         _mark_commands(cursor, done)
-        if checkpoint:
-            checkpoint_insert(checkpoint)
-        if at_goal:
+        if commit.checkpoint:
+            checkpoint_insert(commit.checkpoint)
+        if commit.at_goal:
             cursor.execute("UPDATE runs_run SET goal_at = NULL WHERE id = %s", [run_id])
-        if at_decision or at_end:
+        if commit.at_decision or commit.at_end:
             cursor.execute(
                 "UPDATE runs_run SET until_pod = '', status ="
                 " CASE WHEN %s AND status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
-                [at_decision, run_id],
+                [commit.at_decision, run_id],
             )
         if stop:
             cursor.execute(
@@ -188,17 +194,17 @@ def slice_commit(
                 " CASE WHEN status = 'playing' THEN 'paused' ELSE status END WHERE id = %s",
                 [stop.part, stop.message, run_id],
             )
-        controls = _move_head(cursor, run_id, head, steps_taken, wake=wake, at_end=at_end)
-    _count(packed, done, checkpoint)
+        controls = _move_head(cursor, run_id, commit)
+    _count(commit)
     return controls
 
 
-def _count(packed: Packed, done: Sequence[Done], checkpoint: Checkpoint | None) -> None:
+def _count(commit: Commit) -> None:
     measures.SLICES.inc()
-    measures.EVENTS.inc(len(packed.rows))
-    for each in done:
+    measures.EVENTS.inc(len(commit.packed.rows))
+    for each in commit.done:
         measures.COMMANDS.labels("applied" if each.applied else "rejected").inc()
-    if checkpoint:
+    if commit.checkpoint:
         measures.CHECKPOINTS.inc()
 
 
@@ -226,6 +232,21 @@ def lease_renew(run_id: int, epoch: int, *, lease: str = "") -> None:
         )
         if cursor.rowcount != 1:
             raise LostLease(f"run {run_id} has another owner than epoch {epoch}")
+
+
+def controls_read(run_id: int, epoch: int) -> Controls:
+    """What the user wants now; renews the lease, too. Raises LostLease."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
+            " WHERE id = %s AND lease_epoch = %s"
+            f" RETURNING {CONTROLS}",
+            [LEASE, run_id, epoch],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise LostLease(f"run {run_id} has another owner than {epoch}")
+    return Controls(*row)
 
 
 def lease_release(run_id: int, epoch: int) -> None:
@@ -274,10 +295,10 @@ def _fence(cursor: Any, run_id: int, epoch: int, before: Head | None) -> None:
 def _copy_events(cursor: Cursor[Any], run_id: int, rows: Sequence[tuple[Any, ...]]) -> None:
     if not rows:
         return
-    statement = (
-        f"COPY {RunEvent._meta.db_table} (run_id, seq, at, kind, object, component, cause,"
-        " message, data, changes) FROM STDIN"
-    )
+    statement = sql.SQL(
+        "COPY {} (run_id, seq, at, kind, object, component, cause, message, data, changes)"
+        " FROM STDIN"
+    ).format(sql.Identifier(RunEvent._meta.db_table))
     with cursor.copy(statement) as copy:
         for row in rows:
             copy.write_row((run_id, *row))
@@ -314,9 +335,8 @@ def _mark_commands(cursor: Cursor[Any], done: Sequence[Done]) -> None:
         )
 
 
-def _move_head(
-    cursor: Any, run_id: int, head: Head, steps_taken: int, *, wake: bool, at_end: bool
-) -> Controls:
+def _move_head(cursor: Any, run_id: int, commit: Commit) -> Controls:
+    head = commit.head
     cursor.execute(
         "UPDATE runs_run SET head_seq = %s, head_at = %s, head_steps = %s, head_commands = %s,"
         " head_digest = %s, next_at = %s, is_started = true, engine_digest = %s,"
@@ -338,9 +358,9 @@ def _move_head(
             head.objects,
             head.memory,
             head.memory,
-            steps_taken,
-            wake,
-            at_end,
+            commit.steps_taken,
+            commit.wake,
+            commit.at_end,
             LEASE,
             run_id,
         ],

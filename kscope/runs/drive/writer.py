@@ -39,12 +39,12 @@ main()
 """
 
 
-def slice_write(slice_: dict[str, Any]) -> slices.Controls:
-    """Commit a slice, the arguments of `slices.slice_commit`, and tell the pages. Raises as that."""
-    seq = getattr(slice_.get("head"), "seq", None)
-    with bound(run=slice_.get("run_id"), epoch=slice_.get("epoch"), seq=seq):
-        controls = slices.slice_commit(**slice_)
-        publish_head(slice_["run_id"], slice_["head"].seq)
+def slice_write(run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
+    """Commit a slice and publish the new head. Raises what `slices.slice_commit` raises."""
+    seq = commit.head.seq
+    with bound(run=run_id, epoch=epoch, seq=seq):
+        controls = slices.slice_commit(run_id, epoch, commit)
+        publish_head(run_id, seq)
     return controls
 
 
@@ -76,12 +76,12 @@ class Writer:
             self._ready = self._from.read(1) == _READY
         return self._ready and self.is_alive
 
-    def send(self, slice_: dict[str, Any]) -> None:
-        """Begin to write a slice: the arguments of `slices.slice_commit`.
+    def send(self, run_id: int, epoch: int, commit: slices.Commit) -> None:
+        """Begin to write a slice.
 
         Raises OperationalError when the process has ended.
         """
-        message = {"database": database_name(), "slice": slice_}
+        message = {"database": database_name(), "slice": (run_id, epoch, commit)}
         try:
             _put(self._to, message)
         except OSError as broken:
@@ -153,7 +153,7 @@ def main() -> None:
 def _written(message: dict[str, Any]) -> tuple[str, Any]:
     database_use(message["database"])
     try:
-        controls = slice_write(message["slice"])
+        controls = slice_write(*message["slice"])
     except slices.LostLease as lost:
         return "lost", str(lost)
     except (OperationalError, InterfaceError) as problem:

@@ -1,0 +1,411 @@
+"""The driver: moves one run on, slice by slice, for as long as this worker owns it.
+
+What the user wants (play, pause, steps, speed, commands) is read from the run's row before each
+slice. The driver decides what a slice holds: commands, then a step or a stretch of time.
+"""
+
+import logging
+import sys
+import time
+from typing import Any
+
+import redis
+from django.db import connection
+
+from kscope.logs import bind
+from kscope.runs import measures
+from kscope.runs.drive import slices
+from kscope.runs.drive.checkpoints import CheckpointSchedule
+from kscope.runs.drive.committer import Committer
+from kscope.runs.drive.decided import Attempts
+from kscope.runs.drive.engines import engine_for
+from kscope.runs.drive.forks import Journey, follows_another_engine, journey_of, parting_seq
+from kscope.runs.drive.garbage import uncollected
+from kscope.runs.drive.memory import BudgetGuard
+from kscope.runs.drive.replay import Diverged, RecordedOtherwise
+from kscope.runs.drive.stopping import Stopping, is_stopping
+from kscope.runs.engine import Engine, wiring
+from kscope.runs.models import Command, Run
+from kscope.runs.nudges import WakeListener, publish_head
+from kscope.sim.input.budget import Stop
+
+SLICE_SECONDS = 0.1  # of computing between two commits
+CHUNK = 200  # callbacks between two looks at the wall clock
+# After so long a run makes way, if another one waits for a worker: sooner when its engine is soon
+# at hand again, as those of small clusters are.
+TURN_SECONDS = 3.0
+SHORTEST_TURN = 0.5
+LINGER_SECONDS = 2.0  # an idle owner waits this long for the next wish
+QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
+SPEEDS = {"1": 1, "10": 10, "100": 100}
+
+log = logging.getLogger(__name__)
+
+
+class EngineEnded(Exception):
+    """What is simulated has ended for good, in the middle of the run; the reason is for people."""
+
+
+def _controls(run: Run) -> slices.Controls:
+    """What the user wants of *run*, as it was read."""
+    wanted = (run.status, run.speed, run.step_unit, run.steps_wanted, run.until, run.until_pod)
+    trial = run.trial or {}
+    return slices.Controls(
+        *wanted, trial.get("at"), trial.get("by"), run.stopped_by, **run.budget.to_dict()
+    )
+
+
+class Driver:
+    """Drives one run for as long as this worker owns it."""
+
+    def __init__(self, run_id: int, epoch: int) -> None:
+        self.run_id = run_id
+        self.epoch = epoch
+        self.made_way = False
+        run = Run.objects.select_related("scenario").get(pk=run_id)
+        self.commands = run.head_commands
+        self.controls = _controls(run)
+        self._attempts = Attempts(run_id)
+        self._checkpoints = CheckpointSchedule(run_id, run.head_seq)
+        self._head = slices.Head(
+            seq=run.head_seq,
+            at=run.head_at,
+            steps=run.head_steps,
+            commands=run.head_commands,
+            digest=run.head_digest,
+            next_at=run.next_at,
+        )
+        self._committed = self._began = time.monotonic()
+        began = time.monotonic()
+        self.engine = engine_for(run, epoch, self._alive)
+        self._turn = min(TURN_SECONDS, max(SHORTEST_TURN, 10 * (time.monotonic() - began)))
+        self._pace = Pace(self.engine.now, self.controls.speed)
+        self._committer = Committer(run_id, epoch)
+        self._is_started = run.is_started
+        self._journey: Journey | None = journey_of(run)
+        self._follows_another_engine = follows_another_engine(run)
+        self._budget = BudgetGuard(self.engine)
+
+    def _alive(self) -> None:
+        """Called during what takes long. Raises LostLease, Stopping."""
+        if is_stopping():
+            raise Stopping
+        slices.lease_renew(self.run_id, self.epoch, lease=slices.LONG_LEASE)
+
+    def close(self) -> None:
+        """End what was started for this ownership."""
+        self._committer.close()
+
+    def drive(self) -> None:
+        """Slices, until nothing was wanted for a while or another run has waited for a turn."""
+        # The committing thread needs the interpreter a dozen times per slice, each time for a moment;
+        # after every answer of the database it would else wait 5 ms for its turn.
+        sys.setswitchinterval(0.001)
+        listener = WakeListener()
+        try:
+            # An engine is half a million objects that live long and leave hardly any garbage in
+            # circles: looking through them again and again took a tenth of the time.
+            with uncollected(), slices.renewals_unwaited():
+                if not self._is_started:
+                    self._commit()
+                self._drive(listener)
+                self._committer.wait()
+        finally:
+            listener.close()
+
+    def _drive(self, listener: WakeListener) -> None:
+        idle_since = turn_began = time.monotonic()
+        while True:
+            if is_stopping():
+                self.made_way = True
+                return
+            if time.monotonic() - turn_began > self._turn:
+                turn_began = time.monotonic()
+                self.made_way = self._others_wait()
+                if self.made_way:
+                    return
+            if self._slice():
+                idle_since = time.monotonic()
+            elif time.monotonic() - idle_since > LINGER_SECONDS or self._others_wait():
+                return
+            else:
+                self._sleep(listener, 0.25)
+            self._rest(listener)
+
+    def _others_wait(self) -> bool:
+        with connection.cursor() as cursor:
+            return bool(slices.run_needs_driver(cursor))
+
+    def _sleep(self, listener: WakeListener, seconds: float) -> None:
+        try:
+            listener.sleep(seconds)
+        except redis.RedisError as problem:
+            log.warning("no nudges: %s", problem)
+            time.sleep(min(seconds, 0.2))
+        self._look()
+
+    def _rest(self, listener: WakeListener) -> None:
+        """Between two slices of a paced run: until the next thing is due, or a tenth of a second."""
+        if self.controls.until_pod:
+            return
+        if self.controls.status == Run.Status.PLAYING and self.controls.speed in SPEEDS:
+            wait = self._pace.seconds_until(self.engine.next_at)
+            self._sleep(listener, min(max(wait, 0.005), 0.1))
+
+    def _hold_to_budget(self) -> None:
+        """Limit the engine to the budget, except along its parent's history."""
+        journey = self._journey
+        along_parent = journey is not None and journey.is_along_parent
+        self._budget.hold(None if along_parent else self.controls.budget)
+
+    def _look(self) -> None:
+        """What the user wants now; keeps the lease, too."""
+        self._committer.wait()
+        self.controls = slices.controls_read(self.run_id, self.epoch)
+
+    # One slice
+
+    def _slice(self) -> bool:
+        """Commands, then a step or a stretch of time, then one commit; False when idle."""
+        self._began = time.monotonic()
+        self._hold_to_budget()
+        if self._journey:
+            if self.controls.stopped_by:
+                return False
+            self._travel(self._journey)
+            return True
+        done = self._carry_out()
+        steps, decided = 0, False
+        if self.controls.steps_wanted > 0:
+            steps = self._step()
+        elif self.controls.status == Run.Status.PLAYING and self.controls.until_pod:
+            decided = self._stretch_to_decision()
+        elif self.controls.status == Run.Status.PLAYING:
+            self._stretch()
+        elif not done:
+            return False
+        if self.engine.failure:
+            self._commit(done, steps)
+            self._committer.wait()
+            raise EngineEnded(self.engine.failure)
+        wants_more = self.controls.status == Run.Status.PLAYING or self.controls.steps_wanted > 0
+        stop = self._budget.stop(self.controls.budget) if wants_more and not decided else None
+        at_end = self.engine.next_at is None or self._is_past_end()
+        quiet = time.monotonic() - self._committed < QUIET_COMMIT_SECONDS
+        has_news = self.engine.seq > self._head.seq
+        if not (done or steps or at_end or decided or stop or has_news or not quiet):
+            return True
+        self._commit(done, steps, at_end=at_end, at_decision=decided, stop=stop)
+        return True
+
+    def _is_past_end(self) -> bool:
+        until = self.controls.until
+        return until is not None and self.engine.now >= until
+
+    def _carry_out(self) -> list[slices.Done]:
+        pending = Command.objects.filter(run_id=self.run_id, status=Command.Status.PENDING)
+        return [self._apply(command) for command in pending.order_by("id")]
+
+    def _apply(self, command: Command) -> slices.Done:
+        position, at = self.engine.steps, self.engine.now
+        outcome = self.engine.apply(wiring.parse_command(command.body))
+        self.commands += 1
+        return slices.Done(
+            command.pk,
+            outcome.applied,
+            outcome.reason,
+            outcome.seq,
+            self.commands,
+            position,
+            at,
+        )
+
+    def _travel(self, journey: Journey) -> None:
+        """One slice on the way to where a fork begins, whatever its user wants meanwhile."""
+        done: list[slices.Done] = []
+        deadline = time.monotonic() + SLICE_SECONDS
+        while not journey.is_over(self.engine) and time.monotonic() < deadline:
+            self._go_on(journey)
+            done += [self._apply(command) for command in journey.take_commands(self.engine)]
+            if self.engine.budget_stop:
+                break
+        over = journey.is_over(self.engine)
+        if over and self._follows_another_engine:
+            self._check_parent(done)
+            done = []
+        self._commit(
+            done, at_goal=over, stop=None if over else self._budget.stop(self.controls.budget)
+        )
+        if over:
+            self._committer.wait()
+            self._journey = None
+            self._pace = Pace(self.engine.now, self.controls.speed)
+            if wiring.prepare:
+                wiring.prepare(self.engine, self.run_id)
+            publish_head(self.run_id, self.engine.seq)
+
+    def _go_on(self, journey: Journey) -> None:
+        try:
+            journey.go_on(self.engine)
+        except Diverged as problem:
+            if not self._follows_another_engine:
+                raise
+            fork = Run.objects.get(pk=self.run_id)
+            raise RecordedOtherwise(fork, self.engine.seq + 1) from problem
+
+    def _check_parent(self, done: list[slices.Done]) -> None:
+        """Raises RecordedOtherwise when the way to the goal was not the one that the parent took."""
+        self._commit(done)
+        self._committer.wait()
+        fork = Run.objects.get(pk=self.run_id)
+        parted = parting_seq(fork)
+        if parted is not None:
+            raise RecordedOtherwise(fork, parted)
+
+    def _step(self) -> int:
+        """To the next event, or the end of the next scheduling cycle; to the end without one."""
+        unit: Any = self.controls.step_unit or "event"
+        renewed = time.monotonic()
+        while (due := self.engine.next_at) is not None and due <= self._end():
+            if self.engine.advance(due, stop=unit) or is_halted(self.engine):
+                break
+            if time.monotonic() - renewed > 1:
+                self._alive()
+                renewed = time.monotonic()
+        self._pace = Pace(self.engine.now, self.controls.speed)
+        return 1
+
+    def _end(self) -> int:
+        """The last moment that the user wants to see."""
+        until = self.controls.until
+        return _FAR if until is None else until
+
+    def _stretch(self) -> None:
+        """As much virtual time as the speed gives, for at most SLICE_SECONDS of computing."""
+        if self._pace.speed != self.controls.speed:
+            self._pace = Pace(self.engine.now, self.controls.speed)
+        self._pace.advance(self.engine, self._end())
+
+    def _stretch_to_decision(self) -> bool:
+        """Advance until the pod is decided on, as fast as possible; returns whether it was."""
+        engine, controls = self.engine, self.controls
+        at, by = controls.until_pod_at or 0, controls.until_pod_by
+        wait = self._attempts.wait(controls.until_pod, at, by)
+        deadline = time.monotonic() + SLICE_SECONDS
+        while time.monotonic() < deadline:
+            due = engine.next_at
+            if due is None or is_halted(engine):
+                return False
+            if due > self._end():
+                engine.advance(self._end())
+                return False
+            if wait.by is not None and due > wait.by:
+                engine.advance(wait.by)
+                self._pace = Pace(engine.now, self.controls.speed)
+                return True
+            known = len(engine.untaken)
+            engine.advance(due, max_steps=1)
+            events = engine.untaken[known:]
+            if self._attempts.decide(wait, events, engine.now):
+                self._pace = Pace(engine.now, self.controls.speed)
+                return True
+        return False
+
+    # Writing
+
+    def _commit(
+        self,
+        done: list[slices.Done] | None = None,
+        steps: int = 0,
+        *,
+        at_end: bool = False,
+        at_goal: bool = False,
+        at_decision: bool = False,
+        stop: Stop | None = None,
+    ) -> None:
+        engine = self.engine
+        bind(seq=engine.seq)
+        measures.SLICE_SECONDS.observe(time.monotonic() - self._began)
+        packed = slices.slice_packed(engine.take())
+        head = slices.Head(
+            seq=engine.seq,
+            at=engine.now,
+            steps=engine.steps,
+            commands=self.commands,
+            digest=engine.digest(),
+            next_at=engine.next_at,
+            objects=engine.objects,
+            memory=self._budget.memory.used,
+        )
+        before, self._head = self._head, head
+        commit = slices.Commit(
+            packed=packed,
+            head=head,
+            before=before,
+            done=done or (),
+            steps_taken=steps,
+            wake=any(each.applied for each in done or ()) and engine.next_at is not None,
+            at_end=at_end,
+            at_goal=at_goal,
+            at_decision=at_decision,
+            stop=stop,
+            checkpoint=self._checkpoints.take(engine, self.commands, self._alive),
+        )
+        known = self._committer.begin(commit)
+        waits = done or steps or at_end or at_decision or stop
+        if waits or self.controls.status != Run.Status.PLAYING:
+            known = self._committer.wait()
+        self.controls = known or self.controls
+        self._committed = time.monotonic()
+
+
+_FAR = 2**62
+
+
+def is_halted(engine: Engine) -> bool:
+    """Whether the engine goes no further, for now or for good."""
+    return bool(engine.failure) or engine.budget_stop is not None
+
+
+class Pace:
+    """Where virtual time should be by the wall clock, at one speed since one moment."""
+
+    def __init__(self, at: int, speed: str) -> None:
+        self.speed = speed
+        self._factor = SPEEDS.get(speed)
+        self._at = at
+        self._since = time.monotonic()
+
+    def now(self) -> int | None:
+        """The virtual time to have reached by now; None at full speed."""
+        if self._factor is None:
+            return None
+        return self._at + int((time.monotonic() - self._since) * self._factor * 1e9)
+
+    def advance(self, engine: Engine, end: int) -> None:
+        """Bring the *engine* to where it should be by now, but no further than *end*.
+
+        Stops after SLICE_SECONDS of computing.
+        """
+        deadline = time.monotonic() + SLICE_SECONDS
+        while time.monotonic() < deadline:
+            due = engine.next_at
+            target = self.now()
+            if due is None or is_halted(engine):
+                return
+            if target is not None and due > target:
+                engine.advance(min(target, end))
+                return
+            if due > end:
+                engine.advance(end)
+                return
+            # Without resting: where the run ends must not depend on how late it is by the clock.
+            limit = end if target is None else min(target, end)
+            engine.advance(limit, max_steps=CHUNK, rest=False)
+
+    def seconds_until(self, at: int | None) -> float:
+        """Wall seconds until virtual time *at* should be reached; 1 for never."""
+        now = self.now()
+        if at is None or now is None or self._factor is None:
+            return 1.0
+        return (at - now) / 1e9 / self._factor
