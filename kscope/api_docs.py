@@ -54,27 +54,27 @@ def operations() -> list[Operation]:
     """The operations of the schema, in the order of their paths."""
     schema: Schema = SchemaGenerator().get_schema(request=None, public=True)
     return [
-        _operation(schema, path, method, told)
+        _operation(schema, path, method, described)
         for path, methods in schema["paths"].items()
-        for method, told in methods.items()
+        for method, described in methods.items()
     ]
 
 
-def _operation(schema: Schema, path: str, method: str, told: Schema) -> Operation:
+def _operation(schema: Schema, path: str, method: str, described: Schema) -> Operation:
     parameters = [
         Field(each["name"], _kind(schema, each["schema"]), each.get("description", ""))
-        for each in told.get("parameters", [])
+        for each in described.get("parameters", [])
         if each["in"] == "query"
     ]
     return Operation(
         method=method.upper(),
         path=path,
-        text=told.get("description", ""),
+        text=described.get("description", ""),
         parameters=parameters,
-        body=_fields(schema, told.get("requestBody", {})),
+        body=_fields(schema, described.get("requestBody", {})),
         answers=[
             Answer(status, answer.get("description", ""), _fields(schema, answer))
-            for status, answer in told["responses"].items()
+            for status, answer in described["responses"].items()
         ],
     )
 

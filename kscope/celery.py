@@ -63,7 +63,7 @@ def role_of(queues: Collection[str]) -> str:
 @worker_process_shutdown.connect
 @worker_shutdown.connect
 def say_good_bye(**_kwargs: Any) -> None:
-    """Whoever looks sees at once that this process is gone."""
+    """Show at once that this process is gone."""
     _presence().end()
 
 

@@ -17,7 +17,7 @@ from structlog.typing import EventDict, WrappedLogger
 FORMS = ("lines", "json")
 # uvicorn and Celery bring handlers of their own, in the place of which ours are put.
 _OTHERS = ("uvicorn", "uvicorn.error", "celery")
-# Known only once somebody asks for it, so it is looked up when a line is written.
+# Not known before its first use, so it is looked up when a line is written.
 current_request: ContextVar[Any] = ContextVar("current_request", default=None)
 
 

@@ -10,7 +10,7 @@
 | KSCOPE_HOSTS | localhost names | comma-separated host names that are answered |
 | KSCOPE_ORIGINS | none | comma-separated origins, with scheme, trusted behind a proxy |
 | KSCOPE_SECURE | 0 | 1 behind HTTPS: secure cookies, HSTS, plain HTTP is redirected |
-| KSCOPE_LOGIN | auto | required: nobody acts without an account; auto: see below |
+| KSCOPE_LOGIN | auto | required: everything needs an account; auto: see below |
 | KSCOPE_LOG | INFO | level of kscope's own log |
 | KSCOPE_LOG_FORMAT | lines | json: one JSON object a line |
 | KSCOPE_METRICS_TOKEN | none | lets a client read /metrics with `Authorization: Bearer …` |
@@ -202,7 +202,7 @@ CACHES = {
 # -- Operations -----------------------------------------------------------------------------------
 
 METRICS_TOKEN = env.env_str(os.environ, "KSCOPE_METRICS_TOKEN")
-# Nothing is ever deleted unless somebody asks for it here.
+# Nothing is ever deleted unless one of these is set.
 DELETE_RUNS_DAYS = env.env_int(os.environ, "KSCOPE_DELETE_RUNS_DAYS", 0)
 THIN_RUNS_DAYS = env.env_int(os.environ, "KSCOPE_THIN_RUNS_DAYS", 0)
 DROP_EVIDENCE_DAYS = env.env_int(os.environ, "KSCOPE_DROP_EVIDENCE_DAYS", 0)

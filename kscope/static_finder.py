@@ -50,7 +50,7 @@ _IMPORT = re.compile(r"""(?:\bfrom|^import)\s*["']([^"']+)["']""", re.MULTILINE)
 def imported_names(name: str) -> tuple[str, ...]:
     """Served names of the modules that the served module *name* imports, and those that they do.
 
-    Read once per process: whoever adds a module while it runs only has it fetched a little later.
+    Read once per process: a module that is added later is only fetched a little later.
     """
     packages = import_map_names()
     seen: dict[str, None] = {name: None}

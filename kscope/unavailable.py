@@ -29,8 +29,8 @@ def handle_server_error(request: HttpRequest) -> HttpResponseBase:
     status = HTTPStatus.SERVICE_UNAVAILABLE
     answer: HttpResponse
     if request.path.startswith("/api/"):
-        told = f"{message} Nothing that was recorded is lost; try again in a moment."
-        answer = JsonResponse({"message": told}, status=status)
+        text = f"{message} Nothing that was recorded is lost; try again in a moment."
+        answer = JsonResponse({"message": text}, status=status)
     else:
         answer = HttpResponse(render_to_string("503.html", {"message": message}), status=status)
     answer["Retry-After"] = str(RETRY_SECONDS)
@@ -40,4 +40,4 @@ def handle_server_error(request: HttpRequest) -> HttpResponseBase:
 def _what_is_away(problem: BaseException | None) -> str | None:
     if any(isinstance(each, DiskFull) for each in (problem, getattr(problem, "__cause__", None))):
         return "The disk of the database is full."
-    return next((told for kind, told in _AWAY.items() if isinstance(problem, kind)), None)
+    return next((text for kind, text in _AWAY.items() if isinstance(problem, kind)), None)

@@ -31,7 +31,7 @@ class AttemptList(APIView):
         operation_id="runs_attempts_list",
         parameters=[
             OpenApiParameter("pod", str, description="NAMESPACE/NAME"),
-            OpenApiParameter("seq", int, description="only attempts told up to this event"),
+            OpenApiParameter("seq", int, description="only attempts recorded up to this event"),
         ],
         responses=OpenApiResponse(OpenApiTypes.OBJECT, "[{id, number, seq, at, result, …}]"),
     )

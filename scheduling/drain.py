@@ -1,4 +1,4 @@
-"""What draining a node would do now, for whoever is about to."""
+"""What draining a node would do now, for the user who is about to."""
 
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ def drain_preview(run: Run, node: str) -> dict[str, Any]:
     return {
         "evicted": len(evicted),
         "daemon": len(pods) - len(evicted),
-        "budgets": [told for budget in _budgets(run) if (told := _held(budget, evicted))],
+        "budgets": [shown for budget in _budgets(run) if (shown := _held(budget, evicted))],
     }
 
 

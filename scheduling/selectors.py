@@ -81,10 +81,10 @@ def pod_diagnosis(run: Run, pod: str, *, seq: int | None) -> dict[str, Any]:
     with _diagnosing:
         cluster = _cluster_at(run, seq)
         cluster.take()
-        told = diagnose(cluster, pod).to_dict()
-    if told["state"] == "absent":
-        raise ApplicationError(told["sentence"], status=404)
-    return {"run": run.pk, "seq": run.head_seq if seq is None else seq, **told}
+        diagnosis = diagnose(cluster, pod).to_dict()
+    if diagnosis["state"] == "absent":
+        raise ApplicationError(diagnosis["sentence"], status=404)
+    return {"run": run.pk, "seq": run.head_seq if seq is None else seq, **diagnosis}
 
 
 def _cluster_at(run: Run, seq: int | None) -> Cluster:

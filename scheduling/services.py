@@ -32,27 +32,27 @@ def cluster_create(run: Run) -> Cluster:
 def cluster_prepare(cluster: Cluster, run_id: int) -> None:
     """Give the cluster what a checkpoint leaves out: the way to extenders, and their answers.
 
-    What is on the run's record already is answered from there, so that replaying calls nobody.
+    What is on the run's record already is answered from there, so that a replay calls no extender.
     """
     if not cluster.asks_extenders:
         return
     calls = cluster.extender_calls
     calls.transport = HttpTransport.from_environment()
     calls.answers.clear()
-    told = RunEvent.objects.filter(kind="ExtenderCalled", seq__gt=cluster.seq)
-    for recorded in (told.filter(run_id=run_id), _told_to_parent(told, run_id)):
+    calls = RunEvent.objects.filter(kind="ExtenderCalled", seq__gt=cluster.seq)
+    for recorded in (calls.filter(run_id=run_id), _calls_of_parent(calls, run_id)):
         for data in recorded.order_by("seq").values_list("data", flat=True):
             calls.remember(data)
 
 
-def _told_to_parent(told: QuerySet[RunEvent], run_id: int) -> QuerySet[RunEvent]:
+def _calls_of_parent(calls: QuerySet[RunEvent], run_id: int) -> QuerySet[RunEvent]:
     """What a fork is going to hear again, as long as it is on its way along its parent's history."""
     forks = Run.objects.filter(pk=run_id, goal_at__isnull=False, goal_seq__isnull=False)
     fork = forks.values_list("parent_id", "goal_at").first()
     if fork is None:
-        return told.none()
+        return calls.none()
     parent_id, at = fork
-    return told.filter(run_id=parent_id, at__lte=at)
+    return calls.filter(run_id=parent_id, at__lte=at)
 
 
 def cluster_restore(blob: bytes) -> Cluster:
@@ -68,7 +68,7 @@ def cluster_log_objects(cluster: Cluster) -> ObjectLog:
 
 
 def cluster_touch_objects(cluster: Cluster) -> None:
-    """Have the next slice tell of every object there is."""
+    """Have the next slice include every object."""
     cluster.store.touched = {**_manifests(cluster), **cluster.store.touched}
 
 
@@ -113,7 +113,7 @@ def attempts_write(
 
 
 def attempts_copy(cursor: "Cursor[Any]", run_id: int, fork_id: int, seq: int) -> None:
-    """Give a fork the attempts that its parent had told of up to event *seq*."""
+    """Give a fork the attempts that its parent had recorded up to event *seq*."""
     cursor.execute(
         "INSERT INTO scheduling_schedulingattempt"
         " (run_id, pod, number, seq, at, cycle, result, node, evidence)"

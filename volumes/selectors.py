@@ -44,8 +44,8 @@ def claim_candidates(run: Run, claim: str, *, seq: int | None, node: str = "") -
         raise ApplicationError(f"There is no node {node} at event {seq}.", status=404)
     of = _object_at(log, f"class/{claim_class(found)}", seq, StorageClass)
     volumes = VolumeIndex(_objects_at(log, "volume/", seq, PersistentVolume))
-    told = candidates_for(found, volumes, of, on).to_dict()
-    return {"run": run.pk, "seq": seq, "at": _time_of(run, seq), **told}
+    candidates = candidates_for(found, volumes, of, on).to_dict()
+    return {"run": run.pk, "seq": seq, "at": _time_of(run, seq), **candidates}
 
 
 def volume_claimants_by_id(run_id: int, volume: str, seq: int | None) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def volume_claimants(run: Run, volume: str, *, seq: int | None) -> dict[str, Any
     volumes = VolumeIndex(_objects_at(log, "volume/", seq, PersistentVolume))
     claims = _objects_at(log, "claim/", seq, PersistentVolumeClaim)
     classes = {each.name: each for each in _objects_at(log, "class/", seq, StorageClass)}
-    told = claimants_dict(claimants_of(found, claims, volumes, classes))
-    return {"run": run.pk, "seq": seq, "at": _time_of(run, seq), "volume": volume, **told}
+    claimants = claimants_dict(claimants_of(found, claims, volumes, classes))
+    return {"run": run.pk, "seq": seq, "at": _time_of(run, seq), "volume": volume, **claimants}
 
 
 def _time_of(run: Run, seq: int) -> int:

@@ -7,7 +7,7 @@
 | nobody logged in | – | – | reads |
 
 A viewer changes nothing, not even what is theirs. An admin reads and changes everything. A token
-with the scope `read` changes nothing, whoever's it is. Forking and comparing need to read; whoever
+with the scope `read` changes nothing, not even for an admin. Forking and comparing need to read; the account that
 forks owns the fork.
 
 Where no login is required (`settings.LOGIN_REQUIRED`), a visitor without an account acts as an
@@ -47,7 +47,7 @@ class Scope(TextChoices):
 
 
 class Owned(Protocol):
-    """What the rule needs to know of an object; `owner_id` is None for what nobody owns."""
+    """What the rule needs to know of an object; `owner_id` is None for what has no owner."""
 
     @property
     def owner_id(self) -> int | None: ...
@@ -57,7 +57,7 @@ class Owned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who asks. `role` is None for somebody who is not logged in."""
+    """Who asks. `role` is None without a login."""
 
     account_id: int | None = None
     role: Role | None = None
@@ -127,7 +127,7 @@ def visitor_for(user: User | AnonymousUser | None, *, scope: str = Scope.WRITE) 
 
 
 def role_of(user: Any) -> Role:
-    """The role of an account. Superusers are admins; nobody else is."""
+    """The role of an account. Superusers are the only admins."""
     if user.is_superuser:
         return Role.ADMIN
     account = getattr(user, "account", None)

@@ -7,6 +7,6 @@ but the wiring (`kscope.urls`, `kscope.asgi`, `kscope.celery`). See docs/operati
     health     /healthz and /readyz
     metrics    /metrics: what all processes counted, and what the tables say now
     overview   the page of workers, leases and queues
-    retention  what may be deleted or thinned out, when somebody wants that
+    retention  what may be deleted or thinned out, if that is configured
     backup     saving the database to a file, and restoring it
 """

@@ -15,7 +15,7 @@ def may_operate(request: HttpRequest) -> bool:
 
 
 def may_read_metrics(request: HttpRequest) -> bool:
-    """Also whoever sends the token of KSCOPE_METRICS_TOKEN: a collector has no account."""
+    """Also a client with the token of KSCOPE_METRICS_TOKEN: a collector has no account."""
     if settings.METRICS_TOKEN:
         given = request.headers.get("Authorization", "")
         if compare_digest(given.encode(), f"Bearer {settings.METRICS_TOKEN}".encode()):

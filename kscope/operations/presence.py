@@ -50,7 +50,7 @@ class Process:
 
 
 class Reporter:
-    """Speaks for this process, from a thread of its own."""
+    """Announces this process, from a thread of its own."""
 
     def __init__(self, role: str) -> None:
         self.role = role
@@ -65,7 +65,7 @@ class Reporter:
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
     def start(self) -> None:
-        """Begin to speak."""
+        """Begin to announce."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -78,7 +78,7 @@ class Reporter:
             log.debug("nothing was reported at the end: %s", problem)
 
     def report(self) -> None:
-        """Speak once. Raises redis.RedisError; nothing counts as said then."""
+        """Announce once. Raises redis.RedisError; nothing counts as announced then."""
         with self._speaking:
             self._report()
 
@@ -86,7 +86,7 @@ class Reporter:
         samples = _samples()
         generation = _generation()
         if generation != self._generation:
-            # Valkey has forgotten what it was told, perhaps with a restart.
+            # Valkey has lost what it had, perhaps in a restart.
             self._generation, self._announced = generation, set()
         with client().pipeline(transaction=True) as pipeline:
             pipeline.set(self._key, orjson.dumps(self._state()), ex=SECONDS_KNOWN)

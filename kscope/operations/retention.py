@@ -1,11 +1,11 @@
-"""What may go after some time, where somebody has asked for it: by default nothing ever does.
+"""Deletes what is old, as far as that is configured: by default nothing is ever deleted.
 
 Three things, each with an age in days since a worker last had the run:
 
 - runs are deleted as a whole, with all that they recorded;
 - checkpoints of runs are thinned out: the first, the last and one every SPACING events stay, so
   that seeking stays quick;
-- the stored evidence of scheduling attempts is dropped: it is computed again when somebody asks,
+- the stored evidence of scheduling attempts is dropped: it is computed again when a page asks for it,
   so it stays where this version of the engine could not do that.
 
 A run that a worker holds, that plays or has something waiting, or that is marked as kept is never
@@ -74,7 +74,7 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """Bytes, as far as they can be told before."""
+        """Bytes, as far as they are known before."""
         return sum(item.size for item in (*self.deleted, *self.thinned, *self.emptied))
 
 
@@ -136,7 +136,7 @@ ORDER BY r.id
 
 
 def _old_ids(days: int, only: int | None = None) -> list[int]:
-    """Runs that are old enough and that nobody has or waits for."""
+    """Runs that are old enough, have no owner and are not waited for."""
     with connection.cursor() as cursor:
         cursor.execute(_OLD, [days, only, only])
         found = [row[0] for row in cursor.fetchall()]

@@ -126,7 +126,7 @@ class CheckpointAdmin(ReadOnlyAdmin):
     fields = ("run", "seq", "at", "steps", "commands", "digest", "view_digest", "created")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Checkpoint]:
-        """Without the blobs, which nobody reads here."""
+        """Without the blobs, which are not shown here."""
         return super().get_queryset(request).defer("engine", "view")
 
     @admin.display(description="time")

@@ -106,7 +106,7 @@ class Wiring:
     enqueue: Callable[[int], None] | None = None
     # Called by a child process of web or worker, with its role, so that its counts are not lost.
     process_began: Callable[[str], None] = field(default=lambda role: None)
-    # Has the engine's next slice tell of every object, as if all had just been touched.
+    # Has the engine's next slice include every object, as if all had just been touched.
     touch_objects: Callable[[Any], None] | None = None
     # Puts a log in the place of the engine's record of touched objects: see past.py.
     log_objects: Callable[[Any], Any] | None = None

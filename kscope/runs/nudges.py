@@ -25,12 +25,12 @@ def run_of_head_channel(channel: str) -> int:
 
 
 def publish_head(run_id: int, seq: int) -> None:
-    """Tell the hubs that there is more to read."""
+    """Let the hubs know that there is more to read."""
     _publish(head_channel(run_id), str(seq))
 
 
 def wake_drivers(run_id: int) -> None:
-    """Tell a sleeping driver that the run has a command or another speed."""
+    """Wake a sleeping driver: the run has a command or another speed."""
     _publish(WAKE, str(run_id))
 
 

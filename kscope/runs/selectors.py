@@ -33,7 +33,7 @@ _EVENT_FIELDS = ("seq", "at", "kind", "object", "component", "cause", "message",
 
 
 def run_dict(run: Run) -> dict[str, Any]:
-    """What pages and the API tell of a run."""
+    """A run, as pages and the API get it."""
     return {
         "id": run.pk,
         "name": run.name,
@@ -93,7 +93,7 @@ class Instant:
 
 
 def check_seq(run: Run, seq: int, *, first: int = 0) -> None:
-    """Raises ApplicationError when the run has no event *seq*; 0, before the first, is one unless told."""
+    """Raises ApplicationError when the run has no event *seq*; 0, before the first, is allowed by default."""
     if not first <= seq <= run.head_seq:
         raise ApplicationError(
             f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
@@ -106,7 +106,7 @@ def run_state_at(run: Run, *, seq: int) -> Instant:
     Raises ApplicationError when the run has no such event.
     """
     check_seq(run, seq)
-    # The engine of a checkpoint is many times its view, and nobody asks for it here.
+    # The engine of a checkpoint is many times its view, and is not needed here.
     checkpoint = checkpoint_before(run.pk, seq=seq, view_only=True)
     state: State = checkpoint_view(checkpoint) if checkpoint else {}
     with connection.cursor() as cursor:

@@ -72,7 +72,7 @@ def scenario_store(
         return Scenario.objects.update_or_create(digest=digest, owner=None, defaults=fields)[0]
     with transaction.atomic():
         quotas_check(owner_id)
-        # The content of a demo is the demo's, whoever uploads it.
+        # An upload with the content of a demo is the demo.
         known = Scenario.objects.filter(Q(owner_id=owner_id) | Q(is_demo=True), digest=digest)
         found = known.order_by("is_demo").first()
         if found is None:
@@ -328,8 +328,8 @@ def run_transport(
     """Play, pause, or take one step. Raises ApplicationError for what cannot be.
 
     With *until_pod*, the entity id of a pod, it plays as fast as possible until that pod is bound
-    or, by an attempt that began after the newest command, refused. *trial* ({order, node, at}) says
-    what was changed and what is promised of it; a refusal before `at` is no answer then.
+    or, by an attempt that began after the newest command, refused. *trial* ({order, node, at}) is
+    the change and its predicted result; a refusal before `at` does not count then.
     """
     if speed and speed not in Run.Speed.values:
         raise ApplicationError(
@@ -372,15 +372,15 @@ def run_transport(
             run.steps_wanted += 1
         elif action != "speed":
             raise ApplicationError(f"action is {action!r}; it must be play, pause, step or speed")
-        wishes = ["status", "speed", "step_unit", "steps_wanted", "until_pod", "trial"]
-        run.save(update_fields=[*wishes, "stopped_by", "stop_reason"])
+        columns = ["status", "speed", "step_unit", "steps_wanted", "until_pod", "trial"]
+        run.save(update_fields=[*columns, "stopped_by", "stop_reason"])
     run_wake(run.pk)
     publish_head(run.pk, run.head_seq)
     return run
 
 
 def _trial(run: Run, promise: dict[str, Any]) -> dict[str, Any]:
-    """What is kept of a trial: the promise, whom it is about, and until when it is waited for."""
+    """What is stored of a trial: the prediction, its pod, and how long to wait for it."""
     now = max(run.head_at, run.forked_at or 0)
     done = Command.objects.filter(run=run, status=Command.Status.APPLIED)
     since = done.aggregate(newest=Max("outcome_seq"))["newest"]
@@ -396,7 +396,7 @@ def _trial(run: Run, promise: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_wake(run_id: int) -> None:
-    """See to it that some worker looks at the run soon, once this transaction is committed."""
+    """Have a worker look at the run soon, once this transaction is committed."""
     transaction.on_commit(lambda: _wake(run_id))
 
 
@@ -407,9 +407,9 @@ def _wake(run_id: int) -> None:
 
 
 def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
-    """Hand a command to the run's engine. Raises ApplicationError when it is none.
+    """Hand a command to the run's engine. Raises ApplicationError when it is not valid.
 
-    Kept is what the engine is given: without the values that nobody may keep.
+    It is stored as the engine gets it: without values that must not be stored.
     """
     body = clean_command(body)
     try:
@@ -424,7 +424,7 @@ def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
 
 
 def _named(manifest: dict[str, Any]) -> str:
-    """What a manifest is about, before anybody has checked it: "pod/default/web"."""
+    """The object of a manifest that was not checked yet: "pod/default/web"."""
     metadata = manifest.get("metadata")
     names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
     parts = (str(manifest.get("kind") or "").lower(), names.get("namespace"), names.get("name"))

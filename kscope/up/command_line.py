@@ -36,7 +36,7 @@ def run_command(command: Callable[[], int]) -> int:
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
-    """Print a line of a command that goes on even when nobody reads it any more."""
+    """Print a line of a command that continues even when its output is no longer read."""
     output: TextIO = stream or sys.stdout
     try:
         print(text, file=output, flush=True)
@@ -53,7 +53,7 @@ def discard_output(*streams: TextIO) -> None:
 
 
 def _flushed(command: Callable[[], int]) -> int:
-    """Flush now rather than while the interpreter ends, where nobody could catch what goes wrong."""
+    """Flush now rather than while the interpreter ends, where an error could not be caught."""
     try:
         status = command()
     except SystemExit:

@@ -49,7 +49,7 @@ def install(kind):
         _pip_install(REQUIREMENTS[kind])
         for stamp in VENV.glob(".stamp-*"):
             stamp.unlink()
-        # Whoever has the larger set has the smaller one.
+        # The larger set contains the smaller one.
         for smaller in REQUIREMENTS[kind]:
             names = REQUIREMENTS[smaller]
             text = _digest(*(f"requirements/{name}.txt" for name in names))

@@ -57,7 +57,7 @@ PREPARED_FROM = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a start is told."""
+    """The options of `up`."""
 
     room: Path
     """The checkout: where manage.py is."""
@@ -67,7 +67,7 @@ class Options:
     workers: int
 
     def is_local(self, env: Mapping[str, str]) -> bool:
-        """Whether only this machine reaches kscope, which then asks nobody to log in.
+        """Whether only this machine reaches kscope, which then does not ask for a login.
 
         Its own servers, an address of the loopback, and no sign of a proxy that would bring others.
         """
@@ -148,7 +148,7 @@ def _start_all(options: Options, sockets: Path, started: Started) -> None:
     wait_until(lambda: _answers(options), web, patience_s=PATIENCE_S, what="answer")
     ready = data / "worker-ready"
     wait_until(ready.exists, worker, patience_s=PATIENCE_S, what="become ready")
-    # Nobody waits for the sweeper: it finds what was lost, and a start loses nothing.
+    # A start does not wait for the sweeper: it finds what was lost, and a start loses nothing.
     started.add(_start_sweeper(options, env))
     write_run_file(data, servers, options.address, sockets, started.children)
 

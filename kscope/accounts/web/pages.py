@@ -16,7 +16,7 @@ Page = Callable[..., HttpResponse]
 
 
 def for_editors(view: Page) -> Page:
-    """Only for those who may create; others are asked to log in, or told that they may not."""
+    """Only for those who may create; others are asked to log in, or refused."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -1,7 +1,7 @@
 """Which question is computed when, and by which engine process.
 
     asked ──▶ waiting ──▶ computing ──▶ answered
-                 │            └──▶ given up: its asker left and somebody else waits, or its time is up
+                 │            └──▶ given up: its asker left and another one waits, or its time is up
                  └──▶ refused: its asker left, too many wait, or it has waited too long
 
 Askers take turns, and so do the runs of one asker. One asker never has all processes.
@@ -45,7 +45,7 @@ class Job:
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nobody waits for it any more."""
+        """Whether all who asked have left."""
         return self.askers == 0
 
 
@@ -85,7 +85,7 @@ class Pool:
         self.processes, self._idle = [], []
 
     def _shared(self, question: Question) -> Job | None:
-        """The same question of somebody else, if its answer will be the same."""
+        """An equal question that was asked before, if its answer will be the same."""
         request = question.request()
         same = (job for job in self._computing if question.lasts and job.request == request)
         return next(same, None) or self._waiting.find(lambda job: job.request == request)
@@ -94,7 +94,7 @@ class Pool:
         """A new job in the queue. Raises ApplicationError when there is no room."""
         loop = asyncio.get_running_loop()
         job = Job(question, asker, question.request(), loop.create_future())
-        # Nobody may be left to look at the outcome.
+        # All who asked may have left.
         job.answer.add_done_callback(lambda answer: answer.cancelled() or answer.exception())
         try:
             dropped = self._waiting.put(job.key, job)
@@ -163,7 +163,7 @@ class Pool:
         return own >= max(1, self.size - 1)
 
     def _stop_abandoned(self) -> None:
-        """Stop a computation that nobody waits for, so that its process becomes free."""
+        """Stop a computation whose askers have left, so that its process becomes free."""
         for job in self._computing:
             if job.is_abandoned and job.computing:
                 job.computing.cancel()
@@ -186,7 +186,7 @@ class Pool:
         except asyncio.CancelledError:
             process.kill()
             self._refuse(job, "Nobody waits for the answer.", 503)
-        except Exception as problem:  # noqa: BLE001 whoever waits gets it, and the pool goes on
+        except Exception as problem:  # noqa: BLE001 those who wait get it, and the pool continues
             job.answer.set_exception(problem)
         finally:
             self._computing.remove(job)

@@ -73,7 +73,7 @@ class Places:
         self._waiting: FairQueue[asyncio.Future[None]] = FairQueue(WAITING)
 
     async def take(self, key: Key) -> None:
-        """Return when a place is free. Raises ApplicationError when there is no hope of one."""
+        """Return when a place is free. Raises ApplicationError when none will be free in time."""
         if self._free > 0:
             self._free -= 1
             return

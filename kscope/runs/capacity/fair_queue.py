@@ -43,7 +43,7 @@ class FairQueue(Generic[Item]):
     def put(self, key: Key, item: Item) -> Item | None:
         """Add *item* behind the others with the same key.
 
-        When the queue was full, the newest item of whoever has most makes room, and is returned.
+        When the queue was full, the newest item of the key with most items is removed and returned.
         Raises QueueFull when that would be the owner of *item*.
         """
         dropped = self._make_room(key[0]) if key else None

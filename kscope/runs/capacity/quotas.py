@@ -46,5 +46,5 @@ def quotas_check(owner_id: int | None, **wanted: int) -> None:
         limit = limit_of(account, quota)
         if more and used[quota] + more > limit:
             words = WORDS[quota].format(used=used[quota], limit=limit, wanted=used[quota] + more)
-            told = {"quota": quota, "used": used[quota], "limit": limit}
-            raise ApplicationError(words, told, status=403)
+            details = {"quota": quota, "used": used[quota], "limit": limit}
+            raise ApplicationError(words, details, status=403)

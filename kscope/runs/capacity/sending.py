@@ -55,7 +55,7 @@ class Sending:
                 self.size -= size
 
     def _shed(self, newest: Held) -> None:
-        """Cut the oldest off until the rest fits; whoever has just begun is not among them."""
+        """Cut the oldest off until the rest fits; those that have just begun are not among them."""
         for held in list(self._held):
             if self.size <= self.limit:
                 return

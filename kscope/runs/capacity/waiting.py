@@ -8,7 +8,7 @@ from django.db import close_old_connections
 
 from kscope.runs.capacity import admission
 
-MOST = 32  # threads that wait; whoever would be one more does not wait
+MOST = 32  # threads that wait; further ones do not wait
 _SHORTEST, _LONGEST, _GROWTH = 0.03, 0.25, 1.3
 _threads = BoundedSemaphore(MOST)
 

@@ -128,7 +128,7 @@ _COMMON_CHECKPOINT = (
 
 
 def divergence(a: Run, b: Run) -> dict[str, Any] | None:
-    """{seq, at, a, b}: the first events that differ in what they tell; None where none do.
+    """{seq, at, a, b}: the first events whose content differs; None where none do.
 
     The digest of a checkpoint is one of the whole history: what two runs have up to a common one
     need not be looked at. Where one run has ended and the other goes on, they have not parted.
@@ -141,11 +141,11 @@ def divergence(a: Run, b: Run) -> dict[str, Any] | None:
     seq = _first_difference(a, b, after or 0, min(a.head_seq, b.head_seq))
     if seq is None:
         return None
-    told = {
+    events = {
         side: event_dict(RunEvent.objects.get(run_id=run.pk, seq=seq))
         for side, run in (("a", a), ("b", b))
     }
-    return {"seq": seq, "at": min(event["at"] for event in told.values()), **told}
+    return {"seq": seq, "at": min(event["at"] for event in events.values()), **events}
 
 
 def _first_difference(a: Run, b: Run, after: int, upto: int) -> int | None:
@@ -175,13 +175,13 @@ def _differences(
     runs: tuple[Run, Run], instants: tuple[Instant, Instant], parted: int
 ) -> list[Difference]:
     pods = comparison.pods_elsewhere(instants[0].state, instants[1].state)
-    told = [
+    pairs = [
         (_decisions(run, pods, instant.seq), instant.state)
         for run, instant in zip(runs, instants, strict=True)
     ]
     found = (
         Difference(
-            pod, *(comparison.spot(state.get(pod), decided.get(pod)) for decided, state in told)
+            pod, *(comparison.spot(state.get(pod), decided.get(pod)) for decided, state in pairs)
         )
         for pod in pods
     )
@@ -315,8 +315,10 @@ def runs_to_compare(
     others = candidates.exclude(pk=run.pk).order_by("-pk")
     of_scenario = list(others.filter(scenario_id=run.scenario_id)[:limit])
     rest = list(others.exclude(scenario_id=run.scenario_id)[: max(0, limit - len(of_scenario))])
-    told = [{**run_dict(other), "relation": _relation(run, other)} for other in of_scenario + rest]
-    return sorted(told, key=lambda each: _RELATIONS.index(each["relation"]))
+    listed = [
+        {**run_dict(other), "relation": _relation(run, other)} for other in of_scenario + rest
+    ]
+    return sorted(listed, key=lambda each: _RELATIONS.index(each["relation"]))
 
 
 _RELATIONS = ("fork", "parent", "sibling", "scenario", "other")

@@ -12,7 +12,7 @@ from typing import Any
 
 from kscope.sim.kernel.view import Attributes, State
 
-Told = Mapping[str, Any]  # an event, as REST tells it
+Json = Mapping[str, Any]  # an event or its evidence, as the REST API gives it
 ENDED = ("Succeeded", "Failed")
 _UID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 # In this order; others follow by name.
@@ -167,10 +167,10 @@ def utilisation(a: Totals, b: Totals) -> list[Attributes]:
 # Why
 
 
-def reason(left: str, right: str, a: Told | None, b: Told | None, names: tuple[str, str]) -> str:
+def reason(left: str, right: str, a: Json | None, b: Json | None, names: tuple[str, str]) -> str:
     """Why run *a* chose node *left* and *b* node *right*, from the evidence of both attempts.
 
-    One of the nodes may be "": the pod waits there. "" when the evidence does not tell.
+    One of the nodes may be "": the pod waits there. "" when the evidence does not say.
     """
     if a is None or b is None:
         return ""
@@ -182,7 +182,7 @@ def reason(left: str, right: str, a: Told | None, b: Told | None, names: tuple[s
     return found or (_by_score(left, right, a, b, names) if left and right else "")
 
 
-def _refusal(node: str, evidence: Told, name: str) -> str:
+def _refusal(node: str, evidence: Json, name: str) -> str:
     verdict = evidence.get("verdicts", {}).get(node)
     if verdict:
         words = verdict.get("text") or ", ".join(verdict.get("reasons") or ()) or verdict["plugin"]
@@ -194,7 +194,7 @@ def _refusal(node: str, evidence: Told, name: str) -> str:
     return ""
 
 
-def _by_score(left: str, right: str, a: Told, b: Told, names: tuple[str, str]) -> str:
+def _by_score(left: str, right: str, a: Json, b: Json, names: tuple[str, str]) -> str:
     points = [
         [evidence.get("scores", {}).get(node, {}).get("total") for node in (left, right)]
         for evidence in (a, b)
@@ -219,7 +219,7 @@ def seconds(at: int) -> str:
     return f"{at / 1e9:.3f} s"
 
 
-def parting(divergence: Told | None, shared: int, names: tuple[str, str], heads: Told) -> str:
+def parting(divergence: Json | None, shared: int, names: tuple[str, str], heads: Json) -> str:
     """How far two runs are the same, and with which events they part.
 
     *divergence* is {at, a, b} with the first events that differ, None where none do; *heads* has the
@@ -229,7 +229,7 @@ def parting(divergence: Told | None, shared: int, names: tuple[str, str], heads:
         before = f"Identical for {shared:,} events, up to {seconds(divergence['at'])}."
         begun = before if shared > 1 else "Different from the beginning."
         if _is_the_same_event(divergence["a"], divergence["b"]):
-            return f"{begun} {_told_differently(divergence['a'], divergence['b'], names)}"
+            return f"{begun} {_how_they_differ(divergence['a'], divergence['b'], names)}"
         return f"{begun} Then {'; '.join(_first_events(divergence['a'], divergence['b'], names))}."
     (seq_a, at_a), (seq_b, at_b) = heads["a"], heads["b"]
     if seq_a == seq_b:
@@ -244,21 +244,21 @@ def parting(divergence: Told | None, shared: int, names: tuple[str, str], heads:
     )
 
 
-def _first_events(a: Told, b: Told, names: tuple[str, str]) -> list[str]:
+def _first_events(a: Json, b: Json, names: tuple[str, str]) -> list[str]:
     """The events that differ, with their times where these do, and then the earlier one first."""
-    told = [
+    firsts = [
         (event["at"], _event_words(event, name)) for event, name in zip((a, b), names, strict=True)
     ]
     if a["at"] == b["at"]:
-        return [words for _, words in told]
-    return [f"{words} at {seconds(at)}" for at, words in sorted(told)]
+        return [words for _, words in firsts]
+    return [f"{words} at {seconds(at)}" for at, words in sorted(firsts)]
 
 
-def _is_the_same_event(a: Told, b: Told) -> bool:
+def _is_the_same_event(a: Json, b: Json) -> bool:
     return all(a[name] == b[name] for name in ("at", "kind", "object", "component"))
 
 
-def _told_differently(a: Told, b: Told, names: tuple[str, str]) -> str:
+def _how_they_differ(a: Json, b: Json, names: tuple[str, str]) -> str:
     """One event of both, with other words or other contents: what differs is said, not its name."""
     both = f"Then both have {a['kind']} {_plain(a['object'])} at {seconds(a['at'])}"
     if a["message"] == b["message"]:
@@ -266,7 +266,7 @@ def _told_differently(a: Told, b: Told, names: tuple[str, str]) -> str:
     return f"{both}: {names[0]} {_quoted(a)}, {names[1]} {_quoted(b)}."
 
 
-def _quoted(event: Told) -> str:
+def _quoted(event: Json) -> str:
     return f"“{_short(event['message'])}”" if event["message"] else "without a message"
 
 
@@ -274,13 +274,13 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(names)
 
 
-def differing(a: Told, b: Told) -> list[str]:
+def differing(a: Json, b: Json) -> list[str]:
     """What of two events differs beside their words: "evidence", "changes"."""
     found = {"data": "evidence", "changes": "changes", "component": "author"}
     return [words for name, words in found.items() if a.get(name) != b.get(name)]
 
 
-def _event_words(event: Told, name: str) -> str:
+def _event_words(event: Json, name: str) -> str:
     by = ", by a command" if event["component"] == "command" else ""
     message = f" ({_short(event['message'])})" if event["message"] else ""
     return f"{name}: {event['kind']} {_plain(event['object'])}{message}{by}"
@@ -319,26 +319,26 @@ def _spot_words(spot: Spot, name: str) -> str:
 # Events beside each other
 
 
-def aligned(a: Sequence[Told], b: Sequence[Told]) -> list[Attributes]:
+def aligned(a: Sequence[Json], b: Sequence[Json]) -> list[Attributes]:
     """Events of two runs as rows {at, a, b, same, differs}, one for each moment, kind and object.
 
     `same` says that the contents are equal, too; else `differs` names what of them differs beside
     the words. What only one run has stands alone in its row.
     """
     rows: list[Attributes] = []
-    for at, group in groupby(_merged(a, b), key=lambda told: told[0]):
+    for at, group in groupby(_merged(a, b), key=lambda each: each[0]):
         events = [(side, event) for _, side, event in group]
         rows += _rows_of_moment(at, events)
     return rows
 
 
-def _merged(a: Sequence[Told], b: Sequence[Told]) -> Iterator[tuple[int, str, Told]]:
-    told = [(event["at"], "a", event) for event in a] + [(event["at"], "b", event) for event in b]
-    return iter(sorted(told, key=lambda each: each[0]))
+def _merged(a: Sequence[Json], b: Sequence[Json]) -> Iterator[tuple[int, str, Json]]:
+    merged = [(event["at"], "a", event) for event in a] + [(event["at"], "b", event) for event in b]
+    return iter(sorted(merged, key=lambda each: each[0]))
 
 
-def _rows_of_moment(at: int, events: list[tuple[str, Told]]) -> list[Attributes]:
-    waiting: dict[tuple[str, str], list[Told]] = {}
+def _rows_of_moment(at: int, events: list[tuple[str, Json]]) -> list[Attributes]:
+    waiting: dict[tuple[str, str], list[Json]] = {}
     for side, event in events:
         if side == "b":
             waiting.setdefault((event["kind"], event["object"]), []).append(event)
@@ -355,7 +355,7 @@ def _rows_of_moment(at: int, events: list[tuple[str, Told]]) -> list[Attributes]
     return rows
 
 
-def content(event: Told) -> tuple[Any, ...]:
+def content(event: Json) -> tuple[Any, ...]:
     """What of an event is compared: not its seq, nor its cause's; of RunCreated not the choices.
 
     Uids are drawn from the seed, and a message that names one says the same as with another.

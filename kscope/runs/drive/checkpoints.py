@@ -30,7 +30,7 @@ def view_bytes(state: State) -> bytes:
 def checkpoint_freeze(*, run_id: int, engine: Engine, commands: int) -> Checkpoint:
     """The row for the engine as it stands; everything recorded must have been taken.
 
-    Only `checkpoint_insert` compresses it, so that whoever computes need not wait for that.
+    Only `checkpoint_insert` compresses it, so that the engine need not wait for that.
     """
     view = view_bytes(engine.view())
     with uncollected():

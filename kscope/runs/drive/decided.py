@@ -19,7 +19,7 @@ class Wait:
     """Waits for what becomes of *pod*, an entity id, after the command of event *since*.
 
     An attempt that began before that decides about things as they were. With a promise, that the
-    pod is bound at *at*, no refusal before that is the answer. Nobody waits longer than until *by*.
+    pod is bound at *at*, no refusal before that is the answer. The wait ends at *by* in any case.
     """
 
     pod: str

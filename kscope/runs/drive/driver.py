@@ -31,11 +31,11 @@ from kscope.sim.input.budget import Stop
 
 SLICE_SECONDS = 0.1  # of computing between two commits
 CHUNK = 200  # callbacks between two looks at the wall clock
-# After so long a run makes way, if another one waits for a worker: sooner when its engine is soon
+# After so long a run yields to another one that waits for a worker: sooner when its engine is soon
 # at hand again, as those of small clusters are.
 TURN_SECONDS = 3.0
 SHORTEST_TURN = 0.5
-LINGER_SECONDS = 2.0  # an idle owner waits this long for the next wish
+LINGER_SECONDS = 2.0  # an idle owner waits this long for something to do
 QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
 SPEEDS = {"1": 1, "10": 10, "100": 100}
 

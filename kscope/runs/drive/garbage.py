@@ -21,7 +21,7 @@ def uncollected() -> Iterator[None]:
 
 
 class Collector:
-    """Frees the engines that were let go while nobody waits for a slice."""
+    """Frees discarded engines at a time when no slice waits."""
 
     def __init__(self) -> None:
         self._collected = time.monotonic()

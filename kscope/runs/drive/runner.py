@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def run_drive(run_id: int) -> None:
-    """Take the run if nobody has it, and drive it until it has nothing to do for a while.
+    """Take the run if it has no owner, and drive it until it has nothing to do for a while.
 
     When other runs wait for a worker it stops after a turn and queues up again behind them; when
     this worker is asked to stop, another one goes on.

@@ -16,7 +16,7 @@ from kscope.runs.models import Checkpoint, OtherObject, Run, RunEvent
 from kscope.sim.input.budget import Budget, Stop
 
 LEASE = "5 seconds"
-# While the engine is built, restored or frozen nobody can renew; a large one takes seconds.
+# The lease cannot be renewed while an engine is built, restored or frozen, which may take seconds.
 LONG_LEASE = "30 seconds"
 
 
@@ -209,7 +209,7 @@ def _count(commit: Commit) -> None:
 
 
 def lease_take(run_id: int, owner: str) -> int | None:
-    """Become the owner of a run that nobody holds; returns the new epoch."""
+    """Become the owner of a run that has none; returns the new epoch."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE runs_run SET lease_epoch = lease_epoch + 1, lease_owner = %s,"
@@ -369,7 +369,7 @@ def _move_head(cursor: Any, run_id: int, commit: Commit) -> Controls:
 
 
 def run_needs_driver(cursor: Any, run_ids: list[int] | None = None) -> list[int]:
-    """The runs that nobody holds and that have something to do, oldest first."""
+    """The runs without an owner that have something to do, oldest first."""
     only = "AND r.id = ANY(%s)" if run_ids is not None else ""
     cursor.execute(
         "SELECT r.id FROM runs_run r WHERE r.status <> 'failed'"

@@ -1,4 +1,4 @@
-"""How a worker that is asked to stop tells the drivers in its pool.
+"""How the drivers in the pool of a worker learn that the worker is to stop.
 
 A warm shutdown waits for tasks to end, and the task of a playing run ends only when somebody else
 waits for a turn. So the main process raises a flag that its children see: one byte of memory that

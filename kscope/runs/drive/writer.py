@@ -49,7 +49,7 @@ def slice_write(run_id: int, epoch: int, commit: slices.Commit) -> slices.Contro
 
 
 class Writer:
-    """The worker's end of the pipe. The process takes a second to start; nobody waits for it."""
+    """The worker's end of the pipe. The process takes a second to start; slices do not wait for it."""
 
     def __init__(self) -> None:
         self._child = subprocess.Popen(
@@ -159,6 +159,6 @@ def _written(message: dict[str, Any]) -> tuple[str, Any]:
     except (OperationalError, InterfaceError) as problem:
         connection.close()
         return "database", str(problem)
-    except Exception:  # noqa: BLE001 whatever it is, the worker tells it
+    except Exception:  # noqa: BLE001 the worker reports any of them
         return "problem", traceback.format_exc()
     return "written", controls

@@ -82,7 +82,7 @@ class HeadNews:
         return self._events.setdefault(run_id, asyncio.Event())
 
     def forget(self, run_id: int) -> None:
-        """Nobody asks about the run any more."""
+        """The hub of the run has ended."""
         self._events.pop(run_id, None)
 
     async def close(self) -> None:

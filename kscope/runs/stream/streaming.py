@@ -56,7 +56,7 @@ _SELECT = (
 
 @dataclass(slots=True)
 class Frame:
-    """A contiguous range of events as one message; `full` is made when somebody wants all events.
+    """A contiguous range of events as one message; `full` is made when a client wants all events.
 
     `events` are the newest of the range: all of them, unless it was joined from several frames.
     `before` is what the hub knew of the changed entities when the range began, `counts` are the
@@ -333,12 +333,12 @@ class Hub:
                 log.warning("stream of run %s: %s", self.run_id, problem)
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception:
-                # Whoever watches would wait for ever, without a word.
+                # Clients would wait forever without a message.
                 log.exception("stream of run %s", self.run_id)
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _forget(self) -> None:
-        """Read the run anew. The state is another object: whoever holds the old one keeps it."""
+        """Read the run anew. The state is a new object: the old one does not change."""
         self.generation += 1
         self.ready.clear()
         self.state = {}
@@ -405,7 +405,7 @@ class Hub:
         return run["head"] > self.last
 
     def _keep(self, frame: Frame) -> None:
-        """Put a frame into the ring, and let go of those that nobody will ask for."""
+        """Put a frame into the ring, and drop those that no client will ask for."""
         self._joined.clear()
         if self.ring:
             self.ring[-1].forget_texts()
@@ -500,7 +500,7 @@ class Room:
 
 
 class Hubs:
-    """The hubs of this process, each alive while somebody watches its run."""
+    """The hubs of this process, each alive while a client watches its run."""
 
     def __init__(self) -> None:
         self.memory = StreamMemory.of_settings()

@@ -26,8 +26,8 @@ AHEAD = 1_000  # events noted down beyond the one asked for
 class ObjectLog(dict[str, Manifest | None]):
     """What an engine touches, like the dict it stands in for, with every version and its event.
 
-    *objects* are the manifests when the log begins. *seq* tells the engine's newest event: a write
-    is put in just before the event that tells of it is recorded.
+    *objects* are the manifests when the log begins. *seq* gives the engine's newest event: a write
+    is put in just before its event is recorded.
     """
 
     def __init__(self, objects: dict[str, Manifest], seq: Callable[[], int]) -> None:

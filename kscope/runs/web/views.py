@@ -152,7 +152,7 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @for_editors
 def scenario_upload(request: HttpRequest) -> HttpResponse:
-    """Read uploaded files and tell what was understood, or what is wrong and where."""
+    """Read uploaded files and report what was understood, or what is wrong and where."""
     if request.method == "GET":
         return render(request, "runs/upload.html")
     files = request.FILES.getlist("files")

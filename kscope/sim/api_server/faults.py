@@ -275,7 +275,7 @@ class Cut:
 class ApiFaults:
     """What is wrong with the API server: consulted by the store at every write and delivery.
 
-    `slows` says whether any write was ever slow: until then nobody has to ask how slow.
+    `slows` says whether any write was ever slow: until then no write has to ask how slow.
     """
 
     __slots__ = ("cuts", "_lags", "_slow", "_stream", "_writes", "slows", "told")

@@ -24,7 +24,7 @@ class Informer(Generic[Obj]):
         store.watch(kind, self.observe, latency)
 
     def observe(self, event: WatchEvent) -> None:
-        """Take a watch event into the cache and tell the handlers."""
+        """Apply a watch event to the cache and call the handlers."""
         new: Any = event.new
         if event.type == "DELETED":
             self._objects.pop(new.key, None)

@@ -39,7 +39,7 @@ def end(
 
 
 def end_listers(listers: Listers, loop: EventLoop, store: ObjectStore) -> None:
-    """Let informers that nobody listens to any more end their watches."""
+    """End the watches of informers that have no handlers any more."""
     informers = listers.informers()
     loop.cancel_of(informers)
     store.unwatch(informers)

@@ -55,7 +55,7 @@ class WatchEvent(NamedTuple):
     type: WatchType
     old: ApiObject | None
     new: ApiObject
-    # A pod that nobody owns, with the same labels and no volumes, went on with its life.
+    # Only the progress of a pod without owner and volumes changed, not its labels.
     plain: bool = False
 
     @property
@@ -337,11 +337,11 @@ class ObjectStore:
     # Slow writes
 
     def answers(self, author: str) -> Answers:
-        """Until when *author* waits. Whoever asks makes its writes one after the other."""
+        """Until when *author* waits. An author that calls this makes its writes one after the other."""
         return self._answers.setdefault(author, Answers())
 
     def hang_up(self, author: str) -> None:
-        """*author* has died; whoever writes in its name from now on waits for nothing of before."""
+        """*author* has died; later writes in its name do not wait for earlier ones."""
         self._answers.pop(author, None)
 
     def answered_at(self, author: str) -> int:
@@ -353,8 +353,8 @@ class ObjectStore:
     def _due(self, obj: ApiObject, by: str) -> int:
         """When a write made now is answered, and there for all to see.
 
-        The order of writes is that in which they are made. A slow one takes its time to be told, to
-        the watches and on the record; later writes of the same object are not told before it, and
+        The order of writes is that in which they are made. A slow one is delivered late, to
+        the watches and on the record; later writes of the same object are not delivered before it, and
         the author's own next write waits for its answer.
         """
         now = self._loop.now
@@ -411,9 +411,9 @@ class ObjectStore:
         }
 
     def relist(self, cut: Cut) -> None:
-        """Tell broken watches what a new list tells: no more than how things are now.
+        """Deliver the result of a new list to broken watches: only the current state.
 
-        What was written several times is told once, what came and went not at all, and what has
+        What was written several times is delivered once, what came and went not at all, and what has
         gone with the last state that was known. Upstream: client-go, DeltaFIFO.Replace() and
         DeletedFinalStateUnknown.
         """
@@ -516,7 +516,7 @@ class ObjectStore:
             self._when_due(new, by, self._tell_written, *told)
 
     def _when_due(self, obj: ApiObject, by: str, tell: Callable[..., None], *told: Any) -> None:
-        """Tell of a write of *obj* when its author has the answer, which mostly is at once."""
+        """Deliver a write of *obj* when its author has the answer, which mostly is at once."""
         at = self._due(obj, by)
         if at > self._loop.now:
             self._loop.call_at(at, tell, *told)
@@ -624,7 +624,7 @@ def _has_grace(obj: ApiObject) -> bool:
 
 
 def _resource(obj: ApiObject) -> str:
-    """As the API server speaks of it: persistentvolumes, deployments.apps.
+    """Its name in messages of the API server: persistentvolumes, deployments.apps.
 
     Upstream: apimachinery schema.GroupResource String(), meta.UnsafeGuessKindToResource().
     """

@@ -112,7 +112,7 @@ class SetupReport:
 
 
 class SetupCheck(Protocol):
-    """Whoever knows what a scheduler can be told: the engine, which this room does not import."""
+    """What knows how a scheduler can be configured: the engine, which this room does not import."""
 
     def __call__(
         self,
@@ -200,7 +200,7 @@ def load_paths(
     loader, limits = _Loader(check), limits or Limits()
     for path in paths:
         with path.open("rb") as file:
-            # One byte over the limit tells enough, also of what has no size (a pipe).
+            # One byte over the limit is enough to know, even without a size (a pipe).
             size = path.stat().st_size
             if size > limits.bytes:
                 loader.refuse(str(path), too_large(size, limits))
@@ -332,7 +332,7 @@ class _Loader:
         )
 
     def _note(self, name: str, data: bytes, reports: list[tuple[int, Report]]) -> None:
-        """Tell what is wrong with the documents of a file, which is read a second time only."""
+        """Report what is wrong with the documents of a file, which is only read for this."""
         found = {index: report.problems[:_MAX_PROBLEMS] for index, report in reports}
         wanted = {index: {path for path, _, _ in some} for index, some in found.items()}
         lines = find_lines(data, wanted) if wanted else {}
@@ -476,8 +476,10 @@ class _Loader:
         if uid:
             kind, name, where = self._uids.setdefault(uid, (key[0], key[2], origin))
             if where is not origin:
-                told = f'{kind} "{name}" has the same uid, in {where}; without one it gets its own'
-                report.add((*path, "metadata", "uid"), uid, told)
+                problem = (
+                    f'{kind} "{name}" has the same uid, in {where}; without one it gets its own'
+                )
+                report.add((*path, "metadata", "uid"), uid, problem)
                 return
         self._places_of[key] = len(self._result.objects)
         self._result.objects.append(LoadedObject(manifest, origin))
@@ -495,12 +497,12 @@ class _Loader:
                 self._result.objects[place] = again
             return
         name = again.manifest["metadata"]["name"]
-        told = (
+        problem = (
             f'{again.manifest["kind"]} "{name}" is there twice, with different contents; first in '
             f"{first.origin}. Neither is known to be newer: that takes one uid and two "
             "resourceVersions"
         )
-        report.add((*path, "metadata", "name"), name, told)
+        report.add((*path, "metadata", "name"), name, problem)
 
 
 def _names(files: list[str]) -> str:

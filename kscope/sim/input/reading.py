@@ -1,4 +1,4 @@
-"""Reading configuration files: every fault is told with the path and the value it was found at."""
+"""Reading configuration files: every fault is reported with its path and value."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ STEP_VERBS = (
     "start_scheduler",
     "replace",
 )
-# Those that speak of a node, which may then be named without "node/".
+# Those about a node, which may be named without "node/".
 _NODE_VERBS = STEP_VERBS[5:11]
 # What a step says of the object that it is about.
 _STEP_FIELDS = (
@@ -272,7 +272,7 @@ def _fakes(raw: Any, report: Report) -> dict[str, Any]:
 def _recorded_faults(raw: Manifest, report: Report) -> list[dict[str, str]]:
     """What a recording's stand-ins got wrong, and the sidecars that it did not have."""
     path: Path = ("fakes", "provisioner")
-    # _fakes() has told already when these two are no mappings.
+    # _fakes() has already reported these two if they are no mappings.
     fakes = _mapping(raw.get("fakes"), ("fakes",), Report())
     known = _mapping(fakes.get("provisioner"), path, Report())
     served = known.get("driver")
@@ -338,29 +338,29 @@ def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]
     """A recording's step, said in the verbs of a scenario."""
     step = _mapping(item, path, report)
     op = step.get("op")
-    told = {"at": step.get("t")}
+    common = {"at": step.get("t")}
     if op == "note":
         return []
     if op in ("create", "apply"):
-        return _step({**told, op: step.get("objects")}, path, report)
+        return _step({**common, op: step.get("objects")}, path, report)
     if op in ("patch", "delete", "cordon", "uncordon", "evict"):
-        return _step({**told, op: step}, path, report)
+        return _step({**common, op: step}, path, report)
     if op == "evict-first":
         first = {"object": "pod/default", "labels": {"app": step.get("app")}}
-        return _step({**told, "evict": first}, path, report)
+        return _step({**common, "evict": first}, path, report)
     if op == "kubelet":
         return [
             one
             for key, verb in (("kill", "stop_kubelet"), ("revive", "start_kubelet"))
             for node in _list(step.get(key), (*path, key), report)
-            for one in _step({**told, verb: node}, path, report)
+            for one in _step({**common, verb: node}, path, report)
         ]
     if op == "delete-pods-on-node":
         verb = "evict_pods" if step.get("evict") else "delete_pods"
-        return _step({**told, verb: step.get("node")}, path, report)
+        return _step({**common, verb: step.get("node")}, path, report)
     if op == "force-delete-on-node":
         body = {"object": f"node/{step.get('node')}", "grace_seconds": 0}
-        return _step({**told, "delete_pods": body}, path, report)
+        return _step({**common, "delete_pods": body}, path, report)
     report.add((*path, "op"), op, f"{shown(op)} is not an operation of a recording")
     return []
 

@@ -1,4 +1,4 @@
-"""What has changed, in order: whoever keeps something of it asks only for what came since."""
+"""What has changed, in order: a reader that keeps its position asks only for later changes."""
 
 from typing import Generic, TypeVar
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-# What it returns is nobody's business here.
+# What it returns is ignored.
 Callback = Callable[..., object]
 
 
@@ -35,7 +35,7 @@ class EventLoop:
 
     `now` is in nanoseconds. `steps` counts the callbacks run so far; together with the pure history
     it names an exact position in the run. `cause` is the sequence number of the recorded event
-    that led to what is running now; a callback inherits it from whoever scheduled it.
+    that led to what is running now; a callback inherits it from the callback that scheduled it.
 
     While `halted` is set nothing is run: set in the middle of a callback, it makes that callback the
     last for now. `failure` says why nothing will ever be run again.

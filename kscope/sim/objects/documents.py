@@ -128,7 +128,7 @@ def show_path(path: Path) -> str:
 
 
 def read_path(text: str) -> Path:
-    """What show_path wrote, as a path; the parts of an unusual name are not told apart."""
+    """Parses what show_path wrote; a dot within a name counts as a separator."""
     return tuple(
         int(part[1:-1]) if part.startswith("[") else part
         for part in re.findall(r"\[[0-9]+\]|[^.\[\]]+", text)

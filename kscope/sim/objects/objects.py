@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 EMPTY: Mapping[str, Any] = {}
 
-# The short names under which the view state and events speak of kinds.
+# The short names of kinds in the view state and in events.
 _ID_PREFIX = {
     "PersistentVolumeClaim": "claim",
     "PersistentVolume": "volume",
@@ -167,7 +167,7 @@ class ApiObject:
     def revised(self, patch: Manifest, revision: str) -> Self:
         """As `patched`, with a new resourceVersion and the uid that it has."""
         new = self.patched(patch)
-        # The merge has made a new top level, which nobody else has seen yet.
+        # The merge has made a new top level, which is not shared yet.
         new.raw["metadata"] = {
             **new.raw["metadata"],
             "uid": self.uid,
@@ -231,7 +231,7 @@ class PodFacts(NamedTuple):
     owner_references: list[Manifest]
     controller: Manifest | None
     scheduling_gates: tuple[str, ...]
-    # Nobody owns it and it has no volumes.
+    # It has no owner and no volumes.
     is_lone: bool
 
 
@@ -269,9 +269,9 @@ class Templates:
     def shared(self, pod: "Pod") -> Template:
         """The template for *pod*, which is new: that of its like, or else its own."""
         metadata = pod.metadata
-        told = [metadata.get(name) for name in _TEMPLATE_METADATA]
+        labels = [metadata.get(name) for name in _TEMPLATE_METADATA]
         try:
-            essence = orjson.dumps((pod.namespace, told, pod.raw.get("spec")))
+            essence = orjson.dumps((pod.namespace, labels, pod.raw.get("spec")))
         except TypeError:
             return pod.template  # A number beyond 64 bits.
         template = self._known.get(essence)
@@ -423,7 +423,7 @@ class Pod(ApiObject):
 
 
 def is_plain(old: ApiObject, pod: Pod) -> bool:
-    """Whether a pod that nobody owns, with the same labels and no volumes, went on with its life."""
+    """Whether only the progress of a pod without owner and volumes changed, not its labels."""
     template = pod.template
     if not isinstance(old, Pod) or template is not old.template:
         return False
@@ -507,7 +507,7 @@ class Node(ApiObject):
 
     @property
     def image_sizes(self) -> list[tuple[str, int]]:
-        """The names of the images it holds, each with the bytes told; a name may come twice."""
+        """The names of the images it holds, each with its bytes; a name may occur twice."""
         images: list[Manifest] = self.status.get("images") or []
         return [
             (name, int(image.get("sizeBytes") or 0))
@@ -708,6 +708,6 @@ _KIND_OF_PREFIX = {prefix: kind for kind, prefix in _ID_PREFIX.items()}
 
 
 def split_entity_id(entity: str) -> tuple[str, str]:
-    """The kind (or its lower-case form, where that is all the id tells) and key of an entity id."""
+    """The kind (or its lower-case form, if the id has only that) and key of an entity id."""
     prefix, _, key = entity.partition("/")
     return _KIND_OF_PREFIX.get(prefix, prefix), key

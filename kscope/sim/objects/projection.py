@@ -27,7 +27,7 @@ def attributes(obj: ApiObject, rules: ResourceRules | None = None) -> Attributes
     shown["created"] = _time(obj.creation_timestamp)
     if obj.deletion_timestamp:
         shown["deleting"] = _time(obj.deletion_timestamp)
-        # What holds it; of an object that nobody deletes that says nothing.
+        # What delays its deletion; says nothing about an object that is not being deleted.
         shown["finalizers"] = list(obj.finalizers)
     # 0 is a fact (a priority, a time); "", [], {}, None and False say nothing.
     return {name: value for name, value in shown.items() if value or type(value) is int}

@@ -2,7 +2,7 @@
 
 Upstream: apimachinery pkg/labels/selector.go (Requirement.Matches) and
 component-helpers scheduling/corev1/nodeaffinity. What the API server would refuse is refused here
-with the path of the offending field, so that a file can be mended.
+with the path of the offending field, so that the file can be corrected.
 """
 
 from __future__ import annotations

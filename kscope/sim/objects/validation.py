@@ -454,7 +454,7 @@ _CLAIM_SPEC = fields(
     dataSourceRef=_mapping,
 )
 _labelled = fields(labels=labels, annotations=map_of(text))
-# The sources of volumes that the engines tell apart.
+# The sources of volumes that the engines distinguish.
 _disks = {
     "hostPath": fields(("path",), path=text, type=text),
     "local": fields(("path",), path=text, fsType=text),

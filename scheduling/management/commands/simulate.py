@@ -80,7 +80,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Bad input is told with file, document, line and field; the exit status is 2."""
+        """Bad input is reported with file, document, line and field; the exit status is 2."""
         paths = list(_expand(options["files"]))
         decides = options["mode"] == "decisions"
         if decides and options["why"]:
@@ -170,15 +170,15 @@ class Command(BaseCommand):
         if found.state == "absent":
             raise _bad(f"--why: at {cluster.now / SECOND:g} s there is no pod {found.pod}")
         if options["json"]:
-            told = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
+            text = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
         else:
-            told = found.text()
-        self.stdout.write(told, ending="")
+            text = found.text()
+        self.stdout.write(text, ending="")
 
     def _setup(
         self, scenario: Scenario, options: dict[str, Any], loaded: LoadResult
     ) -> SchedulerSetup:
-        """The scheduler's configuration; what is wrong with it is told with the file it is in."""
+        """The scheduler's configuration; what is wrong with it is reported with its file."""
         version = options["profile"] or scenario.profile
         if scenario.configuration is None:
             return default_setup(version)
@@ -245,8 +245,8 @@ def _check(
     """
     if options["policy"] or options["config"]:
         return SetupReport(faults=refused_objects(objects))
-    told = {"profile": options["profile"]} if options["profile"] else {}
-    return check_setup({**scenario, **told}, configuration, objects)
+    chosen = {"profile": options["profile"]} if options["profile"] else {}
+    return check_setup({**scenario, **chosen}, configuration, objects)
 
 
 def _configured(scenario: Scenario, options: dict[str, Any]) -> Scenario:
@@ -262,10 +262,10 @@ def _configured(scenario: Scenario, options: dict[str, Any]) -> Scenario:
         raise _bad(f"{name}: line {error.line}: {error.why}") from error
     if len(documents) != 1 or not isinstance(documents[0].value, dict):
         raise _bad(f"{name}: expected one document, a mapping")
-    told = documents[0].value
+    configuration = documents[0].value
     if options["policy"]:
-        told = {**told, "kind": "Policy"}
-    return replace(scenario, configuration=told, schedulers=())
+        configuration = {**configuration, "kind": "Policy"}
+    return replace(scenario, configuration=configuration, schedulers=())
 
 
 def _until(scenario: Scenario, options: dict[str, Any]) -> int:
@@ -322,10 +322,10 @@ def _play(
         for event in cluster.take().events:
             if out is None:
                 break
-            told = event.to_dict()
+            line = event.to_dict()
             if not evidence:
-                told["data"] = None
-            out.write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
+                line["data"] = None
+            out.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         if done or cluster.failure:
             return None
         stop = cluster.budget_stop

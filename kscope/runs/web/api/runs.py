@@ -77,7 +77,7 @@ class RunList(APIView):
 
     @extend_schema(request=NewRun, responses={201: RUN})
     def post(self, request: Request) -> Response:
-        """Make a run of a scenario; it belongs to whoever makes it, and is private."""
+        """Make a run of a scenario; it belongs to the account that makes it, and is private."""
         wanted = NewRun(data=request.data, context={"request": request})
         wanted.is_valid(raise_exception=True)
         owner_id = visitor_of(request).account_id

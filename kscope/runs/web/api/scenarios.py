@@ -47,7 +47,7 @@ class ScenarioList(APIView):
         responses={201: OpenApiResponse(OpenApiTypes.OBJECT, "the scenario")},
     )
     def post(self, request: Request) -> Response:
-        """Read files; with any problem nothing is saved and all problems are told."""
+        """Read files; with any problem nothing is saved and all problems are reported."""
         files = request.FILES.getlist("files")
         if not files:
             raise ApplicationError("No files were sent; they go into the field `files`.")
