@@ -59,7 +59,7 @@ def test_broker_address_of_a_socket_is_spelt_as_celery_wants() -> None:
     assert env.celery_broker("redis://h:6379/1") == "redis://h:6379/1"
 
 
-def test_secret_key_of_the_environment_then_of_the_data_directory_then_random(
+def test_where_the_secret_key_comes_from(
     tmp_path: Path,
 ) -> None:
     first, lasts = env.secret_key({}, tmp_path)

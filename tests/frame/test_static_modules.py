@@ -20,7 +20,7 @@ def test_the_import_map_points_at_files_that_are_found() -> None:
         assert finders.find(unquote(address).removeprefix("/static/")), address
 
 
-def test_every_module_that_a_page_leads_to_is_fetched_at_once() -> None:
+def test_all_modules_of_a_page_are_preloaded() -> None:
     html = Template("{% load kscope_static %}{% modulepreload 'js/board.js' %}").render(Context())
     preloaded = {unquote(href) for href in re.findall(r'href="/static/([^"]+)"', html)}
     assert {"js/controllers/run_session.js", "js/model/fold.js", *static_names()} <= preloaded

@@ -27,7 +27,7 @@ def data() -> Iterator[Path]:
         yield Path(folder) / "data"
 
 
-def test_first_start_shows_the_admin_password_and_ctrl_c_ends_it_with_status_0(data: Path) -> None:
+def test_first_start_shows_password_and_ctrl_c_ends_it(data: Path) -> None:
     with Up(data) as up:
         up.wait_until_serving()
         family = up.family()
@@ -68,7 +68,7 @@ def test_it_serves_on_when_nobody_reads_its_output_any_more(data: Path) -> None:
         assert up.wait_for_end() == 0
 
 
-def test_second_start_on_the_same_data_is_refused_with_the_pid_of_the_first(data: Path) -> None:
+def test_a_second_start_names_the_first_process(data: Path) -> None:
     with Up(data) as first:
         first.wait_until_serving()
         with Up(data) as second:
@@ -90,7 +90,7 @@ def test_kill_9_leaves_nothing_running_and_the_next_start_works(data: Path) -> N
         assert "password" not in again.output
 
 
-def test_kill_9_during_a_recovery_of_the_database_leaves_nothing_running(data: Path) -> None:
+def test_kill_9_during_recovery_leaves_nothing_running(data: Path) -> None:
     with Up(data) as up:
         up.wait_until_serving()
         family = up.family()
@@ -127,7 +127,7 @@ def wait_until_beyond(up: Up, run: int, at: int) -> int:
     return reached[0]
 
 
-def test_ctrl_c_lets_go_of_a_run_that_plays_and_the_next_start_goes_on_with_it(
+def test_the_next_start_continues_a_playing_run(
     data: Path,
 ) -> None:
     log = data / "log" / "worker.log"
@@ -147,7 +147,7 @@ def test_ctrl_c_lets_go_of_a_run_that_plays_and_the_next_start_goes_on_with_it(
         wait_until_beyond(again, run, reached)
 
 
-def test_a_child_that_dies_is_named_and_the_rest_is_stopped(data: Path) -> None:
+def test_a_dead_child_stops_the_rest(data: Path) -> None:
     with Up(data) as up:
         up.wait_until_serving()
         children = json.loads((data / "run.json").read_text())["children"]

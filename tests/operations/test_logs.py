@@ -90,9 +90,7 @@ def test_a_worker_says_run_seq_and_epoch(
 
 
 @pytest.mark.django_db
-def test_the_request_id_of_a_proxy_is_logged_and_sent_back(
-    client: Client, written: Written
-) -> None:
+def test_a_proxys_request_id_is_logged_and_returned(client: Client, written: Written) -> None:
     answer = client.get("/api/runs/", headers={"X-Request-ID": "from-the-proxy.1"})
     assert answer["X-Request-ID"] == "from-the-proxy.1"
     assert {each["request_id"] for each in written()} == {"from-the-proxy.1"}

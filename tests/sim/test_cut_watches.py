@@ -94,7 +94,7 @@ def test_what_came_and_went_is_not_told(api: Api) -> None:
     assert api.other.story == ["ADDED a 1", "DELETED a 1"]
 
 
-def test_what_has_gone_is_told_with_the_last_state_that_was_known(api: Api) -> None:
+def test_deleted_objects_come_with_their_last_known_state(api: Api) -> None:
     api.create("a")
     api.cut()
     api.write("a", "2")
@@ -114,7 +114,7 @@ def test_what_is_listed_is_told_before_what_is_missing(api: Api) -> None:
     assert api.deaf.story == ["ADDED b 1", "DELETED a 1"]
 
 
-def test_another_object_of_the_name_takes_the_place_of_the_first(api: Api) -> None:
+def test_a_recreated_object_replaces_the_first(api: Api) -> None:
     api.create("a")
     api.cut()
     api.delete("a")

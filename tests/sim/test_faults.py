@@ -28,7 +28,7 @@ spec:
 """
 
 
-def test_what_is_wrong_with_a_fault_is_told_with_file_line_field_and_value() -> None:
+def test_a_bad_fault_is_reported_with_its_place() -> None:
     problems = load_files([("broken.yaml", _HEADER.encode())]).problems
     assert [(p.file, p.line, p.field, p.value) for p in problems] == [
         ("broken.yaml", 9, "spec.faults[1].times", '"never"'),
@@ -62,9 +62,7 @@ def test_what_is_wrong_with_a_fault_is_told_with_file_line_field_and_value() -> 
         ({"absent": ["csi"]}, "absent", "expected a name"),
     ],
 )
-def test_a_fault_that_makes_no_sense_is_refused_at_its_field(
-    fault: Any, field: str, why: str
-) -> None:
+def test_a_senseless_fault_is_refused_at_its_field(fault: Any, field: str, why: str) -> None:
     wrong = check(fault)
     assert wrong is not None
     assert wrong.field == field

@@ -21,7 +21,7 @@ def _object(kind: str, name: str) -> ApiObject:
     return from_manifest({"kind": kind, "metadata": {"name": name, "namespace": "default"}})
 
 
-def test_a_handler_that_needs_objects_of_a_kind_is_spared_events_while_there_are_none() -> None:
+def test_a_handler_without_objects_gets_no_events() -> None:
     loop = EventLoop()
     store = ObjectStore(loop, Recorder(loop))
     pods: Informer[Pod] = Informer(store, "Pod")

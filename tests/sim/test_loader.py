@@ -62,7 +62,7 @@ def annotations_of(yaml: str) -> Any:
 # Where a problem is
 
 
-def test_a_bad_quantity_is_refused_with_document_line_field_and_value() -> None:
+def test_a_bad_quantity_is_refused_with_its_place() -> None:
     problem = only_problem(POD + b"---\n" + POD.replace(b"100m", b"100mm"))
     assert problem == Problem(
         file="a.yaml",
@@ -74,13 +74,13 @@ def test_a_bad_quantity_is_refused_with_document_line_field_and_value() -> None:
     )
 
 
-def test_a_problem_prints_as_one_line_that_leads_to_the_place() -> None:
+def test_a_problem_prints_as_one_line() -> None:
     text = str(only_problem(POD.replace(b"name: web", b"name: Web")))
     assert text.startswith("a.yaml, document 1, line 4, metadata.name: ")
     assert '"Web" is not a name' in text
 
 
-def test_broken_items_of_a_list_are_named_each_at_its_own_line() -> None:
+def test_broken_list_items_have_their_own_lines() -> None:
     result = load("apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n- 7\n")
     assert [(p.field, p.line, p.value) for p in result.problems] == [
         ("items[0].apiVersion", 4, ""),
@@ -144,7 +144,7 @@ def test_a_good_file_beside_a_broken_one_is_still_understood() -> None:
     assert result.files["broken.yaml"].kinds == {}
 
 
-def test_a_copy_that_kept_its_uid_is_refused_with_the_place_of_the_other() -> None:
+def test_a_repeated_uid_is_refused_with_both_places() -> None:
     first, copy = (pod(metadata={"name": name, "uid": "u-1"}) for name in ("web", "web-2"))
     result = load_files([("a.yaml", first.encode()), ("b.yaml", copy.encode())])
     (problem,) = result.problems
@@ -163,7 +163,7 @@ def test_problems_of_all_files_are_told_at_once() -> None:
     assert [p.file for p in result.problems] == ["a.yaml", "c.yaml"]
 
 
-def test_beyond_two_hundred_problems_it_says_how_many_are_left_out() -> None:
+def test_problems_beyond_two_hundred_are_counted() -> None:
     items = [json.loads(pod(metadata={"name": f"Web_{n}"})) for n in range(1234)]
     result = load(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     assert len(result.problems) == 201
@@ -205,9 +205,7 @@ def test_beyond_two_hundred_problems_it_says_how_many_are_left_out() -> None:
         ),
     ],
 )
-def test_what_the_api_server_would_refuse_is_refused_at_its_field(
-    manifest: dict[str, Any], field: str
-) -> None:
+def test_invalid_fields_are_refused_as_upstream_does(manifest: dict[str, Any], field: str) -> None:
     assert only_problem(pod(**manifest)).field == field
 
 
@@ -237,7 +235,7 @@ def test_broken_yaml_is_refused_at_its_line(text: str, said: str, line: int) -> 
     assert (problem.document, problem.line) == (1, line)
 
 
-def test_broken_json_is_refused_with_its_line_by_a_file_called_json() -> None:
+def test_broken_json_is_refused_with_its_line() -> None:
     problem = only_problem('{"kind": "List",\n "items": [}', "a.json")
     assert problem.message.startswith("not JSON: ")
     assert (problem.file, problem.document, problem.line) == ("a.json", 1, 2)
@@ -295,7 +293,7 @@ def test_yaml_and_json_may_be_nested_equally_deep(levels: int) -> None:
     assert load(flow).ok == load(quoted, "a.json").ok == (levels == 100)
 
 
-def test_a_file_of_200_mb_is_refused_by_its_size_unread(tmp_path: Path) -> None:
+def test_a_file_of_200_mb_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "big.yaml"
     with path.open("wb") as file:
         os.truncate(file.fileno(), 200 * 1024 * 1024)
@@ -304,7 +302,7 @@ def test_a_file_of_200_mb_is_refused_by_its_size_unread(tmp_path: Path) -> None:
     assert problem.message.startswith("the file is 200 MiB; at most 32 MiB are read.")
 
 
-def test_what_was_sent_over_the_limit_is_refused_by_its_size() -> None:
+def test_content_over_the_limit_is_refused() -> None:
     (problem,) = load_files([("a.yaml", b"\0" * 2048)], Limits(bytes=1024)).problems
     assert "at most" in problem.message
 
@@ -312,7 +310,7 @@ def test_what_was_sent_over_the_limit_is_refused_by_its_size() -> None:
 # What is read
 
 
-def test_a_list_as_kubectl_prints_it_is_read_as_json_and_as_yaml() -> None:
+def test_kubectl_lists_are_read_in_both_formats() -> None:
     listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [json.loads(pod())]})
     assert load(listed, "a.json").manifests == load(listed).manifests
     assert load(listed).manifests[0]["metadata"] == {"name": "web", "namespace": "default"}
@@ -327,7 +325,7 @@ def test_items_of_a_typed_list_get_their_kind_from_it() -> None:
     ]
 
 
-def test_a_snapshot_of_the_scheduler_simulator_is_read_with_kinds_filled_in() -> None:
+def test_snapshots_of_the_scheduler_simulator_get_their_kinds() -> None:
     snapshot = {
         "pods": [{"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c"}]}}],
         "nodes": [{"metadata": {"name": "n1"}}],
@@ -416,7 +414,7 @@ def test_secrets_managed_fields_and_last_applied_are_dropped() -> None:
         (".inf", ".inf"),
     ],
 )
-def test_a_plain_scalar_means_what_yaml_1_1_and_kubectl_say(written: str, meant: Any) -> None:
+def test_plain_scalars_mean_what_kubectl_says(written: str, meant: Any) -> None:
     found = annotations_of(f"a: {written}").get("a")
     assert (type(found), found) == (type(meant), meant)
 
@@ -425,7 +423,7 @@ def test_keys_that_are_no_texts_become_texts() -> None:
     assert annotations_of("1: a\non: b") == {"1": "a", "true": "b"}
 
 
-def test_merge_keys_take_what_is_not_there_the_first_source_first() -> None:
+def test_merge_keys_prefer_the_first_source() -> None:
     spec = annotations_of(
         "base: &base {a: 1, b: 1}\nmore: &more {b: 2, c: 2}\nall: {<<: [*base, *more], a: 0}"
     )
@@ -463,7 +461,7 @@ def test_every_demo_loads_and_survives_its_json_form(path: Path) -> None:
         '{"kind": "Node",\n"apiVersion": "v1",\n"metadata": {"name": "a\\u0000b"}}',
     ],
 )
-def test_a_text_with_the_nul_character_is_refused_with_its_line(text: str) -> None:
+def test_a_nul_character_is_refused_with_its_line(text: str) -> None:
     result = load_files([("nul", text.encode())])
     assert [(each.line, each.message) for each in result.problems] == [
         (3, "a text holds the character U+0000")
@@ -473,7 +471,7 @@ def test_a_text_with_the_nul_character_is_refused_with_its_line(text: str) -> No
 # What the API server would make of it
 
 
-def test_a_field_that_is_null_is_not_there_also_in_a_list() -> None:
+def test_null_fields_count_as_absent() -> None:
     volume = {"name": "v", "emptyDir": {}, "persistentVolumeClaim": None}
     spec = {"containers": [{"name": "c"}], "volumes": [volume], "overhead": None}
     metadata = {"name": "web", "deletionTimestamp": None, "labels": {"a": "b"}}
@@ -485,7 +483,7 @@ def test_a_field_that_is_null_is_not_there_also_in_a_list() -> None:
     }
 
 
-def test_what_is_in_no_namespace_is_not_said_to_be_in_one() -> None:
+def test_problems_of_cluster_objects_name_no_namespace() -> None:
     (found,) = load("{apiVersion: v1, kind: Node, metadata: {name: n1, namespace: x}}").manifests
     assert found["metadata"] == {"name": "n1"}
 
@@ -497,12 +495,12 @@ def test_the_name_of_a_namespace_is_a_dns_label(name: str) -> None:
     assert "is not the name of a namespace" in problem.message
 
 
-def test_a_key_that_is_twice_in_a_json_mapping_is_refused() -> None:
+def test_a_repeated_json_key_is_refused() -> None:
     text = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "name" : "b"}}'
     assert only_problem(text, "a.json").message == 'the key "name" appears twice in one mapping'
 
 
-def test_a_string_of_json_that_looks_like_a_key_is_none() -> None:
+def test_a_json_string_is_not_a_key() -> None:
     annotations = {"a": '"b": "c"', "d\\": '":', '"e"': ":"}
     assert load(pod(metadata={"name": "web", "annotations": annotations}), "a.json").ok
 

@@ -84,7 +84,7 @@ def test_resting_past_something_due_is_refused() -> None:
         loop.rest_at(6)
 
 
-def test_what_is_scheduled_for_this_instant_comes_after_what_was_due_then() -> None:
+def test_new_callbacks_of_an_instant_come_last() -> None:
     loop = EventLoop()
     log = Log(loop)
     loop.call_at(10, log.note_and_schedule, "first", 0)
@@ -93,7 +93,7 @@ def test_what_is_scheduled_for_this_instant_comes_after_what_was_due_then() -> N
     assert log.ran == [("first", 10), ("second", 10), ("after first", 10)]
 
 
-def test_what_is_scheduled_for_this_instant_is_due_now_and_survives_a_checkpoint() -> None:
+def test_callbacks_due_now_survive_a_checkpoint() -> None:
     loop = EventLoop()
     log = Log(loop)
     loop.run(until=10)

@@ -83,7 +83,7 @@ def _volume_spec(draw: random.Random) -> dict[str, Any]:
 
 @pytest.mark.parametrize("make", [_claim, _volume])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_view_is_that_of_the_newest_version_after_every_write(seed: int, make: Any) -> None:
+def test_the_view_follows_every_write(seed: int, make: Any) -> None:
     draw, loop = random.Random(seed), EventLoop()
     recorder = Recorder(loop)
     store = ObjectStore(loop, recorder)

@@ -79,12 +79,12 @@ def test_milli_units_are_rounded_up(written: Any, milli: int) -> None:
     assert milli_value(written) == milli
 
 
-def test_what_does_not_fit_in_64_bits_is_the_largest_that_does() -> None:
+def test_too_large_quantities_become_the_largest_value() -> None:
     assert value("100E") == milli_value("100E") == MAX_INT64
     assert value("-100E") == -MAX_INT64 - 1
 
 
-def test_the_engines_count_to_64_pi_so_that_no_sum_of_theirs_leaves_64_bits() -> None:
+def test_sums_of_engine_quantities_fit_64_bits() -> None:
     assert counted(value("64Pi")) == value("64Pi") == MOST_COUNTED
     assert counted(value("100E")) == MOST_COUNTED
     assert MOST_COUNTED * 100 < MAX_INT64

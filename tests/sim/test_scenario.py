@@ -135,9 +135,7 @@ def test_files_with_problems_make_no_scenario() -> None:
         ({"steps": [7]}, "spec.steps[0]", "expected a mapping, found 7"),
     ],
 )
-def test_what_is_wrong_in_a_header_is_told_at_its_field(
-    spec: dict[str, Any], field: str, said: str
-) -> None:
+def test_a_bad_header_is_reported_at_its_field(spec: dict[str, Any], field: str, said: str) -> None:
     found = problems(**spec)
     assert field in [where for where, _ in found]
     assert any(said in message for _, message in found)
@@ -146,7 +144,7 @@ def test_what_is_wrong_in_a_header_is_told_at_its_field(
 # Steps
 
 
-def test_steps_come_in_order_of_time_and_as_written_within_it() -> None:
+def test_steps_are_ordered_by_time_then_position() -> None:
     found = steps(
         {"at": "2s", "cordon": "n1"},
         {"at": "1s", "uncordon": "node/n1"},
@@ -225,9 +223,7 @@ def test_manifests_of_steps_are_cleaned_like_any_other() -> None:
         ({"at": 1, "create": [NODE, 7]}, "spec.steps[0].create[1]", "expected a manifest, found 7"),
     ],
 )
-def test_what_is_wrong_in_a_step_is_told_at_its_field(
-    step: dict[str, Any], field: str, said: str
-) -> None:
+def test_a_bad_step_is_reported_at_its_field(step: dict[str, Any], field: str, said: str) -> None:
     found = problems(steps=[step])
     assert any(where.startswith(field) and said in message for where, message in found), found
 
@@ -324,12 +320,12 @@ def test_the_delays_of_a_recordings_stand_ins_become_latencies() -> None:
     assert result.warnings == []
 
 
-def test_without_a_provisioner_to_stand_in_volumes_are_made_at_once() -> None:
+def test_volumes_are_made_at_once_without_a_provisioner() -> None:
     latencies = Scenario.from_load(recording(fakes=None), name="x").latencies
     assert latencies["provision"].low == latencies["delete_volume"].low == 0
 
 
-def test_a_recording_has_no_driver_but_the_one_that_stands_in() -> None:
+def test_a_recording_has_only_the_fake_driver() -> None:
     classes = [
         {
             "apiVersion": "storage.k8s.io/v1",
@@ -352,7 +348,7 @@ def test_a_recording_has_no_driver_but_the_one_that_stands_in() -> None:
     ]
 
 
-def test_what_a_run_does_not_do_as_recorded_is_a_warning() -> None:
+def test_unsupported_recorded_behaviour_is_a_warning() -> None:
     result = recording(
         fakes={"provisioner": {"delay": 1.0, "fail_nodes": ["n1"], "fail_all": 1}},
         steps=[
@@ -384,7 +380,7 @@ def test_steps_and_commands_know_the_same_verbs() -> None:
     assert STEP_VERBS == VERBS
 
 
-def test_the_profiles_that_a_header_may_name_are_those_there_are() -> None:
+def test_a_header_may_name_every_profile() -> None:
     for name in PROFILES:
         assert problems(profile=name) == []
 
@@ -422,6 +418,6 @@ def test_what_is_no_duration_is_refused(text: Any) -> None:
         ),
     ],
 )
-def test_a_recording_whose_fakes_are_of_the_wrong_kind_is_refused(fakes: Any, field: str) -> None:
+def test_a_recording_with_bad_fakes_is_refused(fakes: Any, field: str) -> None:
     found = recording(fakes=fakes).problems
     assert {problem.field for problem in found} == {field}

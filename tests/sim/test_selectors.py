@@ -31,7 +31,7 @@ def test_an_empty_selector_matches_everything_and_an_absent_one_nothing() -> Non
         ("DoesNotExist", [], False, False, True),
     ],
 )
-def test_the_operators_on_a_value_on_another_and_on_a_missing_key(
+def test_operators_on_present_and_missing_keys(
     operator: str, values: list[str], on_x: bool, on_y: bool, on_nothing: bool
 ) -> None:
     assert labels_match(operator, values, {"a": "x"}) is on_x
@@ -112,7 +112,7 @@ def test_a_node_term_without_requirements_matches_nothing() -> None:
         ({"operator": "Exists"}, "key"),
     ],
 )
-def test_what_the_api_server_would_refuse_is_named_with_its_path(
+def test_invalid_selectors_are_reported_with_their_path(
     expression: dict[str, Any], path: str
 ) -> None:
     fine = {"key": "a", "operator": "Exists"}
@@ -148,9 +148,7 @@ def test_equal_selectors_are_equal_however_they_were_written() -> None:
     ("operator", "values"),
     [("Gt", ["-1"]), ("NotIn", ["no label"]), ("In", ["5", "no/label"])],
 )
-def test_a_node_term_with_a_value_that_is_no_label_matches_nothing(
-    operator: str, values: list[str]
-) -> None:
+def test_an_invalid_label_value_matches_no_node(operator: str, values: list[str]) -> None:
     """Upstream: labels.NewRequirement(), which also checks the values of Gt and Lt."""
     expression = {"key": "a", "operator": operator, "values": values}
     assert not node_matches({"matchExpressions": [expression]}, {"a": "5"})

@@ -34,7 +34,7 @@ def pod(name: str = "web", **spec: object) -> dict:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
-def test_a_created_object_gets_a_uid_a_version_and_a_creation_time(api: Api) -> None:
+def test_a_created_object_gets_its_metadata(api: Api) -> None:
     stored = api.store.create(from_manifest(pod()), by="user")
     assert stored.key == "default/web"
     assert stored.uid
@@ -77,7 +77,7 @@ def test_a_finalizer_holds_a_deleted_object_until_it_is_removed(api: Api) -> Non
     assert api.store.find("PersistentVolume", "pv") is None
 
 
-def test_a_grace_period_marks_the_pod_and_the_last_delete_removes_it(api: Api) -> None:
+def test_a_grace_period_delays_the_removal(api: Api) -> None:
     api.store.create(from_manifest(pod(nodeName="n1")), by="user")
     api.store.delete("Pod", "default/web", by="user", grace_seconds=30)
     assert api.store.get("Pod", "default/web").deletion_timestamp == "2026-01-01T00:00:30Z"
@@ -86,7 +86,7 @@ def test_a_grace_period_marks_the_pod_and_the_last_delete_removes_it(api: Api) -
         api.store.get("Pod", "default/web")
 
 
-def test_a_watch_delivers_what_is_there_and_then_every_write_after_its_latency(api: Api) -> None:
+def test_a_watch_delivers_existing_objects_then_writes(api: Api) -> None:
     api.store.create(from_manifest(pod("old")), by="user")
     api.store.watch("Pod", api.saw, latency=5)
     api.loop.run(until=10)
@@ -100,7 +100,7 @@ def test_a_watch_delivers_what_is_there_and_then_every_write_after_its_latency(a
     ]
 
 
-def test_every_write_is_an_event_whose_changes_fold_to_what_the_object_shows(api: Api) -> None:
+def test_event_changes_fold_to_the_objects_view(api: Api) -> None:
     api.store.create(from_manifest(pod()), by="user")
     api.store.patch(
         "Pod", "default/web", {"spec": {"nodeName": "n1"}}, by="scheduler", event="PodBound"

@@ -124,7 +124,7 @@ def test_a_name_that_events_would_be_recorded_of_is_bounded(spec: Manifest, fiel
     assert [where for where, _ in _of_pod(**spec)] == [field]
 
 
-def test_a_bound_that_is_no_integer_is_taken_as_the_api_server_takes_it() -> None:
+def test_bounds_are_parsed_as_upstream_parses_them() -> None:
     term = {"matchExpressions": [{"key": "gen", "operator": "Gt", "values": ["new"]}]}
     required = {"nodeSelectorTerms": [term]}
     affinity = {
@@ -153,14 +153,14 @@ def test_an_old_workload_may_leave_its_selector_out(version: str) -> None:
     ]
 
 
-def test_of_a_kind_that_no_engine_reads_only_the_name_counts() -> None:
+def test_unread_kinds_need_only_a_name() -> None:
     assert _problems("Deployment", apiVersion="example.com/v1", spec="anything")[0][1].startswith(
         "nothing that kscope simulates"
     )
 
 
 @pytest.mark.parametrize("amount", [10**30, -(10**30), "1e400"])
-def test_numbers_that_no_integer_of_64_bits_holds_are_refused_or_counted(amount: Any) -> None:
+def test_numbers_beyond_64_bits_are_refused_or_counted(amount: Any) -> None:
     found = _of_pod(priority=amount)
     assert [where for where, _ in found] == ["spec.priority"]
     resources = {"requests": {"cpu": amount}}
@@ -202,7 +202,7 @@ def test_a_job_needs_no_selector() -> None:
     assert _job(None, {"app": "web"}) == []
 
 
-def test_a_selector_of_a_job_that_was_not_generated_is_refused() -> None:
+def test_a_jobs_own_selector_is_refused() -> None:
     wanted = [("spec.selector", "`selector` not auto-generated")]
     assert _job({"matchLabels": {"app": "web"}}, {"app": "web"}) == wanted
     assert _job({"matchLabels": {"app": "api"}}, {"app": "web"}) == wanted

@@ -37,7 +37,7 @@ def test_a_key_added_after_its_sync_is_synced_again(worker: Worker) -> None:
     assert worker.synced == [("a", 0), ("a", 1)]
 
 
-def test_the_delay_of_a_failing_key_doubles_until_it_is_forgotten(worker: Worker) -> None:
+def test_the_delay_doubles_until_forgotten(worker: Worker) -> None:
     for _ in range(3):
         worker.queue.add_rate_limited("a")
         worker.loop.run(until=worker.loop.now + SECOND)

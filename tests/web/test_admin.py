@@ -102,7 +102,7 @@ def test_events_can_be_searched(admin: Client, driven: Run) -> None:
     assert "0/2 nodes are available" in page
 
 
-def test_tainting_a_node_is_a_command_that_says_what_came_of_it(admin: Client, driven: Run) -> None:
+def test_tainting_a_node_reports_the_commands_outcome(admin: Client, driven: Run) -> None:
     node = Node.objects.get(run=driven, key="n1")
     taints = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
     page = edit(admin, driven, node, taints=json.dumps(taints))
@@ -198,7 +198,7 @@ def test_a_taint_without_an_effect_is_refused_by_the_form(admin: Client, driven:
 
 
 @pytest.mark.parametrize("text", ['{"a": NaN}', '["\\u0000"]', "[" * 5000])
-def test_json_that_no_database_could_keep_is_refused_by_the_form(
+def test_the_form_refuses_json_the_database_cannot_store(
     admin: Client, driven: Run, text: str
 ) -> None:
     page = edit(admin, driven, Node.objects.get(run=driven, key="n1"), taints=text)

@@ -138,7 +138,7 @@ async def test_too_many_waiting_requests_are_refused_for_now(busy: Any) -> None:
     assert {reader.body for reader in readers[:-1]} == {b"ok"}
 
 
-async def test_a_place_given_to_someone_who_has_just_left_goes_on() -> None:
+async def test_the_place_of_a_client_who_left_is_reused() -> None:
     places = Places(1)
     await places.take(("a",))
     left, stays = (asyncio.create_task(places.take((name,))) for name in "bc")

@@ -55,7 +55,7 @@ def test_the_transport_plays_and_pauses(client: Client, scenario: Scenario) -> N
     assert post(client, path, {"action": "fly"}).status_code == 400
 
 
-def test_the_state_at_a_moment_is_that_after_its_newest_event(client: Client, driven: Run) -> None:
+def test_the_state_at_a_moment_includes_its_events(client: Client, driven: Run) -> None:
     at = client.get(f"/api/runs/{driven.pk}/state/?at=1500000000").json()
     seq = RunEvent.objects.filter(run=driven, at__lte=1_500_000_000).order_by("-seq")[0].seq
     assert at["seq"] == seq
@@ -131,9 +131,7 @@ def test_the_histogram_counts_every_event_once(client: Client, driven: Run) -> N
 
 
 @pytest.mark.parametrize("buckets", [1, 7, 120, 1000])
-def test_each_bar_of_the_histogram_counts_the_events_of_its_time(
-    client: Client, driven: Run, buckets: int
-) -> None:
+def test_each_histogram_bar_counts_its_events(client: Client, driven: Run, buckets: int) -> None:
     histogram = client.get(f"/api/runs/{driven.pk}/histogram/?buckets={buckets}").json()
     counts = [0] * buckets
     for at in RunEvent.objects.filter(run=driven).values_list("at", flat=True):
@@ -204,9 +202,7 @@ def test_every_version_of_every_object_can_be_seen_again(client: Client, driven:
             assert object_at(client, driven, entity, cluster.seq) == (manifest or 404)
 
 
-def test_an_object_that_was_changed_and_deleted_by_commands_is_seen_as_it_was(
-    client: Client, driven: Run
-) -> None:
+def test_an_object_of_the_past_is_shown_unchanged(client: Client, driven: Run) -> None:
     before = driven.head_seq
     path = f"/api/runs/{driven.pk}/commands/"
     label = {"metadata": {"labels": {"team": "shop"}}}
@@ -302,7 +298,7 @@ def test_json_that_no_database_could_keep_is_refused(
     assert said in answer.json()["message"]
 
 
-def test_a_number_beyond_64_bits_is_kept_as_go_would_have_it(client: Client, driven: Run) -> None:
+def test_a_number_beyond_64_bits_becomes_a_float(client: Client, driven: Run) -> None:
     patch = {"metadata": {"annotations": {"a": "b"}}, "later": {"field": 10**30}}
     body = {"verb": "patch", "object": "pod/default/web", "patch": patch}
     with driving(driven):
@@ -333,7 +329,7 @@ def test_the_schema_names_every_resource(client: Client) -> None:
         assert path in text
 
 
-def test_a_run_that_is_not_there_answers_in_the_same_shape(client: Client) -> None:
+def test_a_missing_run_has_the_usual_error_shape(client: Client) -> None:
     answer = client.get("/api/runs/12345/")
     assert answer.status_code == 404
     assert "message" in answer.json()

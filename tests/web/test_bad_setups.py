@@ -75,7 +75,7 @@ def upload(*texts: str) -> Upload:
         ),
     ],
 )
-def test_a_bad_setup_is_told_with_file_document_line_field_and_value(
+def test_a_bad_setup_is_reported_with_its_place(
     setup: str, field: str, line: int, value: str, message: str
 ) -> None:
     taken = upload(NODE, f"---\n{setup}")
@@ -110,7 +110,7 @@ def test_a_policy_brings_the_profile_that_it_is_for() -> None:
     ]
 
 
-def test_a_run_cannot_be_made_under_a_profile_that_the_configuration_is_not_for() -> None:
+def test_a_configuration_for_another_profile_makes_no_run() -> None:
     taken = upload(NODE, MODERN)
     assert taken.scenario is not None
     with pytest.raises(ApplicationError, match=r"configuration\.apiVersion: .* is for v1\.34"):
@@ -139,7 +139,7 @@ spec: {FIELD: nope, containers: [{name: c, image: x}]}
         ("runtimeClassName", 'pod rejected: RuntimeClass "nope" not found'),
     ],
 )
-def test_a_pod_that_names_a_class_that_is_not_there_is_told(field: str, message: str) -> None:
+def test_a_pod_with_a_missing_class_is_reported(field: str, message: str) -> None:
     taken = upload(NODE + POD.replace("FIELD", field))
     assert taken.scenario is None
     (problem,) = taken.report.files[0].problems
@@ -160,14 +160,14 @@ def test_a_pod_that_its_cluster_admitted_is_kept(field: str, sign: str) -> None:
     assert cluster.store.get("Pod", "default/p").spec[field] == "nope"
 
 
-def test_a_pod_whose_class_is_there_or_is_the_systems_is_taken() -> None:
+def test_a_pod_with_an_existing_class_is_accepted() -> None:
     text = "---\nkind: PriorityClass\napiVersion: scheduling.k8s.io/v1\nmetadata: {name: nope}\n"
     given = POD.replace("FIELD", "priorityClassName")
     system = given.replace("nope", "system-node-critical").replace("name: p", "name: q")
     assert upload(NODE + given + system + text + "value: 5\n").scenario is not None
 
 
-def test_what_is_in_a_namespace_that_is_being_deleted_is_taken() -> None:
+def test_objects_in_a_terminating_namespace_are_accepted() -> None:
     """A file may be a picture of a cluster at such a moment."""
     text = (
         "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: default, "

@@ -35,7 +35,7 @@ def verdicts(told: dict) -> dict[str, str]:
     return {row["volume"]: row["verdict"] for row in told["candidates"]}
 
 
-def test_the_candidates_are_those_of_the_event_between_the_writes_of_one_sync(
+def test_candidates_are_right_between_writes_of_one_sync(
     client: Client,
 ) -> None:
     run = played("smallest-fit")
@@ -57,7 +57,7 @@ def test_the_candidates_are_those_of_the_event_between_the_writes_of_one_sync(
     assert verdicts(now)["pv-5g"] == "claimed"
 
 
-def test_the_scheduler_asks_for_a_node_and_takes_what_it_was_told(client: Client) -> None:
+def test_the_scheduler_gets_a_node_and_its_answer(client: Client) -> None:
     run = played("local-volumes")
     for claim in ("default/data-db-0", "default/data-db-1", "default/data-db-2"):
         made = RunEvent.objects.get(run=run, kind="VolumePreBound", data__claim=claim)

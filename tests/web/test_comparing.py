@@ -50,9 +50,7 @@ def test_a_fork_and_its_parent_part_with_the_first_command(client: Client, drive
     assert told["divergence"]["seq"] == parted_by_hand(driven, fork)
 
 
-def test_a_pod_that_waits_in_one_run_is_told_with_the_event_that_decided(
-    client: Client, driven: Run
-) -> None:
+def test_a_pod_waiting_in_one_run_names_the_deciding_event(client: Client, driven: Run) -> None:
     fork = cordoned(driven)
     told = compared(client, driven, fork)
     [row] = told["placements"]["rows"]

@@ -13,7 +13,7 @@ def event(kind: str, at: int, name: str = "pod/shop/web", **more: Any) -> dict[s
     return {**told, "cause": None, "message": "", "data": None, "changes": None, **more}
 
 
-def test_pods_on_another_node_or_in_one_run_only_are_elsewhere() -> None:
+def test_pods_placed_differently_are_listed() -> None:
     a = {
         "pod/x/same": {"node": "n1"},
         "pod/x/moved": {"node": "n1"},
@@ -31,7 +31,7 @@ def test_a_waiting_pod_says_what_it_lacks() -> None:
     assert comparison.spot({"queue": "gated"}, None) == Spot("waits", queue="gated")
 
 
-def test_what_was_so_before_they_parted_does_not_date_a_difference() -> None:
+def test_differences_are_dated_after_the_runs_part() -> None:
     deleted = Difference("pod/x/a", Spot("placed", "n1", 4, 40), Spot("absent", "", 9, 90))
     moved = Difference("pod/x/b", Spot("placed", "n1", 7, 70), Spot("placed", "n2", 8, 80))
     never = Difference("pod/x/c", Spot("waits"), Spot("absent"))

@@ -54,7 +54,7 @@ def test_counts_begin_where_the_window_begins(driven: Run) -> None:
     assert sum(sample[1] for sample in counts["samples"]) == 2
 
 
-def test_a_pod_that_comes_with_a_node_is_not_counted_as_bound() -> None:
+def test_a_pod_created_with_a_node_is_not_counted() -> None:
     samples = Samples(Tally({}), since=0)
     samples.fold(5 * MILLISECOND, {"pod/a/p": {"node": "n1"}, "pod/a/q": {"queue": "active"}})
     samples.fold(6 * MILLISECOND, {"pod/a/q": {"queue": None, "node": "n1"}})
@@ -66,7 +66,7 @@ def test_the_window_keeps_the_sample_before_it() -> None:
     assert [each[0] // SECOND for each in window(samples, 45 * SECOND)] == [20, 30, 40]
 
 
-def test_the_counts_of_an_event_that_is_not_there_are_refused(driven: Run, client: Client) -> None:
+def test_counts_of_a_missing_event_are_refused(driven: Run, client: Client) -> None:
     answer = client.get(f"/api/runs/{driven.pk}/counters/", {"seq": driven.head_seq + 1})
     assert answer.status_code == 404
     known = client.get(f"/api/runs/{driven.pk}/counters/").json()

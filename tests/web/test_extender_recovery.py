@@ -106,7 +106,7 @@ def test_a_recovered_run_goes_on_asking_where_it_left_off(extender: Extender) ->
     assert len(extender.asked) == len(calls)
 
 
-def test_an_answer_that_the_database_cannot_hold_is_an_error_of_the_extender(
+def test_an_answer_too_odd_to_store_is_an_extender_error(
     extender: Extender,
 ) -> None:
     extender.replies["filter"] = lambda body: {"Error": "a\0b"}

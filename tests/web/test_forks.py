@@ -56,7 +56,7 @@ def objects(run: Run) -> dict[str, Any]:
     return {row.entity: row.manifest for row in rows}
 
 
-def test_a_fork_of_the_head_is_the_run_as_it_stands(driven: Run) -> None:
+def test_a_fork_of_the_head_equals_the_run(driven: Run) -> None:
     fork = forked(driven)
     assert events(fork) == events(driven)
     assert fork.head_digest == driven.head_digest
@@ -72,7 +72,7 @@ def test_a_fork_remembers_where_it_came_from(driven: Run) -> None:
     assert fork.forked_at == RunEvent.objects.get(run=driven, seq=seq).at
 
 
-def test_at_every_event_a_fork_has_the_parents_events_and_rests_there(driven: Run) -> None:
+def test_a_fork_has_its_parents_events_and_rests(driven: Run) -> None:
     for seq in range(0, driven.head_seq + 1, 5):
         fork = forked(driven, seq=seq)
         assert fork.head_seq >= seq
@@ -82,7 +82,7 @@ def test_at_every_event_a_fork_has_the_parents_events_and_rests_there(driven: Ru
         assert fork.status == Run.Status.PAUSED
 
 
-def test_a_fork_that_is_played_on_goes_where_its_parent_went(driven: Run) -> None:
+def test_a_played_fork_follows_its_parents_history(driven: Run) -> None:
     fork = play(forked(driven, seq=driven.head_seq // 2))
     assert fork.head_digest == driven.head_digest
     assert objects(fork) == objects(driven)
@@ -110,7 +110,7 @@ def test_after_a_command_a_fork_goes_another_way(driven: Run) -> None:
     assert Pod.objects.get(run=fork, key="default/late").node_name == ""
 
 
-def test_commands_of_the_parent_are_carried_out_where_the_parent_did(
+def test_a_fork_repeats_its_parents_commands_in_place(
     start: Callable[..., Run],
 ) -> None:
     run = drive(start())
@@ -142,7 +142,7 @@ def test_a_fork_of_a_fork_has_the_history_of_both(driven: Run) -> None:
     assert play(second).head_digest == fork.head_digest
 
 
-def test_another_profile_plays_the_same_commands_up_to_the_same_time(driven: Run) -> None:
+def test_another_profile_gets_the_commands_in_time(driven: Run) -> None:
     command(driven, verb="cordon", object="node/n1")
     fork = forked(driven, profile="v1.16", seed=7)
     assert (fork.profile, fork.seed, fork.head_at) == ("v1.16", 7, driven.head_at)
@@ -180,7 +180,7 @@ def test_a_run_plays_until_a_pod_is_refused_again(driven: Run) -> None:
     assert (fork.status, fork.head_at) == (Run.Status.PAUSED, refused.at)
 
 
-def test_whoever_waits_for_a_pod_in_vain_gets_to_the_end(driven: Run) -> None:
+def test_waiting_for_a_pod_in_vain_ends(driven: Run) -> None:
     fork = forked(driven, seq=1)
     services.run_transport(run=fork, action="play", until_pod="pod/default/nobody")
     fork = drive(fork)
@@ -188,7 +188,7 @@ def test_whoever_waits_for_a_pod_in_vain_gets_to_the_end(driven: Run) -> None:
     assert fork.head_digest == driven.head_digest
 
 
-def test_a_pod_that_others_make_room_for_is_not_decided_on() -> None:
+def test_a_nominated_pod_is_not_decided_on() -> None:
     def told(kind: str, **data: Any) -> Event:
         return Event(1, 0, kind, "pod/x/a", "scheduler", None, "", data or None, None)
 
@@ -239,7 +239,7 @@ def test_a_fork_over_http_answers_when_it_is_there(client: Client, driven: Run) 
 
 
 @pytest.mark.slow
-def test_a_worker_killed_on_the_way_of_a_fork_costs_nothing(
+def test_a_worker_killed_while_forking_costs_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scenario = Scenario.objects.create(

@@ -19,7 +19,7 @@ def page(client: Client, path: str) -> str:
     return client.get(path).content.decode()
 
 
-def test_the_api_page_tells_every_operation_and_needs_nothing_from_elsewhere(
+def test_the_api_page_is_complete_and_self_contained(
     client: Client,
 ) -> None:
     schema = client.get("/api/schema/", HTTP_ACCEPT="application/json").json()
@@ -41,7 +41,7 @@ def test_the_api_page_tells_parameters_bodies_and_answers() -> None:
     assert "after" in [each.name for each in events.parameters]
 
 
-def test_a_page_that_is_not_there_says_so_in_our_own_words(client: Client) -> None:
+def test_a_missing_page_has_its_own_text(client: Client) -> None:
     answer = client.get("/runs/99999/")
     assert answer.status_code == 404
     assert "/runs/99999/" in answer.content.decode()
@@ -60,9 +60,7 @@ def test_a_form_without_its_token_is_refused_in_words() -> None:
     assert "reload the page" in answer.content.decode()
 
 
-def test_the_home_page_shows_the_newest_runs_and_the_others_when_asked(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_home_page_can_show_older_runs(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "SHOWN_RUNS", 2)
     scenario = Scenario.objects.create(name="s", digest="s", document={})
     for number in range(3):
@@ -74,7 +72,7 @@ def test_the_home_page_shows_the_newest_runs_and_the_others_when_asked(
     assert "run-0" in page(client, "/?runs=all")
 
 
-def test_a_page_of_a_run_does_not_read_its_scenarios_document(
+def test_run_pages_do_not_read_the_scenario_document(
     client: Client, django_assert_num_queries: Any
 ) -> None:
     scenario = Scenario.objects.create(name="s", digest="s", question="Why?", document={})
@@ -84,7 +82,7 @@ def test_a_page_of_a_run_does_not_read_its_scenarios_document(
     assert '"document"' not in captured.captured_queries[0]["sql"]
 
 
-def test_a_pod_has_a_page_of_its_own_even_before_it_exists(client: Client) -> None:
+def test_a_pod_has_a_page_before_it_exists(client: Client) -> None:
     scenario = Scenario.objects.create(name="s", digest="s", document={})
     run = Run.objects.create(scenario=scenario, name="run")
     assert 'data-pod="shop/web-1"' in page(client, f"/runs/{run.pk}/pods/shop/web-1/")

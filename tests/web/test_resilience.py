@@ -41,7 +41,7 @@ def wait_until_beyond(run: Run, at: int) -> None:
     wait_for(further.exists)
 
 
-def test_uploading_the_file_of_a_demo_leaves_the_demo_in_the_gallery(scenario: Scenario) -> None:
+def test_uploading_a_demo_file_keeps_the_demo(scenario: Scenario) -> None:
     again = load_files([("small.yaml", CLUSTER.encode())])
     services.scenario_store(name="small", result=again, is_demo=True, position=3)
     services.scenario_store(name="small", result=again)
@@ -56,9 +56,7 @@ def stopping() -> Iterator[None]:
     stop_forget()
 
 
-def test_a_worker_that_is_asked_to_stop_gives_a_playing_run_back_at_once(
-    start: Start, stopping: None
-) -> None:
+def test_a_stopping_worker_gives_its_run_back(start: Start, stopping: None) -> None:
     run = start(play=True, speed="1")
     driver = in_thread(run)
     wait_until_beyond(run, 0)
@@ -69,9 +67,7 @@ def test_a_worker_that_is_asked_to_stop_gives_a_playing_run_back_at_once(
     assert (run.status, run.lease_until) == (Run.Status.PLAYING, None)
 
 
-def test_a_run_that_was_let_go_has_the_history_of_one_that_was_not(
-    start: Start, stopping: None
-) -> None:
+def test_giving_a_run_back_leaves_its_history_unchanged(start: Start, stopping: None) -> None:
     whole, parted = start(play=True, speed="max"), start(play=True, speed="100")
     drive(whole.pk)
     while parted.status == Run.Status.PLAYING:
@@ -85,9 +81,7 @@ def test_a_run_that_was_let_go_has_the_history_of_one_that_was_not(
     assert (parted.status, parted.head_digest) == (Run.Status.FINISHED, whole.head_digest)
 
 
-def test_a_worker_that_stops_while_it_replays_leaves_the_run_as_it_was(
-    start: Start, stopping: None
-) -> None:
+def test_stopping_during_a_replay_changes_nothing(start: Start, stopping: None) -> None:
     run = start(play=True, speed="max")
     drive(run.pk)
     engines._live.clear()
@@ -128,7 +122,7 @@ def test_a_database_that_was_away_does_not_fail_the_run(
     assert run.status == Run.Status.FINISHED
 
 
-def test_a_connection_that_is_cut_in_mid_commit_does_not_fail_the_run(
+def test_a_connection_cut_during_commit_fails_no_run(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, copy = start(play=True, speed="max"), slices._copy_events
@@ -190,7 +184,7 @@ def test_a_task_that_finds_nothing_to_do_does_not_linger(
     assert driven == []
 
 
-def test_a_playing_run_gives_way_to_one_that_waits_for_a_worker(
+def test_a_playing_run_yields_to_a_waiting_one(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "TURN_SECONDS", 0.2)

@@ -113,7 +113,7 @@ def test_a_second_driver_leaves_an_owned_run_alone(start: Callable[..., Run]) ->
     assert Run.objects.get(pk=run.pk).head_seq == 0
 
 
-def test_the_state_at_any_seq_is_the_fold_of_the_events_before(driven: Run) -> None:
+def test_the_state_at_any_event_is_the_fold(driven: Run) -> None:
     state: State = {}
     for event in RunEvent.objects.filter(run=driven).order_by("seq"):
         fold(state, event.changes or {})
@@ -173,7 +173,7 @@ def drive_and_kill(run: Run, chance: Random) -> bool:
 
 
 @pytest.mark.slow
-def test_a_worker_killed_at_twenty_moments_leaves_no_gap_and_the_same_digest() -> None:
+def test_killing_the_worker_twenty_times_changes_nothing() -> None:
     scenario = Scenario.objects.create(
         name="crowd", digest="crowd", document=synthetic(nodes=60, pods=900, seed=3).to_dict()
     )

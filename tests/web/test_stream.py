@@ -164,7 +164,7 @@ async def test_a_client_far_behind_gets_a_snapshot_instead(
     assert (snapshot["type"], snapshot["seq"]) == ("snapshot", driven.head_seq)
 
 
-async def test_a_slow_reader_whose_frames_left_the_ring_catches_up_from_the_database(
+async def test_a_slow_reader_catches_up_from_the_database(
     crowd: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "RING", 2)
@@ -278,7 +278,7 @@ async def run_of(run: Run) -> Run:
     return await Run.objects.aget(pk=run.pk)
 
 
-async def test_a_range_that_does_not_compose_is_sent_as_a_snapshot(
+async def test_a_range_without_composition_becomes_a_snapshot(
     driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(first: Any, second: Any) -> Any:
@@ -329,7 +329,7 @@ def test_no_more_runs_are_watched_when_states_are_too_much() -> None:
         room.enter(2)
 
 
-def test_the_ring_lets_go_of_what_is_too_old_or_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ring_drops_old_and_excess_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = new_hub()
 
     def keep(seq: int) -> list[int]:
@@ -345,7 +345,7 @@ def test_the_ring_lets_go_of_what_is_too_old_or_too_much(monkeypatch: pytest.Mon
     assert keep(31) == [28, 29, 30, 31]
 
 
-def test_what_went_and_came_back_is_one_patch_for_a_reader_with_the_state_before() -> None:
+def test_an_object_deleted_and_recreated_is_one_patch() -> None:
     state: State = {"pod/a": {"phase": "Running", "blocker": {"plugin": "x", "unit": "cpu"}}}
     behind = copy.deepcopy(state)
     rows = [
@@ -423,7 +423,7 @@ async def test_the_hub_ends_with_its_last_watcher(driven: Run) -> None:
     assert streaming.hubs.watched() == []
 
 
-def test_a_pod_that_goes_and_comes_back_within_a_range_read_for_one_reader_splits_it() -> None:
+def test_a_recreated_pod_splits_a_readers_range() -> None:
     rows = [
         row(1, '{"pod/a": null}'),
         row(2, '{"pod/a": {"phase": "Pending"}}'),
@@ -487,7 +487,7 @@ async def test_a_reader_that_takes_no_message_is_dropped(
     assert hubs_of(driven) == []
 
 
-async def test_a_dropped_reader_is_cut_off_with_what_was_on_its_way(
+async def test_a_dropped_reader_loses_its_pending_messages(
     driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumers, "DEAF_SECONDS", 0.05)

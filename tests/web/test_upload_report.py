@@ -18,7 +18,7 @@ def only_file(report: UploadReport) -> FileReport:
     return file
 
 
-def test_objects_are_counted_by_kind_in_the_file_they_came_from() -> None:
+def test_objects_are_counted_by_file_and_kind() -> None:
     report = report_on(pods=b"---\n".join([POD % 1, POD % 2]), nodes=NODE)
     assert [(file.name, file.kinds) for file in report.files] == [
         ("pods.yaml", {"Pod": 2}),
@@ -44,7 +44,7 @@ def test_a_problem_stands_with_its_file_and_line() -> None:
     assert "1500x" in wrong.problems[0].value
 
 
-def test_a_file_that_is_no_yaml_is_reported_with_nothing_understood() -> None:
+def test_a_file_that_is_not_yaml_is_reported() -> None:
     file = only_file(report_on(broken=b"a: [1, 2\nb: }"))
     assert file.kinds == {}
     assert len(file.problems) == 1

@@ -30,7 +30,7 @@ def test_good_files_become_one_scenario(client: Client) -> None:
     assert "mine is ready" in answer.content.decode()
 
 
-def test_a_bad_quantity_is_told_with_file_line_and_field_and_nothing_is_saved(
+def test_a_bad_quantity_is_reported_and_nothing_saved(
     client: Client,
 ) -> None:
     answer = upload(client, ("good.yaml", NODE.replace("n1", "n2")), ("bad.yaml", BAD))
@@ -92,9 +92,7 @@ async def test_a_body_announced_as_too_long_is_refused_unread(path: str) -> None
 
 
 @pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
-async def test_a_body_of_unknown_length_is_read_only_as_far_as_is_allowed(
-    path: str, settings: Any
-) -> None:
+async def test_a_body_of_unknown_length_is_limited(path: str, settings: Any) -> None:
     settings.UPLOAD_MAX_BYTES = 1_048_576
     sender = Sender(3_200)
     status, body = await answered(sender, path, transfer_encoding="chunked")
@@ -165,7 +163,7 @@ def test_a_file_for_each_of_300_namespaces_is_read(client: Client) -> None:
     assert Scenario.objects.get().summary == {"Namespace": 300, "Node": 1}
 
 
-def test_a_good_file_beside_a_broken_one_is_reported_as_understood(client: Client) -> None:
+def test_a_good_file_beside_a_broken_one_counts(client: Client) -> None:
     page = upload(client, ("good.yaml", NODE), ("bad.yaml", "a: [1\nb: }")).content.decode()
     assert "<li>Node <b>1</b></li>" in page
     assert page.count("No supported object.") == 1
@@ -187,9 +185,7 @@ def test_a_name_that_no_column_holds_is_refused(client: Client, name: str) -> No
     ("header", "field"),
     [("metadata: {name: LONG}", "metadata.name"), ("spec: {title: LONG}", "spec.title")],
 )
-def test_a_header_with_too_long_a_name_is_refused_at_its_field(
-    client: Client, header: str, field: str
-) -> None:
+def test_too_long_a_name_in_a_header_is_refused(client: Client, header: str, field: str) -> None:
     text = f"apiVersion: kscope.dev/v1\nkind: Scenario\n{header}\n".replace("LONG", "n" * 300)
     given = SimpleUploadedFile("a.yaml", f"{text}---\n{NODE}".encode())
     answer = client.post("/api/scenarios/", {"files": [given]})
@@ -199,6 +195,6 @@ def test_a_header_with_too_long_a_name_is_refused_at_its_field(
     assert "300 characters" in problem["message"]
 
 
-def test_a_long_name_of_a_file_is_cut_to_what_a_column_holds(client: Client) -> None:
+def test_a_long_file_name_is_cut_to_fit(client: Client) -> None:
     assert upload(client, ("n" * 250 + ".yaml", NODE)).status_code == 200
     assert len(Scenario.objects.get().name) == 200
