@@ -1,6 +1,6 @@
 """Volumes: matching, binding by the PV controller, provisioning, and what the kubelets have mounted.
 
-Times are CPU times, and garbage is collected as seldom as the worker does it (kscope/runs/drive/runner.py).
+Times are CPU times, and garbage is collected as seldom as the worker does it (kscope/runs/drive/driver.py).
 """
 
 import gc
