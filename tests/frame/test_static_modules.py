@@ -23,7 +23,11 @@ def test_the_import_map_points_at_files_that_are_found() -> None:
 def test_every_module_that_a_page_leads_to_is_fetched_at_once() -> None:
     html = Template("{% load kscope_static %}{% modulepreload 'js/board.js' %}").render(Context())
     preloaded = {unquote(href) for href in re.findall(r'href="/static/([^"]+)"', html)}
-    assert {"js/controllers/run_session.js", "js/model/fold.js", *static_names()} <= preloaded
+    assert {
+        "js/controllers/session/run_session.js",
+        "js/model/shared/fold.js",
+        *static_names(),
+    } <= preloaded
     assert all(finders.find(name) for name in preloaded)
 
 

@@ -1,5 +1,5 @@
 /** The REST interface of one run. Paths are relative to /api/runs/<id>/. */
-import {failureOf} from "../model/failure.js";
+import {failureOf} from "../model/shared/failure.js";
 
 /** Where no answer comes for so long, none will: the connection may be open at this end alone. */
 const LONGEST_READ_MS = 60_000;

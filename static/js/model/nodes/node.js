@@ -1,0 +1,335 @@
+import {byName, moment, parseId} from "../shared/format.js";
+import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
+import {placeOf} from "./nodes.js";
+
+const PRESSURE = {
+  "node.kubernetes.io/memory-pressure": "is short of memory",
+  "node.kubernetes.io/disk-pressure": "is short of disk",
+  "node.kubernetes.io/pid-pressure": "is short of process ids",
+  "node.kubernetes.io/network-unavailable": "has no network",
+};
+
+/** How long an unneeded volume may wait for its unmount before the page mentions it. */
+const PATIENCE = 10e9;
+
+/**
+ * What there is to say of a node first: {family, sentence, figure: {value, words} or null, pod}, the
+ * family "settled" where nothing is stuck. `pod` is the id of the pod that the sentence is about.
+ */
+export function nodeAnswer(name, node, pods, at) {
+  const rows = volumesOf(node, pods);
+  return (
+    notReady(name, node, pods) ??
+    failing(name, rows, at) ??
+    refused(rows) ??
+    lingering(rows, at) ??
+    pressed(name, node) ??
+    waiting(rows, at) ??
+    cordoned(name, node) ??
+    calm(rows)
+  );
+}
+
+/** Whether the node needs attention: a sentence of `nodeAnswer` that is a problem. */
+export function isStuck({family}) {
+  return family === "stuck";
+}
+
+function notReady(name, node, pods) {
+  if (node.ready) return null;
+  const there = [...pods.values()].filter(({node: place}) => place === name).length;
+  return {
+    family: "stuck",
+    pod: null,
+    sentence: `${name} is not Ready: its kubelet does not report, so no pod is started or stopped here.`,
+    figure: {value: String(there), words: there === 1 ? "pod is bound here" : "pods are bound here"},
+  };
+}
+
+function failing(name, rows, at) {
+  const failed = rows.filter(({trouble}) => trouble).sort((a, b) => b.trouble.failures - a.trouble.failures)[0];
+  if (!failed) return null;
+  const {trouble} = failed;
+  const times = trouble.failures === 1 ? "once" : `${trouble.failures} times`;
+  const what = (of) => `${callOf(trouble)} of ${of} failed ${times}, ${shortError(trouble.error)}`;
+  const [waits] = failed.waiting[0] ?? [];
+  const [wants] = failed.desired[0] ?? [];
+  const sentence = waits
+    ? `${parseId(waits).key || waits} cannot start: ${what(failed.name)}`
+    : wants
+      ? what(`${failed.name} for ${wants}`)
+      : `${failed.name} stays on ${name}: ${what(failed.name)}`;
+  return {
+    family: "stuck",
+    pod: (waits ?? wants) ? `pod/${waits ?? wants}` : null,
+    sentence: ended(sentence),
+    figure: nextTry(trouble, at),
+  };
+}
+
+function ended(sentence) {
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
+function nextTry({retry_at: again, started}, at) {
+  if (started !== undefined) return {value: moment(at - started), words: "s into the next try"};
+  return {value: moment(Math.max(0, again - at)), words: "s until the next try"};
+}
+
+function refused(rows) {
+  const row = rows.find(({controller}) => isRefused(controller));
+  if (!row) return null;
+  const [pod, since] = row.desired[0] ?? [];
+  return {
+    family: "stuck",
+    pod: pod ? `pod/${pod}` : null,
+    figure: null,
+    since,
+    volume: row.unique,
+    sentence: `${row.name} cannot be attached for ${pod ?? "a pod"}: it is attached to another node, and only one node may have it attached.`,
+  };
+}
+
+function lingering(rows, at) {
+  const row = rows.find(
+    ({desired, controller}) =>
+      desired.length === 0 &&
+      controller?.mounted_by_node &&
+      controller.detach_requested !== undefined &&
+      at - controller.detach_requested > PATIENCE,
+  );
+  if (!row) return null;
+  const {deadline} = row.controller;
+  return {
+    family: "stuck",
+    pod: null,
+    sentence: `No pod needs ${row.name} any more, but the node's volumesInUse still lists it.`,
+    figure:
+      deadline === undefined
+        ? null
+        : {value: moment(Math.max(0, deadline - at)), words: "s until it is force-detached"},
+  };
+}
+
+function pressed(name, node) {
+  const taint = (node.taints ?? []).find(({key}) => PRESSURE[key]);
+  if (!taint) return null;
+  return {
+    family: "stuck",
+    pod: null,
+    figure: null,
+    sentence: `${name} ${PRESSURE[taint.key]}: only pods that tolerate ${taint.key} are scheduled here.`,
+  };
+}
+
+function waiting(rows, at) {
+  const waits = rows.flatMap((row) => row.waiting.map(([pod, since]) => ({pod, since, row})));
+  if (waits.length === 0) return attaching(rows, at);
+  const first = waits.sort((a, b) => a.since - b.since)[0];
+  const pods = new Set(waits.map(({pod}) => pod));
+  const others = pods.size - 1;
+  const and =
+    others === 0 ? "" : others === 1 ? ", and one more pod for its own" : `, and ${others} more pods for theirs`;
+  return {
+    family: "clock",
+    pod: `pod/${first.pod}`,
+    sentence: `${first.pod} waits for ${first.row.name}${and}.`,
+    figure: {value: moment(at - first.since), words: "s so far"},
+  };
+}
+
+/** A volume that is being attached for a pod that is not known to wait for it. */
+function attaching(rows, at) {
+  const row = rows.find(({kubelet, desired, sign}) => !kubelet && desired.length > 0 && sign === "+");
+  if (!row) return null;
+  const [pod, since] = row.desired[0];
+  return {
+    family: "clock",
+    pod: `pod/${pod}`,
+    sentence: `${row.name} is being attached for ${pod}.`,
+    figure: {value: moment(at - since), words: "s so far"},
+  };
+}
+
+function cordoned(name, node) {
+  if (!node.unschedulable) return null;
+  return {
+    family: "held",
+    pod: null,
+    figure: null,
+    sentence: `${name} is cordoned: only pods that tolerate node.kubernetes.io/unschedulable are scheduled here.`,
+  };
+}
+
+function calm(rows) {
+  const again = rows.find(({sign}) => sign === "+");
+  if (again) {
+    return {
+      family: "settled",
+      pod: null,
+      figure: null,
+      sentence: `Nothing is stuck here; ${again.name} is mounted again for ${again.desired[0][0]}, which runs.`,
+    };
+  }
+  const going = rows.filter(({sign}) => sign !== "=");
+  if (going.length > 0) {
+    const some = going.length === 1 ? going[0].name : `${going.length} volumes`;
+    return {
+      family: "settled",
+      pod: null,
+      figure: null,
+      sentence: `Nothing is stuck here; ${some} ${going.length === 1 ? "is" : "are"} being removed.`,
+    };
+  }
+  const sentence =
+    rows.length === 0
+      ? "Nothing is stuck here; no volume is desired or attached."
+      : `Nothing is stuck here; every volume that a pod needs is ${rows.every(({kubelet}) => kubelet) ? "mounted for it" : "attached, and mounted if a container mounts it"}.`;
+  return {family: "settled", pod: null, figure: null, sentence};
+}
+
+/** The nodes, other than `name`, that have the volume attached: all nodes are looked through. */
+export function holdersOf(entities, unique, name) {
+  const found = [];
+  for (const [id, entity] of entities) {
+    if (!id.startsWith("node/") || id === `node/${name}`) continue;
+    if (entity.attachments?.[unique]?.attached || entity.attachments?.[unique]?.uncertain)
+      found.push(id.slice("node/".length));
+  }
+  return found.sort(byName);
+}
+
+/** Ready or what else the node is, as [mark, family, words]. */
+export function nodeStates(node) {
+  if (!node) return [["expired", "held", "not found at this moment"]];
+  const found = [node.ready ? ["ok", "settled", "Ready"] : ["no", "stuck", "NotReady"]];
+  if (node.unschedulable) found.push(["gated", "held", "cordoned"]);
+  return found;
+}
+
+/** "zone eu-1b · no taints · volumesInUse 4 · volumesAttached 4". */
+export function nodeFacts(node) {
+  const taints = (node.taints ?? []).map(({key, value, effect}) => `${key}${value ? `=${value}` : ""}:${effect}`);
+  return [
+    node.zone ? `zone ${node.zone}` : "no zone",
+    taints.length > 0 ? taints.join(", ") : "no taints",
+    `volumesInUse: ${node.volumes_in_use?.length ?? 0}`,
+    `volumesAttached: ${node.volumes_attached?.length ?? 0}`,
+  ].join(" · ");
+}
+
+const RESOURCE_NAMES = {cpu: "CPU", memory: "Memory", "ephemeral-storage": "Ephemeral storage", pods: "Pods"};
+
+/**
+ * What the scheduler counts on a node, and the attach slots of each driver: rows {resource, title,
+ * requested, assumed, allocatable, free}. `drivers` are those of the node's CSINode, with their limits.
+ */
+export function resourcesOf(node, drivers = {}) {
+  const rows = Object.entries(node.allocatable ?? {}).map(([resource, allocatable]) =>
+    resourceRow(
+      resource,
+      RESOURCE_NAMES[resource] ?? resource,
+      node.requested?.[resource] ?? 0,
+      node.assumed?.[resource] ?? 0,
+      allocatable,
+    ),
+  );
+  rows.sort((a, b) => rank(a) - rank(b) || byName(a.resource, b.resource));
+  for (const [driver, limit] of Object.entries(drivers).sort(([a], [b]) => byName(a, b))) {
+    rows.push(resourceRow("slots", `Attach slots, ${driver}`, attachedBy(node, driver), 0, limit));
+  }
+  return rows;
+}
+
+function resourceRow(resource, title, requested, assumed, allocatable) {
+  return {
+    resource,
+    title,
+    requested,
+    assumed: Math.min(assumed, requested),
+    allocatable,
+    free: allocatable - requested,
+  };
+}
+
+function rank({resource}) {
+  const at = Object.keys(RESOURCE_NAMES).indexOf(resource);
+  return at < 0 ? Object.keys(RESOURCE_NAMES).length : at;
+}
+
+/** How many volumes of a CSI driver the node has, or is going to have. */
+function attachedBy(node, driver) {
+  const prefix = `kubernetes.io/csi/${driver}^`;
+  return Object.keys(node.attachments ?? {}).filter((unique) => unique.startsWith(prefix)).length;
+}
+
+/** What a pod lacks most on a node: {resource, asked, free}, or null when it would fit. */
+export function shortage(pod, node) {
+  const asked = {...pod.requests, pods: 1};
+  for (const {resource, free} of resourcesOf(node)) {
+    if ((asked[resource] ?? 0) > Math.max(0, free)) return {resource, asked: asked[resource], free};
+  }
+  return null;
+}
+
+const POD_ORDER = {waits: 0, terminating: 1, starting: 2, assumed: 3, nominated: 4, running: 5, over: 6};
+
+/**
+ * The pods on a node and those that are promised a place: {id, pod, mark, family, words}, those that
+ * wait first.
+ */
+export function podsOf(name, node, pods) {
+  const awaited = awaitedBy(volumesOf(node, pods));
+  const found = [...pods]
+    .filter(([, pod]) => placeOf(pod) === name)
+    .map(([id, pod]) => podRow(id, pod, awaited.get(id)));
+  return found.sort((a, b) => POD_ORDER[a.stands] - POD_ORDER[b.stands] || byName(a.id, b.id));
+}
+
+function podRow(id, pod, volume) {
+  const stated = (stands, mark, family, words) => ({id, pod, stands, mark, family, words});
+  if (!pod.node) {
+    return pod.assumed
+      ? stated("assumed", "assumed", "promised", "assumed")
+      : stated("nominated", "nominated", "promised", "nominated");
+  }
+  if (pod.phase === "Succeeded" || pod.phase === "Failed") return stated("over", "vbound", "held", pod.phase);
+  if (pod.deleting !== undefined) return stated("terminating", "victim", "stuck", "terminating");
+  if (pod.phase === "Running") return stated("running", "bound", "settled", "Running");
+  if (volume)
+    return stated(
+      "waits",
+      volume.failed ? "backoff" : "attach",
+      volume.failed ? "stuck" : "ready",
+      `waits for ${volume.name}`,
+    );
+  return stated("starting", "in-flight", "working", "starting");
+}
+
+/** The volume that each pod waits for, one that failed before others. */
+function awaitedBy(rows) {
+  const found = new Map();
+  for (const row of rows) {
+    for (const [pod] of row.waiting) {
+      if (found.get(`pod/${pod}`)?.failed) continue;
+      found.set(`pod/${pod}`, {name: row.name, failed: row.trouble !== null});
+    }
+  }
+  return found;
+}
+
+/** The nodes that match as {name, node, answer}, those that are stuck first; at most `most` of them. */
+export function listNodes(nodes, {text, stuckOnly}, at, most) {
+  const wanted = text.trim().toLowerCase();
+  const rows = [];
+  for (const [name, node] of nodes.byName) {
+    if (!name.toLowerCase().includes(wanted)) continue;
+    rows.push({name, node, answer: nodeAnswer(name, node, nodes.pods.get(name) ?? new Map(), at)});
+  }
+  const stuck = rows.filter(({answer}) => isStuck(answer)).length;
+  const shown = stuckOnly ? rows.filter(({answer}) => isStuck(answer)) : rows;
+  shown.sort((a, b) => LIST_ORDER[a.answer.family] - LIST_ORDER[b.answer.family] || byName(a.name, b.name));
+  return {rows: shown.slice(0, most), found: shown.length, stuck};
+}
+
+const LIST_ORDER = {stuck: 0, clock: 1, held: 2, settled: 3};

@@ -1,0 +1,296 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+
+import {
+  MACHINES,
+  isPossible,
+  lit,
+  movesOf,
+  nameOf,
+  objectOf,
+  objectsOf,
+  stateNow,
+  titleOf,
+  volumeLook,
+} from "../../../../static/js/model/machines/machines.js";
+import {RunModel} from "../../../../static/js/model/run/run_model.js";
+import {Tally} from "../../../../static/js/model/run/tallies.js";
+import {Chains} from "../../../../static/js/model/volumes/chains.js";
+import {CLAIM_LOOK} from "../../../../static/js/model/volumes/claims.js";
+
+const [QUEUE, CACHE, VOLUME, CLAIM] = MACHINES;
+const POD = "pod/shop/web-1";
+const VERSIONS = ["v1.34", "v1.20", "v1.16", "v1.11"];
+
+/** Events of an object, one second after the other: each a patch on what is shown of it. */
+function eventsAbout(id, ...patches) {
+  return patches.map((patch, i) => ({
+    seq: i + 1,
+    at: i * 1e9,
+    kind: `Fact${i + 1}`,
+    message: "",
+    changes: {[id]: patch},
+  }));
+}
+
+const ways = (machine, id, events, seq = 99) => movesOf(machine, id, events, seq).map(({from, to}) => `${from}>${to}`);
+
+const STORY = eventsAbout(
+  POD,
+  {phase: "Pending"},
+  {queue: "active"},
+  {queue: "in_flight"},
+  {queue: "unschedulable"},
+  {blocker: {}},
+  {queue: "backoff"},
+  {queue: "in_flight"},
+  {queue: null, cache: "assumed", assumed: "n1"},
+  {node: "n1"},
+  {cache: "added", assumed: null},
+  {phase: "Running"},
+  null,
+);
+
+test("a pod's moves are its changes of state, one machine at a time", () => {
+  assert.deepEqual(ways(QUEUE, POD, STORY), [
+    ">active",
+    "active>in_flight",
+    "in_flight>unschedulable",
+    "unschedulable>backoff",
+    "backoff>in_flight",
+    "in_flight>assumed",
+    "assumed>",
+  ]);
+  assert.deepEqual(ways(CACHE, POD, STORY), [">initial", "initial>assumed", "assumed>added", "added>deleted"]);
+});
+
+test("what comes after the event shown has not happened yet", () => {
+  assert.deepEqual(ways(QUEUE, POD, STORY, 3), [">active", "active>in_flight"]);
+});
+
+test("a pod that has ended counts no more, though it is still there", () => {
+  const events = eventsAbout(POD, {cache: "added", node: "n1"}, {phase: "Succeeded"});
+  assert.deepEqual(ways(CACHE, POD, events), [">added", "added>deleted"]);
+});
+
+test("an assumption that runs out is told from one that was taken back", () => {
+  const events = eventsAbout(POD, {cache: "assumed"}, {cache: null});
+  assert.deepEqual(ways(CACHE, POD, events), [">assumed", "assumed>initial"]);
+  events[1].kind = "AssumptionExpired";
+  assert.deepEqual(ways(CACHE, POD, events), [">assumed", "assumed>expired"]);
+});
+
+test("each side of a binding is half-bound by itself", () => {
+  const volume = "volume/pv-1";
+  const claim = "claim/shop/data";
+  assert.deepEqual(
+    ways(
+      VOLUME,
+      volume,
+      eventsAbout(
+        volume,
+        {phase: "Pending"},
+        {phase: "Available"},
+        {claim: "shop/data"},
+        {phase: "Bound"},
+        {phase: "Released"},
+        null,
+      ),
+    ),
+    [">pending", "pending>available", "available>half", "half>bound", "bound>released", "released>"],
+  );
+  assert.deepEqual(
+    ways(CLAIM, claim, eventsAbout(claim, {phase: "Pending"}, {volume: "pv-1"}, {phase: "Bound"}, {phase: "Lost"})),
+    [">pending", "pending>half", "half>bound", "bound>lost"],
+  );
+});
+
+test("an edge is lit as often as it was taken, the last one by itself", () => {
+  const light = lit(QUEUE, movesOf(QUEUE, POD, STORY, 7));
+  const times = (move) => light.taken.get(QUEUE.edges.find(({moves}) => moves.includes(move)));
+  assert.equal(times("active>in_flight"), 1);
+  assert.equal(times("backoff>in_flight"), 1);
+  assert.equal(times("in_flight>assumed"), undefined);
+  assert.deepEqual(light.last.moves, ["backoff>in_flight"]);
+  assert.equal(light.here, "in_flight");
+  assert.ok(light.visited.has("unschedulable"));
+});
+
+test("a move that no edge stands for lights none", () => {
+  const light = lit(CLAIM, [{from: "lost", to: "pending"}]);
+  assert.equal(light.last, null);
+  assert.equal(light.here, "pending");
+});
+
+test("what a profile does not know is not possible in it", () => {
+  const expired = CACHE.states.find(({key}) => key === "expired");
+  const gated = QUEUE.states.find(({key}) => key === "gated");
+  assert.deepEqual(
+    ["v1.11", "v1.16", "v1.20", "v1.34"].map((version) => isPossible(expired, version, VERSIONS)),
+    [true, true, true, false],
+  );
+  assert.deepEqual(
+    ["v1.16", "v1.34"].map((version) => isPossible(gated, version, VERSIONS)),
+    [false, true],
+  );
+});
+
+test("every edge joins states that are drawn, and stands for moves of its own", () => {
+  for (const machine of MACHINES) {
+    const keys = new Set(["", ...machine.states.map(({key}) => key)]);
+    const moves = machine.edges.flatMap((edge) => edge.moves);
+    assert.equal(new Set(moves).size, moves.length, machine.title);
+    for (const move of moves)
+      assert.ok(
+        move.split(">").every((key) => keys.has(key)),
+        `${machine.title}: ${move}`,
+      );
+    for (const key of keys) assert.notEqual(titleOf(machine, key), key);
+  }
+});
+
+test("a tally follows objects from state to state", () => {
+  const tally = new Tally(QUEUE);
+  tally.update("pod/shop/web", undefined, {queue: "active"});
+  tally.update("pod/shop/web", undefined, {queue: "active"});
+  tally.update("pod/shop/web", {queue: "active"}, {queue: "in_flight"});
+  assert.deepEqual([tally.count("active"), tally.count("in_flight"), tally.count("backoff"), tally.held], [1, 1, 0, 2]);
+  tally.update("pod/shop/web", {queue: "in_flight"}, {cache: "added"});
+  tally.update("pod/shop/web", {queue: "active"}, undefined);
+  assert.equal(tally.held, 0);
+});
+
+test("who is not in the cache yet is counted, but not held", () => {
+  const tally = new Tally(CACHE);
+  tally.update("pod/shop/web", undefined, {});
+  tally.update("pod/shop/web", undefined, {cache: "assumed"});
+  assert.deepEqual([tally.count("initial"), tally.held], [1, 1]);
+});
+
+const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";
+const OPERATION = MACHINES.find(({key}) => key === "operation");
+
+test("a volume on a node goes from the wish through its backoffs to the mount and away", () => {
+  const eventsOf = (...patches) =>
+    patches.map(([volumes, attachments], i) => ({
+      seq: i + 1,
+      at: i,
+      kind: "Told",
+      message: "",
+      component: "kubelet",
+      changes: {
+        "node/n1": {
+          ...(volumes && {volumes: {[DISK]: volumes}}),
+          ...(attachments && {attachments: {[DISK]: attachments}}),
+        },
+      },
+    }));
+  const events = eventsOf(
+    [null, {name: "d1", operation: {name: "volume_attach", started: 0}}],
+    [null, {attached: true, operation: null}],
+    [{name: "d1", attached: true, operations: {"*": {name: "volume_mount", started: 2}}}],
+    [{operations: {"*": {started: null, failures: 1, failed: 3, retry_at: 9}}}],
+    [{operations: {"*": {started: 9, failed: null, retry_at: null}}}],
+    [{device: "DeviceGloballyMounted"}],
+    [{operations: null, mounts: {"shop/web": "VolumeMounted"}}],
+  );
+  events.push({seq: 8, at: 8, kind: "NodeDeleted", message: "", component: "api", changes: {"node/n1": null}});
+  const moves = movesOf(OPERATION, `node/n1#${DISK}`, events, 8);
+  assert.deepEqual(
+    moves.map(({from, to}) => `${from}>${to}`),
+    [
+      ">detached",
+      "detached>attached",
+      "attached>backoff",
+      "backoff>attached",
+      "attached>device",
+      "device>mounted",
+      "mounted>detached",
+    ],
+  );
+  const {taken} = lit(OPERATION, moves.slice(0, -1));
+  assert.equal(taken.size, 6);
+});
+
+test("the volumes of all nodes are counted by where they are, and have names", () => {
+  const tally = new Tally(OPERATION);
+  const before = {attachments: {[DISK]: {name: "d1"}}};
+  const after = {
+    attachments: {[DISK]: {name: "d1", attached: true}},
+    volumes: {e: {name: "tmp", attached: true, mounts: {"shop/web": "VolumeMounted"}}},
+  };
+  tally.update("node/n1", undefined, before);
+  assert.deepEqual([tally.count("detached"), tally.held], [1, 0]);
+  tally.update("node/n1", before, after);
+  assert.deepEqual(
+    [tally.count("detached"), tally.count("attached"), tally.count("mounted"), tally.held],
+    [0, 1, 1, 2],
+  );
+  const [[id, object]] = objectsOf(OPERATION, "node/n1", before);
+  assert.equal(nameOf(id, object), "d1 on n1");
+  assert.equal(objectOf(OPERATION, id, {}), null);
+  assert.equal(nameOf("pod/shop/web", {}), "shop/web");
+});
+
+/** Claims and volumes in every combination of what each says of the other. */
+function bindings() {
+  const state = {};
+  let number = 0;
+  for (const [phase, names] of [
+    ["Pending", false],
+    ["Pending", true],
+    ["Bound", true],
+    ["Lost", true],
+  ]) {
+    for (const [volumePhase, named] of [
+      ["Available", false],
+      ["Available", true],
+      ["Bound", true],
+      [null, false],
+    ]) {
+      number += 1;
+      state[`claim/shop/c${number}`] = {phase, ...(names && {volume: `pv${number}`})};
+      if (volumePhase) state[`volume/pv${number}`] = {phase: volumePhase, ...(named && {claim: `shop/c${number}`})};
+    }
+  }
+  return state;
+}
+
+test("machines count claims as the page of volumes shows them", () => {
+  const model = new RunModel();
+  model.reset({seq: 1, at: 1, state: bindings(), events: []});
+  const {claims, entities, tallies} = model;
+  const shown = new Map();
+  for (const chain of new Chains().of(claims, entities).list) {
+    if (chain.claimId) {
+      const look = CLAIM_LOOK[claims.state(chain.claimId, entities.get(chain.claimId), entities)].text;
+      shown.set(look, (shown.get(look) ?? 0) + 1);
+    }
+    const volume = entities.get(chain.volumeId);
+    const isHalf = ["left", "right", "both"].includes(chain.link) || (volume && volumeLook(volume).key === "half");
+    if (volume) assert.equal(stateNow(VOLUME, chain.volumeId, volume, model) === "half", isHalf, chain.key);
+  }
+  for (const {key, title} of CLAIM.states) assert.equal(tallies.get("claim").count(key), shown.get(title) ?? 0, title);
+  assert.equal(tallies.get("claim").held, 16);
+});
+
+test("a claim that only its volume names is half-bound on both pages", () => {
+  const model = new RunModel();
+  model.reset({
+    seq: 1,
+    at: 1,
+    events: [],
+    state: {"claim/shop/a": {phase: "Pending"}, "volume/pv": {phase: "Available"}},
+  });
+  assert.equal(model.tallies.get("claim").count("pending"), 1);
+  model.apply({first: 2, last: 2, at: 2, changes: {"volume/pv": {claim: "shop/a"}}, events: []});
+  assert.equal(model.tallies.get("claim").count("pending"), 0);
+  assert.equal(model.tallies.get("claim").count("half"), 1);
+  assert.equal(stateNow(CLAIM, "claim/shop/a", model.entities.get("claim/shop/a"), model), "half");
+});
+
+test("a state that another object brought about is lit as where it is now", () => {
+  const moves = movesOf(CLAIM, "claim/shop/a", eventsAbout("claim/shop/a", {phase: "Pending"}), 9);
+  assert.equal(lit(CLAIM, moves).here, "pending");
+  assert.equal(lit(CLAIM, moves, "half").here, "half");
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+
+import {unhelpedNodes, ladderNote, ladderOf} from "../../../../static/js/model/pods/ladder.js";
+
+const costs = (violations, highest, sum, victims, start) => ({
+  "fewest PDB violations": violations,
+  "lowest highest priority": highest,
+  "smallest priority sum": sum,
+  "fewest victims": victims,
+  "latest start time": start,
+});
+const one = 2 ** 31;
+const preemption = {
+  node: "n2",
+  candidates: {
+    n1: {victims: ["a/p1"], reprieved: [], costs: costs(1, 100, one + 100, 1, 5e9)},
+    n2: {victims: ["a/p2"], reprieved: ["a/p9"], costs: costs(0, 100, one + 100, 1, null)},
+    n3: {victims: ["a/p3", "a/p4"], reprieved: [], costs: costs(0, 100, 2 * one + 200, 2, 21.4e9)},
+  },
+  rungs: [
+    {rung: "fewest PDB violations", left: ["n2", "n3"]},
+    {rung: "lowest highest priority", left: ["n2", "n3"]},
+    {rung: "smallest priority sum", left: ["n2"]},
+  ],
+  hopeless: {n4: ["Insufficient cpu"], n5: ["Insufficient cpu"], n6: ["No preemption victims found for incoming pod"]},
+};
+
+test("a ladder tells at which rung each candidate was ruled out", () => {
+  const {rows, left} = ladderOf(preemption);
+  assert.deepEqual(
+    rows.map(({node}) => node),
+    ["n2", "n3", "n1"],
+  );
+  assert.deepEqual(
+    rows.map(({cells}) => cells.map(({state}) => state).join(" ")),
+    ["in in in in in", "in in out gone gone", "out gone gone gone gone"],
+  );
+  assert.deepEqual(left, [2, 2, 1, null, null]);
+});
+
+test("sums keep what upstream adds for every victim in sight", () => {
+  const [chosen, second] = ladderOf(preemption).rows;
+  assert.equal(chosen.cells[2].text, "2³¹ + 100");
+  assert.equal(second.cells[2].text, "2 · 2³¹ + 200");
+  assert.equal(chosen.cells[4].text, "not started");
+});
+
+test("the title tells what decided", () => {
+  assert.equal(ladderNote(preemption), "3 candidates, n2 chosen by criterion 3");
+  assert.equal(ladderNote({candidates: {}, rungs: [], node: null}), "0 candidates");
+  const single = {
+    candidates: {n1: preemption.candidates.n1},
+    rungs: [{rung: "fewest PDB violations", left: ["n1"]}],
+    node: "n1",
+  };
+  assert.equal(ladderNote(single), "1 candidate, n1 chosen");
+});
+
+test("a candidate without victims is taken at once", () => {
+  const free = {
+    node: "n1",
+    candidates: {n1: {victims: [], costs: {}}, n2: preemption.candidates.n2},
+    rungs: [{rung: "no victims", left: ["n1"]}],
+  };
+  assert.equal(ladderNote(free), "2 candidates, n1 needs no evictions");
+  assert.equal(ladderOf(free).rows[0].node, "n1");
+});
+
+test("nodes where evictions do not help are counted by reason", () => {
+  assert.deepEqual(unhelpedNodes(preemption), [
+    ["Insufficient cpu", 2],
+    ["No preemption victims found for incoming pod", 1],
+  ]);
+});
