@@ -1,6 +1,6 @@
 import {batch, signal} from "@preact/signals";
 
-import {entityOf} from "../../model/machines/machines.js";
+import {entityOf} from "../../model/machines/objects.js";
 import {placeOf} from "../../model/nodes/nodes.js";
 import {operationsOf} from "../nodes/node_record.js";
 import {ObjectEvents} from "../session/object_events.js";

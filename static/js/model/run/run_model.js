@@ -1,4 +1,4 @@
-import {MACHINES} from "../machines/machines.js";
+import {MACHINES} from "../machines/diagrams.js";
 import {Nodes, placeOf} from "../nodes/nodes.js";
 import {Lanes} from "../pods/lanes.js";
 import {Claims} from "../volumes/claims.js";

@@ -1,4 +1,5 @@
-import {objectsOf, stateNow} from "../machines/machines.js";
+import {stateNow} from "../machines/machines.js";
+import {objectsOf} from "../machines/objects.js";
 import {isTerminating} from "../volumes/terminating.js";
 
 /** How many objects are in each state of a machine, kept up to date from what changed. */

@@ -1,17 +1,9 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {
-  MACHINES,
-  entityOf,
-  isPossible,
-  movesOf,
-  nameOf,
-  objectOf,
-  objectsOf,
-  stateNow,
-  titleOf,
-} from "../../model/machines/machines.js";
+import {MACHINES} from "../../model/machines/diagrams.js";
+import {isPossible, movesOf, stateNow, titleOf} from "../../model/machines/machines.js";
+import {entityOf, nameOf, objectOf, objectsOf} from "../../model/machines/objects.js";
 import {byName, count, moment, parseId} from "../../model/shared/format.js";
 import {isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";

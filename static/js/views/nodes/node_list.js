@@ -1,7 +1,8 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {listNodes, nodeStates} from "../../model/nodes/node.js";
+import {nodeStates} from "../../model/nodes/node_facts.js";
+import {listNodes} from "../../model/nodes/node_list.js";
 import {count, ratio} from "../../model/shared/format.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {NodeLink} from "../shared/links.js";

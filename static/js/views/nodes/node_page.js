@@ -1,5 +1,7 @@
 import {html} from "../../lib/html.js";
-import {holdersOf, nodeAnswer, nodeFacts, nodeStates, podsOf, resourcesOf, shortage} from "../../model/nodes/node.js";
+import {nodeAnswer} from "../../model/nodes/node_answer.js";
+import {holdersOf, nodeFacts, nodeStates, resourcesOf, shortage} from "../../model/nodes/node_facts.js";
+import {podsOf} from "../../model/nodes/node_pods.js";
 import {volumesOf} from "../../model/nodes/node_volumes.js";
 import {amount, bytes, count, moment, parseId} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";

@@ -1,7 +1,9 @@
 import {html} from "../../lib/html.js";
 import {accessModes, bytes, moment, parseId} from "../../model/shared/format.js";
-import {claimAnswer, stepsOf, volumeAnswer} from "../../model/volumes/binding.js";
+import {stepsOf} from "../../model/volumes/binding_steps.js";
 import {nearestOf} from "../../model/volumes/candidates.js";
+import {claimAnswer} from "../../model/volumes/claim_answer.js";
+import {volumeAnswer} from "../../model/volumes/volume_answer.js";
 import {EventLink, EventTable} from "../shared/events.js";
 import {Fixes} from "../shared/fixes.js";
 import {ManifestLink} from "../shared/links.js";

@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
+import {MACHINES} from "../../../../static/js/model/machines/diagrams.js";
 import {
-  MACHINES,
   isPossible,
   lit,
   movesOf,
-  nameOf,
-  objectOf,
-  objectsOf,
   stateNow,
   titleOf,
   volumeLook,
 } from "../../../../static/js/model/machines/machines.js";
+import {nameOf, objectOf, objectsOf} from "../../../../static/js/model/machines/objects.js";
 import {RunModel} from "../../../../static/js/model/run/run_model.js";
 import {Tally} from "../../../../static/js/model/run/tallies.js";
 import {Chains} from "../../../../static/js/model/volumes/chains.js";

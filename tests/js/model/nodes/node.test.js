@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {
-  holdersOf,
-  listNodes,
-  nodeAnswer,
-  nodeFacts,
-  podsOf,
-  resourcesOf,
-  shortage,
-} from "../../../../static/js/model/nodes/node.js";
+import {nodeAnswer} from "../../../../static/js/model/nodes/node_answer.js";
+import {holdersOf, nodeFacts, resourcesOf, shortage} from "../../../../static/js/model/nodes/node_facts.js";
+import {listNodes} from "../../../../static/js/model/nodes/node_list.js";
+import {podsOf} from "../../../../static/js/model/nodes/node_pods.js";
 import {Nodes} from "../../../../static/js/model/nodes/nodes.js";
 
 const SECOND = 1e9;

@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {
-  bindingOf,
-  claimAnswer,
-  mergedUpTo,
-  stepsOf,
-  volumeAnswer,
-  writesOf,
-} from "../../../../static/js/model/volumes/binding.js";
+import {writesOf} from "../../../../static/js/model/volumes/bind_writes.js";
+import {bindingOf, mergedUpTo} from "../../../../static/js/model/volumes/binding.js";
+import {stepsOf} from "../../../../static/js/model/volumes/binding_steps.js";
+import {claimAnswer} from "../../../../static/js/model/volumes/claim_answer.js";
+import {volumeAnswer} from "../../../../static/js/model/volumes/volume_answer.js";
 
 const CLAIM = "claim/shop/data";
 const VOLUME = "volume/pv";
@@ -131,13 +128,13 @@ test("a lost claim tells when its volume went", () => {
   assert.equal(answer.sentence, "Lost: its volume pv was deleted at 8.000 s.");
   assert.deepEqual(answer.figure, {value: "3.00 s", words: "since it became Lost"});
   const [, bind, , reclaim] = stepsOf(binding);
-  assert.deepEqual([bind.mark, bind.seq, reclaim.what], ["lost", 9, "pv is deleted"]);
+  assert.deepEqual([bind.mark, bind.seq, reclaim.what], ["lost", 9, "pv was deleted"]);
 });
 
 test("a bound claim whose volume has gone is not half-bound but forsaken until it is Lost", () => {
   const binding = after(8, [event(8, "VolumeDeleted", VOLUME, {[VOLUME]: null})]);
   assert.equal(claimAnswer(binding).sentence, "Its volume pv was deleted; the claim is not marked Lost yet.");
-  assert.deepEqual(writesOf(binding).at(-1).name, "PV gone");
+  assert.deepEqual(writesOf(binding).at(-1).name, "PV deleted");
 });
 
 test("half-bound counts from when the one side was written", () => {

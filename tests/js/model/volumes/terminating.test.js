@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {RunModel} from "../../../../static/js/model/run/run_model.js";
-import {claimAnswer, volumeAnswer} from "../../../../static/js/model/volumes/binding.js";
+import {claimAnswer} from "../../../../static/js/model/volumes/claim_answer.js";
 import {claimLook} from "../../../../static/js/model/volumes/claims.js";
 import {isTerminating, lookOf, terminatingWords} from "../../../../static/js/model/volumes/terminating.js";
+import {volumeAnswer} from "../../../../static/js/model/volumes/volume_answer.js";
 
 const SECOND = 1e9;
 const HELD = {phase: "Bound", volume: "pv", deleting: 12 * SECOND, finalizers: ["kubernetes.io/pvc-protection"]};

@@ -1,0 +1,49 @@
+import {byName} from "../shared/format.js";
+import {volumesOf} from "./node_volumes.js";
+import {placeOf} from "./nodes.js";
+
+const POD_ORDER = {waits: 0, terminating: 1, starting: 2, assumed: 3, nominated: 4, running: 5, over: 6};
+
+/**
+ * The pods on a node and those that are promised a place: {id, pod, mark, family, words}, those that
+ * wait first.
+ */
+export function podsOf(name, node, pods) {
+  const awaited = awaitedBy(volumesOf(node, pods));
+  const found = [...pods]
+    .filter(([, pod]) => placeOf(pod) === name)
+    .map(([id, pod]) => podRow(id, pod, awaited.get(id)));
+  return found.sort((a, b) => POD_ORDER[a.stands] - POD_ORDER[b.stands] || byName(a.id, b.id));
+}
+
+function podRow(id, pod, volume) {
+  const stated = (stands, mark, family, words) => ({id, pod, stands, mark, family, words});
+  if (!pod.node) {
+    return pod.assumed
+      ? stated("assumed", "assumed", "promised", "assumed")
+      : stated("nominated", "nominated", "promised", "nominated");
+  }
+  if (pod.phase === "Succeeded" || pod.phase === "Failed") return stated("over", "vbound", "held", pod.phase);
+  if (pod.deleting !== undefined) return stated("terminating", "victim", "stuck", "terminating");
+  if (pod.phase === "Running") return stated("running", "bound", "settled", "Running");
+  if (volume)
+    return stated(
+      "waits",
+      volume.failed ? "backoff" : "attach",
+      volume.failed ? "stuck" : "ready",
+      `waits for ${volume.name}`,
+    );
+  return stated("starting", "in-flight", "working", "starting");
+}
+
+/** The volume that each pod waits for, one that failed before others. */
+function awaitedBy(rows) {
+  const found = new Map();
+  for (const row of rows) {
+    for (const [pod] of row.waiting) {
+      if (found.get(`pod/${pod}`)?.failed) continue;
+      found.set(`pod/${pod}`, {name: row.name, failed: row.trouble !== null});
+    }
+  }
+  return found;
+}
