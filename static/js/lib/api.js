@@ -6,7 +6,7 @@ const LONGEST_READ_MS = 60_000;
 const LONGEST_WRITE_MS = 30_000;
 
 /** A request that failed: see failureOf. The status is 0 where the server could not be reached. */
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor({status, message, again}) {
     super(message);
     this.name = "ApiError";

@@ -1,7 +1,7 @@
 import {byName, duration, moment} from "../shared/format.js";
 
 /** Operations by the name that the engine gives them: what they are called, their mark and their family. */
-export const OPERATIONS = {
+const OPERATIONS = {
   volume_attach: {title: "Attach", doing: "attaching", mark: "attach", family: "ready"},
   volume_detach: {title: "Detach", doing: "detaching", mark: "detach", family: "held"},
   verify_controller_attached_volume: {
@@ -89,7 +89,7 @@ function operationsOf(kubelet, controller) {
 }
 
 /** Whether the pod has it mounted for certain. */
-export function isMounted(row, pod) {
+function isMounted(row, pod) {
   return row.kubelet?.mounts?.[pod] === "VolumeMounted";
 }
 

@@ -5,7 +5,7 @@ import {duration} from "../shared/format.js";
  * The lanes of a pod's life from top to bottom. `when` gives what a slice says while the pod is in
  * the lane, "" for nothing, or null while it is not there. A `rare` lane is left out while empty.
  */
-export const LANES = [
+const LANES = [
   {key: "gated", title: "Gated", mark: "gated", family: "held", look: "wait", rare: true, when: inQueue("gated")},
   {key: "queued", title: "Queued", mark: "active", family: "ready", look: "", when: inQueue("active")},
   {key: "attempt", title: "Attempt", mark: "in-flight", family: "working", look: "", when: inQueue("in_flight")},

@@ -32,7 +32,7 @@ export const PLACES = [
 ];
 
 /** Where a pod stands, as a key of PLACES. */
-export function placeInList(pod) {
+function placeInList(pod) {
   if (pod.queue) return pod.queue;
   if (pod.node) return "bound";
   return pod.assumed ? "assumed" : "other";

@@ -4,7 +4,7 @@ const SECOND = 1e9;
 const GRID = SECOND / 10;
 
 /** How far back the counters are drawn, in ns of virtual time. */
-export const WINDOW = 20 * SECOND;
+const WINDOW = 20 * SECOND;
 
 // A rate needs one second more than the window.
 const KEPT = WINDOW + SECOND;

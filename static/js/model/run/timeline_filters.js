@@ -1,7 +1,7 @@
 /** What the timeline is filtered by, as it stands in the address, and as the events resource takes it. */
 import {parseSeconds} from "./timeline.js";
 
-export const FILTERS = ["kind", "object", "component", "from", "to", "order"];
+const FILTERS = ["kind", "object", "component", "from", "to", "order"];
 
 /** The components that the field offers; any other text may be typed. */
 export const COMPONENTS = [

@@ -16,11 +16,6 @@ export function mergePatch(target, patch) {
   return merged;
 }
 
-/** Fold the changes of one event or frame into a plain state object, giving a new one. */
-export function fold(state, changes) {
-  return mergePatch(state, changes ?? {});
-}
-
 /**
  * Fold changes into a Map of entity id to attributes, in place.
  *

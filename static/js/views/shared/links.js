@@ -3,7 +3,7 @@ import {parseId} from "../../model/shared/format.js";
 import {Name} from "./mark.js";
 
 /** The page of a node, at the moment shown. */
-export function nodeHref(session, name) {
+function nodeHref(session, name) {
   return session.href("node", {of: name});
 }
 

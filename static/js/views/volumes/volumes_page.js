@@ -144,7 +144,7 @@ function Side({id, ghost, look, size, selected, pick}) {
 }
 
 /** What joins two cells, drawn by its look in volumes.css. */
-export function Line({look, words}) {
+function Line({look, words}) {
   return html`<span class=${`lk ${look}`} role="img" aria-label=${words} title=${words}><i></i><i></i>
     ${look === "broken" && html`<${Mark} name="no" family="stuck" />`}</span>`;
 }

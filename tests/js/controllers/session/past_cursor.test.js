@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {PastCursor} from "../../../../static/js/controllers/session/past_cursor.js";
-import {fold} from "../../../../static/js/model/shared/fold.js";
+import {mergePatch} from "../../../../static/js/model/shared/fold.js";
 
 const LENGTH = 500;
 const EVENTS = Array.from({length: LENGTH}, (_, i) => ({
@@ -13,7 +13,7 @@ const EVENTS = Array.from({length: LENGTH}, (_, i) => ({
   changes: {[`pod/a/p${i % 7}`]: i % 11 === 0 ? null : {queue: "active", queue_since: i}},
 }));
 
-const stateAt = (seq) => EVENTS.slice(0, seq).reduce((state, {changes}) => fold(state, changes), {});
+const stateAt = (seq) => EVENTS.slice(0, seq).reduce((state, {changes}) => mergePatch(state, changes), {});
 
 /** A server with 500 events that counts what it is asked. */
 class FakeApi {
