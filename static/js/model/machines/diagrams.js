@@ -170,7 +170,7 @@ const OPERATION = {
     {key: "backoff", title: "Backing off", mark: "backoff", family: "clock", at: [186, 218], width: 150},
   ],
   edges: [
-    {moves: [">detached"], path: "M75 35V62", text: [84, 48, "start", "wanted"]},
+    {moves: [">detached"], path: "M75 35V62", text: [84, 48, "start", "needed"]},
     {moves: ["detached>attached"], path: "M138 76H184", text: [161, 56, "middle", "Attach"]},
     {moves: ["attached>device"], path: "M312 76H358", text: [335, 56, "middle", "MountDevice"]},
     {moves: ["device>mounted"], path: "M486 76H532", text: [509, 56, "middle", "SetUp"]},

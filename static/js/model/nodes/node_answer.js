@@ -71,8 +71,8 @@ function ended(sentence) {
 }
 
 function nextTry({retry_at: again, started}, at) {
-  if (started !== undefined) return {value: moment(at - started), words: "s into the next try"};
-  return {value: moment(Math.max(0, again - at)), words: "s until the next try"};
+  if (started !== undefined) return {value: moment(at - started), words: "s since the retry began"};
+  return {value: moment(Math.max(0, again - at)), words: "s until the next retry"};
 }
 
 function refused(rows) {

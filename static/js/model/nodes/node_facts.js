@@ -2,7 +2,7 @@ import {byName} from "../shared/format.js";
 
 /** Ready or what else the node is, as [mark, family, words]. */
 export function nodeStates(node) {
-  if (!node) return [["expired", "held", "not found at this moment"]];
+  if (!node) return [["expired", "held", "does not exist at this moment"]];
   const found = [node.ready ? ["ok", "settled", "Ready"] : ["no", "stuck", "NotReady"]];
   if (node.unschedulable) found.push(["gated", "held", "cordoned"]);
   return found;
@@ -37,7 +37,7 @@ export function resourcesOf(node, drivers = {}) {
   );
   rows.sort((a, b) => rank(a) - rank(b) || byName(a.resource, b.resource));
   for (const [driver, limit] of Object.entries(drivers).sort(([a], [b]) => byName(a, b))) {
-    rows.push(resourceRow("slots", `Attach slots, ${driver}`, attachedBy(node, driver), 0, limit));
+    rows.push(resourceRow("slots", `Attachable volumes, ${driver}`, attachedBy(node, driver), 0, limit));
   }
   return rows;
 }

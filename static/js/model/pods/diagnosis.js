@@ -2,8 +2,8 @@ import {count, duration} from "../shared/format.js";
 
 /** How bad a cause is, as a mark; in the order in which the engine lists them. */
 export const CAUSE_LOOK = {
-  blocks: {mark: "no", family: "stuck", words: "keeps it off every node"},
-  narrows: {mark: "unschedulable", family: "held", words: "keeps it off some nodes"},
+  blocks: {mark: "no", family: "stuck", words: "excludes every node"},
+  narrows: {mark: "unschedulable", family: "held", words: "excludes some nodes"},
   delays: {mark: "backoff", family: "clock", words: "resolves with time"},
   notes: {mark: "expired", family: "held", words: "worth knowing"},
 };
@@ -72,9 +72,9 @@ export function instantWords(blocker, attempt, {seq, at}) {
   return `${words}; ${count(since)} ${since === 1 ? "event" : "events"} since then.`;
 }
 
-/** "This is of event 812, 12.40 s ago; the run has continued since then." */
+/** "This answer is for event 812, 12.40 s ago; the run has continued since then." */
 export function staleWords(diagnosis, at) {
-  return `This is of event ${count(diagnosis.seq)}, ${duration(at - diagnosis.at)} ago; the run has continued since then.`;
+  return `This answer is for event ${count(diagnosis.seq)}, ${duration(at - diagnosis.at)} ago; the run has continued since then.`;
 }
 
 const REST_MS = 700;

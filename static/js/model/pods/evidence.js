@@ -24,7 +24,7 @@ export function evidenceAt(held, {id, pod, seq, isPast}) {
 
 /** The state of the evidence of pod *name* in words. */
 export function evidenceWords({status, evidence}, name) {
-  if (evidence) return `results for ${name}, attempt ${evidence.number}`;
+  if (evidence) return `filter results for ${name}, attempt ${evidence.number}`;
   if (status === "none") return `${name} has had no scheduling attempt yet`;
   if (status === "loading") return `loading ${name}'s attempt…`;
   if (status === "failed") return `${name}'s attempt could not be read`;

@@ -7,8 +7,8 @@ import {duration} from "../shared/format.js";
  */
 const LANES = [
   {key: "gated", title: "Gated", mark: "gated", family: "held", look: "wait", rare: true, when: inQueue("gated")},
-  {key: "queued", title: "Queued", mark: "active", family: "ready", look: "", when: inQueue("active")},
-  {key: "attempt", title: "Attempt", mark: "in-flight", family: "working", look: "", when: inQueue("in_flight")},
+  {key: "active", title: "Active", mark: "active", family: "ready", look: "", when: inQueue("active")},
+  {key: "in_flight", title: "In flight", mark: "in-flight", family: "working", look: "", when: inQueue("in_flight")},
   {key: "backoff", title: "Backoff", mark: "backoff", family: "clock", look: "wait", when: backingOff},
   {
     key: "unschedulable",
@@ -60,8 +60,8 @@ const LANES = [
     when: (pod) => (pod.deleting === undefined ? null : ""),
   },
   {
-    key: "over",
-    title: "Over",
+    key: "ended",
+    title: "Ended",
     mark: "vbound",
     family: "held",
     look: "wait",
@@ -137,7 +137,7 @@ function inQueue(place) {
 
 function backingOff({queue, queue_since: since, backoff_until: until}) {
   if (queue !== "backoff") return null;
-  return until === undefined || since === undefined ? "" : duration(until - since);
+  return until === undefined || since === undefined ? "" : `up to ${duration(until - since)}`;
 }
 
 function unschedulable({queue, attempts}) {

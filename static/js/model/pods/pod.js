@@ -8,7 +8,7 @@ const QUEUE_LOOK = {
 
 /** All states that a pod is in at the same time, as [mark, family, words]. */
 export function podStates(pod) {
-  if (!pod) return [["expired", "held", "not found at this moment"]];
+  if (!pod) return [["expired", "held", "does not exist at this moment"]];
   const found = [];
   if (pod.queue) found.push(QUEUE_LOOK[pod.queue]);
   if (pod.node) found.push(["bound", "settled", `bound to ${pod.node}`]);

@@ -31,7 +31,7 @@ function boundWords({node, at}, there, then) {
 function playingWords({at, by, node}) {
   const words =
     at === null
-      ? `Playing until it is scheduled, until ${moment(by)} s at the latest.`
+      ? `Playing until the pod is scheduled, at the latest until ${moment(by)} s.`
       : `Playing up to ${moment(at)} s, when it should be bound to ${node}.`;
   return {family: "clock", mark: "in-flight", words};
 }

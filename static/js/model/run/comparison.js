@@ -68,7 +68,7 @@ export function alikeText(rows) {
 /** Where a pod is in one run: [mark, family, words]. */
 export function spotLook({state, node, words, queue}) {
   if (state === "placed") return ["bound", "settled", node];
-  if (state === "absent") return ["expired", "held", "not found"];
+  if (state === "absent") return ["expired", "held", "does not exist"];
   if (queue === "assumed") return ["assumed", "promised", "assumed, not bound yet"];
   const [mark, family, waits] = podStates({queue})[0] ?? ["pending", "clock", "not queued yet"];
   return [mark, family, words || waits];

@@ -49,7 +49,7 @@ export function parsePlace(search) {
   const seq = parseSeq(query.get("seq") ?? "");
   const problem =
     query.get("seq") && seq === null
-      ? `seq is “${query.get("seq")}” in the address; it must be a whole number. This is the newest event.`
+      ? `The address has seq “${query.get("seq")}”, which is not a whole number. The newest event is shown.`
       : "";
   const place = {seq, problem, attempt: parseSeq(query.get("attempt") ?? "")};
   for (const kind of SELECTED) place[kind] = query.get(kind) ? `${kind}/${query.get(kind)}` : null;

@@ -59,11 +59,15 @@ export function duration(ns) {
   return `${Math.floor(minutes / 60)} h ${pad(minutes % 60)} min`;
 }
 
-/** A moment on a time axis of that length: "0 s", "80 ms", "61.9 s", "2 min", "12 min 4 s", "3 h". */
-export function tick(ns, end) {
+/**
+ * The label of a moment on a time axis that reaches from `from` to `end`: "0 s", "80 ms", "61.9 s", "2 min",
+ * "12 min 4 s", "3 h". A short axis gets more digits, so that its labels differ.
+ */
+export function tick(ns, end, from = 0) {
   if (ns === 0) return "0 s";
-  if (end < SECOND) return `${trim(ns / 1e6, end < SECOND / 100 ? 2 : 0)} ms`;
-  if (end < 600 * SECOND) return `${trim(ns / SECOND, 1)} s`;
+  const length = end - from;
+  if (end < SECOND) return `${trim(ns / 1e6, length < SECOND / 100 ? 2 : 0)} ms`;
+  if (end < 600 * SECOND || length < 60 * SECOND) return `${trim(ns / SECOND, digitsFor(length))} s`;
   const seconds = Math.round(ns / SECOND);
   if (end < 6 * 3600 * SECOND)
     return joined([
@@ -75,6 +79,12 @@ export function tick(ns, end) {
     [Math.floor(minutes / 60), "h"],
     [minutes % 60, "min"],
   ]);
+}
+
+/** How many digits tell the moments of an axis of this length apart, in seconds. */
+function digitsFor(length) {
+  if (length > 0.4 * SECOND) return 1;
+  return length > 0.04 * SECOND ? 2 : 4;
 }
 
 function joined(parts) {

@@ -71,5 +71,5 @@ export function askedWords({asker, node, delayed, fits, volumes, claims}) {
   if (claims !== undefined) return `ignoring node affinity · fits ${fits} of ${claims} claims`;
   const who = asker === "scheduler" ? `as the scheduler checks for ${node}` : "as the PV controller matches";
   const few = delayed && asker !== "scheduler" ? ", no node to check yet" : "";
-  return `${who}${few} · ${fits} of ${volumes} fit · in matching order`;
+  return volumes === 0 ? `${who}${few}` : `${who}${few} · ${fits} of ${volumes} fit · in matching order`;
 }

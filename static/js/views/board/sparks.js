@@ -11,7 +11,7 @@ const SERIES = [
 export function Sparks({session}) {
   const {counters, at} = session.model;
   return html`
-    <section class="sparks" aria-label="Counters"><h2>Last 20 s</h2>
+    <section class="sparks" aria-label="Counters"><h2 title="The last 20 seconds of virtual time">Last 20 s</h2>
       ${SERIES.map((series) => html`<${Spark} key=${series.title} ...${series} values=${counters.series(series.column, at)} />`)}
     </section>`;
 }

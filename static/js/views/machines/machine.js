@@ -78,8 +78,8 @@ function State({state, light, exists, found, onState}) {
   const words = found === null ? title : `${title}: ${count(found)}`;
   return html`
     <g class=${`s ${look} f-${family}`} tabindex=${found ? 0 : -1} role="button" aria-disabled=${String(!found)}
-      aria-label=${found ? `${words}. Follow the next one` : words} onClick=${press} onKeyDown=${pressed}>
-      ${found > 0 && html`<title>Follow the next one</title>`}
+      aria-label=${found ? `${words}. Follow the next object in this state` : words} onClick=${press} onKeyDown=${pressed}>
+      ${found > 0 && html`<title>Follow the next object in this state</title>`}
       <rect class="b" x=${x} y=${y} width=${width} height=${BOX.height} rx="4" />
       <use href=${`#${mark}`} x=${x + 12} y=${y + 14} width="12" height="12" />
       <text x=${x + 31} y=${y + (tall ? 16 : 24)}>${title}</text>

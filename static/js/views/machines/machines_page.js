@@ -173,7 +173,7 @@ function Moves({session, ways}) {
   if (moves.length === 0) return null;
   return html`
     <section class="moves" aria-label="Moves"><div class="sechead"><h2>Moves</h2>
-        <span class="note">of the followed objects, ${count(moves.length)}, newest first</span></div>
+        <span class="note">${count(moves.length)} ${moves.length === 1 ? "move" : "moves"} of the followed objects, newest first</span></div>
       <div class="scroll-x" tabindex="0" role="region" aria-label="Moves, table"><table class="tbl">
         <thead><tr><th>Time</th><th>Machine</th><th>Object</th><th>From</th><th>To</th><th>Event</th></tr></thead>
         <tbody>${moves.slice(0, LISTED).map(

@@ -26,10 +26,10 @@ function Body({session}) {
   return html`
     <main class="page"><div class="pagehead"><h1>Nodes</h1><span class="micro mute" role="status">${count(found)} found</span></div>
       <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="node-1" onInput=${(event) => setText(event.target.value)} /></label>
-        <label class="input">Shown<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => setStuckOnly(event.target.value === "stuck")}>
-          <option value="">all</option><option value="stuck">where something is stuck (${count(stuck)})</option></select></label></div>
+        <label class="input">Show<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => setStuckOnly(event.target.value === "stuck")}>
+          <option value="">all nodes</option><option value="stuck">nodes with a problem (${count(stuck)})</option></select></label></div>
       <table class="tbl pods nodelist"><colgroup><col style="width:20%" /><col style="width:104px" /><col style="width:96px" /><col style="width:112px" /><col style="width:128px" /><col style="width:64px" /><col style="width:72px" /><col /></colgroup>
-        <thead><tr><th>Node</th><th>State</th><th>Zone</th><th class="right">CPU</th><th class="right">Memory</th><th class="right">Pods</th><th class="right">Volumes</th><th>What is stuck</th></tr></thead>
+        <thead><tr><th>Node</th><th>State</th><th>Zone</th><th class="right">CPU</th><th class="right">Memory</th><th class="right">Pods</th><th class="right">Volumes</th><th>Problem</th></tr></thead>
         <tbody>${rows.map(({name, node, answer}) => html`<${Row} key=${name} session=${session} name=${name} node=${node} answer=${answer} />`)}</tbody></table>
       ${found > rows.length && html`<p class="small mute after">The first ${count(rows.length)} of ${count(found)}; narrow the search to see the others.</p>`}
       ${found === 0 && html`<p class="empty">No node matches.</p>`}
@@ -48,5 +48,5 @@ function Row({session, name, node, answer}) {
       <td><span class="state"><${Mark} name=${mark} family=${family} />${words}</span></td><td class="soft">${node.zone ?? ""}</td>
       <td class="right">${taken("cpu")}</td><td class="right">${taken("memory")}</td><td class="right">${node.requested?.pods ?? 0}</td>
       <td class="right">${count(Object.keys(node.attachments ?? {}).length)}</td>
-      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${calm ? "nothing" : answer.sentence}</td></tr>`;
+      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? "none" : answer.sentence}</td></tr>`;
 }

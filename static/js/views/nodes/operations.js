@@ -58,7 +58,7 @@ function Axis({axis, at}) {
   return html`
     <div class="axis" aria-hidden="true">${apart.map(
       ({at: when, part}, i) => html`
-      <span key=${when} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>${tick(when, axis.to)}</span>`,
+      <span key=${when} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>${tick(when, axis.to, axis.from)}</span>`,
     )}
       <span class=${`now${now > 0.94 ? " last" : now < 0.06 ? " first" : ""}`} style=${`left:${(now * 100).toFixed(2)}%`}>${moment(at)} s</span></div>
     ${round.map(({at: when, part}) => html`<div key=${when} class="tickline" style=${`--at:${part.toFixed(4)}`}></div>`)}`;
@@ -72,7 +72,7 @@ function Lane({lane, axis, at}) {
 
 function spoken({name, slices}, at) {
   const last = slices.at(-1);
-  return `${name}: ${slices.length} in all, the last ${sliceWords(last, at)}`;
+  return `${name}: ${slices.length} ${slices.length === 1 ? "operation" : "operations"}, the last one ${sliceWords(last, at)}`;
 }
 
 function sliceWords({title, from, to, until}, at) {

@@ -39,7 +39,7 @@ export function StateOfWorld({session, name, rows}) {
 function differWords(all, differ) {
   if (all === 0) return "no volumes";
   return differ === 0
-    ? `all of ${count(all)} agree`
+    ? `${count(all)} ${all === 1 ? "volume" : "volumes"}, no difference`
     : `${count(differ)} of ${count(all)} ${all === 1 ? "volume" : "volumes"} ${differ === 1 ? "differs" : "differ"}`;
 }
 

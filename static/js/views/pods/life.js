@@ -21,7 +21,7 @@ export function Life({session, id, record}) {
       <div class="axis" aria-hidden="true">${ticksBetween(axis.from, axis.to).map(
         ({at: when, part, last}, i) => html`
         <span key=${when} class=${last ? "now" : i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>
-          ${last ? `${moment(when)} s${axis.to < at ? " →" : ""}` : tick(when, axis.to)}</span>`,
+          ${last ? `${moment(when)} s${axis.to < at ? " →" : ""}` : tick(when, axis.to, axis.from)}</span>`,
       )}</div>
       ${axis.to < at && html`<p class="micro mute after">Still running at ${moment(at)} s; the chart shows the time until it started.</p>`}
       ${life.lanes.map((lane) => html`<${Lane} key=${lane.key} lane=${lane} axis=${axis} at=${at} />`)}

@@ -42,5 +42,10 @@ function Row({id, pod, href}) {
     <tr><th scope="row"><a class="name" href=${href}><${Name} namespace=${namespace} name=${name} /></a></th>
       <td><span class="state"><${Mark} name=${mark} family=${family} />${words}</span></td>
       <td class="right">${pod.priority ?? 0}</td><td class="right">${pod.attempts ?? 0}</td>
-      <td class="soft">${pod.node ? "" : (pod.blocker?.short ?? (pod.gates ?? []).join(", "))}</td></tr>`;
+      <td class="soft">${pod.node ? "" : (pod.blocker?.short ?? gateWords(pod.gates ?? []))}</td></tr>`;
+}
+
+function gateWords(gates) {
+  if (gates.length === 0) return "";
+  return `scheduling ${gates.length === 1 ? "gate" : "gates"} ${gates.join(", ")}`;
 }

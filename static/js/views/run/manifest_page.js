@@ -21,8 +21,8 @@ function Body({session, manifest}) {
     <main class="page manifestpage">
       <div class="pagehead"><h1>${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h1><span class="badge">${kind}</span>
         <span class="small mute" role="status">manifest ${when(session)}</span>
-        <div class="end">${OWN_PAGES[kind] && html`<a class="btn" href=${session.href(OWN_PAGES[kind], {of: key})}>${kind === "pod" ? "The pod" : "The node"}</a>`}
-          <a class="btn" href=${session.href("timeline", {object: manifest.id})}>Its events</a>
+        <div class="end">${OWN_PAGES[kind] && html`<a class="btn" href=${session.href(OWN_PAGES[kind], {of: key})}>${kind === "pod" ? "Pod page" : "Node page"}</a>`}
+          <a class="btn" href=${session.href("timeline", {object: manifest.id})}>Events</a>
           ${reading.text && html`<${Copy} text=${reading.text} />`}
           <a class="btn" href=${manifest.url("yaml")}>YAML</a><a class="btn" href=${manifest.url("json")}>JSON</a></div></div>
       <${Text} reading=${reading} id=${manifest.id} retry=${() => manifest.retry()} session=${session} />

@@ -57,7 +57,7 @@ function Filters({session, events}) {
       <label class="input">To, s<input name="to" defaultValue=${filters.to} inputmode="decimal" size="8" /></label>
       <label class="input">Order<select name="order"><option value="desc" selected=${filters.order === "desc"}>newest first</option>
         <option value="asc" selected=${filters.order === "asc"}>oldest first</option></select></label>
-      <button class="btn primary">Show</button>
+      <button class="btn primary">Apply filters</button>
       ${session
         .selectedIds()
         .filter((id) => id !== filters.object)
@@ -65,7 +65,7 @@ function Filters({session, events}) {
           (id) => html`
         <button type="button" key=${id} class="btn plain" title=${`Only events about ${id}`} onClick=${() => events.filter({object: id})}>Only ${parseId(id).name}</button>`,
         )}
-      <button type="button" class="btn plain" onClick=${() => events.filter(NO_FILTERS)}>Clear</button>
+      <button type="button" class="btn plain" onClick=${() => events.filter(NO_FILTERS)}>Clear filters</button>
     </form>`;
 }
 

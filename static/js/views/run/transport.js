@@ -28,16 +28,16 @@ export function Transport({session}) {
   const barred = past || session.mayChange ? null : READ_ONLY;
   const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
   return html`
-    <section class="transport" aria-label="Transport">
+    <section class="transport" aria-label="Playback">
       <div class="keys">
-        <button class="btn icon" aria-label="Step one event back" title="Back one event  ,"
+        <button class="btn icon" aria-label="Step one event back" title="Step one event back (key: ,)"
           disabled=${waits || session.model.seq <= 0} onClick=${() => session.playhead.stepBack()}><${Icon} name="back" /></button>
         <button class="btn icon primary" aria-label=${spoken(verb, run, past)}
-          title=${barred ?? `${verb}  Space`} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
+          title=${barred ?? `${verb} (key: Space)`} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
           <${Icon} name=${playing ? "pause" : "play"} /></button>
-        <button class="btn" aria-label="Step one event" title=${barred ?? "Step one event  ."} disabled=${waits || failed}
+        <button class="btn" aria-label="Step one event" title=${barred ?? "Step one event (key: .)"} disabled=${waits || failed}
           onClick=${() => session.playhead.stepEvent()}><${Icon} name="step" /><span class="lbl">Event</span></button>
-        <button class="btn" aria-label="Step one scheduling cycle" title=${barred ?? "Step one scheduling cycle  Shift ."}
+        <button class="btn" aria-label="Step one scheduling cycle" title=${barred ?? "Step one scheduling cycle (keys: Shift .)"}
           disabled=${waits || failed} onClick=${() => session.playhead.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
         <div class="seg opt" role="group" aria-label="Speed">
           ${SPEEDS.map(
@@ -80,9 +80,9 @@ function Readout({session}) {
   const {seq, at} = readout(session);
   return html`
     <div class="readout">
-      <label class="field"><span>t</span><${Typed} id="time" value=${at === null ? UNKNOWN : moment(at)} mode="decimal"
+      <label class="field" title="Virtual time. Type a time in seconds and press Enter."><span>t</span><${Typed} id="time" value=${at === null ? UNKNOWN : moment(at)} mode="decimal"
         label="Virtual time in seconds" parse=${parseSeconds} take=${(value) => session.playhead.seek({at: value}, {isJump: true})} /><span>s</span></label>
-      <label class="field"><span>seq</span><${Typed} id="seq" value=${seq === null ? UNKNOWN : String(seq)} mode="numeric"
+      <label class="field" title="Number of the event shown. Type a number and press Enter."><span>seq</span><${Typed} id="seq" value=${seq === null ? UNKNOWN : String(seq)} mode="numeric"
         label="Sequence number" short parse=${parseSeq} take=${(value) => session.playhead.seek({seq: value}, {isJump: true})} /></label>
     </div>`;
 }

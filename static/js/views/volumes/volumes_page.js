@@ -49,7 +49,7 @@ function Body({session, chosen, candidates}) {
     <main class="page volumespage">
       <div class="pagehead"><h1>Volumes</h1><span class="small mute num" role="status">${shownWords(shown, counts.get(""))}</span>
         <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words}</li>`)}</ul>
-        <div class="seg" role="group" aria-label="Chains">${KINDS.map(
+        <div class="seg" role="group" aria-label="Rows to show">${KINDS.map(
           ([kind, words]) => html`
           <button key=${kind} aria-pressed=${String(view.kind === kind)} onClick=${() => setView({...view, kind, page: null})}>${words} ${count(counts.get(kind))}</button>`,
         )}</div>
@@ -63,20 +63,20 @@ function Body({session, chosen, candidates}) {
 }
 
 function shownWords({rows, found, page, pages}, total) {
-  const words = found === 1 ? "chain" : "chains";
+  const words = found === 1 ? "row" : "rows";
   if (pages > 1)
     return `${count(rows.length)} of ${count(found)} ${words} shown, page ${count(page + 1)} of ${count(pages)}`;
-  return found === total ? `${count(found)} ${words}` : `${count(found)} of ${count(total)} chains`;
+  return found === total ? `${count(found)} ${words}` : `${count(found)} of ${count(total)} rows`;
 }
 
 function nothing(total, {kind, text}) {
   if (total === 0) return "The cluster has no claim and no volume at this moment.";
-  return text ? "No name contains this text." : `No chain is ${kind}.`;
+  return text ? "No name contains this text." : `No claim or volume is ${kind}.`;
 }
 
 function Pager({shown: {page, pages}, go}) {
   return html`
-    <nav class="listfoot" aria-label="Pages of chains">
+    <nav class="listfoot" aria-label="Pages of the table">
       <button class="btn" disabled=${page === 0} onClick=${() => go(page - 1)}>Previous</button>
       <span class="small mute num">page ${count(page + 1)} of ${count(pages)}</span>
       <button class="btn" disabled=${page + 1 >= pages} onClick=${() => go(page + 1)}>Next</button></nav>`;
@@ -85,7 +85,7 @@ function Pager({shown: {page, pages}, go}) {
 function Table({session, rows, id, pick}) {
   const lengths = spans(rows);
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Chains">
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Claims and volumes">
       <table class="chain"><colgroup><col style="width:19%" /><col style="width:3.4%" /><col style="width:19%" /><col style="width:6.6%" />
           <col style="width:20%" /><col style="width:3.4%" /><col style="width:13%" /><col style="width:3.4%" /><col /></colgroup>
         <thead><tr><th scope="col">Pod</th><th></th><th scope="col">Claim</th><th></th><th scope="col">Volume</th><th></th>

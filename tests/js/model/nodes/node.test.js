@@ -35,7 +35,7 @@ test("an operation that fails names the pod, the count, the error and the next t
     family: "stuck",
     pod: "pod/shop/web",
     sentence: "web cannot start: MountDevice of d1 failed 4 times, wrong fs type.",
-    figure: {value: "2.000", words: "s until the next try"},
+    figure: {value: "2.000", words: "s until the next retry"},
   });
 });
 
@@ -85,8 +85,8 @@ test("resources are what is requested, assumed, there and free, slots of drivers
       ["CPU", 4500, 500, 4000, -500],
       ["Memory", 0, 0, 1024, 1024],
       ["Pods", 1, 0, 3, 2],
-      ["Attach slots, disk.csi.example.com", 1, 0, 8, 7],
-      ["Attach slots, other.example.com", 0, 0, 2, 2],
+      ["Attachable volumes, disk.csi.example.com", 1, 0, 8, 7],
+      ["Attachable volumes, other.example.com", 0, 0, 2, 2],
     ],
   );
   assert.deepEqual(shortage({requests: {cpu: 100}}, node), {resource: "cpu", asked: 100, free: -500});

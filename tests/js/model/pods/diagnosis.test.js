@@ -97,7 +97,7 @@ test("a blocker says which attempt it is of and how long ago that was", () => {
 test("an answer that is out of date says which event it is of", () => {
   assert.equal(
     staleWords({seq: 812, at: 50e9}, 62.4e9),
-    "This is of event 812, 12.40 s ago; the run has continued since then.",
+    "This answer is for event 812, 12.40 s ago; the run has continued since then.",
   );
 });
 

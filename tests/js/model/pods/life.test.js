@@ -29,14 +29,14 @@ const STORY = eventsOf(
 test("a pod goes through its lanes one after the other", () => {
   const life = lifeOf(ID, STORY, 10);
   assert.deepEqual(
-    lane(life, "attempt").slices.map(({from, to}) => [from, to]),
+    lane(life, "in_flight").slices.map(({from, to}) => [from, to]),
     [
       [2 * SECOND, 3 * SECOND],
       [6 * SECOND, 7 * SECOND],
     ],
   );
   assert.equal(lane(life, "unschedulable").slices[0].label, "since attempt 1");
-  assert.equal(lane(life, "backoff").slices[0].label, "1.00 s");
+  assert.equal(lane(life, "backoff").slices[0].label, "up to 1.00 s");
   assert.equal(lane(life, "nominated").slices[0].to, 8 * SECOND);
   assert.equal(lane(life, "running").slices[0].to, null);
 });

@@ -37,6 +37,6 @@ test("a pod may be several things at once", () => {
   );
   assert.deepEqual(
     podStates(undefined).map(([, , words]) => words),
-    ["not found at this moment"],
+    ["does not exist at this moment"],
   );
 });

@@ -54,7 +54,7 @@ test("a pod that waits looks like its place in the queue", () => {
     "stuck",
     "cpu 1 short",
   ]);
-  assert.equal(spotLook({state: "absent"})[2], "not found");
+  assert.equal(spotLook({state: "absent"})[2], "does not exist");
 });
 
 test("the nearest relatives are offered first", () => {

@@ -35,7 +35,7 @@ test("what a link says is read back as the same place", () => {
 test("a seq that is no number is told", () => {
   const {seq, problem} = parsePlace("?seq=abc");
   assert.equal(seq, null);
-  assert.match(problem, /seq is “abc”/);
+  assert.match(problem, /has seq “abc”/);
 });
 
 test("a query keeps what is not changed", () => {

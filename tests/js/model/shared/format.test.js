@@ -51,6 +51,13 @@ test("all ticks of an axis are in the unit of its length", () => {
   assert.deepEqual(labels(86400, 7200, 9000), ["2 h", "2 h 30 min"]);
 });
 
+test("the ticks of a short axis have enough digits", () => {
+  const labels = (from, end, ...moments) => moments.map((at) => format.tick(at * 1e9, end * 1e9, from * 1e9));
+  assert.deepEqual(labels(29.35, 29.73, 29.4, 29.45), ["29.4 s", "29.45 s"]);
+  assert.deepEqual(labels(29.35, 29.37, 29.355, 29.36), ["29.355 s", "29.36 s"]);
+  assert.deepEqual(labels(700, 704, 701, 702.5), ["701 s", "702.5 s"]);
+});
+
 test("ids fall apart into kind, namespace and name", () => {
   assert.deepEqual(format.parseId("pod/shop/web-3"), {
     kind: "pod",
