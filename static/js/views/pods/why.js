@@ -13,6 +13,7 @@ import {
 } from "../../model/pods/diagnosis.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {Mark} from "../shared/mark.js";
+import {Term} from "../shared/term.js";
 import {TryInFork} from "./try_in_fork.js";
 
 /** What would fix it: changes that were tried in forks of this cluster, on demand. */
@@ -39,7 +40,7 @@ function Ask({session, answer}) {
     <p class="small soft ask"><span>${
       again
         ? staleWords(answer.diagnosis, session.model.at)
-        : "Tries changes in copies of this cluster, the smallest first: each one alone, then pairs."
+        : html`Tries changes in <${Term} word="fork">forks<//> of this run, the smallest first: each one alone, then pairs.`
     }</span>
       <button class="btn" aria-keyshortcuts="w" onClick=${() => session.askWhy()}>
         ${again ? "Try again" : "Try changes"} <kbd>w</kbd></button></p>`;

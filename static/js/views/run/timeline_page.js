@@ -2,6 +2,7 @@ import {html} from "../../lib/html.js";
 import {COMPONENTS, NO_FILTERS} from "../../model/run/timeline_filters.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
 import {ByWhom, EventLink} from "../shared/events.js";
+import {Term} from "../shared/term.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
 /** The events of a run up to the one shown, each leading to its instant. */
@@ -20,7 +21,7 @@ function Body({session, events}) {
       <${Filters} session=${session} events=${events} />
       <${Later} session=${session} events=${events} />
       <table class="tbl timeline"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
-        <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
+        <thead><tr><th><${Term} word="seq">Seq<//></th><th>Time, s</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
         <tbody>${rows.map((row) => html`<${Row} key=${row.event.seq} session=${session} row=${row} />`)}</tbody></table>
       <${Foot} session=${session} events=${events} rows=${rows} />
     </main>`;

@@ -10,6 +10,7 @@ import {TERMINATING, lookOf} from "../../model/volumes/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {podHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
+import {Term} from "../shared/term.js";
 import {Selected} from "./chosen_volume.js";
 
 const LEGEND = [
@@ -48,7 +49,7 @@ function Body({session, chosen, candidates}) {
   return html`
     <main class="page volumespage">
       <div class="pagehead"><h1>Volumes</h1><span class="small mute num" role="status">${shownWords(shown, counts.get(""))}</span>
-        <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words}</li>`)}</ul>
+        <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words === "half-bound" ? html`<${Term} word="half-bound">${words}<//>` : words}</li>`)}</ul>
         <div class="seg" role="group" aria-label="Rows to show">${KINDS.map(
           ([kind, words]) => html`
           <button key=${kind} aria-pressed=${String(view.kind === kind)} onClick=${() => setView({...view, kind, page: null})}>${words} ${count(counts.get(kind))}</button>`,
