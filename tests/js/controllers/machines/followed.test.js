@@ -62,17 +62,17 @@ const settled = () =>
     setTimeout(resolve, 180);
   });
 
-test("the claim is the pod's and the volume is the claim's", () => {
+test("the pod determines the claim and the volume", () => {
   assert.deepEqual(ids(page().followed), ["pod/shop/web-0", "claim/shop/data-0", "volume/pv-0"]);
 });
 
-test("without a claim of its own, one that something is left to do for is followed", () => {
+test("a pod without claims shows an unfinished claim", () => {
   const {session, followed} = page();
   session.selection.pod.value = "pod/shop/web-1";
   assert.deepEqual(ids(followed), ["pod/shop/web-1", "claim/shop/data-0", "volume/pv-0"]);
 });
 
-test("the address names what somebody has picked", () => {
+test("the address names the picked objects", () => {
   assert.deepEqual(ids(page({claim: "claim/shop/data-1"}).followed), [
     "pod/shop/web-0",
     "claim/shop/data-1",
@@ -80,7 +80,7 @@ test("the address names what somebody has picked", () => {
   ]);
 });
 
-test("picking one lets go of what belonged to the one before", () => {
+test("picking an object clears the objects picked before", () => {
   const {followed, written} = page();
   followed.pick("volume/pv-1");
   assert.deepEqual(ids(followed), ["pod/shop/web-0", "claim/shop/data-0", "volume/pv-1"]);
@@ -95,7 +95,7 @@ test("picking one lets go of what belonged to the one before", () => {
   ]);
 });
 
-test("events are read on from those at hand whenever the object changes", async () => {
+test("a changed object loads only its new events", async () => {
   const {followed, asked, change} = page();
   followed.start();
   await settled();
@@ -120,7 +120,7 @@ test("events are read on from those at hand whenever the object changes", async 
   assert.equal(asked.filter(([object]) => object === "claim/shop/data-0").length, 1);
 });
 
-test("what is read for an object that is no longer followed is dropped", async () => {
+test("answers for an earlier object are dropped", async () => {
   const {session, followed} = page();
   followed.start();
   await settled();
@@ -133,7 +133,7 @@ test("what is read for an object that is no longer followed is dropped", async (
   );
 });
 
-test("the volume on a node is that of the pod on its node, until another is picked", () => {
+test("the pod determines the volume on its node", () => {
   const {followed, change} = page();
   const {attachment} = followed.objects;
   assert.equal(attachment.id.value, null);

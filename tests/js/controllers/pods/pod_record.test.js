@@ -58,7 +58,7 @@ async function settle() {
 
 const numbers = ({attempts}) => attempts.value.map(({number}) => number);
 
-test("attempts that are being read are not called missing", async () => {
+test("attempts being loaded are not called missing", async () => {
   const pod = record();
   assert.equal(pod.reading.value.status, "loading");
   await settle();
@@ -66,7 +66,7 @@ test("attempts that are being read are not called missing", async () => {
   assert.deepEqual(pod.reading.value, {status: "ready", evidence: {number: 3}});
 });
 
-test("an earlier event shows no later attempt, not even at first", async () => {
+test("an earlier event never shows a later attempt", async () => {
   const pod = record();
   await settle();
   place.value = {seq: 15, past: true};
@@ -76,7 +76,7 @@ test("an earlier event shows no later attempt, not even at first", async () => {
   assert.equal(pod.held.value.evidence.number, 1);
 });
 
-test("a later event waits for the attempts up to it", async () => {
+test("a later event waits for its attempts", async () => {
   place.value = {seq: 15, past: true};
   const pod = record();
   await settle();
@@ -87,7 +87,7 @@ test("a later event waits for the attempts up to it", async () => {
   assert.deepEqual(numbers(pod), [2, 1]);
 });
 
-test("while the run goes on what is known stays", async () => {
+test("a playing run keeps showing the known attempt", async () => {
   place.value = {seq: 25, past: false};
   const pod = record();
   await settle();
@@ -96,7 +96,7 @@ test("while the run goes on what is known stays", async () => {
   assert.deepEqual(numbers(pod), [2, 1]);
 });
 
-test("what could not be read can be asked for again", async () => {
+test("a failed request can be repeated", async () => {
   failing = true;
   const pod = record();
   await settle();

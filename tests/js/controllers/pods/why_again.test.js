@@ -41,14 +41,14 @@ afterEach(() => {
   delete globalThis.document;
 });
 
-test("nothing is asked again while the answer is current", () => {
+test("a current answer is not asked again", () => {
   session = sessionAt({playing: false});
   followWhy(session);
   mock.timers.tick(600_000);
   assert.deepEqual(asked, []);
 });
 
-test("a newer event of a paused run asks again once", () => {
+test("a newer event repeats the question once", () => {
   session = sessionAt({playing: false});
   followWhy(session);
   session.goTo(11);
@@ -85,7 +85,7 @@ test("a question that was never asked is not repeated", () => {
   assert.deepEqual(asked, []);
 });
 
-test("forgetting the answer cancels the pending question", () => {
+test("forgetting the answer cancels the question", () => {
   session = sessionAt({playing: false});
   followWhy(session);
   session.goTo(11);

@@ -62,7 +62,7 @@ async function settle() {
 
 const shown = (events) => events.shown.value.map(({event}) => event.seq);
 
-test("only events up to the one shown are asked for and listed", async () => {
+test("only events up to the one shown are listed", async () => {
   const events = timeline();
   await settle();
   assert.equal(asked[0].before, 13);
@@ -70,14 +70,14 @@ test("only events up to the one shown are asked for and listed", async () => {
   assert.deepEqual([shown(events)[0], shown(events).length], [12, 12]);
 });
 
-test("a step back takes the last event off at once", async () => {
+test("a step back removes the last event at once", async () => {
   const events = timeline();
   await settle();
   place.value = {seq: 11, past: true};
   assert.equal(shown(events)[0], 11);
 });
 
-test("what comes later is listed only when it is asked for", async () => {
+test("later events are listed on request only", async () => {
   const events = timeline();
   await settle();
   events.withLater.value = true;
@@ -86,7 +86,7 @@ test("what comes later is listed only when it is asked for", async () => {
   assert.deepEqual([later.at(-1), later.length], [13, 18]);
 });
 
-test("the newest events join the list as the run goes on", async () => {
+test("a playing run adds its newest events", async () => {
   place.value = {seq: LAST - 1, past: false};
   const events = timeline();
   await settle();
@@ -99,7 +99,7 @@ test("the newest events join the list as the run goes on", async () => {
   assert.ok(asked.length > before);
 });
 
-test("filters stand in the address, and wrong ones are told", async () => {
+test("filters are in the address, wrong ones are reported", async () => {
   const events = timeline();
   events.filter({from: "soon", kind: ""});
   await settle();

@@ -38,7 +38,7 @@ function assertAt(cursor, seq) {
   );
 }
 
-test("stepping back comes to the state before, event by event", async () => {
+test("stepping back restores each earlier state", async () => {
   const cursor = new PastCursor(new FakeApi());
   await cursor.back(300);
   assertAt(cursor, 299);
@@ -48,7 +48,7 @@ test("stepping back comes to the state before, event by event", async () => {
   }
 });
 
-test("many steps back ask the server seldom", async () => {
+test("many steps back need few requests", async () => {
   const api = new FakeApi();
   const cursor = new PastCursor(api);
   await cursor.back(400);
@@ -63,7 +63,7 @@ test("stepping back ends at the beginning", async () => {
   assertAt(cursor, 0);
 });
 
-test("steps forward and back cross each other", async () => {
+test("steps forward and back can be mixed", async () => {
   const cursor = new PastCursor(new FakeApi());
   await cursor.jump({seq: 200});
   for (let i = 0; i < 3; i += 1) await cursor.forward();
@@ -74,7 +74,7 @@ test("steps forward and back cross each other", async () => {
   assertAt(cursor, 202);
 });
 
-test("there is nothing after the newest recorded event", async () => {
+test("nothing follows the newest recorded event", async () => {
   const cursor = new PastCursor(new FakeApi());
   await cursor.jump({seq: LENGTH - 1});
   assert.equal((await cursor.forward()).seq, LENGTH);

@@ -76,7 +76,7 @@ afterEach(() => {
   clearTimeout(session.commands.settleTimer);
 });
 
-test("a page opened at an event shows nothing before its state is there", async () => {
+test("a page shows nothing before its state is loaded", async () => {
   session = opened(40);
   const started = session.start();
   assert.equal(session.isWaiting, true);
@@ -89,7 +89,7 @@ test("a page opened at an event shows nothing before its state is there", async 
   assert.equal(asked(), 40);
 });
 
-test("the newest state is asked for after the one wanted", async () => {
+test("the requested state is loaded before the newest", async () => {
   session = opened(40);
   const started = session.start();
   assert.equal(session.live.stream.isOpen, false);
@@ -98,7 +98,7 @@ test("the newest state is asked for after the one wanted", async () => {
   assert.equal(session.live.stream.isOpen, true);
 });
 
-test("an event that cannot be read is not replaced by the newest", async () => {
+test("an unreadable event is not replaced by the newest", async () => {
   session = opened(40);
   const started = session.start();
   api.waiting[0].reject(new Error("the run has events 1 to 30"));
@@ -111,25 +111,25 @@ test("an event that cannot be read is not replaced by the newest", async () => {
   assert.equal(asked(), 40);
 });
 
-test("links lead to the event that a page is being opened at", () => {
+test("links keep the event being opened", () => {
   session = opened(40);
   assert.equal(session.href("machines"), "/runs/7/machines/?seq=40");
 });
 
-test("links in the past keep a selection that nobody picked", async () => {
+test("links in the past keep the default selection", async () => {
   session.playhead.seek({seq: 10});
   api.release();
   await session.playhead.arriving;
   assert.equal(session.href("timeline"), "/runs/7/timeline/?pod=a/p&seq=10");
 });
 
-test("links at the newest event name what was picked alone", () => {
+test("links at the newest event keep only picked objects", () => {
   assert.equal(session.href("timeline"), "/runs/7/timeline/");
   session.pick("pod/a/p");
   assert.equal(session.href("timeline"), "/runs/7/timeline/?pod=a/p");
 });
 
-test("the back button leads to the place that the address names", async () => {
+test("the back button restores the place in the address", async () => {
   session.address.read = () => ({seq: 12, pod: "pod/a/p", claim: null, volume: null});
   session.revisit();
   api.release();
@@ -141,7 +141,7 @@ test("the back button leads to the place that the address names", async () => {
   assert.deepEqual(session.place, {seq: LENGTH, past: false});
 });
 
-test("a destructive command waits for a yes", async () => {
+test("a destructive command waits for confirmation", async () => {
   const command = {verb: "delete", object: "pod/a/p"};
   const refused = session.commands.send(command);
   session.commands.asking.value.answer(false);
@@ -155,7 +155,7 @@ test("a destructive command waits for a yes", async () => {
   assert.equal(session.commands.asking.value, null);
 });
 
-test("what failed may be tried again where that is safe", async () => {
+test("a safe request can be retried", async () => {
   const failing = Object.assign(new Error("The server could not be reached."), {again: true});
   api.post = () => Promise.reject(failing);
   await session.commands.send({verb: "cordon", object: "node/n"});
@@ -168,7 +168,7 @@ test("what failed may be tried again where that is safe", async () => {
   assert.equal(session.notices.again.value, null);
 });
 
-test("a step pressed while a seek is on its way is taken from where it leads", async () => {
+test("a step during a seek starts from its target", async () => {
   session.playhead.seek({seq: 0});
   const stepped = session.playhead.stepEvent();
   api.release();
@@ -177,7 +177,7 @@ test("a step pressed while a seek is on its way is taken from where it leads", a
   assert.deepEqual(api.posted, []);
 });
 
-test("steps pressed faster than the server answers are all taken", async () => {
+test("fast steps are all taken in order", async () => {
   session.playhead.seek({seq: 10});
   session.playhead.stepEvent();
   session.playhead.stepEvent();
@@ -187,7 +187,7 @@ test("steps pressed faster than the server answers are all taken", async () => {
   assert.equal(asked(), 13);
 });
 
-test("what follows the event shown hears of every step", async () => {
+test("effects on the place run at every step", async () => {
   const seen = [];
   const end = effect(() => void seen.push(session.place.seq));
   const sought = session.playhead.seek({seq: 10});
@@ -199,7 +199,7 @@ test("what follows the event shown hears of every step", async () => {
   assert.deepEqual(seen, [LENGTH, 10, 11, 12]);
 });
 
-test("a step before a second seek does not move what that one reaches", async () => {
+test("a step does not move a later seek", async () => {
   session.playhead.seek({seq: 10});
   const stepped = session.playhead.stepEvent();
   const arrived = session.playhead.seek({seq: 50});
@@ -218,7 +218,7 @@ test("a step after a seek that failed does nothing", async () => {
   assert.equal(session.notices.message.value, "the server answered 500");
 });
 
-test("play pressed while a seek is on its way does not play the run itself", async () => {
+test("pressing play during a seek replays recorded events", async () => {
   session.playhead.seek({seq: 0});
   const pressed = session.playhead.togglePlay();
   session.playhead.jumpToNewest();
@@ -226,13 +226,13 @@ test("play pressed while a seek is on its way does not play the run itself", asy
   assert.deepEqual(api.posted, []);
 });
 
-test("at the newest event a step is asked of the engine", async () => {
+test("at the newest event the engine steps", async () => {
   await session.playhead.stepEvent();
   clearTimeout(session.commands.settleTimer);
   assert.deepEqual(api.posted, [{action: "step", unit: "event"}]);
 });
 
-test("a cycle goes on to the event that begins the next one", async () => {
+test("a cycle step ends at the next cycle", async () => {
   const arrived = session.playhead.seek({seq: 5});
   api.release();
   await arrived;
@@ -242,7 +242,7 @@ test("a cycle goes on to the event that begins the next one", async () => {
   assert.deepEqual([asked(), session.model.entities.get("queue").cycle], [9, 2]);
 });
 
-test("two steps back pressed at once go back two events", async () => {
+test("two fast steps back go back two events", async () => {
   session.playhead.seek({seq: 30});
   session.playhead.stepBack();
   const stepped = session.playhead.stepBack();
@@ -257,7 +257,7 @@ test("two steps back pressed at once go back two events", async () => {
   assert.equal(asked(), 28);
 });
 
-test("two changes are sent one after the other, up to the first that is refused", async () => {
+test("a rejected command stops those after it", async () => {
   const [first, second] = [
     {verb: "uncordon", object: "node/n"},
     {verb: "patch", object: "pod/a/p", patch: {}},
@@ -274,7 +274,7 @@ test("two changes are sent one after the other, up to the first that is refused"
   assert.equal(session.notices.message.value, "no such node");
 });
 
-test("a run of another version is repeated from its beginning", async () => {
+test("a run of another version is run again", async () => {
   api.post = (path, body) => {
     api.posted.push(body);
     return Promise.resolve({id: 8});

@@ -51,12 +51,12 @@ function open() {
   return {stream, heard};
 }
 
-test("the first connection asks for everything", () => {
+test("the first connection requests everything", () => {
   open();
   assert.equal(sockets[0].url.href, "wss://kscope.example/ws/runs/7/");
 });
 
-test("a lost connection comes back after the newest seq", () => {
+test("a lost connection resumes after the newest seq", () => {
   const {heard} = open();
   sockets[0].say({type: "snapshot"});
   heard.seq = 812;
@@ -67,7 +67,7 @@ test("a lost connection comes back after the newest seq", () => {
   assert.equal(sockets[1].url.searchParams.get("after"), "812");
 });
 
-test("a server that stays away is asked ever more seldom, but at least every 8 s", () => {
+test("reconnecting slows down to every 8 s", () => {
   open();
   for (let i = 0; i < 12; i += 1) {
     sockets.at(-1).close();
@@ -79,7 +79,7 @@ test("a server that stays away is asked ever more seldom, but at least every 8 s
   assert.equal(sockets.length, 13);
 });
 
-test("resuming drops what the old connection still says", () => {
+test("resuming ignores the old connection", () => {
   const {stream, heard} = open();
   heard.seq = 5;
   stream.resume();
@@ -96,7 +96,7 @@ test("a closed stream stays closed", () => {
   assert.equal(sockets.length, 1);
 });
 
-test("a run that was deleted is not asked for again", () => {
+test("a deleted run is not requested again", () => {
   const {heard} = open();
   sockets[0].dispatchEvent(Object.assign(new Event("close"), {code: 4404}));
   mock.timers.tick(60000);
@@ -104,7 +104,7 @@ test("a run that was deleted is not asked for again", () => {
   assert.equal(heard.states.at(-1), "gone");
 });
 
-test("a connection that goes silent is given up after five seconds", () => {
+test("a silent connection is closed after five seconds", () => {
   const {heard} = open();
   sockets[0].say({type: "snapshot"});
   heard.seq = 812;
@@ -117,7 +117,7 @@ test("a connection that goes silent is given up after five seconds", () => {
   assert.equal(sockets[1].url.searchParams.get("after"), "812");
 });
 
-test("a heartbeat keeps the connection and is answered", () => {
+test("a heartbeat is answered and keeps the connection", () => {
   const {heard} = open();
   sockets[0].say({type: "snapshot"});
   for (let i = 0; i < 20; i += 1) {
@@ -130,7 +130,7 @@ test("a heartbeat keeps the connection and is answered", () => {
   assert.deepEqual(heard.messages, [{type: "snapshot"}]);
 });
 
-test("a snapshot that takes long gets ever more time", () => {
+test("a slow snapshot gets more time each try", () => {
   open();
   mock.timers.tick(5000);
   mock.timers.tick(400);
@@ -144,7 +144,7 @@ test("a snapshot that takes long gets ever more time", () => {
   assert.equal(sockets[1].closed, true);
 });
 
-test("a server that cannot read the run is not called live", () => {
+test("a stalled server is not shown as live", () => {
   const {heard} = open();
   sockets[0].say({type: "snapshot"});
   sockets[0].say({type: "heartbeat", stalled: true});
@@ -153,7 +153,7 @@ test("a server that cannot read the run is not called live", () => {
   assert.equal(heard.states.at(-1), "open");
 });
 
-test("what a given up connection says later is not heard", () => {
+test("a closed connection is no longer heard", () => {
   const {heard} = open();
   sockets[0].say({type: "snapshot"});
   mock.timers.tick(5000);

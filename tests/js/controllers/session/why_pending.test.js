@@ -16,7 +16,7 @@ class SlowApi {
   }
 }
 
-test("an answer is held with the pod it is about", async () => {
+test("an answer is kept with its pod", async () => {
   const api = new SlowApi();
   const why = new WhyPending(api);
   const asking = why.ask("pod/shop/web-3", 812);
@@ -27,7 +27,7 @@ test("an answer is held with the pod it is about", async () => {
   assert.deepEqual(why.held.value, {id: "pod/shop/web-3", status: "ready", diagnosis: {seq: 812}});
 });
 
-test("the newest question is the one that is answered", async () => {
+test("only the newest question is answered", async () => {
   const api = new SlowApi();
   const why = new WhyPending(api);
   const first = why.ask("pod/a/one", null);
@@ -39,7 +39,7 @@ test("the newest question is the one that is answered", async () => {
   assert.equal(why.held.value.id, "pod/a/two");
 });
 
-test("a refusal is held in its words", async () => {
+test("a rejection keeps its message", async () => {
   const api = new SlowApi();
   const why = new WhyPending(api);
   const asking = why.ask("pod/a/gone", null);
@@ -48,7 +48,7 @@ test("a refusal is held in its words", async () => {
   assert.deepEqual(why.held.value, {id: "pod/a/gone", status: "failed", message: "There is no pod a/gone."});
 });
 
-test("what was asked is forgotten when the cluster changes", async () => {
+test("a changed cluster drops the answer", async () => {
   const api = new SlowApi();
   const why = new WhyPending(api);
   const asking = why.ask("pod/a/one", null);
@@ -58,7 +58,7 @@ test("what was asked is forgotten when the cluster changes", async () => {
   assert.equal(why.held.value, null);
 });
 
-test("the answer before stays while it is asked again, and when that fails", async () => {
+test("the previous answer stays until a newer one", async () => {
   const api = new SlowApi();
   const why = new WhyPending(api);
   const first = why.ask("pod/a/one", null);

@@ -50,7 +50,7 @@ function setUp() {
   return {candidates, asked, change};
 }
 
-test("the rules are asked about the chosen claim, once for what has not changed", async () => {
+test("an unchanged claim is asked about once", async () => {
   const {candidates, asked, change} = setUp();
   assert.equal(candidates.held.value.status, "loading");
   await rest();
@@ -62,7 +62,7 @@ test("the rules are asked about the chosen claim, once for what has not changed"
   assert.equal(candidates.held.value.status, "ready");
 });
 
-test("another claim, or a change of a volume, is another question", async () => {
+test("a changed volume repeats the question", async () => {
   const {candidates, asked, change} = setUp();
   await rest();
   change(({model}) => {
@@ -85,7 +85,7 @@ test("another claim, or a change of a volume, is another question", async () => 
   );
 });
 
-test("without a claim or volume there is nothing to ask", async () => {
+test("without a claim or volume nothing is asked", async () => {
   const {candidates, asked, change} = setUp();
   change(({binding}) => {
     binding.claim = undefined;

@@ -49,7 +49,7 @@ const STORY = eventsAbout(
   null,
 );
 
-test("a pod's moves are its changes of state, one machine at a time", () => {
+test("a pod's moves are its state changes", () => {
   assert.deepEqual(ways(QUEUE, POD, STORY), [
     ">active",
     "active>in_flight",
@@ -62,23 +62,23 @@ test("a pod's moves are its changes of state, one machine at a time", () => {
   assert.deepEqual(ways(CACHE, POD, STORY), [">initial", "initial>assumed", "assumed>added", "added>deleted"]);
 });
 
-test("what comes after the event shown has not happened yet", () => {
+test("later events are ignored", () => {
   assert.deepEqual(ways(QUEUE, POD, STORY, 3), [">active", "active>in_flight"]);
 });
 
-test("a pod that has ended counts no more, though it is still there", () => {
+test("a finished pod is no longer counted", () => {
   const events = eventsAbout(POD, {cache: "added", node: "n1"}, {phase: "Succeeded"});
   assert.deepEqual(ways(CACHE, POD, events), [">added", "added>deleted"]);
 });
 
-test("an assumption that runs out is told from one that was taken back", () => {
+test("an expired assumption differs from a forgotten one", () => {
   const events = eventsAbout(POD, {cache: "assumed"}, {cache: null});
   assert.deepEqual(ways(CACHE, POD, events), [">assumed", "assumed>initial"]);
   events[1].kind = "AssumptionExpired";
   assert.deepEqual(ways(CACHE, POD, events), [">assumed", "assumed>expired"]);
 });
 
-test("each side of a binding is half-bound by itself", () => {
+test("either side of a binding can be half-bound", () => {
   const volume = "volume/pv-1";
   const claim = "claim/shop/data";
   assert.deepEqual(
@@ -103,7 +103,7 @@ test("each side of a binding is half-bound by itself", () => {
   );
 });
 
-test("an edge is lit as often as it was taken, the last one by itself", () => {
+test("edges count their moves and mark the last", () => {
   const light = lit(QUEUE, movesOf(QUEUE, POD, STORY, 7));
   const times = (move) => light.taken.get(QUEUE.edges.find(({moves}) => moves.includes(move)));
   assert.equal(times("active>in_flight"), 1);
@@ -114,13 +114,13 @@ test("an edge is lit as often as it was taken, the last one by itself", () => {
   assert.ok(light.visited.has("unschedulable"));
 });
 
-test("a move that no edge stands for lights none", () => {
+test("a move without an edge highlights none", () => {
   const light = lit(CLAIM, [{from: "lost", to: "pending"}]);
   assert.equal(light.last, null);
   assert.equal(light.here, "pending");
 });
 
-test("what a profile does not know is not possible in it", () => {
+test("a profile lacks states of other versions", () => {
   const expired = CACHE.states.find(({key}) => key === "expired");
   const gated = QUEUE.states.find(({key}) => key === "gated");
   assert.deepEqual(
@@ -133,7 +133,7 @@ test("what a profile does not know is not possible in it", () => {
   );
 });
 
-test("every edge joins states that are drawn, and stands for moves of its own", () => {
+test("every edge joins two states, no move twice", () => {
   for (const machine of MACHINES) {
     const keys = new Set(["", ...machine.states.map(({key}) => key)]);
     const moves = machine.edges.flatMap((edge) => edge.moves);
@@ -158,7 +158,7 @@ test("a tally follows objects from state to state", () => {
   assert.equal(tally.held, 0);
 });
 
-test("who is not in the cache yet is counted, but not held", () => {
+test("pods outside the cache are counted apart", () => {
   const tally = new Tally(CACHE);
   tally.update("pod/shop/web", undefined, {});
   tally.update("pod/shop/web", undefined, {cache: "assumed"});
@@ -168,7 +168,7 @@ test("who is not in the cache yet is counted, but not held", () => {
 const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";
 const OPERATION = MACHINES.find(({key}) => key === "operation");
 
-test("a volume on a node goes from the wish through its backoffs to the mount and away", () => {
+test("a volume operation moves through all its states", () => {
   const eventsOf = (...patches) =>
     patches.map(([volumes, attachments], i) => ({
       seq: i + 1,
@@ -210,7 +210,7 @@ test("a volume on a node goes from the wish through its backoffs to the mount an
   assert.equal(taken.size, 6);
 });
 
-test("the volumes of all nodes are counted by where they are, and have names", () => {
+test("volume operations of all nodes are counted", () => {
   const tally = new Tally(OPERATION);
   const before = {attachments: {[DISK]: {name: "d1"}}};
   const after = {
@@ -254,7 +254,7 @@ function bindings() {
   return state;
 }
 
-test("machines count claims as the page of volumes shows them", () => {
+test("machines count claims as the Volumes page does", () => {
   const model = new RunModel();
   model.reset({seq: 1, at: 1, state: bindings(), events: []});
   const {claims, entities, tallies} = model;
@@ -272,7 +272,7 @@ test("machines count claims as the page of volumes shows them", () => {
   assert.equal(tallies.get("claim").held, 16);
 });
 
-test("a claim that only its volume names is half-bound on both pages", () => {
+test("both pages show a reserved claim as half-bound", () => {
   const model = new RunModel();
   model.reset({
     seq: 1,
@@ -287,7 +287,7 @@ test("a claim that only its volume names is half-bound on both pages", () => {
   assert.equal(stateNow(CLAIM, "claim/shop/a", model.entities.get("claim/shop/a"), model), "half");
 });
 
-test("a state that another object brought about is lit as where it is now", () => {
+test("a state caused by another object is highlighted", () => {
   const moves = movesOf(CLAIM, "claim/shop/a", eventsAbout("claim/shop/a", {phase: "Pending"}), 9);
   assert.equal(lit(CLAIM, moves).here, "pending");
   assert.equal(lit(CLAIM, moves, "half").here, "half");

@@ -17,7 +17,7 @@ function waiting(operation) {
   return {...READY, volumes: {[DISK]: volume}};
 }
 
-test("a node that is not ready says how many pods are bound to it", () => {
+test("a NotReady node counts its bound pods", () => {
   const pods = new Map([
     ["pod/shop/web", {node: "n1"}],
     ["pod/shop/api", {nominated: "n1"}],
@@ -28,7 +28,7 @@ test("a node that is not ready says how many pods are bound to it", () => {
   assert.deepEqual(figure, {value: "1", words: "pod is bound here"});
 });
 
-test("an operation that fails names the pod, the count, the error and the next try", () => {
+test("a failed operation names pod, count, error and retry", () => {
   const error = 'MountVolume.MountDevice failed for volume "d1" : wrong fs type';
   const failed = {name: "volume_mount", failures: 4, error, failed: 6 * SECOND, retry_at: 10 * SECOND};
   assert.deepEqual(nodeAnswer("n1", waiting(failed), NOBODY, 8 * SECOND), {
@@ -39,7 +39,7 @@ test("an operation that fails names the pod, the count, the error and the next t
   });
 });
 
-test("a pod that waits for its volume is not stuck yet", () => {
+test("a pod waiting for its volume is not stuck", () => {
   const {family, sentence, figure} = nodeAnswer(
     "n1",
     waiting({name: "volume_mount", started: SECOND}),
@@ -49,7 +49,7 @@ test("a pod that waits for its volume is not stuck yet", () => {
   assert.deepEqual([family, sentence, figure.value], ["clock", "shop/web waits for d1.", "2.000"]);
 });
 
-test("a volume that nobody wants is worth a sentence once its unmount does not come", () => {
+test("an unneeded volume is reported after its unmount is late", () => {
   const attachment = {name: "d1", attached: true, mounted_by_node: true, detach_requested: 0, deadline: 360 * SECOND};
   const node = {...READY, attachments: {[DISK]: attachment}};
   assert.equal(nodeAnswer("n1", node, NOBODY, SECOND).family, "settled");
@@ -57,14 +57,14 @@ test("a volume that nobody wants is worth a sentence once its unmount does not c
   assert.deepEqual([family, figure.value], ["stuck", "300.000"]);
 });
 
-test("pressure and a cordon are told, an empty node is calm", () => {
+test("pressure and cordons are reported", () => {
   const pressed = {...READY, taints: [{key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule"}]};
   assert.match(nodeAnswer("n1", pressed, NOBODY, 0).sentence, /is short of memory/);
   assert.equal(nodeAnswer("n1", {...READY, unschedulable: true}, NOBODY, 0).family, "held");
   assert.equal(nodeAnswer("n1", READY, NOBODY, 0).family, "settled");
 });
 
-test("a volume that may be on one node only leads to the node that has it", () => {
+test("a multi-attach error names the other node", () => {
   const wants = {name: "d1", desired: {"shop/web": 0}, multi_attach_error_reported: true};
   const node = {...READY, attachments: {[DISK]: wants}};
   assert.match(nodeAnswer("n1", node, NOBODY, 0).sentence, /is attached to another node/);
@@ -76,7 +76,7 @@ test("a volume that may be on one node only leads to the node that has it", () =
   assert.deepEqual(holdersOf(entities, DISK, "n1"), ["n2"]);
 });
 
-test("resources are what is requested, assumed, there and free, slots of drivers last", () => {
+test("resources show requested, assumed, allocatable and free", () => {
   const node = {...READY, requested: {cpu: 4500, pods: 1}, assumed: {cpu: 500}, attachments: {[DISK]: {name: "d1"}}};
   const rows = resourcesOf(node, {"disk.csi.example.com": 8, "other.example.com": 2});
   assert.deepEqual(
@@ -93,7 +93,7 @@ test("resources are what is requested, assumed, there and free, slots of drivers
   assert.equal(shortage({requests: {memory: 24}}, {...READY}), null);
 });
 
-test("pods that wait for a volume come first, promised ones before those that run", () => {
+test("pods waiting for a volume come first", () => {
   const pods = new Map([
     ["pod/shop/api", {node: "n1", phase: "Running"}],
     ["pod/shop/web", {node: "n1", phase: "Pending"}],
@@ -114,7 +114,7 @@ test("pods that wait for a volume come first, promised ones before those that ru
 
 const ATTACHED = {name: "d1", attached: true, desired: {"shop/web": SECOND}};
 
-test("a pod whose containers do not mount its volume waits for nothing", () => {
+test("a pod that mounts nothing waits for nothing", () => {
   // The controller attaches what the pod names; the kubelet mounts, and waits for, nothing.
   const node = {...READY, attachments: {[DISK]: ATTACHED}};
   const pods = new Map([["pod/shop/web", {node: "n1", phase: "Running"}]]);
@@ -132,7 +132,7 @@ test("a pod whose containers do not mount its volume waits for nothing", () => {
   );
 });
 
-test("a volume that is only attached is said to be attached", () => {
+test("an attached volume is called attached", () => {
   const node = {
     ...READY,
     attachments: {[DISK]: {...ATTACHED, attached: undefined, operation: {name: "volume_attach", started: SECOND}}},
@@ -143,7 +143,7 @@ test("a volume that is only attached is said to be attached", () => {
   }
 });
 
-test("a running pod neither waits nor cannot start", () => {
+test("a running pod does not wait for volumes", () => {
   const pods = new Map([["pod/shop/web", {node: "n1", phase: "Running"}]]);
   const mounts = waiting({name: "volume_mount", started: SECOND});
   assert.equal(
@@ -155,7 +155,7 @@ test("a running pod neither waits nor cannot start", () => {
   assert.equal(nodeAnswer("n1", fails, pods, 3 * SECOND).sentence, "SetUp of d1 for shop/web failed 2 times, no.");
 });
 
-test("the list has nodes first on which something is stuck, and counts them", () => {
+test("nodes with problems come first and are counted", () => {
   const nodes = new Nodes();
   nodes.updateNode("node/n1", undefined, READY);
   nodes.updateNode("node/n2", undefined, {...READY, ready: false});
@@ -165,7 +165,7 @@ test("the list has nodes first on which something is stuck, and counts them", ()
   assert.equal(listNodes(nodes, {text: "N1", stuckOnly: false}, 0, 10).found, 1);
 });
 
-test("the headline has zone, taints and what the status reports", () => {
+test("the headline has zone, taints and volume status", () => {
   const node = {...READY, taints: [{key: "gpu", value: "a", effect: "NoSchedule"}], volumes_in_use: [DISK]};
   assert.equal(nodeFacts(node), "zone z1 · gpu=a:NoSchedule · volumesInUse: 1 · volumesAttached: 0");
 });

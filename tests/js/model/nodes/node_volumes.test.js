@@ -24,7 +24,7 @@ function only(volume, attachment, more = {}) {
   return volumesOf(node)[0];
 }
 
-test("a volume that is mounted for all who want it is equal", () => {
+test("a volume mounted for all its pods is equal", () => {
   const row = only(
     {...WANTED, attached: true, device: "DeviceGloballyMounted", mounts: {"shop/web": "VolumeMounted"}},
     {name: "d1", attached: true},
@@ -35,7 +35,7 @@ test("a volume that is mounted for all who want it is equal", () => {
   assert.deepEqual(mountStates(row, 0), [["ok", "settled", "", "shop/web"]]);
 });
 
-test("a mount that failed says how often and when it is tried again", () => {
+test("a failed mount names failures and retry time", () => {
   const operation = {name: "volume_mount", failures: 4, error: ERROR, failed: 6 * SECOND, retry_at: 10.1 * SECOND};
   const row = only({...WANTED, attached: true, operations: {"*": operation}}, {name: "d1", attached: true});
   assert.deepEqual([row.sign, row.family], ["+", "stuck"]);
@@ -43,7 +43,7 @@ test("a mount that failed says how often and when it is tried again", () => {
   assert.equal(nextStep(row, 0), "MountDevice again at 10.100 s");
 });
 
-test("an operation under way says for how long", () => {
+test("a running operation shows its duration", () => {
   const row = only(
     {...WANTED, operations: {"*": {name: "verify_controller_attached_volume"}}},
     {name: "d1", operation: {name: "volume_attach", started: SECOND}},
@@ -52,7 +52,7 @@ test("an operation under way says for how long", () => {
   assert.equal(nextStep(row, 2 * SECOND), "waits for attach");
 });
 
-test("what the kubelet waits for before it mounts is told by name", () => {
+test("the reason for waiting to mount is named", () => {
   const verify = {operations: {"*": {name: "verify_controller_attached_volume"}}};
   const attached = {name: "d1", attached: true};
   assert.equal(nextStep(only({...WANTED, ...verify}, attached), 0), "waits until the node's volumesInUse lists it");
@@ -66,7 +66,7 @@ test("what the kubelet waits for before it mounts is told by name", () => {
   );
 });
 
-test("a volume that nobody wants any more is unmounted, then detached", () => {
+test("an unneeded volume is unmounted, then detached", () => {
   const attached = {name: "d1", attached: true, mounted_by_node: true, desired: {"shop/web": 0}};
   const unmounting = {
     name: "d1",
@@ -86,7 +86,7 @@ test("a volume that nobody wants any more is unmounted, then detached", () => {
   assert.equal(nextStep(only(null, waiting), 300 * SECOND), "waits for volumesInUse; force-detach in 60.00 s");
 });
 
-test("a volume that another node has is refused", () => {
+test("a volume on another node is rejected", () => {
   const row = only(WANTED, {name: "d1", desired: {"shop/web": 0}, multi_attach_error_reported: true});
   assert.deepEqual(attachedState(row, 0), ["no", "stuck", "rejected: attached to another node"]);
   assert.equal(nextStep(row, 0), "waits for the other node to detach it");
@@ -103,7 +103,7 @@ test("volumes that differ come before those that agree", () => {
   assert.deepEqual(deviceState(rows[1], 0), [null, "", "no device"]);
 });
 
-test("an error is named by the call and cut to what the driver said", () => {
+test("an error is shortened to the driver's message", () => {
   assert.equal(callOf({name: "volume_mount", error: ERROR}), "MountDevice");
   assert.equal(callOf({name: "volume_attach", error: "no slot"}), "Attach");
   assert.equal(shortError(ERROR), "wrong fs type");

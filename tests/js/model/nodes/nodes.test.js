@@ -9,7 +9,7 @@ const NODE = {
   requested: {cpu: 2750, memory: 500, pods: 7},
 };
 
-test("zones and nodes stand in natural order, those without a zone last", () => {
+test("zones and nodes are in natural order", () => {
   const nodes = new Nodes();
   for (const [name, zone] of [
     ["n10", "b"],
@@ -26,7 +26,7 @@ test("zones and nodes stand in natural order, those without a zone last", () => 
   ]);
 });
 
-test("a pod moves from the node that was promised to the one it was bound to", () => {
+test("a pod moves from its nominated node", () => {
   const nodes = new Nodes();
   const nominated = {nominated: "n1"};
   nodes.updatePod("pod/a/web", undefined, nominated);
@@ -42,7 +42,7 @@ test("a pod moves from the node that was promised to the one it was bound to", (
   );
 });
 
-test("only the nodes concerned count as changed", () => {
+test("only the affected nodes count as changed", () => {
   const nodes = new Nodes();
   const versions = () => ["n1", "n2", "n3"].map((name) => nodes.version(name));
   nodes.updatePod("pod/a/web", undefined, {node: "n1"});
@@ -54,7 +54,7 @@ test("only the nodes concerned count as changed", () => {
   );
 });
 
-test("tiles show what holds the place, and nothing for a pod that is done", () => {
+test("tiles show pods that hold a place", () => {
   assert.equal(tileState({node: "n"}), "bound");
   assert.equal(tileState({node: "n", deleting: 0}), "terminating");
   assert.equal(tileState({assumed: "n"}), "assumed");
@@ -71,14 +71,14 @@ test("a meter shows the request past the end as a shortage", () => {
   assert.equal(cpu.short, 0.0625);
 });
 
-test("the assumed part of what is requested is told apart", () => {
+test("assumed requests are shown apart", () => {
   const [cpu] = meters({...NODE, assumed: {cpu: 750}});
   assert.equal(cpu.settled, 0.5);
   assert.equal(cpu.assumed, 0.1875);
   assert.equal(cpu.short, 0);
 });
 
-test("attach slots have a meter where they are known, and only there", () => {
+test("known attach limits have a meter", () => {
   assert.deepEqual(
     meters(NODE).map(({label}) => label),
     ["cpu", "mem", "pods"],
@@ -90,7 +90,7 @@ test("attach slots have a meter where they are known, and only there", () => {
   );
 });
 
-test("a pod wants its requests and one pod slot", () => {
+test("a pod needs its requests and one slot", () => {
   assert.deepEqual(wants({requests: {cpu: 100}}), {cpu: 100, pods: 1});
   assert.equal(wants(null), null);
 });
@@ -100,7 +100,7 @@ test("a node is as full as its fullest resource", () => {
   assert.equal(fullness({}), 0);
 });
 
-test("the hint names what keeps pods away before anything else", () => {
+test("the hint names first what keeps pods away", () => {
   const taints = [{key: "dedicated", value: "batch"}];
   const at = 40e9;
   assert.equal(hint({unschedulable: true}, at), "not ready");
@@ -111,7 +111,7 @@ test("the hint names what keeps pods away before anything else", () => {
   assert.equal(hint({ready: true, created: 28003575e9}, at), "");
 });
 
-test("a domain that all nodes share is left out of their names", () => {
+test("a shared domain is left out of node names", () => {
   const nodes = new Nodes();
   nodes.updateNode("node/worker-1.eu.example.com", undefined, {});
   nodes.updateNode("node/worker-2.eu.example.com", undefined, {});

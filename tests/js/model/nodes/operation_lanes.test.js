@@ -42,7 +42,7 @@ const short = ({look, title, from, to, until}) => [
   until === null ? null : until / SECOND,
 ];
 
-test("a lane has the operations of a volume one after the other, with the backoff between", () => {
+test("a lane has operations and backoffs in order", () => {
   const [{name, slices}] = operationLanes(ID, STORY, 6);
   assert.equal(name, "d1");
   assert.deepEqual(slices.map(short), [
@@ -54,7 +54,7 @@ test("a lane has the operations of a volume one after the other, with the backof
   ]);
 });
 
-test("what comes after the event shown is not found yet", () => {
+test("operations ignore later events", () => {
   const [{slices}] = operationLanes(ID, STORY, 3);
   assert.deepEqual(slices.map(short), [
     ["t", "Attach", 0, 1, null],
@@ -62,7 +62,7 @@ test("what comes after the event shown is not found yet", () => {
   ]);
 });
 
-test("what fails as soon as it is begun is marked all the same", () => {
+test("an operation that fails at once is marked", () => {
   const at = (second, again, failures) => ({
     operation: {name: "volume_attach", failures, failed: second * SECOND, retry_at: again * SECOND},
   });
@@ -75,7 +75,7 @@ test("what fails as soon as it is begun is marked all the same", () => {
   ]);
 });
 
-test("a mount that stands is a line until it is undone, and a node that goes ends all", () => {
+test("a mount lasts until unmount or node deletion", () => {
   const events = told(
     [1, {name: "d1", mounts: {"shop/web": "VolumeMounted"}}],
     [5, {mounts: null}],
@@ -89,14 +89,14 @@ test("a mount that stands is a line until it is undone, and a node that goes end
   ]);
 });
 
-test("what a controller has forgotten does not go on", () => {
+test("a forgotten operation has ended", () => {
   const events = told([0, null, {name: "d1", operation: {name: "volume_attach", started: 0}}]);
   events.push({seq: 2, at: SECOND, changes: {[ID]: {attachments: null}}});
   const [{slices}] = operationLanes(ID, events, 2);
   assert.deepEqual(slices.map(short), [["t", "Attach", 0, 1, null]]);
 });
 
-test("the axis reaches beyond the next try, and not for ever back", () => {
+test("the axis reaches to the next retry", () => {
   const lanes = operationLanes(ID, STORY, 6);
   const axis = operationsAxis(lanes, 4 * SECOND);
   assert.equal(axis.from, 0);

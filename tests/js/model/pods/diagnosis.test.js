@@ -15,7 +15,7 @@ import {
   triedWords,
 } from "../../../../static/js/model/pods/diagnosis.js";
 
-test("only a pod that waits for a node is asked about", () => {
+test("only a pending pod is asked about", () => {
   assert.equal(isPending({queue: "unschedulable"}), true);
   assert.equal(isPending({queue: "gated", gates: ["quota"]}), true);
   assert.equal(isPending({node: "n1"}), false);
@@ -25,7 +25,7 @@ test("only a pod that waits for a node is asked about", () => {
   assert.equal(isPending(undefined), false);
 });
 
-test("a fix is an order and what came of it", () => {
+test("a fix has a change and an outcome", () => {
   const text = "Tolerate gpu=yes:NoSchedule: it is bound to n2 at 20.008 s.";
   assert.deepEqual(fixParts({text}), {
     order: "Tolerate gpu=yes:NoSchedule",
@@ -34,7 +34,7 @@ test("a fix is an order and what came of it", () => {
   assert.deepEqual(fixParts({text: "Wait."}), {order: "Wait.", outcome: ""});
 });
 
-test("two changes together are one order and two commands", () => {
+test("a pair of changes is sent as two commands", () => {
   const text = "Uncordon n, and ask for 4 cpu instead of 5: it is bound to n at 20.008 s.";
   assert.equal(fixParts({text}).order, "Uncordon n, and ask for 4 cpu instead of 5");
   const command = {verb: "uncordon", object: "node/n"};
@@ -43,12 +43,12 @@ test("two changes together are one order and two commands", () => {
   assert.deepEqual(fixCommands({command, then: null}), [command]);
 });
 
-test("a fix says whether it was run or only decided again", () => {
+test("a fix names its kind of proof", () => {
   assert.equal(proof({shown: "fork"}).words, "verified in a fork");
   assert.equal(proof({shown: "decision"}).words, "scheduling decision only");
 });
 
-test("a command is named by its verb and what it is about", () => {
+test("a command is named by verb and object", () => {
   assert.equal(commandWords({verb: "patch", object: "node/n2", patch: {}}), "patch node/n2");
   const pod = {kind: "Pod", metadata: {namespace: "shop", name: "web-3"}};
   assert.equal(commandWords({verb: "replace", manifest: pod}), "replace Pod shop/web-3");
@@ -56,7 +56,7 @@ test("a command is named by its verb and what it is about", () => {
   assert.equal(commandWords({verb: "create", manifest: node}), "create Node n3");
 });
 
-test("the title counts what was tried", () => {
+test("the title counts the changes tried", () => {
   assert.equal(triedWords({seq: 1812, tried: {label: 2, node: 1}}), "3 changes tried at event 1,812");
   assert.equal(triedWords({seq: 8, tried: {gate: 1}}), "1 change tried at event 8");
   assert.equal(triedWords({seq: 8, tried: {}}), "at event 8");
@@ -71,7 +71,7 @@ test("an answer is about one event", () => {
   assert.equal(isCurrent(null, 7), false);
 });
 
-test("an answer stays while the run goes on, but is not shown of another past", () => {
+test("an answer is not shown at another event", () => {
   assert.equal(answerFor(HELD, "pod/a/b", {seq: 9, past: false}), HELD);
   assert.equal(answerFor(HELD, "pod/a/b", {seq: 7, past: true}), HELD);
   assert.equal(answerFor(HELD, "pod/a/b", {seq: 6, past: true}), null);
@@ -81,7 +81,7 @@ test("an answer stays while the run goes on, but is not shown of another past", 
   assert.equal(answerFor(null, "pod/a/b", {seq: 7, past: false}), null);
 });
 
-test("a blocker says which attempt it is of and how long ago that was", () => {
+test("a blocker names its attempt and its age", () => {
   const place = {seq: 857, at: 62.4e9};
   const attempt = {number: 3, seq: 812, at: 50e9};
   assert.equal(
@@ -94,7 +94,7 @@ test("a blocker says which attempt it is of and how long ago that was", () => {
   assert.equal(instantWords({attempt: 0}, attempt, place), "");
 });
 
-test("an answer that is out of date says which event it is of", () => {
+test("a stale answer names its event", () => {
   assert.equal(
     staleWords({seq: 812, at: 50e9}, 62.4e9),
     "This answer is for event 812, 12.40 s ago; the run has continued since then.",
@@ -110,7 +110,7 @@ const OUTDATED = {
   sinceAnswer: 100,
 };
 
-test("an answer that is out of date is asked for again once the run rests", () => {
+test("a stale answer is asked again when paused", () => {
   assert.equal(askAgainIn(OUTDATED), 700);
   assert.equal(askAgainIn({...OUTDATED, place: {seq: 7, past: false}}), null);
   assert.equal(askAgainIn({...OUTDATED, place: {seq: 6, past: true}}), null);
@@ -119,7 +119,7 @@ test("an answer that is out of date is asked for again once the run rests", () =
   assert.equal(askAgainIn({...OUTDATED, held: null}), null);
 });
 
-test("while a run plays it is asked again every ten seconds", () => {
+test("a playing run is asked every ten seconds", () => {
   assert.equal(askAgainIn({...OUTDATED, playing: true}), 9900);
   assert.equal(askAgainIn({...OUTDATED, playing: true, sinceAnswer: 60_000}), 700);
 });

@@ -8,7 +8,7 @@ const pod = {attempts: 2, queue: "backoff"};
 const evidence = {number: 2, seq: 40};
 const held = {id, key: evidenceKey(id, pod), status: "ready", evidence};
 
-test("what is on its way is not called not attempted", () => {
+test("evidence being loaded is not called missing", () => {
   const shown = evidenceAt(null, {id, pod, seq: 50, isPast: false});
   assert.equal(shown.status, "loading");
   assert.equal(evidenceWords(shown, "web"), "loading web's attempt…");
@@ -25,7 +25,7 @@ test("evidence of a later event is not shown", () => {
   assert.equal(evidenceAt(held, {id, pod, seq: 39, isPast: false}).evidence, null);
 });
 
-test("the past shows no earlier attempt meanwhile, a run that goes on does", () => {
+test("only a live run shows the earlier attempt meanwhile", () => {
   const later = {attempts: 3, queue: "backoff"};
   assert.deepEqual(evidenceAt(held, {id, pod: later, seq: 90, isPast: true}), {status: "loading", evidence: null});
   assert.deepEqual(evidenceAt(held, {id, pod: later, seq: 90, isPast: false}), {status: "loading", evidence});
@@ -35,14 +35,14 @@ test("evidence of another pod is not shown", () => {
   assert.equal(evidenceAt(held, {id: "pod/a/db", pod, seq: 50, isPast: false}).evidence, null);
 });
 
-test("what could not be read says so", () => {
+test("a failed request is reported", () => {
   const failed = {...held, status: "failed", evidence: null, message: "gone"};
   const shown = evidenceAt(failed, {id, pod, seq: 50, isPast: true});
   assert.deepEqual(shown, {status: "failed", evidence: null, message: "gone"});
   assert.match(evidenceWords(shown, "web"), /could not be read/);
 });
 
-test("a first attempt under way has no evidence yet", () => {
+test("a first unfinished attempt has no evidence", () => {
   const shown = evidenceAt({...held, evidence: null}, {id, pod, seq: 50, isPast: false});
   assert.equal(evidenceWords(shown, "web"), "no scheduling attempt of web has finished yet");
 });

@@ -26,7 +26,7 @@ const preemption = {
   hopeless: {n4: ["Insufficient cpu"], n5: ["Insufficient cpu"], n6: ["No preemption victims found for incoming pod"]},
 };
 
-test("a ladder tells at which rung each candidate was ruled out", () => {
+test("the table shows what eliminated each candidate", () => {
   const {rows, left} = ladderOf(preemption);
   assert.deepEqual(
     rows.map(({node}) => node),
@@ -39,14 +39,14 @@ test("a ladder tells at which rung each candidate was ruled out", () => {
   assert.deepEqual(left, [2, 2, 1, null, null]);
 });
 
-test("sums keep what upstream adds for every victim in sight", () => {
+test("priority sums show upstream's offset per victim", () => {
   const [chosen, second] = ladderOf(preemption).rows;
   assert.equal(chosen.cells[2].text, "2³¹ + 100");
   assert.equal(second.cells[2].text, "2 · 2³¹ + 200");
   assert.equal(chosen.cells[4].text, "not started");
 });
 
-test("the title tells what decided", () => {
+test("the title names the deciding criterion", () => {
   assert.equal(ladderNote(preemption), "3 candidates, n2 chosen by criterion 3");
   assert.equal(ladderNote({candidates: {}, rungs: [], node: null}), "0 candidates");
   const single = {
@@ -57,7 +57,7 @@ test("the title tells what decided", () => {
   assert.equal(ladderNote(single), "1 candidate, n1 chosen");
 });
 
-test("a candidate without victims is taken at once", () => {
+test("a candidate without victims wins at once", () => {
   const free = {
     node: "n1",
     candidates: {n1: {victims: [], costs: {}}, n2: preemption.candidates.n2},
@@ -67,7 +67,7 @@ test("a candidate without victims is taken at once", () => {
   assert.equal(ladderOf(free).rows[0].node, "n1");
 });
 
-test("nodes where evictions do not help are counted by reason", () => {
+test("nodes that preemption cannot help are counted", () => {
   assert.deepEqual(unhelpedNodes(preemption), [
     ["Insufficient cpu", 2],
     ["No preemption victims found for incoming pod", 1],

@@ -12,7 +12,7 @@ function lanesOf(pods) {
   return lanes;
 }
 
-test("active pods stand by priority, then by who was queued first", () => {
+test("active pods are ordered by priority, then time", () => {
   const lanes = lanesOf({
     late: {queue: "active", priority: 500, queue_since: 9},
     low: {queue: "active", queue_since: 1},
@@ -22,7 +22,7 @@ test("active pods stand by priority, then by who was queued first", () => {
   assert.deepEqual(names(lanes, "active"), ["high", "early", "late", "low"]);
 });
 
-test("pods in backoff stand by who is free first", () => {
+test("pods in backoff are ordered by its end", () => {
   const lanes = lanesOf({
     b: {queue: "backoff", backoff_until: 20},
     a: {queue: "backoff", backoff_until: 30},
@@ -31,7 +31,7 @@ test("pods in backoff stand by who is free first", () => {
   assert.deepEqual(names(lanes, "backoff"), ["c", "b", "a"]);
 });
 
-test("the pod stuck longest heads the unschedulable", () => {
+test("the longest waiting unschedulable pod comes first", () => {
   const lanes = lanesOf({
     new: {queue: "unschedulable", queue_since: 50},
     old: {queue: "unschedulable", queue_since: 5},
@@ -39,7 +39,7 @@ test("the pod stuck longest heads the unschedulable", () => {
   assert.deepEqual(names(lanes, "unschedulable"), ["old", "new"]);
 });
 
-test("a pod is in one lane at a time and leaves all of them when it is bound", () => {
+test("a pod is in one lane until bound", () => {
   const waiting = {queue: "active"};
   const flying = {queue: "in_flight"};
   const lanes = lanesOf({web: waiting});
@@ -55,7 +55,7 @@ test("a pod is in one lane at a time and leaves all of them when it is bound", (
   );
 });
 
-test("a long lane shows its first pods, and the same ones however they came", () => {
+test("a long lane shows its first pods only", () => {
   // A linear congruence: many pods in an order that has nothing to do with theirs.
   const random = (i) => (i * 7919 + 13) % 10007;
   const lanes = new Lanes();
@@ -83,7 +83,7 @@ test("a long lane shows its first pods, and the same ones however they came", ()
   }
 });
 
-test("what is left of a backoff is a part of the whole of it", () => {
+test("remaining backoff is a share of all", () => {
   const pod = {queue_since: 10, backoff_until: 20};
   assert.equal(backoffLeft(pod, 10), 1);
   assert.equal(backoffLeft(pod, 15), 0.5);

@@ -26,7 +26,7 @@ const STORY = eventsOf(
   {phase: "Running"},
 );
 
-test("a pod goes through its lanes one after the other", () => {
+test("a pod passes through its lanes in order", () => {
   const life = lifeOf(ID, STORY, 10);
   assert.deepEqual(
     lane(life, "in_flight").slices.map(({from, to}) => [from, to]),
@@ -41,7 +41,7 @@ test("a pod goes through its lanes one after the other", () => {
   assert.equal(lane(life, "running").slices[0].to, null);
 });
 
-test("what comes after the event shown has not happened yet", () => {
+test("later events are ignored", () => {
   const life = lifeOf(ID, STORY, 4);
   assert.equal(lane(life, "unschedulable").slices[0].to, null);
   assert.equal(lane(life, "running").slices.length, 0);
@@ -49,7 +49,7 @@ test("what comes after the event shown has not happened yet", () => {
   assert.equal(spent(lane(life, "unschedulable"), 4 * SECOND), "1.00 s (1×)");
 });
 
-test("a binding that did not end on the node has failed", () => {
+test("a binding without a node has failed", () => {
   const life = lifeOf(
     ID,
     eventsOf({queue: "in_flight"}, {queue: null, assumed: "n1"}, {assumed: null, queue: "backoff"}),
@@ -62,12 +62,12 @@ test("a binding that did not end on the node has failed", () => {
   assert.equal(lane(lifeOf(ID, STORY, 10), "binding").slices[0].failed, false);
 });
 
-test("lanes that few pods go through are left out while they are empty", () => {
+test("rare lanes are hidden while empty", () => {
   assert.equal(lane(lifeOf(ID, STORY, 10), "gated"), undefined);
   assert.equal(lane(lifeOf(ID, eventsOf({queue: "gated"}), 1), "gated").slices.length, 1);
 });
 
-test("a pod that is deleted leaves every lane", () => {
+test("a deleted pod leaves every lane", () => {
   const life = lifeOf(ID, eventsOf({phase: "Running", node: "n1"}, {deleting: 30}, null), 3);
   assert.deepEqual(
     lane(life, "ending").slices.map(({from, to}) => [from, to]),
@@ -75,7 +75,7 @@ test("a pod that is deleted leaves every lane", () => {
   );
 });
 
-test("events of others say nothing about the pod", () => {
+test("events of other pods are ignored", () => {
   const life = lifeOf(
     ID,
     [
@@ -87,18 +87,18 @@ test("events of others say nothing about the pod", () => {
   assert.equal(life.from, null);
 });
 
-test("of a pod that runs for long the way to its node stays in sight", () => {
+test("a long run does not hide the start", () => {
   const life = lifeOf(ID, STORY, 10);
   assert.deepEqual(axisOf(life, 3600 * SECOND), {from: 0, to: 9 * SECOND * 1.25});
   assert.deepEqual(axisOf(lifeOf(ID, STORY, 4), 4 * SECOND), {from: 0, to: 4 * SECOND});
 });
 
-test("a pod that ran from the start is drawn to the moment shown", () => {
+test("a pod running from the start is drawn whole", () => {
   const life = lifeOf(ID, eventsOf({phase: "Running", node: "n1"}), 1);
   assert.deepEqual(axisOf(life, 77.8 * SECOND), {from: 0, to: 77.8 * SECOND});
 });
 
-test("a slice stands where its part of the axis is", () => {
+test("a slice is placed on its axis", () => {
   const axis = {from: 0, to: 10};
   assert.deepEqual(placeOn(axis, {from: 5, to: null}, 10), {left: 0.5, width: 0.5});
   assert.equal(placeOn(axis, {from: 11, to: 12}, 20), null);

@@ -38,7 +38,7 @@ const zoneOf = (name) => (name === "n1" ? "b" : "a");
 
 const kinds = (row) => row.cells?.map(({kind}) => kind);
 
-test("a matrix tells where the scheduler stopped and what would refuse as well", () => {
+test("a matrix shows the first and further failures", () => {
   const {rows} = matrixOf(evidence, zoneOf);
   const of = (name) => rows.find((row) => row.name === name);
   assert.deepEqual(kinds(of("n1")), ["bad", "skip", "also"]);
@@ -47,14 +47,14 @@ test("a matrix tells where the scheduler stopped and what would refuse as well",
   assert.equal(of("n4").cells, null);
 });
 
-test("nodes stand by how close they came, by zone or by name", () => {
+test("nodes are ordered by closeness, zone or name", () => {
   const names = (order) => matrixOf(evidence, zoneOf, order).rows.map(({name}) => name);
   assert.deepEqual(names("closest"), ["n3", "n2", "n1", "n4"]);
   assert.deepEqual(names("zone"), ["n2", "n3", "n4", "n1"]);
   assert.deepEqual(names("name"), ["n1", "n2", "n3", "n4"]);
 });
 
-test("a refusal for the sake of nominated pods leaves the others what they are", () => {
+test("a failure for nominated pods changes no other", () => {
   const kept = {
     plugin: "NodeResourcesFit",
     text: "room is kept",
@@ -67,7 +67,7 @@ test("a refusal for the sake of nominated pods leaves the others what they are",
   assert.equal(cellWords(kept), "reserved for nominated pod");
 });
 
-test("evidence of an earlier release has the columns that refused", () => {
+test("old evidence has only columns that failed", () => {
   const {filters, ...old} = evidence;
   void filters;
   assert.deepEqual(
@@ -76,7 +76,7 @@ test("evidence of an earlier release has the columns that refused", () => {
   );
 });
 
-test("a cell says the least that tells it apart", () => {
+test("a cell shows only its deciding value", () => {
   assert.equal(cellWords(room), "cpu −250m");
   assert.equal(cellWords({detail: {...room.detail, memory: {short: 1024 ** 3}}}), "cpu −250m +1");
   assert.equal(cellWords({detail: {memory: {short: 2 * 1024 ** 3}}}), "memory −2 Gi");
@@ -87,14 +87,14 @@ test("a cell says the least that tells it apart", () => {
   assert.equal(cellWords({text: "cordoned", detail: {}}), "cordoned");
 });
 
-test("what is short is told as a sum", () => {
+test("a shortage is shown as a calculation", () => {
   assert.deepEqual(
     numbersOf(room, "web-1").map(({label, value}) => `${label} ${value}`),
     ["Allocatable cpu 4000m", "Requested by pods there − 2750m", "Free 1250m", "web-1 asks 1500m", "Short by 250m"],
   );
 });
 
-test("other numbers are told by their names", () => {
+test("other numbers keep their names", () => {
   assert.deepEqual(
     numbersOf({detail: {topologyKey: "zone", held_by_attachments: 2, hostIP: "0.0.0.0", value: ""}}, "p"),
     [
@@ -105,12 +105,12 @@ test("other numbers are told by their names", () => {
   );
 });
 
-test("a reason tells whether evictions could help", () => {
+test("a reason says whether preemption could help", () => {
   assert.equal(reasonWords(room), "Insufficient cpu. Preemption may help.");
   assert.equal(reasonWords({reasons: [], text: "no such volume"}), "no such volume.");
 });
 
-test("the title counts who fits and why others do not", () => {
+test("the title counts feasible nodes and reasons", () => {
   assert.equal(
     matrixNote(evidence),
     "attempt 3 · 1 of 3 nodes feasible · 1 Insufficient cpu, 1 node(s) had untolerated taint {gpu: yes}",

@@ -13,24 +13,24 @@ const entities = new Map([
 
 const names = ({pods}) => pods.map(([id]) => id.split("/").pop());
 
-test("pods that wait stand before those that do not", () => {
+test("waiting pods come first", () => {
   assert.deepEqual(names(listPods(entities, {text: "", place: ""}, 10)), ["build-1", "web-2", "build-2", "web-1"]);
 });
 
-test("a list can be narrowed by name and by state", () => {
+test("the list is filtered by name and state", () => {
   assert.deepEqual(names(listPods(entities, {text: "shop/", place: ""}, 10)), ["web-2", "web-1"]);
   assert.deepEqual(names(listPods(entities, {text: "", place: "bound"}, 10)), ["web-1"]);
   assert.deepEqual(names(listPods(entities, {text: "pod/", place: ""}, 10)), []);
 });
 
-test("a list says how many there are beyond those it shows", () => {
+test("the list counts pods that it leaves out", () => {
   const {pods, found, counts} = listPods(entities, {text: "", place: ""}, 2);
   assert.equal(pods.length, 2);
   assert.equal(found, 4);
   assert.equal(counts.get("bound"), 1);
 });
 
-test("a pod may be several things at once", () => {
+test("a pod can have several states", () => {
   assert.deepEqual(
     podStates({queue: "unschedulable", nominated: "n2"}).map(([mark]) => mark),
     ["unschedulable", "nominated"],

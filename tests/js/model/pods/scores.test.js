@@ -15,7 +15,7 @@ const evidence = {
   },
 };
 
-test("the best nodes stand first with their arithmetic", () => {
+test("the best nodes come first, with their calculation", () => {
   const {nodes, rows, ahead, others} = scoresOf(evidence, 2);
   assert.deepEqual(nodes, [
     {name: "n2", total: 341, chosen: true},
@@ -31,11 +31,11 @@ test("a weight is known where the score is zero", () => {
   assert.equal(rows[0].parts[2].weight, 3);
 });
 
-test("nothing is told where nothing was scored", () => {
+test("without scores there is no table", () => {
   assert.equal(scoresOf({scores: {}}, 3), null);
 });
 
-test("a plugin that counts a thousand times more leaves the bars of the others to be seen", () => {
+test("a huge weight does not hide other bars", () => {
   const plugins = (least) => ({NodePreferAvoidPods: [100, 100, 1_000_000], LeastAllocated: [least, least, least]});
   const {rows} = scoresOf(
     {

@@ -26,28 +26,28 @@ function outcome({
   return trialOutcome({trial, status}, ID, {pod, events, seq, at});
 }
 
-test("a pod that is bound where and when it was promised keeps the promise", () => {
+test("a pod bound as predicted says so", () => {
   const bound = {seq: 22, at: 20 * SECOND, kind: "PodBound"};
   const {family, words} = outcome({pod: {node: "n1"}, events: [...OLDER, LATER, bound]});
   assert.deepEqual([family, words], ["settled", "It was bound to n1 at 20.000 s, as predicted."]);
 });
 
-test("a pod that is bound elsewhere says what was promised", () => {
+test("a pod bound elsewhere names the prediction", () => {
   const bound = {seq: 22, at: 12 * SECOND, kind: "PodBound"};
   const {words} = outcome({pod: {node: "n2"}, events: [bound], at: 12 * SECOND});
   assert.equal(words, "It was bound to n2 at 12.000 s; predicted was n1 at 20.000 s.");
 });
 
-test("while it plays the old error is not what came of it", () => {
+test("a playing run has no outcome yet", () => {
   const {family, words} = outcome({status: "playing", at: 6 * SECOND});
   assert.deepEqual([family, words], ["clock", "Playing up to 20.000 s, when it should be bound to n1."]);
 });
 
-test("the error of an older attempt is not a refusal of the change", () => {
+test("an older attempt's error is not the outcome", () => {
   assert.equal(outcome({}).words, "It was not scheduled by 20.000 s.");
 });
 
-test("a refusal by an attempt after the change is what came of it", () => {
+test("a rejection after the change is the outcome", () => {
   const refused = {
     seq: 21,
     at: 20 * SECOND,
@@ -59,17 +59,17 @@ test("a refusal by an attempt after the change is what came of it", () => {
   assert.deepEqual([family, words], ["stuck", "It was rejected again at 20.000 s: 0/2 nodes are available"]);
 });
 
-test("what is not read yet is not judged", () => {
+test("unread events are not judged", () => {
   assert.equal(outcome({events: OLDER}).words, "Reading the outcome…");
 });
 
-test("a look back to before the end says what was to come of it", () => {
+test("an earlier event shows the prediction", () => {
   const bound = {seq: 22, at: 20 * SECOND, kind: "PodBound"};
   const {words} = outcome({events: [...OLDER, LATER, bound], seq: 20, at: 19 * SECOND});
   assert.equal(words, "It was not scheduled by 19.000 s.");
 });
 
-test("a trial is of one pod", () => {
+test("a trial is about one pod", () => {
   assert.equal(trialOutcome({trial: TRIAL}, "pod/shop/other", {events: [], seq: 0, at: 0}), null);
   assert.equal(trialOutcome({trial: null}, ID, {events: [], seq: 0, at: 0}), null);
 });

@@ -20,14 +20,14 @@ test("a node is chosen, fits, does not fit or was not evaluated", () => {
   assert.equal(verdictOf(null, "n1"), null);
 });
 
-test("of a node that fits alone nobody asks the score", () => {
+test("a single feasible node is not scored", () => {
   assert.equal(
     verdictOf({...EVIDENCE, feasible: 1, scores: {n1: {total: 171}}}, "n1").text,
     "chosen, the only node that fits",
   );
 });
 
-test("the node that lacks the smallest part of the request is the closest", () => {
+test("the smallest relative shortage is the closest", () => {
   const short = (resource, requested, missing) => ({
     plugin: "NodeResourcesFit",
     failing: ["NodeResourcesFit"],
@@ -47,7 +47,7 @@ test("the node that lacks the smallest part of the request is the closest", () =
   assert.deepEqual(order, ["near", "memory", "far", "taint", "twice"]);
 });
 
-test("each resource that is short is an obstacle of its own", () => {
+test("each short resource is an obstacle", () => {
   const cpu = {requested: 2000, short: 400};
   const gpu = {requested: 2, short: 2};
   const evidence = {
@@ -63,7 +63,7 @@ test("each resource that is short is an obstacle of its own", () => {
   );
 });
 
-test("of equal scores the chosen node stands first", () => {
+test("the chosen node comes first among equals", () => {
   const scores = {a: {total: 9}, b: {total: 9}, c: {total: 12}};
   assert.deepEqual(
     bestFirst({node: "b", scores}).map(([name]) => name),
@@ -71,7 +71,7 @@ test("of equal scores the chosen node stands first", () => {
   );
 });
 
-test("the words that carry a verdict stand out", () => {
+test("the decisive words of a verdict are emphasised", () => {
   assert.deepEqual(emphasise("cpu 250m short"), ["cpu ", "250m short", ""]);
   assert.deepEqual(emphasise("storage 8 Gi short"), ["storage ", "8 Gi short", ""]);
   assert.deepEqual(emphasise("volumes 8 of 8 attached"), ["volumes ", "8 of 8", " attached"]);
@@ -81,7 +81,7 @@ test("the words that carry a verdict stand out", () => {
   assert.deepEqual(emphasise(""), ["", "", ""]);
 });
 
-test("the number of a blocker is written in its own unit", () => {
+test("a blocker's number has its own unit", () => {
   assert.deepEqual(figureOf({value: 250, unit: "cpu", node: "n1"}), {value: "250m", words: "CPU short on n1"});
   assert.deepEqual(figureOf({value: 2 * 1024 ** 3, unit: "memory"}), {value: "2 Gi", words: "memory short"});
   assert.deepEqual(figureOf({value: 1, unit: "volumes", node: "n1"}), {value: "1", words: "volume too many on n1"});

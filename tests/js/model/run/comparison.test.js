@@ -16,7 +16,7 @@ import {
 
 const row = (at, same) => ({at, same, a: {seq: at}, b: {seq: at}});
 
-test("a number that there is not yet is said so", () => {
+test("a missing number says none yet", () => {
   assert.equal(figure(null, "ns"), "none yet");
   assert.equal(figure(214313577, "ns"), "0.21 s");
   assert.equal(figure(8000, "count"), "8,000");
@@ -29,7 +29,7 @@ test("a difference has a sign and the unit of what differs", () => {
   assert.equal(differenceText({difference: null, unit: "ns"}), "");
 });
 
-test("utilisation is shown as it is worked out", () => {
+test("utilisation shows its calculation", () => {
   assert.equal(shareText("cpu", [40900, 52000]), "40.9 / 52 = 78.7 %");
   assert.equal(shareText("pods", [0, 0]), "none");
   assert.equal(shareDifference({a: [40900, 52000], b: [38900, 52000]}), "−3.8 points");
@@ -37,7 +37,7 @@ test("utilisation is shown as it is worked out", () => {
   assert.equal(shareDifference({a: [0, 0], b: [2, 4]}), "");
 });
 
-test("events that are the same in both are folded into one row, a single one is not", () => {
+test("several identical events become one row", () => {
   const rows = [row(1, true), row(2, false), row(3, true), row(4, true)];
   const folded = foldedRows(rows);
   assert.deepEqual(
@@ -47,7 +47,7 @@ test("events that are the same in both are folded into one row, a single one is 
   assert.equal(alikeText([row(1e9, true), row(2e9, true)]), "2 identical events in both runs, from 1.000 to 2.000 s");
 });
 
-test("a pod that waits looks like its place in the queue", () => {
+test("a waiting pod looks like its queue", () => {
   assert.deepEqual(spotLook({state: "placed", node: "n1"}).slice(1), ["settled", "n1"]);
   assert.equal(spotLook({state: "waits", queue: "gated", words: ""})[1], "held");
   assert.deepEqual(spotLook({state: "waits", queue: "unschedulable", words: "cpu 1 short"}).slice(1), [
@@ -57,7 +57,7 @@ test("a pod that waits looks like its place in the queue", () => {
   assert.equal(spotLook({state: "absent"})[2], "does not exist");
 });
 
-test("the nearest relatives are offered first", () => {
+test("the closest related runs are offered first", () => {
   const runs = [
     {id: 1, relation: "other"},
     {id: 2, relation: "fork"},
@@ -69,13 +69,13 @@ test("the nearest relatives are offered first", () => {
   );
 });
 
-test("a run in a line names the run it is a fork of", () => {
+test("a fork names its parent", () => {
   const run = {id: 11, name: "what if", profile: "v1.34", seed: 7, parent: 3, forked_at: 30e9};
   assert.equal(runLine(run), "#11 what if, v1.34, seed 7, fork of #3 at 30.000 s");
   assert.equal(runLine({...run, parent: null}), "#11 what if, v1.34, seed 7");
 });
 
-test("a run that has not come to the moment shown is named", () => {
+test("a run that is behind is named", () => {
   const a = {id: 1, head_at: 60e9, status: "paused"};
   const b = {id: 2, head_at: 20e9, status: "paused"};
   assert.match(shortfall({at: 30e9, reached: 20e9, a, b}), /^#2 has only reached 20\.000 s/);

@@ -8,7 +8,7 @@ const DRAIN = [
   {verb: "evict_pods", object: "node/n1"},
 ];
 
-test("a drain is asked about first", () => {
+test("a drain must be confirmed", () => {
   assert.deepEqual(consentFor({status: "paused"}, DRAIN), {
     title: "Drain n1?",
     button: "Drain",
@@ -17,18 +17,18 @@ test("a drain is asked about first", () => {
   });
 });
 
-test("a deletion is asked about first", () => {
+test("a deletion must be confirmed", () => {
   const asked = consentFor({status: "playing"}, [{verb: "delete", object: "pod/shop/web"}]);
   assert.equal(asked.title, "Delete shop/web?");
   assert.equal(asked.button, "Delete");
 });
 
-test("a change of a run that goes on is sent at once", () => {
+test("a harmless command is sent at once", () => {
   assert.equal(consentFor({status: "playing"}, [{verb: "cordon", object: "node/n1"}]), null);
   assert.equal(consentFor({status: "paused"}, [{verb: "patch", object: "pod/a/b", patch: {}}]), null);
 });
 
-test("any change of a finished run says that it goes on", () => {
+test("changing a finished run must be confirmed", () => {
   const asked = consentFor({status: "finished", head_at: 77.8e9}, [{verb: "cordon", object: "node/n1"}]);
   assert.equal(asked.title, "Cordon n1?");
   assert.deepEqual(asked.lines, [
@@ -37,7 +37,7 @@ test("any change of a finished run says that it goes on", () => {
   ]);
 });
 
-test("two changes at once are asked about together", () => {
+test("two commands are confirmed together", () => {
   const asked = consentFor({status: "paused"}, [
     {verb: "uncordon", object: "node/n"},
     {verb: "delete", object: "pod/a/p"},
@@ -46,7 +46,7 @@ test("two changes at once are asked about together", () => {
   assert.deepEqual(asked.lines, ["Uncordons n.", "Deletes a/p."]);
 });
 
-test("a drain says how many pods go and which budgets hold some", () => {
+test("a drain counts evicted and protected pods", () => {
   const told = {
     evicted: 7,
     daemon: 1,

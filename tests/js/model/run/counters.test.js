@@ -12,7 +12,7 @@ function counted(...samples) {
   return counters;
 }
 
-test("the rate is how many pods were bound within the last second", () => {
+test("the rate counts pods bound within a second", () => {
   const counters = new Counters();
   for (let i = 0; i <= 100; i += 1) counters.add(i * SECOND * 0.25, 1, [0, 0, 0]);
   assert.equal(counters.series(1, 25 * SECOND).at(-1), 4);
@@ -23,7 +23,7 @@ test("a lane keeps its size between samples", () => {
   assert.deepEqual(counters.series(2, 20 * SECOND, 5), [3, 3, 8, 8, 8]);
 });
 
-test("what was not seen is not known, which is not zero", () => {
+test("unknown counts are not zero", () => {
   const counters = new Counters();
   counters.restart(900, 100 * SECOND, [5, 5, 5]);
   assert.deepEqual(counters.series(2, 100 * SECOND, 3), [null, null, 5]);
@@ -31,7 +31,7 @@ test("what was not seen is not known, which is not zero", () => {
   assert.equal(counters.covers(100 * SECOND), false);
 });
 
-test("what the server knows is put before what was counted here", () => {
+test("the server's counts precede those counted here", () => {
   const counters = new Counters();
   counters.restart(900, 99.95 * SECOND, [5, 0, 0]);
   counters.add(99.98 * SECOND, 2, [3, 0, 0]);
@@ -50,7 +50,7 @@ test("what the server knows is put before what was counted here", () => {
   assert.equal(counters.series(2, 100 * SECOND).at(-1), 3);
 });
 
-test("a run of many samples keeps a bounded number and its newest value", () => {
+test("many samples are kept up to a limit", () => {
   const counters = new Counters();
   for (let i = 0; i < 5000; i += 1) counters.add(i * 1e8, 1, [i, 0, 0]);
   assert.ok(counters.samples.length <= 501);
@@ -82,7 +82,7 @@ function stepped(events, model = new RunModel()) {
   return model;
 }
 
-test("counters are the same live and after the page was opened anew", () => {
+test("a reloaded page has the same counters", () => {
   const events = someEvents();
   const live = stepped(events);
   const at = live.at;
@@ -96,7 +96,7 @@ test("counters are the same live and after the page was opened anew", () => {
   }
 });
 
-test("counters go back with the events that are taken back", () => {
+test("stepping back restores the counters", () => {
   const events = someEvents();
   const model = stepped(events);
   for (let i = 0; i < 90; i += 1) model.stepBack();
@@ -104,13 +104,13 @@ test("counters go back with the events that are taken back", () => {
   assert.deepEqual(drawn(model, model.at), drawn(there, there.at));
 });
 
-test("a pod that is created with a node was not bound", () => {
+test("a pod created with a node is not counted", () => {
   const model = new RunModel();
   model.stepForward({seq: 1, at: 5, kind: "PodCreated", object: "pod/a/p", changes: {"pod/a/p": {node: "n1"}}});
   assert.equal(model.counters.series(1, 1e8).at(-1), 0);
 });
 
-test("a frame whose events were not counted leaves what was before unknown", () => {
+test("an uncounted frame makes earlier counts unknown", () => {
   const model = stepped(someEvents().slice(0, 20));
   model.apply({first: 21, last: 29, at: 9 * SECOND, changes: {}, events: []});
   assert.equal(model.counters.covers(9 * SECOND), false);

@@ -10,29 +10,29 @@ test("a link keeps the event shown and the selection", () => {
   assert.equal(pageHref(7, "board", PLACE), "/runs/7/?pod=shop/web-3&claim=shop/data&seq=812");
 });
 
-test("at the newest event no seq stands in a link", () => {
+test("links at the newest event have no seq", () => {
   assert.equal(pageHref(7, "timeline", {...PLACE, seq: null, claim: null}), "/runs/7/timeline/?pod=shop/web-3");
   assert.equal(pageHref(7, "nodes"), "/runs/7/nodes/");
 });
 
-test("event 0 is an instant like any other", () => {
+test("event 0 can be shown", () => {
   assert.equal(pageHref(7, "volumes", {seq: 0}), "/runs/7/volumes/?seq=0");
 });
 
-test("the path of a pod's page names the pod instead of the query", () => {
+test("a pod page names the pod in its path", () => {
   assert.equal(pageHref(7, "pod", {...PLACE, of: "shop/web-4"}), "/runs/7/pods/shop/web-4/?claim=shop/data&seq=812");
 });
 
-test("names in a path are escaped, slashes between them are not", () => {
+test("names in a path are escaped", () => {
   assert.equal(pageHref(7, "manifest", {of: "node/a b"}), "/runs/7/objects/node/a%20b/");
 });
 
-test("what a link says is read back as the same place", () => {
+test("a link is parsed back to its place", () => {
   const search = pageHref(7, "board", PLACE).split("/").slice(3).join("/");
   assert.deepEqual(parsePlace(search), {...PLACE, attempt: null, problem: ""});
 });
 
-test("a seq that is no number is told", () => {
+test("a seq that is not a number is reported", () => {
   const {seq, problem} = parsePlace("?seq=abc");
   assert.equal(seq, null);
   assert.match(problem, /has seq “abc”/);
@@ -43,7 +43,7 @@ test("a query keeps what is not changed", () => {
   assert.equal(changedSearch("?seq=3", {seq: null}), "");
 });
 
-test("a fork opens with the same page and what is picked on it", () => {
+test("a fork opens the same page and selection", () => {
   const here = {pathname: "/runs/3/pods/shop/web-3/", search: "?seq=812&attempt=2&claim=shop%2Fdata"};
   assert.equal(hrefInRun(14, here), "/runs/14/pods/shop/web-3/?claim=shop/data");
   assert.equal(hrefInRun(14, {pathname: "/runs/3/", search: ""}, {pod: "pod/a/b"}), "/runs/14/?pod=a/b");

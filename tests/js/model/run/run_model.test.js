@@ -57,7 +57,7 @@ function derived(model) {
   return anew;
 }
 
-test("what is kept up to date equals what is derived from scratch", () => {
+test("updated views equal newly derived views", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const model = new RunModel();
     for (const event of randomRun(seed, 120)) model.stepForward(event);
@@ -65,7 +65,7 @@ test("what is kept up to date equals what is derived from scratch", () => {
   }
 });
 
-test("stepping back and forth comes to the same place", () => {
+test("stepping back and forth restores the state", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const model = new RunModel();
     const events = randomRun(seed, 90);
@@ -79,14 +79,14 @@ test("stepping back and forth comes to the same place", () => {
   }
 });
 
-test("there is no step back before what was folded one by one", () => {
+test("stepping back ends at the snapshot", () => {
   const model = new RunModel();
   model.reset({seq: 5, at: 5, state: {}, events: []});
   assert.equal(model.stepBack(), false);
   assert.equal(model.seq, 5);
 });
 
-test("time goes on without events, but not past events that are not here yet", () => {
+test("time advances without events, not past missing ones", () => {
   const model = new RunModel();
   model.reset({seq: 5, at: 100, state: {}, events: []});
   assert.equal(model.rest(6, 300), false);
@@ -95,7 +95,7 @@ test("time goes on without events, but not past events that are not here yet", (
   assert.equal(model.at, 200);
 });
 
-test("frames keep the derived views as right as single events do", () => {
+test("frames and single events give equal views", () => {
   const events = randomRun(7, 100);
   const [one, framed] = [new RunModel(), new RunModel()];
   for (const event of events) one.stepForward(event);
@@ -106,7 +106,7 @@ test("frames keep the derived views as right as single events do", () => {
   assert.deepEqual(shown(framed), shown(one));
 });
 
-test("a cell of a strip is found again by arithmetic", () => {
+test("a cell of a strip is found by position", () => {
   const layout = stripLayout(250, 100, 8);
   assert.equal(layout.columns, 12);
   for (const index of [0, 11, 12, 249]) {

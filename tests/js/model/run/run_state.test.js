@@ -27,20 +27,20 @@ test("a frame that continues the state is folded", () => {
   assert.equal(state.at, 90);
 });
 
-test("a frame seen already is dropped", () => {
+test("a repeated frame is dropped", () => {
   const state = stateAt(5);
   assert.equal(state.apply(frame(3, 5, {"pod/a/b": null})), null);
   assert.equal(state.entities.size, 1);
 });
 
-test("a frame that leaves a hole is refused and changes nothing", () => {
+test("a frame after a gap changes nothing", () => {
   const state = stateAt(5);
   assert.throws(() => state.apply(frame(7, 8, {"pod/a/b": null})), GapError);
   assert.equal(state.seq, 5);
   assert.equal(state.entities.size, 1);
 });
 
-test("a frame that overlaps what is known is refused", () => {
+test("an overlapping frame is rejected", () => {
   // Its changes are composed, so the part seen already cannot be told from the rest.
   assert.throws(() => stateAt(5).apply(frame(4, 8)), GapError);
 });
@@ -52,7 +52,7 @@ test("the newest events come first and are limited", () => {
   assert.equal(state.events[0].seq, 80);
 });
 
-test("undoing steps gives back the state, event by event", () => {
+test("undoing steps restores each earlier state", () => {
   const state = stateAt(5);
   const first = state.step(event(6, {"pod/a/b": {queue: "backoff"}}));
   const second = state.step(event(7, {"pod/a/b": null, "pod/a/c": {queue: "active"}}));

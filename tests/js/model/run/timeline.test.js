@@ -14,7 +14,7 @@ import {
 const SECOND = 1e9;
 const total = (histogram) => histogram.counts.reduce((sum, count) => sum + count, 0);
 
-test("events that come after the server counted are counted on", () => {
+test("later events are added to the server's counts", () => {
   const histogram = new Histogram();
   histogram.reset({to: 10 * SECOND, counts: [4, 0, 6, 0, 1]});
   histogram.add(11 * SECOND, 3);
@@ -22,7 +22,7 @@ test("events that come after the server counted are counted on", () => {
   assert.equal(histogram.to, 11 * SECOND);
 });
 
-test("a long run widens its buckets and loses no event", () => {
+test("a long run widens its buckets", () => {
   const histogram = new Histogram();
   histogram.reset({to: SECOND, counts: Array(120).fill(1)});
   for (let at = SECOND; at < 1000 * SECOND; at += SECOND) histogram.add(at, 5);
@@ -30,7 +30,7 @@ test("a long run widens its buckets and loses no event", () => {
   assert.equal(total(histogram), 120 + 999 * 5);
 });
 
-test("bars lie within the axis, the highest is 1 and empty stretches have none", () => {
+test("bars are scaled to the axis", () => {
   const histogram = new Histogram();
   histogram.reset({to: 4 * SECOND, counts: [1, 0, 9, 4]});
   const bars = histogram.bars();
@@ -43,7 +43,7 @@ test("a run without events has no bars", () => {
   assert.deepEqual(new Histogram().bars(), []);
 });
 
-test("ticks are round and the last one is the end", () => {
+test("ticks are round, the last is the end", () => {
   assert.deepEqual(
     ticks(61.9 * SECOND).map(({at}) => at / SECOND),
     [0, 10, 20, 30, 40, 50, 61.9],
@@ -53,7 +53,7 @@ test("ticks are round and the last one is the end", () => {
   for (const end of [5e6, 3e9, 7.3e11, 9e13, 4e15]) assert.ok(ticks(end).length <= 9, `${end}`);
 });
 
-test("ticks of a stretch in the middle are round too", () => {
+test("ticks between two moments are round too", () => {
   const found = ticksBetween(42.05 * SECOND, 47.02 * SECOND);
   assert.deepEqual(
     found.slice(0, 2).map(({at}) => at / SECOND),
@@ -62,13 +62,13 @@ test("ticks of a stretch in the middle are round too", () => {
   assert.deepEqual(found.at(-1), {at: 47.02 * SECOND, part: 1, last: true});
 });
 
-test("a moment beyond the axis stays on it", () => {
+test("a moment beyond the axis is clamped", () => {
   assert.equal(partOf(5, 10), 0.5);
   assert.equal(partOf(15, 10), 1);
   assert.equal(partOf(5, 0), 0);
 });
 
-test("typed moments and seqs are read as people write them", () => {
+test("typed moments and seqs are parsed", () => {
   assert.equal(parseSeconds("42.35"), 42.35 * SECOND);
   assert.equal(parseSeconds(" 42,35 s "), 42.35 * SECOND);
   assert.equal(parseSeconds("-1"), null);
@@ -78,7 +78,7 @@ test("typed moments and seqs are read as people write them", () => {
   assert.equal(parseSeq("12.5"), null);
 });
 
-test("marks tell failures, promises and what is settled apart", () => {
+test("marks distinguish failures, promises and bindings", () => {
   assert.equal(markLook("ProvisioningFailed").family, "stuck");
   assert.equal(markLook("PodNominated").family, "promised");
   assert.equal(markLook("ClaimBound").family, "settled");

@@ -3,13 +3,13 @@ import {test} from "node:test";
 
 import {failureOf} from "../../../../static/js/model/shared/failure.js";
 
-test("a network that is gone is said in words", () => {
+test("a network failure is described", () => {
   const {message} = failureOf({isRepeatable: true});
   assert.match(message, /could not be reached/);
   assert.doesNotMatch(message, /Failed to fetch/);
 });
 
-test("what may have been processed is not offered again", () => {
+test("a possibly processed request offers no retry", () => {
   const failure = failureOf({});
   assert.equal(failure.again, false);
   assert.match(failure.message, /may have been processed/);
@@ -22,22 +22,22 @@ test("too many requests say how long to wait", () => {
   assert.equal(again, true);
 });
 
-test("a date to retry after is not taken for seconds", () => {
+test("a retry date is not taken for seconds", () => {
   const {message} = failureOf({status: 503, retryAfter: "Wed, 21 Oct 2026 07:28:00 GMT"});
   assert.equal(message, "kscope is starting or overloaded (503). Try again in a moment.");
 });
 
-test("a gateway may have passed it on", () => {
+test("a gateway error may have been processed", () => {
   assert.equal(failureOf({status: 502}).again, false);
   assert.equal(failureOf({status: 502, isRepeatable: true}).again, true);
 });
 
-test("a page out of date is to be reloaded", () => {
+test("an outdated page asks to be reloaded", () => {
   assert.match(failureOf({status: 403, message: "CSRF Failed: CSRF token missing."}).message, /Reload it/);
   assert.equal(failureOf({status: 403, message: "Only its owner may do this"}).message, "Only its owner may do this.");
 });
 
-test("a refusal keeps the words of the server", () => {
+test("a rejection keeps the server's message", () => {
   assert.deepEqual(failureOf({status: 409, message: "Conflict: changed since", isRepeatable: true}), {
     status: 409,
     again: false,
@@ -45,6 +45,6 @@ test("a refusal keeps the words of the server", () => {
   });
 });
 
-test("an error without words says what it was", () => {
+test("an error without a message is described", () => {
   assert.match(failureOf({status: 500, isRepeatable: true}).message, /server failed \(500\)/);
 });

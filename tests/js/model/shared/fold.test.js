@@ -32,7 +32,7 @@ test("a merge patch does what RFC 7386 says", () => {
   }
 });
 
-test("a merge patch leaves its target alone and shares what it does not touch", () => {
+test("a merge patch shares untouched branches", () => {
   const target = Object.freeze({kept: Object.freeze({x: 1}), changed: Object.freeze({y: 1})});
   const merged = mergePatch(target, {changed: {y: 2}});
   assert.equal(merged.kept, target.kept);
@@ -53,7 +53,7 @@ test("folding gives the state that merging gives", () => {
   assert.deepEqual(Object.fromEntries(entities), mergePatch(state, changes));
 });
 
-test("unfolding puts back the very entities that were there", () => {
+test("unfolding restores the same entities", () => {
   const pod = {queue: "active"};
   const entities = new Map([["pod/a/b", pod]]);
   const before = foldInto(entities, {"pod/a/b": {queue: "backoff"}, "pod/a/c": {queue: "active"}});

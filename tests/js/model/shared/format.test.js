@@ -11,13 +11,13 @@ test("CPU is written as Kubernetes writes it", () => {
   assert.equal(format.cores(2750), "2.75");
 });
 
-test("memory takes the largest binary unit that is not below one", () => {
+test("memory uses the largest fitting binary unit", () => {
   assert.equal(format.bytes(3 * GI), "3 Gi");
   assert.equal(format.bytes(512 * 1024 ** 2), "512 Mi");
   assert.equal(format.bytes(12), "12");
 });
 
-test("a meter says both amounts in the unit of the whole", () => {
+test("a meter uses one unit for both amounts", () => {
   assert.equal(format.ratio("memory", 11.2 * GI, 16 * GI), "11.2 / 16 Gi");
   assert.equal(format.ratio("memory", 0.6 * GI, 8 * GI), "0.6 / 8 Gi");
   assert.equal(format.ratio("cpu", 2750, 4000), "2.75 / 4");
@@ -43,7 +43,7 @@ test("moments have milliseconds", () => {
   assert.equal(format.moment(42.35e9), "42.350");
 });
 
-test("all ticks of an axis are in the unit of its length", () => {
+test("all ticks of an axis share its unit", () => {
   const labels = (end, ...moments) => moments.map((at) => format.tick(at * 1e9, end * 1e9));
   assert.deepEqual(labels(0.137, 0, 0.08, 0.1, 0.137), ["0 s", "80 ms", "100 ms", "137 ms"]);
   assert.deepEqual(labels(61.9, 10, 61.9), ["10 s", "61.9 s"]);
@@ -58,7 +58,7 @@ test("the ticks of a short axis have enough digits", () => {
   assert.deepEqual(labels(700, 704, 701, 702.5), ["701 s", "702.5 s"]);
 });
 
-test("ids fall apart into kind, namespace and name", () => {
+test("ids are parsed into kind, namespace and name", () => {
   assert.deepEqual(format.parseId("pod/shop/web-3"), {
     kind: "pod",
     namespace: "shop",
@@ -69,7 +69,7 @@ test("ids fall apart into kind, namespace and name", () => {
   assert.deepEqual(format.parseId("queue"), {kind: "queue", namespace: "", name: "", key: ""});
 });
 
-test("authors of events fit their column", () => {
+test("component names fit their column", () => {
   assert.equal(format.author("deployment-controller"), "deployment");
   assert.equal(format.author("pv-controller"), "pv-controller");
   assert.equal(format.author("scheduler"), "scheduler");

@@ -48,7 +48,7 @@ function after(seq, more = [], users = []) {
   });
 }
 
-test("the writes of a bind are told one by one, refused ones too, then those to come", () => {
+test("the writes of a bind are listed in order", () => {
   const rows = (seq) => writesOf(after(seq)).map(({name, status, seq: when}) => [name, status, when]);
   assert.deepEqual(rows(5), [
     ["PV write", "done", 3],
@@ -75,14 +75,14 @@ test("each step has its time once it is done", () => {
   assert.equal(stepsOf(after(5))[1].what, "2 of 4 writes done, two on each object");
 });
 
-test("the pod's own events tell since when the volume is used", () => {
+test("the pod's events date the volume's use", () => {
   const id = "pod/shop/db";
   const pod = event(9, "PodRunning", id, {[id]: {phase: "Running"}});
   const use = stepsOf(after(9, [pod], [[id, {node: "n1", phase: "Running"}]]))[2];
   assert.deepEqual([use.what, use.status, use.seq], ["db runs on n1", "done", 9]);
 });
 
-test("tries of the same kind in a row are one line", () => {
+test("repeated attempts become one row", () => {
   const failed = [8, 9, 10].map((seq) => event(seq, "ProvisioningFailed", CLAIM, null, "no plugin"));
   const {parts} = stepsOf(after(10, failed))[0];
   assert.deepEqual(
@@ -91,7 +91,7 @@ test("tries of the same kind in a row are one line", () => {
   );
 });
 
-test("of a half-bound claim the answer tells which half is missing and what was refused", () => {
+test("a half-bound claim names the missing write", () => {
   assert.equal(
     claimAnswer(after(4)).sentence,
     "pv is reserved for this claim, but the claim's volumeName is not set yet.",
@@ -107,18 +107,18 @@ test("of a half-bound claim the answer tells which half is missing and what was 
   );
 });
 
-test("a volume that is reserved and too small is told with what it lacks, and may be given it", () => {
+test("a reserved volume that is too small can grow", () => {
   const small = event(8, "VolumeUpdated", VOLUME, {[VOLUME]: {phase: "Available", capacity: GI, claim: "shop/data"}});
   const {figure, fixes} = claimAnswer({...after(2, []), volume: small.changes[VOLUME], holder: "pv", state: "half"});
   assert.deepEqual(figure, {value: "1 Gi", words: "too small: 1 Gi for a request of 2 Gi"});
   assert.deepEqual(fixes[0].patch, {spec: {capacity: {storage: String(2 * GI)}}});
 });
 
-test("a bound claim tells how much more it has than it asked for", () => {
+test("a bound claim compares capacity and request", () => {
   assert.deepEqual(claimAnswer(after(7)).figure, {value: "5 Gi", words: "for a request of 2 Gi, 3 Gi more"});
 });
 
-test("a lost claim tells when its volume went", () => {
+test("a lost claim says when its volume was deleted", () => {
   const gone = [
     event(8, "VolumeDeleted", VOLUME, {[VOLUME]: null}),
     event(9, "ClaimLost", CLAIM, {[CLAIM]: {phase: "Lost"}}, "lost"),
@@ -131,17 +131,17 @@ test("a lost claim tells when its volume went", () => {
   assert.deepEqual([bind.mark, bind.seq, reclaim.what], ["lost", 9, "pv was deleted"]);
 });
 
-test("a bound claim whose volume has gone is not half-bound but forsaken until it is Lost", () => {
+test("a deleted volume leaves its claim not Lost yet", () => {
   const binding = after(8, [event(8, "VolumeDeleted", VOLUME, {[VOLUME]: null})]);
   assert.equal(claimAnswer(binding).sentence, "Its volume pv was deleted; the claim is not marked Lost yet.");
   assert.deepEqual(writesOf(binding).at(-1).name, "PV deleted");
 });
 
-test("half-bound counts from when the one side was written", () => {
+test("half-bound counts from the first reference", () => {
   assert.deepEqual(claimAnswer(after(5)).figure, {value: "2.00 s", words: "half-bound"});
 });
 
-test("an unbound claim names what comes closest", () => {
+test("an unbound claim names the closest volume", () => {
   const binding = {
     ...after(2),
     volumeId: null,
@@ -156,7 +156,7 @@ test("an unbound claim names what comes closest", () => {
   );
 });
 
-test("a volume tells who may claim it, or whose it was", () => {
+test("a volume names its possible or former claims", () => {
   const binding = (volume) => ({...after(1), claim: undefined, claimId: null, claimKey: volume.claim, volume});
   assert.equal(
     volumeAnswer(binding({phase: "Available", class: "ssd", capacity: GI})).sentence,

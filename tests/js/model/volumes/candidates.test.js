@@ -17,7 +17,7 @@ const PENDING = {
   state: "pending",
 };
 
-test("an unbound claim is asked about as things stand, for the node that its pod came closest to", () => {
+test("an unbound claim is evaluated at the event shown", () => {
   const users = [["pod/shop/db", {blocker: {node: "n2"}}]];
   assert.deepEqual(questionOf({...PENDING, users}, NODES), {
     of: "claim/shop/data",
@@ -29,7 +29,7 @@ test("an unbound claim is asked about as things stand, for the node that its pod
   assert.equal(questionOf({...PENDING, claim: undefined}, NODES), null);
 });
 
-test("a bound claim is asked about as it was just before its volume was chosen", () => {
+test("a bound claim is evaluated before its choice", () => {
   const chose = {kind: "VolumePreBound", object: "volume/pv", seq: 7, message: "claimRef names shop/data"};
   const bound = {...PENDING, volumeId: "volume/pv", state: "bound", events: [chose]};
   assert.equal(questionOf(bound, NODES).seq, 6);
@@ -41,14 +41,14 @@ test("a bound claim is asked about as it was just before its volume was chosen",
   assert.equal(questionOf({...bound, events: []}, NODES).seq, null);
 });
 
-test("what comes closest is named only when nothing fits", () => {
+test("the closest volume is named if nothing fits", () => {
   const candidates = [{volume: "pv-1", text: "1Gi is 1Gi too small"}];
   assert.equal(nearestOf({fits: 0, chosen: "", candidates}).volume, "pv-1");
   assert.equal(nearestOf({fits: 1, chosen: "pv-1", candidates}), null);
   assert.equal(nearestOf(undefined), null);
 });
 
-test("who asks, and for which node, is said", () => {
+test("the note names the component and the node", () => {
   const answer = {asker: "scheduler", node: "n1", delayed: true, fits: 2, volumes: 9};
   assert.equal(askedWords(answer), "as the scheduler checks for n1 · 2 of 9 fit · in matching order");
   assert.match(
@@ -57,13 +57,13 @@ test("who asks, and for which node, is said", () => {
   );
 });
 
-test("while nothing is taken the best is not yet chosen", () => {
+test("the best candidate is not chosen yet", () => {
   assert.equal(verdictLook("chosen")[2], "Chosen");
   assert.equal(verdictLook("chosen", true)[2], "Best");
   assert.equal(verdictLook("claimed")[2], "Taken");
 });
 
-test("of a volume without a claim it is asked which claims it fits", () => {
+test("a free volume is evaluated for every claim", () => {
   const free = {...PENDING, claim: undefined, volume: {phase: "Available"}, volumeId: "volume/pv", volumeName: "pv"};
   assert.deepEqual(questionOf(free, NODES), {of: "volume/pv", path: "volumes/pv/claimants/", seq: null});
   assert.equal(askedWords({claims: 3, fits: 1}), "ignoring node affinity · fits 1 of 3 claims");

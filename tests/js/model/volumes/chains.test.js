@@ -30,7 +30,7 @@ test("a claim and its volume are one chain", () => {
   assert.deepEqual(only(bound), [CLAIM, "volume/pv", "bound", "bound", ""]);
 });
 
-test("a half-bound chain tells which side names the other", () => {
+test("a half-bound chain shows which reference is set", () => {
   const pending = {phase: "Pending", class: "ssd"};
   const named = {...bound, [CLAIM]: pending};
   assert.deepEqual(only(named).slice(2, 4), ["unbound", "right"]);
@@ -40,7 +40,7 @@ test("a half-bound chain tells which side names the other", () => {
   assert.deepEqual(only({[CLAIM]: {...pending, volume: "pv"}}), [CLAIM, null, "unbound", "left", "pv does not exist"]);
 });
 
-test("a chain whose volume is gone, or another's, is broken", () => {
+test("a chain with a deleted volume is broken", () => {
   const lost = {[CLAIM]: {phase: "Lost", volume: "pv", completed: true}};
   assert.deepEqual(only(lost), [CLAIM, null, "broken", "broken", "pv was deleted"]);
   assert.deepEqual(only({[CLAIM]: bound[CLAIM]}).slice(2), ["broken", "broken", "pv was deleted"]);
@@ -48,14 +48,14 @@ test("a chain whose volume is gone, or another's, is broken", () => {
   assert.deepEqual(only(taken).slice(1, 4), ["volume/pv", "broken", "broken"]);
 });
 
-test("a volume whose claim is gone says so in the claim's place", () => {
+test("a volume without its claim says so", () => {
   const left = (phase) => only({"volume/pv": {phase, claim: "shop/data"}}).slice(2);
   assert.deepEqual(left("Released"), ["broken", "broken", "shop/data was deleted"]);
   assert.deepEqual(left("Failed"), ["broken", "broken", "shop/data was deleted"]);
   assert.deepEqual(left("Available"), ["unbound", "right", "shop/data does not exist yet"]);
 });
 
-test("a released volume is not half of a new claim of the same name", () => {
+test("a new claim does not get a released volume", () => {
   const state = {
     [CLAIM]: {phase: "Pending", class: "ssd"},
     "volume/pv": {phase: "Released", claim: "shop/data", class: "ssd"},
@@ -69,14 +69,14 @@ test("a released volume is not half of a new claim of the same name", () => {
   );
 });
 
-test("a claim without a volume says what it waits for", () => {
+test("an unbound chain says what it waits for", () => {
   const late = {"class/ssd": {binding_mode: "WaitForFirstConsumer"}};
   const waiting = (claim) => only({...late, [CLAIM]: {phase: "Pending", class: "ssd", ...claim}}).slice(3);
   assert.deepEqual(waiting({}), ["waits", "waits for its first consumer"]);
   assert.deepEqual(waiting({selected_node: "n1"}), ["waits", "provisioning for n1"]);
 });
 
-test("chains stand by class, those without one last, and are counted by kind", () => {
+test("chains are sorted by class and counted", () => {
   const chains = chainsOf({
     ...bound,
     "volume/free": {phase: "Available"},
@@ -97,7 +97,7 @@ test("chains stand by class, those without one last, and are counted by kind", (
   assert.deepEqual(spans(chains.list.concat(chains.list.at(-1))), [1, 1, 2, 0]);
 });
 
-test("of many chains one page is shown, at first the one with the chosen object", () => {
+test("the first page shown has the chosen object", () => {
   const many = Object.fromEntries(
     Array.from({length: 2 * PAGE + 1}, (_, i) => [`volume/pv-${i}`, {phase: "Available"}]),
   );
@@ -109,7 +109,7 @@ test("of many chains one page is shown, at first the one with the chosen object"
   assert.equal(chains.page({...EVERYTHING, kind: "broken"}).found, 0);
 });
 
-test("chains are made anew only when claims, volumes or classes have changed", () => {
+test("chains are cached until bindings change", () => {
   const model = new RunModel();
   model.reset({seq: 1, at: 0, state: bound, events: []});
   const chains = new Chains();
@@ -122,7 +122,7 @@ test("chains are made anew only when claims, volumes or classes have changed", (
   );
 });
 
-test("the node of a chain is where its pod is, else where its volume can be reached", () => {
+test("a chain's node is its pod's or its volume's", () => {
   assert.equal(placeOf({node: "n1", phase: "Running"}, {}, {affinity: "zone In a"}).words, "pod runs");
   assert.equal(placeOf({nominated: "n2"}, {}, {}).name, "n2");
   assert.deepEqual(

@@ -5,12 +5,12 @@ import {Claims, bindingMode, claimState, claimSteps} from "../../../../static/js
 
 const status = (claim, holder, users = []) => claimSteps(claim, holder, "", users).map((step) => step.status);
 
-test("a claim is bound when both sides name each other and its phase says so", () => {
+test("a bound claim needs both references and phase", () => {
   assert.equal(claimState({phase: "Bound", volume: "pv-1"}, "pv-1"), "bound");
   assert.equal(claimState({phase: "Pending", volume: "pv-1"}, "pv-1"), "half");
 });
 
-test("a claim is half-bound when one side alone is written", () => {
+test("one reference alone makes a claim half-bound", () => {
   assert.equal(claimState({phase: "Pending"}, "pv-1"), "half");
   assert.equal(claimState({phase: "Bound", volume: "pv-1"}, null), "half");
   assert.equal(claimState({phase: "Bound", volume: "pv-1"}, "pv-2"), "half");
@@ -24,13 +24,13 @@ test("an unbound claim says what it waits for", () => {
   assert.equal(claimState({phase: "Lost", volume: "pv-1"}, null), "lost");
 });
 
-test("the class of a claim says when it binds", () => {
+test("the class determines the binding mode", () => {
   const entities = new Map([["class/local", {binding_mode: "WaitForFirstConsumer"}]]);
   assert.equal(bindingMode({class: "local"}, entities), "WaitForFirstConsumer");
   assert.equal(bindingMode({class: "gone"}, entities), "");
 });
 
-test("the steps go on from provision to bind to use", () => {
+test("a claim passes provision, bind and use", () => {
   const user = (pod) => [["pod/shop/db-0", pod]];
   assert.deepEqual(status({phase: "Pending"}, null), ["now", "todo", "todo"]);
   assert.deepEqual(status({phase: "Pending"}, "pv-1", user({})), ["done", "now", "todo"]);
@@ -39,7 +39,7 @@ test("the steps go on from provision to bind to use", () => {
   assert.deepEqual(status(bound, "pv-1", user({node: "n1", phase: "Running"})), ["done", "done", "done"]);
 });
 
-test("a claim finds the volume that names it and the pods that mount it", () => {
+test("a claim finds its volume and its pods", () => {
   const claims = new Claims();
   const entities = new Map([["pod/shop/db-0", {claims: ["data"]}]]);
   claims.updateClaim("claim/shop/data", undefined, {phase: "Pending"});
@@ -54,7 +54,7 @@ test("a claim finds the volume that names it and the pods that mount it", () => 
   assert.equal(claims.holder("claim/shop/data"), null);
 });
 
-test("of two volumes that name a claim the one it names back holds it", () => {
+test("the volume that the claim names holds it", () => {
   const claims = new Claims();
   claims.updateVolume("volume/pv-1", undefined, {claim: "shop/data"});
   claims.updateVolume("volume/pv-2", undefined, {claim: "shop/data"});
@@ -62,7 +62,7 @@ test("of two volumes that name a claim the one it names back holds it", () => {
   assert.equal(claims.holder("claim/shop/data", {volume: "pv-2"}), "pv-2");
 });
 
-test("claims that still need something come before those that are bound", () => {
+test("unfinished claims come before bound ones", () => {
   const claims = new Claims();
   const entities = new Map();
   const put = (name, claim, volume) => {

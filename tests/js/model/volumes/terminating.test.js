@@ -11,14 +11,14 @@ const SECOND = 1e9;
 const HELD = {phase: "Bound", volume: "pv", deleting: 12 * SECOND, finalizers: ["kubernetes.io/pvc-protection"]};
 const USER = ["pod/shop/web", {node: "n1", phase: "Running"}];
 
-test("a deleted claim that is still there is not shown as bound", () => {
+test("a terminating claim is not shown as bound", () => {
   assert.equal(claimLook(HELD, "bound").text, "Terminating");
   assert.equal(claimLook({phase: "Bound"}, "bound").text, "Bound");
   assert.equal(lookOf({deleting: 0}, {text: "Available"}).family, "stuck");
   assert.equal(isTerminating({deleting: 0}), true);
 });
 
-test("what holds a deleted claim is named with its reason", () => {
+test("a finalizer is named with its reason", () => {
   const words = (users) => terminatingWords(HELD, {users, at: 20 * SECOND});
   const held = "Terminating since 12.000 s: blocked by the finalizer kubernetes.io/pvc-protection";
   assert.equal(words([USER]), `${held}, because pod web uses it.`);
@@ -26,7 +26,7 @@ test("what holds a deleted claim is named with its reason", () => {
   assert.equal(words([["pod/shop/job", {phase: "Succeeded"}]]), `${held}, although no pod uses it any more.`);
 });
 
-test("several finalizers are all named, none says so", () => {
+test("all finalizers are named", () => {
   const volume = {
     deleting: 5 * SECOND,
     finalizers: ["kubernetes.io/pv-protection", "external-attacher/csi-x", "shop.example.com/keep"],
@@ -54,7 +54,7 @@ const BINDING = {
   storageClass: undefined,
 };
 
-test("the answer about a terminating claim says what holds it, not that all is well", () => {
+test("a terminating claim names its finalizers", () => {
   const claim = HELD;
   const volume = {phase: "Bound", claim: "shop/data"};
   const {family, sentence} = claimAnswer({...BINDING, claim, volume}, null);
@@ -73,7 +73,7 @@ test("the answer about a terminating claim says what holds it, not that all is w
   assert.match(ends.sentence, /^Terminating: .*because it is bound to shop\/data\.$/);
 });
 
-test("a terminating claim comes first among the claims, and machines count it", () => {
+test("a terminating claim comes first and is counted", () => {
   const model = new RunModel();
   model.reset({
     seq: 1,
