@@ -1,6 +1,6 @@
 import {CARDS} from "../../model/nodes/nodes.js";
 
-/** More moves than this in one frame cannot be followed by eye, only waited for. */
+/** The eye cannot follow more moves than this in one frame. */
 const MOST_MOVES = 24;
 const EASE = "cubic-bezier(.2, 0, 0, 1)";
 

@@ -8,10 +8,10 @@ const NOTHING = {key: null, upTo: 0, attempts: []};
 /**
  * The recorded events and attempts of one pod, kept up to date.
  *
- * `events` are all events about it, oldest first, also those after the place shown. `attempts` are
- * those that had ended there, newest first. `chosen` is the picked one, null to follow the
- * newest, and `held` is {attempt, evidence} of the one that is shown, or null. `reading` is how far
- * loading has come: {status: "none" | "loading" | "ready" | "failed", evidence, message}.
+ * `events` are all events about it, oldest first, including those after the event shown.
+ * `attempts` are those that had ended by then, newest first. `chosen` is the number of the selected attempt,
+ * null for the newest, and `held` is {attempt, evidence} of the attempt shown, or null. `reading` is the
+ * state of loading: {status: "none" | "loading" | "ready" | "failed", evidence, message}.
  */
 export class PodRecord {
   constructor({session, id, attempt}) {
@@ -20,7 +20,7 @@ export class PodRecord {
     this.object = new ObjectEvents(session, () => id);
     this.events = this.object.events;
     this.chosen = signal(attempt);
-    /** The attempts as they were read for `key`: all that had ended at event `upTo`. */
+    /** The attempts loaded for `key`: all that had ended by event `upTo`. */
     this.read = signal(NOTHING);
     this.problem = signal("");
     /** The newest evidence that was read. */
@@ -57,7 +57,7 @@ export class PodRecord {
     else this.#refresh(this.key);
   }
 
-  /** What attempts are read for. An entity that has changed is another object. */
+  /** The pod and the event for which attempts are loaded. A changed entity is a new object. */
   #key() {
     const {entities, seq} = this.session.model;
     return {pod: entities.get(this.id), past: this.session.place.past ? seq : null};

@@ -1,5 +1,5 @@
 import {RunApi} from "../../lib/api.js";
-import {PARTS, budgetWish, fieldText, usedText} from "../../model/run/budget.js";
+import {PARTS, budgetChanges, fieldText, usedText} from "../../model/run/budget.js";
 
 const WRONG = {
   events: "Events must be a whole number.",
@@ -8,7 +8,7 @@ const WRONG = {
   memory: "Memory must be a whole number of MiB.",
 };
 
-/** The button that opens the budget of a run, and what the form does. */
+/** Connects the button "Budget" with its dialog. */
 export function connectBudget(button, dialog) {
   const form = dialog.querySelector("form");
   const problem = dialog.querySelector("#budget-problem");
@@ -40,12 +40,12 @@ export function connectBudget(button, dialog) {
   dialog.querySelector("#budget-cancel").addEventListener("click", () => dialog.close());
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const {wrong, wish} = budgetWish(run.budget, Object.fromEntries(new FormData(form)));
+    const {wrong, changes} = budgetChanges(run.budget, Object.fromEntries(new FormData(form)));
     problem.textContent = wrong ? WRONG[wrong] : "";
     if (wrong) return;
     save.disabled = true;
     try {
-      await api.patch("budget/", {...wish, play: true});
+      await api.patch("budget/", {...changes, play: true});
       dialog.close();
     } catch (error) {
       problem.textContent = error.message;

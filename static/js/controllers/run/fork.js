@@ -3,12 +3,12 @@ import {count, moment} from "../../model/shared/format.js";
 
 const FORK_MS = 120_000;
 
-/** The button that opens the form for a fork of what is shown, and what the form does. */
+/** Connects the button "Fork here" with its dialog. */
 export function connectFork(session, button, dialog) {
   const form = dialog.querySelector("form");
   const problem = dialog.querySelector("#fork-problem");
   const make = dialog.querySelector("#fork-make");
-  /** The event that was shown when the form was opened: the run may go on meanwhile. */
+  /** The event that was shown when the dialog was opened; the run may continue meanwhile. */
   let seq = null;
 
   button.addEventListener("click", () => {
@@ -23,8 +23,8 @@ export function connectFork(session, button, dialog) {
     event.preventDefault();
     make.disabled = true;
     try {
-      const wish = {seq, ...Object.fromEntries(new FormData(form))};
-      const fork = await new RunApi(form.dataset.run).post("fork/", wish, {longestMs: FORK_MS});
+      const body = {seq, ...Object.fromEntries(new FormData(form))};
+      const fork = await new RunApi(form.dataset.run).post("fork/", body, {longestMs: FORK_MS});
       session.address.open(session.hrefInRun(fork.id));
     } catch (error) {
       problem.textContent = error.message;

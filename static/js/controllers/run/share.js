@@ -1,6 +1,6 @@
 import {RunApi} from "../../lib/api.js";
 
-/** The button that says who may see the run, and the form that changes it. */
+/** Connects the button that shows the visibility of a run with the dialog that changes it. */
 export function connectShare(button, dialog) {
   const form = dialog.querySelector("form");
   const problem = dialog.querySelector("#share-problem");
@@ -15,8 +15,8 @@ export function connectShare(button, dialog) {
     event.preventDefault();
     save.disabled = true;
     try {
-      const wish = Object.fromEntries(new FormData(form));
-      const run = await new RunApi(form.dataset.run).patch("", wish);
+      const body = Object.fromEntries(new FormData(form));
+      const run = await new RunApi(form.dataset.run).patch("", body);
       button.querySelector("#share-state").textContent = run.visibility;
       dialog.close();
     } catch (error) {

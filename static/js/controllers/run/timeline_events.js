@@ -8,15 +8,15 @@ const LATER = 20;
 /** The most that the server gives at once. */
 const MOST = 1000;
 const WAIT_MS = 120;
-/** A run that goes on has new events all the time. */
+/** A playing run has new events all the time. */
 const REST_MS = 1000;
 const NOTHING = {rows: [], later: null, next: null};
 
 /**
  * The events of a run up to the one shown, filtered by the server.
  *
- * `held` is {rows, later, next}: rows in the order asked for, the events after the one shown where they
- * are asked for, and what the next page comes after, null when there is none. `status` is "loading", "ready" or
+ * `held` is {rows, later, next}: `rows` in the requested order, `later` the events after the one shown if
+ * the user wants them, and `next` the cursor of the next page, null if there is none. `status` is "loading", "ready" or
  * "failed".
  */
 export class TimelineEvents {
@@ -51,7 +51,7 @@ export class TimelineEvents {
     });
   }
 
-  /** Filter by these. */
+  /** Change some filters. */
   filter(filters) {
     this.filters.value = {...this.filters.value, ...filters};
     this.session.address.write(filterChanges(this.filters.value), {isJump: true});
@@ -75,7 +75,7 @@ export class TimelineEvents {
     });
   }
 
-  /** Where the export of what is shown is. */
+  /** The address of an export of the events shown. */
   exportUrl(format) {
     const {query} = this.#query();
     return this.session.api.url("events/", {...query, format});
@@ -85,7 +85,7 @@ export class TimelineEvents {
     this.#refresh();
   }
 
-  /** What is asked of the server for what is shown, and in which order. */
+  /** The request for the events shown: {query, order, problem}. */
   #query() {
     const {seq, past} = this.session.place;
     const {query, order, problem} = filterQuery(this.filters.value);

@@ -1,8 +1,8 @@
 import {changedSearch, hrefInRun, parsePlace} from "../../model/run/place.js";
 
-/** The address of a page of a run: the event shown and what is selected, so that a reload comes back there. */
+/** The address of a page of a run. It names the event shown and the selection, so that a reload restores both. */
 export class Address {
-  /** On a page about one pod, `pod` is its id: the path names it, and the query need not. */
+  /** On a page about one pod, `pod` is its id; there the path names the pod, not the query. */
   constructor({pod = null} = {}) {
     this.own = pod;
     Object.assign(this, this.read());
@@ -14,7 +14,7 @@ export class Address {
     return {...place, pod: this.own ?? place.pod};
   }
 
-  /** Write what has changed. After a jump the browser's back button leads to where one was before. */
+  /** Write changes. After a jump the browser's back button returns to the previous place. */
   write(changes, {isJump = false} = {}) {
     const search = changedSearch(location.search, this.own ? {...changes, pod: null} : changes);
     if (search === location.search) return;
@@ -33,7 +33,7 @@ export class Address {
     return changedSearch(location.search, changes);
   }
 
-  /** The address of this page of another run; on a page about one pod the path names the pod already. */
+  /** The address of this page in another run. */
   inRun(run, selection) {
     return hrefInRun(run, location, this.own ? {} : selection);
   }

@@ -11,7 +11,7 @@ const FORK_MS = 120_000;
 const REPEATABLE = ["cordon", "uncordon", "patch", "apply", "start_kubelet", "stop_kubelet"];
 
 /**
- * Sends what a person asks of a run to the server: commands for the engine, play and pause, forks.
+ * Sends the user's requests to the server: commands for the engine, play and pause, forks.
  *
  * `run` is the signal with the facts about the run, `onSent` is called when a command was accepted or rejected.
  */

@@ -31,14 +31,14 @@ export class NewestEvidence {
     });
   }
 
-  /** What there is to show for this pod: {status, evidence, message}. */
+  /** The evidence of this pod to show: {status, evidence, message}. */
   of(id) {
     const {model} = this.session;
     const pod = id && model.entities.get(id);
     return evidenceAt(this.held.value, {id, pod, seq: model.seq, isPast: this.session.place.past});
   }
 
-  /** Ask again for what could not be read. */
+  /** Repeat a failed request. */
   retry() {
     const {id, key} = this.held.value ?? {};
     if (!key) return;
@@ -46,7 +46,7 @@ export class NewestEvidence {
     this.#load(id, key);
   }
 
-  /** What is known of the same pod stays until there is something newer. */
+  /** Known evidence of the same pod stays until newer evidence is loaded. */
   #hold(next) {
     const before = this.held.peek();
     this.held.value = {evidence: before?.id === next.id ? before.evidence : null, ...next};

@@ -1,7 +1,7 @@
 /**
- * Learn how the counters went before the place a page was opened at.
+ * Load the counters from before the event at which a page was opened.
  *
- * Asks once for each place, and only where something is missing. Returns whether anything was learned.
+ * Requests them once per event, and only if they are missing. Returns whether any were loaded.
  */
 export async function fillCounters(api, model) {
   const {at, counters} = model;

@@ -1,4 +1,4 @@
-/** Keyboard shortcuts of all pages of a run. Typing in a field and pressing a focused button keep their own meaning. */
+/** Keyboard shortcuts of all pages of a run. Fields and focused buttons handle their keys themselves. */
 export function connectHotkeys(session) {
   const actions = {
     " ": () => session.playhead.togglePlay(),
@@ -9,13 +9,13 @@ export function connectHotkeys(session) {
     ArrowRight: () => session.playhead.past.value && session.playhead.stepEvent(),
     Home: () => session.playhead.seek({seq: 0}, {isJump: true}),
     End: () => session.playhead.jumpToNewest({isJump: true}),
-    // Pages that show no answer have no such button.
+    // Some pages have no such button.
     w: () => document.querySelector('[aria-keyshortcuts="w"]')?.click(),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const {target} = event;
-    // A question over the page is answered first.
+    // An open dialog gets the keys.
     if (document.querySelector("dialog[open]")) return;
     if (target.closest("input, select, textarea, [contenteditable], canvas")) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {

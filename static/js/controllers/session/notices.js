@@ -1,6 +1,6 @@
 import {batch, signal} from "@preact/signals";
 
-/** The one notice of a page: what went wrong last, and how to try it again where that is safe. */
+/** The one notice of a page: the last error, and how to repeat the request if that is safe. */
 export class Notices {
   constructor(message = "") {
     this.message = signal(message);
@@ -20,7 +20,7 @@ export class Notices {
     });
   }
 
-  /** Do `work` and show what goes wrong. Returns whether it succeeded. */
+  /** Do `work` and show its error. Returns whether it succeeded. */
   async guard(work, retry = null) {
     try {
       await work();

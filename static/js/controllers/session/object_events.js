@@ -2,12 +2,12 @@ import {computed, effect, signal} from "@preact/signals";
 
 const WAIT_MS = 120;
 const PAGE = 1000;
-/** Of an object with a longer history the beginning is left out. */
+/** The beginning of a longer history is left out. */
 const MOST_PAGES = 5;
 
 /**
- * The events of one object, read again whenever it changes; `idOf()` gives its id. They are
- * those about it, or what `queryOf` its id asks for; `entityOf` gives the entity it is part of.
+ * The events of one object, loaded again whenever the object changes. `idOf()` gives its id, `queryOf(id)`
+ * the query for its events, and `entityOf(id)` the entity that it belongs to.
  */
 export class ObjectEvents {
   constructor(session, idOf, {queryOf = (id) => ({object: id}), entityOf = (id) => id} = {}) {
@@ -15,11 +15,11 @@ export class ObjectEvents {
     this.queryOf = queryOf;
     this.entityOf = entityOf;
     this.id = computed(() => idOf() ?? null);
-    /** All events about it, oldest first, also those after the place shown. */
+    /** All events about it, oldest first, including those after the event shown. */
     this.events = signal([]);
     /** "loading" until they were read for the first time, then "ready", or "failed". */
     this.status = signal("loading");
-    /** Whose events these are, and the object as it was when they were read. */
+    /** The id and the object for which the events were loaded. */
     this.of = null;
     this.object = null;
   }
@@ -29,7 +29,7 @@ export class ObjectEvents {
     let awaited = null;
     effect(() => {
       const id = this.id.value;
-      // An entity that has changed is another object.
+      // A changed entity is a new object.
       const object = this.session.model.entities.get(id && this.entityOf(id));
       if (this.of === id && this.object === object) return;
       if (this.of !== id) {
@@ -37,7 +37,7 @@ export class ObjectEvents {
         this.status.value = "loading";
       }
       [this.of, this.object] = [id, object];
-      // What changes all the time is read again all the same.
+      // Do not restart the timer: an object that changes all the time would never be loaded.
       if (awaited !== null && awaited === id) return;
       clearTimeout(timer);
       awaited = id;
@@ -65,9 +65,9 @@ export class ObjectEvents {
   }
 }
 
-/** The events that a query finds after those at hand, oldest first. */
-async function newer(api, query, atHand) {
-  const latest = atHand.at(-1)?.seq;
+/** The events of a query that come after the known ones, oldest first. */
+async function newer(api, query, known) {
+  const latest = known.at(-1)?.seq;
   const found = [];
   for (let page = 0, before = null; page < MOST_PAGES; page += 1) {
     const answer = await api.get("events/", {

@@ -7,7 +7,7 @@ const AHEAD = 200;
 /**
  * A position in the recorded events of a run, with its own model.
  *
- * Jumps ask the server for the state there; steps fold and undo single events that are loaded.
+ * Jumps load the state from the server; steps fold or undo single events that are loaded.
  */
 export class PastCursor {
   constructor(api) {

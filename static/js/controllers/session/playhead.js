@@ -8,7 +8,7 @@ const SCRUB_MS = 60;
 const FILL_MS = 200;
 const SPEED = {1: 1, 10: 10, 100: 100, max: Infinity};
 const REPLAYED_PER_FRAME = 400;
-/** What is shown of the run until its state is loaded: nothing. */
+/** The empty model, shown until the state is loaded. */
 const EMPTY = new RunModel();
 
 /**
@@ -30,9 +30,9 @@ export class Playhead {
     this.past = signal(null);
     this.opening = signal(address.seq === null ? null : {seq: address.seq, problem: ""});
     this.replaying = signal(false);
-    /** {seq} or {at}: where a person drags or jumps to, until that state is loaded. */
+    /** {seq} or {at}: the target of a drag or jump, until its state is loaded. */
     this.aim = signal(null);
-    /** The seek under way, as a promise of whether it succeeded. */
+    /** The current seek, as a promise of whether it succeeded. */
     this.arriving = null;
     /** Settles when the newest step is done. */
     this.stepped = null;
@@ -147,7 +147,7 @@ export class Playhead {
     });
   }
 
-  /** A page that was opened at what turned out to be the newest event follows the run from there. */
+  /** Follow the run if the page was opened at the event that is the newest. */
   meetNewest() {
     if (this.hasMet) return;
     this.hasMet = true;
@@ -178,7 +178,7 @@ export class Playhead {
     if (filled && this.model === model) this.onChange();
   }
 
-  /** Load a place and show it. Returns whether it was reached: false when another was asked for. */
+  /** Load a place and show it. Returns whether it is shown: false if another place was requested meanwhile. */
   async #travel(place, aborting, isJump) {
     const cursor = new PastCursor(this.api);
     const reached = await this.notices.guard(
@@ -201,7 +201,7 @@ export class Playhead {
       if (this.opening.value) this.opening.value = {seq, problem: error.message};
       return false;
     }
-    // The person may have gone elsewhere meanwhile.
+    // The user may have moved to another event meanwhile.
     if (this.opening.value?.seq !== seq) return false;
     this.#showPast(cursor);
     return true;
@@ -219,7 +219,7 @@ export class Playhead {
     });
   }
 
-  /** Take steps one after the other, each once the place that was last asked for is reached. */
+  /** Take steps one after the other, after the current seek has ended. */
   #inOrder(step) {
     const {stepped, arriving} = this;
     this.replaying.value = false;

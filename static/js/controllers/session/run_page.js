@@ -10,7 +10,7 @@ import {RunSession} from "./run_session.js";
 /** Connect a page of a run that is drawn into `root`. Returns its session; call `start()` once the page is drawn. */
 export function startRunPage(root, address) {
   const run = JSON.parse(document.querySelector("#run-data").textContent);
-  // The server draws each of these buttons only for visitors who may use it.
+  // The server draws each of these buttons only for users who may use it.
   const [fork, budget, share] = ["#fork-here", "#budget-open", "#share"].map((id) => document.querySelector(id));
   const session = new RunSession({
     run,
@@ -27,12 +27,12 @@ export function startRunPage(root, address) {
   aimTabs(session, document.querySelectorAll("a[data-page]"));
   showConnection(session, document.querySelector("#connection"));
   addEventListener("popstate", () => session.revisit());
-  // A page that the browser kept comes back as it was, with a connection that is long dead.
+  // A page from the back/forward cache has a dead connection.
   addEventListener("pageshow", ({persisted}) => persisted && session.live.stream.resume());
   return session;
 }
 
-/** The tabs lead to where one is: the event shown, and what is selected. */
+/** Keep the event shown and the selection in the addresses of the tabs. */
 function aimTabs(session, tabs) {
   effect(() => {
     for (const tab of tabs) {

@@ -12,12 +12,12 @@ import {WhyPending} from "./why_pending.js";
 const MOST_SEARCHED = 2000;
 
 /**
- * The session of a run: everything that an open page of a run shares, whatever it draws.
+ * The session of a run: what every open page of a run needs, whatever it draws.
  *
- * `live` follows the run, `playhead` decides which event is shown, `commands` sends what a person asks
- * for, `notices` holds what went wrong; the session itself keeps the selection. Addresses are passed in:
+ * `live` follows the run, `playhead` decides which event is shown, `commands` sends the user's
+ * requests, `notices` holds what went wrong; the session itself keeps the selection. Addresses are passed in:
  * `api` for the REST interface, `streamUrl` for the WebSocket, `address` for the page itself. `mayFork`
- * is whether the visitor may create runs.
+ * is whether the user may create runs.
  */
 export class RunSession {
   constructor({run, api, streamUrl, address, mayFork = true}) {
@@ -28,7 +28,7 @@ export class RunSession {
     this.tick = signal(0);
     /** Called with the ids of the pods that moved, just before they are drawn in their new places. */
     this.beforeDraw = () => {};
-    /** The ids that were picked, each null while none is. */
+    /** The selected ids by kind, null where none is selected. */
     this.selection = Object.fromEntries(SELECTED.map((kind) => [kind, signal(address[kind] ?? null)]));
     this.fallback = null;
     const notices = new Notices(address.problem);
@@ -60,7 +60,7 @@ export class RunSession {
     return this.playhead.place;
   }
 
-  /** Whether the visitor may send commands to the run; those who may not can still look at all of it. */
+  /** Whether the user may send commands to the run; without that right the run is read-only. */
   get mayChange() {
     return this.run.value.may_change !== false;
   }
@@ -72,7 +72,7 @@ export class RunSession {
     this.live.follow();
   }
 
-  /** Go where the address says, as after the browser's back button. */
+  /** Show the place in the address, for example after the browser's back button. */
   revisit() {
     const place = this.address.read();
     batch(() => {
@@ -95,12 +95,12 @@ export class RunSession {
     this.address.write(ids);
   }
 
-  /** The ids that were picked, of all kinds. */
+  /** The selected ids of all kinds. */
   selectedIds() {
     return SELECTED.map((kind) => this.selection[kind].value).filter(Boolean);
   }
 
-  /** The id of the pod that the inspector shows: the picked one, else an unschedulable one. */
+  /** The id of the pod that the inspector shows: the selected one, else an unschedulable one. */
   selected() {
     const {entities, lanes} = this.model;
     if (this.selection.pod.value) return this.selection.pod.value;
@@ -120,7 +120,7 @@ export class RunSession {
 
   /**
    * The address of a page of this run at the event shown and with the same selection; `more` is added or
-   * replaces these. In the past the pod that is selected without having been picked is kept, too.
+   * replaces these. In the past the pod that is selected without having been picked is kept too.
    */
   href(page, more = {}) {
     const {seq, past} = this.place;

@@ -1,21 +1,21 @@
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 8000;
-/** The server says something every two seconds at least; a connection that is silent for so long is dead. */
+/** The server sends a message at least every two seconds; a connection that is silent for longer is dead. */
 const SILENCE_MS = 5000;
-/** A large snapshot over a slow line is one message: after a silent connection the next gets longer. */
+/** A large snapshot on a slow network is one message, so each silent connection gets more time than the last. */
 const LONGEST_SILENCE_MS = 60_000;
-/** The close code of a server that knows no such run. */
+/** The close code for a run that does not exist. */
 const NO_SUCH_RUN = 4404;
 
 /**
- * The WebSocket of a run. It reconnects by itself and continues after the newest seq that was folded.
+ * The WebSocket of a run. It reconnects by itself and resumes after the newest folded seq.
  *
  * `after()` gives that seq, or null before the first snapshot; `onMessage` takes what the server
  * sends, `onState` gets "connecting", "open", "stalled" while the server itself cannot read the
  * run, "waiting", or "gone" when there is no such run.
  *
- * A connection may die without notice at either end. So the server sends heartbeats, each of which is
- * answered, and a connection that was silent for five seconds is closed.
+ * A connection may die without notice. The server therefore sends heartbeats, each of which is answered,
+ * and a connection that is silent for five seconds is closed.
  */
 export class RunStream {
   constructor({url, after, onMessage, onState}) {
@@ -24,14 +24,14 @@ export class RunStream {
     this.onMessage = onMessage;
     this.onState = onState;
     this.failures = 0;
-    /** How many connections in a row were given up before they said anything. */
+    /** How many connections in a row were closed before their first message. */
     this.silences = 0;
     this.socket = null;
     this.timer = null;
     this.silence = null;
   }
 
-  /** Whether it was opened and not closed since. */
+  /** Whether it is open or about to reconnect. */
   get isOpen() {
     return this.socket !== null || this.timer !== null;
   }
@@ -58,7 +58,7 @@ export class RunStream {
     });
   }
 
-  /** Begin anew after the newest folded seq: what came left a hole. */
+  /** Reconnect after the newest folded seq, because frames are missing. */
   resume() {
     this.#drop();
     this.open();
@@ -80,7 +80,7 @@ export class RunStream {
     this.onState(message.stalled ? "stalled" : "open");
   }
 
-  /** Wait for the next message, but not for ever. */
+  /** Wait for the next message for a limited time. */
   #listen() {
     clearTimeout(this.silence);
     const patience = Math.min(LONGEST_SILENCE_MS, SILENCE_MS * 2 ** this.silences);
@@ -102,7 +102,7 @@ export class RunStream {
     this.onState("waiting");
     const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.failures);
     this.failures += 1;
-    // Spread out, so that many pages do not come back in the same instant.
+    // Spread out, so that many pages do not reconnect at the same moment.
     this.timer = setTimeout(() => this.open(), wait * (0.5 + Math.random() / 2));
   }
 

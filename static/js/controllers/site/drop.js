@@ -1,4 +1,4 @@
-/** Let files be dropped on the upload form as well as chosen. */
+/** Accept files dropped on the upload form. */
 export function connectDrop(form) {
   const mark = (event, isOver) => {
     event.preventDefault();

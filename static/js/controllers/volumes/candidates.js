@@ -3,12 +3,12 @@ import {effect, signal} from "@preact/signals";
 import {questionOf} from "../../model/volumes/candidates.js";
 
 const WAIT_MS = 150;
-/** A run that goes on changes volumes all the time; the server replays for every question. */
+/** A playing run changes volumes all the time, and the server replays the run for each request. */
 const REST_MS = 1000;
 
 /**
  * How every volume matches the selected claim or, for a selected volume without a claim, how it matches
- * every claim; evaluated again when a claim, a volume or the event shown has changed. `held` is
+ * every claim. They are evaluated again when a claim, a volume or the event shown changes. `held` is
  * {of, status: "loading" | "ready" | "failed", answer, message}, null while nothing is selected.
  */
 export class Candidates {
@@ -29,7 +29,7 @@ export class Candidates {
         this.asked = this.wanted = this.held.value = null;
         return;
       }
-      // What was chosen in the past stays as it was; else every change counts.
+      // A past choice does not change; a claim without one depends on every volume.
       const now = question.seq === null ? {model, version: model.claims.version} : {};
       const next = {...question, ...now, at: question.seq ?? model.seq};
       if (this.asked && isSame(this.asked, next)) return;
@@ -39,7 +39,7 @@ export class Candidates {
     });
   }
 
-  /** Ask, one question after the other; of several that came meanwhile the newest. */
+  /** Send one question after the other; of several new ones only the newest. */
   async #answer() {
     if (this.busy) return;
     this.busy = true;

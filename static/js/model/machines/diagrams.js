@@ -1,10 +1,9 @@
 /**
- * The state machines of pods, volumes and claims, each with its states, the moves between them, and
- * where both are drawn.
+ * The state machines of pods, claims, volumes and volume operations: states, edges, and where they are drawn.
  *
  * `stateOf(object, event)` gives the state of an object, or null; a missing object is null. `event` is the
- * one that changed the object, null if that is not known. An edge stands for all its `moves`, "from>to",
- * where "" is outside of the machine; `leaves` maps the last state of a deleted object to its final state.
+ * one that changed the object, null if that is not known. An edge represents all its `moves`, "from>to",
+ * where "" means outside the machine; `leaves` maps the last state of a deleted object to its final state.
  * A `passing` state is not counted, because objects leave it at once; objects in an `outer` state have not
  * entered the machine yet. `since` and `until` are the first and the last Kubernetes version that has a
  * state or an edge.

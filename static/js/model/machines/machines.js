@@ -8,8 +8,8 @@ export function machineOf(key) {
 }
 
 /**
- * The state of an object as the pages have it, which may follow from others as well: a binding is
- * half-bound for both of its sides as soon as one of them names the other.
+ * The state of an object as pages show it, which may depend on other objects: claim and volume are both
+ * half-bound as soon as one of them names the other.
  */
 export function stateNow(machine, id, object, {claims, entities}) {
   if (!object) return null;
@@ -39,8 +39,8 @@ export function isPossible({since, until}, version, versions) {
 }
 
 /**
- * The moves of an object, oldest first, as {seq, at, from, to, kind, message, component}; "" stands
- * for outside of the machine. `events` are its own, oldest first; those after `seq` are left out.
+ * The moves of an object, oldest first, as {seq, at, from, to, kind, message, component}; "" means
+ * outside the machine. `events` are its own, oldest first; those after `seq` are left out.
  */
 export function movesOf(machine, id, events, seq) {
   const moves = [];
@@ -62,11 +62,11 @@ export function movesOf(machine, id, events, seq) {
 }
 
 /**
- * How a diagram is lit by the moves of the object that is followed: how often every edge was taken,
- * which one was the last, and in which states the object has been, and is. A move that no edge
- * stands for lights none. `now` is the state it is in, by default where the last move led.
+ * What a diagram highlights for the followed object: {taken, last, visited, here}. `taken` counts the moves
+ * of each edge, `last` is the edge of the last move, `visited` are the states that the object has been in.
+ * A move without an edge highlights none. `now` is the current state, by default the end of the last move.
  */
-export function lit(machine, moves, now = moves.at(-1)?.to ?? "") {
+export function highlightsOf(machine, moves, now = moves.at(-1)?.to ?? "") {
   const edgeOf = new Map(machine.edges.flatMap((edge) => edge.moves.map((move) => [move, edge])));
   const taken = new Map();
   const visited = new Set();
@@ -79,7 +79,7 @@ export function lit(machine, moves, now = moves.at(-1)?.to ?? "") {
   return {taken, last, visited, here: now};
 }
 
-/** What a state is called, "" being outside of the machine. */
+/** The title of a state; "" means outside the machine. */
 export function titleOf(machine, key) {
   if (key === "") return machine.outside ?? "does not exist";
   return machine.states.find((state) => state.key === key)?.title ?? key;

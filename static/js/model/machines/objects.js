@@ -3,7 +3,7 @@ export function entityOf(id) {
   return id.split("#", 1)[0];
 }
 
-/** The objects of a machine that an entity is or has, as [id, object]. */
+/** The objects that a machine follows in an entity, as [id, object]: itself, or its parts. */
 export function objectsOf(machine, id, entity) {
   if (!entity || !id.startsWith(`${machine.within ?? machine.follows}/`)) return [];
   if (!machine.within) return [[id, entity]];
@@ -11,19 +11,19 @@ export function objectsOf(machine, id, entity) {
   return names.map((unique) => [`${id}#${unique}`, attachmentOf(entity, unique)]);
 }
 
-/** One object by its id, null when it is not there. */
+/** One object by its id, or null if it does not exist. */
 export function objectOf(machine, id, entity) {
   if (!machine.within || !entity) return entity ?? null;
   return attachmentOf(entity, id.slice(entityOf(id).length + 1));
 }
 
-/** A volume on a node as the kubelet and the attach/detach controller have it. */
+/** A volume on a node as the kubelet and the attach/detach controller see it. */
 function attachmentOf(node, unique) {
   const [kubelet, controller] = [node.volumes?.[unique], node.attachments?.[unique]];
   return kubelet || controller ? {kubelet, controller} : null;
 }
 
-/** What people call an object: "shop/web-3"; "disk-1 on n1" for a volume on a node. */
+/** The name of an object: "shop/web-3"; "disk-1 on n1" for a volume on a node. */
 export function nameOf(id, object) {
   const key = entityOf(id).slice(id.indexOf("/") + 1);
   if (!id.includes("#")) return key;

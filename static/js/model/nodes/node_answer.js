@@ -8,12 +8,12 @@ const PRESSURE = {
   "node.kubernetes.io/network-unavailable": "has no network",
 };
 
-/** How long an unneeded volume may wait for its unmount before the page mentions it. */
+/** How long, in ns, an unneeded volume may wait for its unmount before the page mentions it. */
 const PATIENCE = 10e9;
 
 /**
- * What there is to say of a node first: {family, sentence, figure: {value, words} or null, pod}, the
- * family "settled" where nothing is stuck. `pod` is the id of the pod that the sentence is about.
+ * The most important fact about a node: {family, sentence, figure: {value, words} or null, pod}. The family
+ * is "settled" if nothing is stuck; `pod` is the id of the pod that the sentence is about, or null.
  */
 export function nodeAnswer(name, node, pods, at) {
   const rows = volumesOf(node, pods);
@@ -137,7 +137,7 @@ function waiting(rows, at) {
   };
 }
 
-/** A volume that is being attached for a pod that is not known to wait for it. */
+/** A volume that is being attached for a pod and that the kubelet does not know yet. */
 function attaching(rows, at) {
   const row = rows.find(({kubelet, desired, sign}) => !kubelet && desired.length > 0 && sign === "+");
   if (!row) return null;

@@ -1,6 +1,6 @@
 import {byName} from "../shared/format.js";
 
-/** Ready or what else the node is, as [mark, family, words]. */
+/** The states of a node, such as Ready or cordoned, as [mark, family, words]. */
 export function nodeStates(node) {
   if (!node) return [["expired", "held", "does not exist at this moment"]];
   const found = [node.ready ? ["ok", "settled", "Ready"] : ["no", "stuck", "NotReady"]];
@@ -22,8 +22,9 @@ export function nodeFacts(node) {
 const RESOURCE_NAMES = {cpu: "CPU", memory: "Memory", "ephemeral-storage": "Ephemeral storage", pods: "Pods"};
 
 /**
- * What the scheduler counts on a node, and the attach slots of each driver: rows {resource, title,
- * requested, assumed, allocatable, free}. `drivers` are those of the node's CSINode, with their limits.
+ * The resources of a node as the scheduler counts them, and the volumes that each CSI driver may attach:
+ * rows {resource, title, requested, assumed, allocatable, free}. `drivers` maps the drivers of the node's
+ * CSINode to their limits.
  */
 export function resourcesOf(node, drivers = {}) {
   const rows = Object.entries(node.allocatable ?? {}).map(([resource, allocatable]) =>
@@ -58,13 +59,13 @@ function rank({resource}) {
   return at < 0 ? Object.keys(RESOURCE_NAMES).length : at;
 }
 
-/** How many volumes of a CSI driver the node has, or is going to have. */
+/** How many volumes of a CSI driver are or will be attached to the node. */
 function attachedBy(node, driver) {
   const prefix = `kubernetes.io/csi/${driver}^`;
   return Object.keys(node.attachments ?? {}).filter((unique) => unique.startsWith(prefix)).length;
 }
 
-/** What a pod lacks most on a node: {resource, asked, free}, or null when it would fit. */
+/** The first resource that a pod lacks on a node: {resource, asked, free}, or null if it fits. */
 export function shortage(pod, node) {
   const asked = {...pod.requests, pods: 1};
   for (const {resource, free} of resourcesOf(node)) {
@@ -73,7 +74,7 @@ export function shortage(pod, node) {
   return null;
 }
 
-/** The nodes, other than `name`, that have the volume attached: all nodes are looked through. */
+/** The nodes other than `name` that have the volume attached. Searches all nodes. */
 export function holdersOf(entities, unique, name) {
   const found = [];
   for (const [id, entity] of entities) {

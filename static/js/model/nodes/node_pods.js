@@ -5,35 +5,34 @@ import {placeOf} from "./nodes.js";
 const POD_ORDER = {waits: 0, terminating: 1, starting: 2, assumed: 3, nominated: 4, running: 5, over: 6};
 
 /**
- * The pods on a node and those that are promised a place: {id, pod, mark, family, words}, those that
- * wait first.
+ * The pods bound, assumed or nominated to a node: {id, pod, mark, family, words}, waiting pods first.
  */
 export function podsOf(name, node, pods) {
   const awaited = awaitedBy(volumesOf(node, pods));
   const found = [...pods]
     .filter(([, pod]) => placeOf(pod) === name)
     .map(([id, pod]) => podRow(id, pod, awaited.get(id)));
-  return found.sort((a, b) => POD_ORDER[a.stands] - POD_ORDER[b.stands] || byName(a.id, b.id));
+  return found.sort((a, b) => POD_ORDER[a.state] - POD_ORDER[b.state] || byName(a.id, b.id));
 }
 
 function podRow(id, pod, volume) {
-  const stated = (stands, mark, family, words) => ({id, pod, stands, mark, family, words});
+  const row = (state, mark, family, words) => ({id, pod, state, mark, family, words});
   if (!pod.node) {
     return pod.assumed
-      ? stated("assumed", "assumed", "promised", "assumed")
-      : stated("nominated", "nominated", "promised", "nominated");
+      ? row("assumed", "assumed", "promised", "assumed")
+      : row("nominated", "nominated", "promised", "nominated");
   }
-  if (pod.phase === "Succeeded" || pod.phase === "Failed") return stated("over", "vbound", "held", pod.phase);
-  if (pod.deleting !== undefined) return stated("terminating", "victim", "stuck", "terminating");
-  if (pod.phase === "Running") return stated("running", "bound", "settled", "Running");
+  if (pod.phase === "Succeeded" || pod.phase === "Failed") return row("over", "vbound", "held", pod.phase);
+  if (pod.deleting !== undefined) return row("terminating", "victim", "stuck", "terminating");
+  if (pod.phase === "Running") return row("running", "bound", "settled", "Running");
   if (volume)
-    return stated(
+    return row(
       "waits",
       volume.failed ? "backoff" : "attach",
       volume.failed ? "stuck" : "ready",
       `waits for ${volume.name}`,
     );
-  return stated("starting", "in-flight", "working", "starting");
+  return row("starting", "in-flight", "working", "starting");
 }
 
 /** The volume that each pod waits for, one that failed before others. */

@@ -1,6 +1,6 @@
 import {byName, duration, moment} from "../shared/format.js";
 
-/** Operations by the name that the engine gives them: what they are called, their mark and their family. */
+/** Operations by the engine's name: title, verb, mark and family. */
 const OPERATIONS = {
   volume_attach: {title: "Attach", doing: "attaching", mark: "attach", family: "ready"},
   volume_detach: {title: "Detach", doing: "detaching", mark: "detach", family: "held"},
@@ -20,18 +20,18 @@ const OPERATIONS = {
 const VERIFY = "verify_controller_attached_volume";
 const FALLBACK = {title: "Operation", doing: "running", mark: "in-flight", family: "working"};
 
-/** How an operation is called and looks. */
+/** Title, verb, mark and family of an operation. */
 export function operationLook({name}) {
   return OPERATIONS[name] ?? {...FALLBACK, title: name};
 }
 
 /**
- * The volumes of a node as the kubelet and the attach/detach controller hold them, in order of
- * names: {unique, name, plugin, kubelet, controller, ...}. Those that differ come first.
+ * The volumes of a node as the kubelet and the attach/detach controller see them: rows {unique, name,
+ * plugin, kubelet, controller, ...}, those with differences first, then by name.
  *
- * The controller attaches what a pod names, the kubelet mounts what one of its containers mounts: a
- * row without `kubelet` is only attached. `waiting` are the pods, [pod, since], whose containers
- * cannot start before the kubelet has mounted it; `pods` (id to pod) says which of them run already.
+ * The controller attaches the volumes that a pod names; the kubelet mounts those that a container mounts. A
+ * row without `kubelet` is only attached. `waiting` are the pods, [pod, since], whose containers cannot
+ * start before the volume is mounted; `pods` maps ids to pods and shows which of them already run.
  */
 export function volumesOf(node, pods = new Map()) {
   const names = new Set([...Object.keys(node?.volumes ?? {}), ...Object.keys(node?.attachments ?? {})]);
@@ -70,14 +70,14 @@ function pluginOf(unique) {
   return plugin ?? unique;
 }
 
-/** [pod, since] of those that want it, the first one first: as the kubelet has it, once it knows the volume. */
+/** The pods that need the volume, [pod, since], oldest first; according to the kubelet if it knows the volume. */
 function desiredBy(kubelet, controller) {
   return Object.entries((kubelet ?? controller).desired ?? {}).sort(
     ([a, since], [b, later]) => since - later || byName(a, b),
   );
 }
 
-/** What runs or backs off on it, of the kubelet first; what only waits to be attached comes last. */
+/** Operations that run or back off, those of the kubelet first, those that wait for an attach last. */
 function operationsOf(kubelet, controller) {
   const found = Object.entries(kubelet?.operations ?? {}).map(([pod, operation]) => ({
     ...operation,
@@ -88,7 +88,7 @@ function operationsOf(kubelet, controller) {
   return found.sort((a, b) => (a.name === VERIFY) - (b.name === VERIFY) || (b.failures ?? 0) - (a.failures ?? 0));
 }
 
-/** Whether the pod has it mounted for certain. */
+/** Whether the volume is certainly mounted for the pod. */
 function isMounted(row, pod) {
   return row.kubelet?.mounts?.[pod] === "VolumeMounted";
 }
@@ -111,12 +111,12 @@ function familyOf({sign, trouble, controller}) {
   return sign === "+" ? "ready" : "clock";
 }
 
-/** Whether the controller refuses to attach it here as another node has it. */
+/** Whether the controller does not attach it here because another node has it attached. */
 export function isRefused(controller) {
   return Boolean(controller?.multi_attach_error_reported && !controller.attached && !controller.operation);
 }
 
-/** What stands under Attached: [mark, family, words]; no mark where there is nothing. */
+/** The cell of the column Attached: [mark, family, words]; the mark is null for an empty state. */
 export function attachedState(row, at) {
   const {controller, kubelet} = row;
   const own = row.operations.find(({name}) => name === "volume_attach" || name === "volume_detach");
@@ -129,7 +129,7 @@ export function attachedState(row, at) {
   return [null, "", "no"];
 }
 
-/** What stands under Device. */
+/** The cell of the column Device. */
 export function deviceState(row, at) {
   const {kubelet} = row;
   const own = row.operations.find(({name}) => name === "unmount_device");
@@ -141,7 +141,7 @@ export function deviceState(row, at) {
   return [null, "", kubelet && !kubelet.device_mountable && kubelet.desired ? "no device" : "no"];
 }
 
-/** What stands under Mounted for: [mark, family, words, pod] of every pod that has it, and what runs for it. */
+/** The cell of the column Mounted for: [mark, family, words, pod] for each pod, and for a running mount. */
 export function mountStates(row, at) {
   const found = row.mounts.map(([pod, state]) => {
     const own = row.operations.find(({name, pod: whose}) => name === "volume_unmount" && whose === pod);
@@ -166,7 +166,7 @@ function failureWords(number) {
   return number === 1 ? "1 failure" : `${number} failures`;
 }
 
-/** What is done about a volume next, in words. */
+/** The next step for a volume, in words. */
 export function nextStep(row, at) {
   const {controller, kubelet, trouble} = row;
   if (trouble && trouble.retry_at !== undefined) return `${callOf(trouble)} again at ${moment(trouble.retry_at)} s`;
@@ -182,7 +182,7 @@ export function nextStep(row, at) {
   return row.sign === "+" ? "mount" : "unmount";
 }
 
-/** Why it is not to be mounted yet. */
+/** What a mount waits for. */
 function waitOf({kubelet, controller, reported}) {
   if (!kubelet.in_use) return "waits until the node's volumesInUse lists it";
   if (reported) return "verifies the attachment, then mounts";
@@ -209,9 +209,7 @@ function endOf({kubelet, controller, mounts}, running, at) {
   return controller ? "detach" : "nothing";
 }
 
-/**
- * What failed, by the call that its error names: "MountDevice", "SetUp"; else the operation.
- */
+/** The call that failed, such as "MountDevice" or "SetUp", else the title of the operation. */
 export function callOf(operation) {
   const [, call] =
     /^\w+Volume\.(\w+) failed/.exec(operation.error ?? "") ??
@@ -220,7 +218,7 @@ export function callOf(operation) {
   return call ?? operationLook(operation).title;
 }
 
-/** An error without what stands on the page anyway: which volume, which pod, through how many hands. */
+/** The driver's own message: an error without the volume, the pod and the callers, which the page shows elsewhere. */
 export function shortError(error) {
   const said = (error ?? "").split(" : ").at(-1);
   return said.split(" desc = ").at(-1);

@@ -4,8 +4,8 @@ import {byName, parseId} from "../shared/format.js";
 export const CARDS = 60;
 
 /**
- * Nodes by zone, and the pods that have or are promised a place on each, kept up to date from the
- * entities that changed.
+ * Nodes by zone, and the pods that are bound, assumed or nominated to each. Updated from the entities that
+ * changed.
  */
 export class Nodes {
   constructor() {
@@ -73,7 +73,7 @@ export class Nodes {
     return this.suffix && name.endsWith(this.suffix) ? name.slice(0, -this.suffix.length) : name;
   }
 
-  /** The tiles of a node: bound pods first, then those that leave, then those only promised. */
+  /** The tiles of a node: bound pods, then terminating, assumed and nominated ones. */
   tiles(name) {
     const tiles = [];
     for (const [id, pod] of this.pods.get(name) ?? []) {
@@ -104,7 +104,7 @@ export function placeOf(pod) {
   return pod.node ?? pod.assumed ?? pod.nominated ?? null;
 }
 
-/** What the tile of a pod shows, or null for a pod that has left its place. */
+/** The state that the tile of a pod shows, or null for a pod that takes no place. */
 export function tileState(pod) {
   if (pod.phase === "Succeeded" || pod.phase === "Failed") return null;
   if (pod.node) return pod.deleting === undefined ? "bound" : "terminating";
@@ -116,9 +116,9 @@ export function tileState(pod) {
 const SHORT_NAMES = {cpu: "cpu", memory: "mem", pods: "pods"};
 
 /**
- * The meters of a node: what is requested for good, what is only assumed, and there being.
- * `wanted` is what the selected pod asks for, to be drawn as an outline; `short` is how far that
- * goes past the end. All are parts of allocatable.
+ * The meters of a node. `settled` is what bound pods request, `assumed` what assumed pods request; `want` is
+ * what the selected pod requests, drawn as an outline, and `short` by how much that exceeds the end. All are
+ * parts of allocatable, 0 to 1.
  */
 export function meters(node, wanted = null) {
   const rows = [];
@@ -152,7 +152,7 @@ function meter(node, resource, label, wanted) {
   };
 }
 
-/** What a pod asks of a node, with the slot that every pod takes. */
+/** What a pod requests of a node, including the slot that every pod takes. */
 export function wants(pod) {
   return pod ? {...pod.requests, pods: 1} : null;
 }
@@ -168,13 +168,13 @@ export function fullness(node) {
   return Math.min(1, most);
 }
 
-/** The one thing worth saying about a node beside its name at a moment of the run. */
+/** The note beside the name of a node: a problem, a taint, or when the node joined. */
 export function hint(node, at) {
   if (!node.ready) return "not ready";
   if (node.unschedulable) return "cordoned";
   const taint = (node.taints ?? []).find((each) => !each.key.startsWith("node.kubernetes.io/"));
   if (taint) return taint.value ? `${taint.key}=${taint.value}` : taint.key;
-  // What was brought from a real cluster was created at a date, not at a moment of the run.
+  // Nodes of an imported cluster were created before the run.
   if (node.created > 0 && node.created <= at) return `joined ${(node.created / 1e9).toFixed(1)} s`;
   return "";
 }

@@ -23,10 +23,10 @@ export const KINDS = [
 const VERIFY = "verify_controller_attached_volume";
 
 /**
- * What was done about the volumes of a node: lanes {unique, name, slices}, those that something was
- * done about last first. A slice is {look, family, from, to, label, title, failed}; `to` is null where
- * it goes on at the event shown, and after it for a backoff that has yet to pass. `events` are those
- * that changed the node, oldest first; what comes after `seq` is left out.
+ * The operations on the volumes of a node: lanes {unique, name, slices}, the most recently used volume first.
+ * A slice is {look, family, from, to, label, title, failed}; `to` is null if it is not over at the event
+ * shown, and `until` is the end of a backoff. `events` are those that changed the node, oldest first; events
+ * after `seq` are ignored.
  */
 export function operationLanes(id, events, seq) {
   const lanes = new Map();
@@ -36,7 +36,7 @@ export function operationLanes(id, events, seq) {
     const patch = changes?.[id];
     if (patch === undefined) continue;
     const before = node;
-    // null takes a part away, and one that is not named stays.
+    // null deletes a part, and a missing part stays.
     const {volumes = {}, attachments = {}} = patch ?? {volumes: null, attachments: null};
     node = mergePatch(node, {volumes, attachments});
     for (const unique of changedVolumes(before, node))
@@ -63,7 +63,7 @@ function laneOf(lanes, unique, node) {
   return lanes.get(unique);
 }
 
-/** What goes on with a volume, by key: an operation that runs, one that waits, a mount that stands. */
+/** What happens to a volume, by key: a running operation, a backoff, an existing mount. */
 function activities(node, unique) {
   const kubelet = node.volumes?.[unique];
   const operations = Object.entries(kubelet?.operations ?? {});
@@ -144,8 +144,8 @@ function follow(lane, now, at) {
 }
 
 /**
- * The stretch of time worth drawing: what happened since the oldest slice that is short, up to a little
- * beyond what is tried again, but no more than `most` ns before the moment shown.
+ * The axis of time to draw: from the first slice, but at most `most` ns before the moment shown, to a little
+ * after the next retry.
  */
 export function operationsAxis(lanes, at, most = 60e9) {
   const slices = lanes.flatMap(({slices: own}) => own);

@@ -1,4 +1,4 @@
-/** Where the cells of a strip stand: rows of equal cells, filled from the left. */
+/** The positions of the cells of a strip: rows of equal cells, filled from the left. */
 export function stripLayout(count, width, cell) {
   const columns = Math.max(1, Math.floor(width / cell));
   const rows = Math.ceil(count / columns);

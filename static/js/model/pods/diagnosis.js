@@ -1,6 +1,6 @@
 import {count, duration} from "../shared/format.js";
 
-/** How bad a cause is, as a mark; in the order in which the engine lists them. */
+/** Mark, family and words of each severity of a cause. */
 export const CAUSE_LOOK = {
   blocks: {mark: "no", family: "stuck", words: "excludes every node"},
   narrows: {mark: "unschedulable", family: "held", words: "excludes some nodes"},
@@ -8,7 +8,7 @@ export const CAUSE_LOOK = {
   notes: {mark: "expired", family: "held", words: "worth knowing"},
 };
 
-/** Whether there is anything to ask: a pod that waits for a node and is not on its way out. */
+/** Whether the pod waits for a node and is not terminating. */
 export function isPending(pod) {
   return (
     Boolean(pod) &&
@@ -20,7 +20,7 @@ export function isPending(pod) {
   );
 }
 
-/** "Label n2 disk=ssd: it is bound to n2 at 20.008 s." as the order and what came of it. */
+/** "Label n2 disk=ssd: it is bound to n2 at 20.008 s." as the change and its outcome. */
 export function fixParts({text}) {
   const at = text.lastIndexOf(": it ");
   if (at < 0) return {order: text, outcome: ""};
@@ -28,14 +28,14 @@ export function fixParts({text}) {
   return {order: text.slice(0, at), outcome: outcome[0].toUpperCase() + outcome.slice(1)};
 }
 
-/** What stands behind an offered change. */
+/** How an offered change was verified. */
 export function proof({shown}) {
   return shown === "fork"
     ? {mark: "ok", family: "settled", words: "verified in a fork"}
     : {mark: "expired", family: "held", words: "scheduling decision only"};
 }
 
-/** The commands of a fix in the order in which they are sent: one, or two that only do together. */
+/** The commands of a fix in order: one, or two that only help together. */
 export function fixCommands({command, then}) {
   return then ? [command, then] : [command];
 }
@@ -47,21 +47,21 @@ export function commandWords({verb, object, manifest}) {
   return `${verb} ${manifest.kind} ${namespace ? `${namespace}/` : ""}${name}`;
 }
 
-/** The title of the section's right side: at which event, and how many changes were tried. */
+/** The note of the section: how many changes were tried, and at which event. */
 export function triedWords({seq, tried}) {
   const total = Object.values(tried ?? {}).reduce((sum, each) => sum + each, 0);
   const several = total === 1 ? "change" : "changes";
   return total === 0 ? `at event ${count(seq)}` : `${count(total)} ${several} tried at event ${count(seq)}`;
 }
 
-/** Whether an answer speaks of this very event. */
+/** Whether an answer is for this event. */
 export function isCurrent(answer, seq) {
   return answer?.status === "ready" && answer.diagnosis.seq === seq;
 }
 
 /**
- * Which instant a blocker speaks of: that of its attempt. `attempt` is the newest one that is known,
- * {number, seq, at}; `seq` and `at` are the event shown and its moment.
+ * When a blocker was found: at its attempt. `attempt` is the newest known attempt, {number, seq, at}; `seq`
+ * and `at` are the event shown and its time.
  */
 export function instantWords(blocker, attempt, {seq, at}) {
   if (!blocker.attempt) return "";
@@ -81,8 +81,8 @@ const REST_MS = 700;
 const PLAYING_MS = 10_000;
 
 /**
- * After how many ms to repeat the question; null for never. Only a question that was asked at the newest
- * event is repeated: rarely while the run plays, and soon after it has stopped.
+ * After how many ms to repeat the question, or null for never. Only questions at the newest event are
+ * repeated: rarely while the run plays, and soon after it pauses.
  */
 export function askAgainIn({held, id, pod, place, playing, sinceAnswer}) {
   if (held?.id !== id || held.status !== "ready" || place.past) return null;

@@ -1,16 +1,16 @@
-/** What is known of a pod's newest attempt at the event shown, and what is only on its way. */
+/** The evidence of a pod's newest attempt at the event shown, and the state of loading it. */
 
-/** Changes whenever another attempt may be the newest; "" for a pod that was never attempted. */
+/** A key that changes whenever another attempt may be the newest; "" for a pod without attempts. */
 export function evidenceKey(id, pod) {
   if (!pod?.attempts) return "";
-  // Attempts count from the moment one begins; its outcome shows in where the pod is then.
+  // `attempts` counts an attempt from its beginning; its end shows in the other attributes.
   return [id, pod.attempts, pod.queue, pod.node, pod.assumed, pod.blocker?.attempt].join(" ");
 }
 
 /**
- * {status, evidence, message} of what is *held* for a pod: "none" where it was never attempted up to the
- * event shown, else "loading", "ready" or "failed". While a run goes on, the attempt before is shown until
- * the newest is there; of another instant nothing is.
+ * {status, evidence, message} for a pod, from what is *held*: "none" without an attempt up to the event shown,
+ * else "loading", "ready" or "failed". At the newest event the previous attempt is shown until the newest is
+ * loaded; in the past no other attempt is shown.
  */
 export function evidenceAt(held, {id, pod, seq, isPast}) {
   const key = evidenceKey(id, pod);

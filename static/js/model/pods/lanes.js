@@ -1,16 +1,15 @@
 import {byName} from "../shared/format.js";
 
-/** The five places of a pod that has no node yet, in the order the board lists them. */
+/** The five lanes of pods without a node, in the order of the board. */
 export const LANES = ["in_flight", "active", "backoff", "unschedulable", "gated"];
 
-/** How many pods of a lane are drawn; the rest is a count. */
+/** How many pods of a lane are drawn; the others are counted. */
 export const DRAWN = 50;
 
-// A lane keeps more than it draws in order, so that pods may leave it for a while before it has to
-// be gone through again.
+// A lane keeps more pods sorted than it draws, so that pods can leave it before all must be sorted again.
 const KEPT = 8 * DRAWN;
 
-/** Which pod is in which lane, kept up to date from the entities that changed. */
+/** The pods of each lane, updated from the entities that changed. */
 export class Lanes {
   constructor() {
     this.clear();
@@ -20,7 +19,7 @@ export class Lanes {
     this.lanes = new Map(LANES.map((lane) => [lane, new Lane(ORDER[lane])]));
   }
 
-  /** Take note of one pod as it was and as it is; either may be undefined. */
+  /** Update one pod from its old and its new attributes; either may be undefined. */
   update(id, before, after) {
     if (before?.queue) this.lanes.get(before.queue)?.remove(id);
     if (after?.queue) this.lanes.get(after.queue)?.add(id, after);
@@ -42,7 +41,7 @@ class Lane {
     this.order = order;
     this.pods = new Map();
     this.front = [];
-    /** Whether `front` is what it says. Filling a lane with thousands should not sort each in. */
+    /** Whether `front` is sorted. A lane that is filled with thousands of pods is sorted once, on demand. */
     this.known = false;
   }
 
@@ -111,7 +110,7 @@ function smallest(items, order, limit) {
   return kept;
 }
 
-/** The part of its backoff a pod still has before it, 0…1. */
+/** The remaining part of a pod's backoff, 0…1. */
 export function backoffLeft(pod, at) {
   const whole = number(pod.backoff_until) - number(pod.queue_since);
   if (whole <= 0) return 0;

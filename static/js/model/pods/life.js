@@ -2,8 +2,8 @@ import {mergePatch} from "../shared/fold.js";
 import {duration} from "../shared/format.js";
 
 /**
- * The lanes of a pod's life from top to bottom. `when` gives what a slice says while the pod is in
- * the lane, "" for nothing, or null while it is not there. A `rare` lane is left out while empty.
+ * The lanes of a pod's life from top to bottom. `when` returns the label of the slice while the pod is in the
+ * lane, "" for no label, or null while it is not. A `rare` lane is hidden while it is empty.
  */
 const LANES = [
   {key: "gated", title: "Gated", mark: "gated", family: "held", look: "wait", rare: true, when: inQueue("gated")},
@@ -71,9 +71,9 @@ const LANES = [
 ];
 
 /**
- * How a pod came to be where it is: its lanes with their slices {from, to, label, failed}, `to` null
- * where one goes on at the event shown. `events` are the pod's own, oldest first; those after `seq`
- * are left out. `from` is when the first of them happened, null when there is none.
+ * The life of a pod: lanes with slices {from, to, label, failed}, `to` null if a slice is not over at the event
+ * shown. `events` are the pod's own, oldest first; events after `seq` are ignored. `from` is the time of the
+ * first one, or null.
  */
 export function lifeOf(id, events, seq) {
   const open = new Map();
@@ -104,7 +104,7 @@ export function lifeOf(id, events, seq) {
   return {from, lanes: lanes.filter(({rare, slices: drawn}) => !rare || drawn.length > 0)};
 }
 
-/** How much of the life was spent in a lane up to a moment: "3.00 s (2×)", or "not reached". */
+/** The time spent in a lane up to a moment: "3.00 s (2×)", or "not reached". */
 export function spent({slices}, at) {
   if (slices.length === 0) return "not reached";
   const whole = slices.reduce((sum, {from, to}) => sum + Math.max(0, (to ?? at) - from), 0);
@@ -112,9 +112,9 @@ export function spent({slices}, at) {
 }
 
 /**
- * The stretch of time worth drawing: to the moment shown, but of a pod that has been running for
- * long only the beginning, so that the way to its node stays in sight. One that ran from the start
- * has no such way, and is drawn to that moment.
+ * The axis of time to draw: to the moment shown; for a pod that has been running for long only until a little
+ * after it started, so that its scheduling stays visible. A pod that ran from the start is drawn to the
+ * moment shown.
  */
 export function axisOf({from, lanes}, at) {
   const ran = lanes.find(({key}) => key === "running")?.slices[0]?.from;
@@ -123,7 +123,7 @@ export function axisOf({from, lanes}, at) {
   return {from, to: Math.max(Math.min(at, soon), from + 1e6)};
 }
 
-/** Where a slice stands on an axis, as parts of it; null when it lies beside. */
+/** The position of a slice on an axis, as parts of it; null if it lies outside. */
 export function placeOn({from, to}, slice, at) {
   const begin = Math.max(slice.from, from);
   const end = Math.min(slice.to ?? at, to);

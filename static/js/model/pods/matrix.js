@@ -1,15 +1,15 @@
 import {amount, byName, count} from "../shared/format.js";
 import {bestFirst, closestFirst, verdictOf} from "./verdict.js";
 
-/** In which orders the nodes of a matrix can be listed. */
+/** The orders in which a matrix can list its nodes. */
 export const ORDERS = {closest: "Closest", zone: "Zone", name: "Name"};
 
 /**
- * What every filter said of every node in one attempt.
+ * The verdicts of all filters on all nodes in one attempt.
  *
- * `columns` are {name, skipped}; `rows` are {name, zone, kind, cells}, `kind` as in verdictOf, and no
- * cells where the node was not looked at. A cell is {kind, verdict}: "ok"; "bad", where the scheduler
- * stopped; "also", what would refuse the node as well; "skip", a filter with nothing to say.
+ * `columns` are {name, skipped}; `rows` are {name, zone, kind, cells}, `kind` as in verdictOf, and `cells`
+ * null for a node that was not evaluated. A cell is {kind, verdict} with kind "ok"; "bad", where the scheduler
+ * stopped; "also", a further filter that rejects the node; or "skip", a filter that skipped the pod.
  */
 export function matrixOf(evidence, zoneOf, order = "closest") {
   const skipped = new Set(evidence.skipped ?? []);
@@ -36,7 +36,7 @@ export function matrixNote(evidence) {
   return [`attempt ${evidence.number}`, fits, named.join(", ")].filter(Boolean).join(" · ");
 }
 
-/** What a cell says in a few letters: "cpu −250m", "dedicated", "skew 2 > 1". */
+/** The short text of a cell: "cpu −250m", "dedicated", "skew 2 > 1". */
 export function cellWords({detail, text, short, unit}) {
   const lacking = shortages(detail);
   if (lacking.length > 0) {
@@ -52,8 +52,8 @@ export function cellWords({detail, text, short, unit}) {
 }
 
 /**
- * The numbers behind a refusal as rows {label, value, look}: for each resource that is short a sum,
- * else whatever the filter went by. `look` is "total" or "short" where a row is a result.
+ * The numbers behind a rejection as rows {label, value, look}: a calculation for each short resource, else the
+ * values that the filter compared. `look` is "total" or "short" for a result.
  */
 export function numbersOf({detail}, pod) {
   const lacking = shortages(detail);
@@ -68,7 +68,7 @@ const EFFECT = {
   UnschedulableAndUnresolvable: "Preemption cannot help.",
 };
 
-/** Upstream's reasons as a sentence, and whether evictions could change it. */
+/** Upstream's reasons as a sentence, and whether preemption may help. */
 export function reasonWords({reasons, code, text}) {
   const said = reasons?.length > 0 ? reasons.join("; ") : text;
   return [`${said.replace(/\.$/, "")}.`, EFFECT[code]].filter(Boolean).join(" ");
@@ -76,7 +76,7 @@ export function reasonWords({reasons, code, text}) {
 
 function filtersOf(evidence) {
   if (evidence.filters) return evidence.filters;
-  // Evidence of an earlier release names only those that refused.
+  // Evidence of an earlier release names only filters that rejected a node.
   return [...new Set(Object.values(evidence.verdicts ?? {}).flatMap(({failing}) => failing ?? []))];
 }
 
@@ -87,14 +87,14 @@ function ordered(evidence, zoneOf, order) {
   const fitting = bestFirst(evidence).map(([name]) => name);
   const refused = closestFirst(evidence).map(([name]) => name);
   const found = new Set([...fitting, ...refused]);
-  // Without scores nothing is known of a node that fits but its name.
+  // Without scores, feasible nodes are sorted by name.
   const rest = names.filter((name) => !found.has(name)).sort(byName);
   const looked = rest.filter((name) => verdictOf(evidence, name).kind !== "skipped");
   const skipped = rest.filter((name) => verdictOf(evidence, name).kind === "skipped");
   return [...fitting, ...looked, ...refused, ...skipped];
 }
 
-/** The filter at which the scheduler stopped. A Policy's verdict may bear the name of a part of it. */
+/** The filter at which the scheduler stopped. A Policy's verdict may name a part of the filter. */
 function stopOf(columns, {plugin, failing}) {
   return columns.some(({name}) => name === plugin) ? plugin : failing?.[0];
 }
@@ -104,7 +104,7 @@ function cellOf({name, skipped}, stop, verdict) {
   if (skipped) return {kind: "skip", verdict: null};
   const also = verdict.also?.[name];
   if (also) return {kind: "also", verdict: also};
-  // Evidence of an earlier release has no more than its name.
+  // Evidence of an earlier release has only the name.
   if (verdict.failing?.includes(name)) return {kind: "also", verdict: {text: "fails", plugin: name}};
   return {kind: "ok", verdict: null};
 }
@@ -117,14 +117,14 @@ function sum(resource, {allocatable, used, requested, short}, pod) {
   const value = (whole) => bare(resource, whole);
   return [
     {label: `Allocatable ${resource}`, value: value(allocatable), look: ""},
-    {label: "Requested by pods there", value: `− ${value(used)}`, look: ""},
+    {label: "Requested by other pods", value: `− ${value(used)}`, look: ""},
     {label: "Free", value: value(allocatable - used), look: "total"},
-    {label: `${pod} asks`, value: value(requested), look: ""},
+    {label: `Requested by ${pod}`, value: value(requested), look: ""},
     {label: "Short by", value: value(short), look: "total short"},
   ];
 }
 
-/** An amount beside the name of its resource. */
+/** An amount without the name of its resource. */
 function bare(resource, value) {
   if (resource === "cpu") return `${value}m`;
   const text = amount(resource, value);

@@ -19,7 +19,7 @@ export function podStates(pod) {
   return found;
 }
 
-/** The groups of the pod list, those that need attention first: [key, words]. */
+/** The groups of the pod list, [key, words], waiting pods first. */
 export const PLACES = [
   ["unschedulable", "unschedulable"],
   ["backoff", "in backoff"],
@@ -31,7 +31,7 @@ export const PLACES = [
   ["other", "others"],
 ];
 
-/** Where a pod stands, as a key of PLACES. */
+/** The group of a pod, as a key of PLACES. */
 function placeInList(pod) {
   if (pod.queue) return pod.queue;
   if (pod.node) return "bound";
@@ -39,8 +39,8 @@ function placeInList(pod) {
 }
 
 /**
- * The pods that match as [id, pod], those that wait first, in each place the oldest first; at most
- * `most` of them. `counts` is how many there are in each group, `found` how many match.
+ * The matching pods as [id, pod], at most `most`: by group, oldest first. `counts` is the number of pods in
+ * each group, `found` the number that match.
  */
 export function listPods(entities, {text, place}, most) {
   const wanted = text.trim().toLowerCase();
@@ -49,11 +49,11 @@ export function listPods(entities, {text, place}, most) {
   let found = 0;
   for (const [id, pod] of entities) {
     if (!id.startsWith("pod/") || !id.includes(wanted, "pod/".length)) continue;
-    const stands = placeInList(pod);
-    counts.set(stands, counts.get(stands) + 1);
-    if (place && place !== stands) continue;
+    const group = placeInList(pod);
+    counts.set(group, counts.get(group) + 1);
+    if (place && place !== group) continue;
     found += 1;
-    const list = lists.get(stands);
+    const list = lists.get(group);
     if (list.length < most) list.push([id, pod]);
   }
   return {pods: [...lists.values()].flat().slice(0, most), counts, found};

@@ -4,8 +4,9 @@ import {bestFirst} from "./verdict.js";
  * The arithmetic of an attempt's scores for its best `most` nodes.
  *
  * `nodes` are {name, total, chosen}; `rows` are {plugin, parts}, a part {raw, normalized, weight,
- * weighted, share} per node, `share` of the highest weighted score that bars are drawn by. `ahead` is by how much the
- * best leads, `others` how many nodes are not shown. Null where nothing was scored.
+ * weighted, share} per node, with `share`
+ * the length of its bar, 0…1. `ahead` is the lead of the best node, `others` the number of nodes not shown.
+ * Null if nothing was scored.
  */
 export function scoresOf(evidence, most) {
   const ranked = bestFirst(evidence);
@@ -29,10 +30,10 @@ export function scoresOf(evidence, most) {
   };
 }
 
-/** A plugin that counts so much more is no measure for the others: NodePreferAvoidPods gives 1,000,000. */
+/** A plugin with scores so much higher does not set the scale: NodePreferAvoidPods gives 1,000,000. */
 const OUT_OF_SCALE = 100;
 
-/** The score that fills a bar, from the highest of each plugin; what is beyond it fills its bar, too. */
+/** The score that fills a bar, from the highest score of each plugin; higher scores fill their bars too. */
 function scaleOf(highest) {
   const ranked = [...highest].sort((a, b) => b - a);
   while (ranked.length > 1 && ranked[1] > 0 && ranked[0] > OUT_OF_SCALE * ranked[1]) ranked.shift();

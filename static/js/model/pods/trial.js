@@ -1,9 +1,9 @@
 import {moment} from "../shared/format.js";
 
 /**
- * The outcome of a change that was tried in this run, as {family, mark, words}; null where this object
- * is not what the trial is about. `events` are those about the pod, oldest first; `seq` and `at` are
- * the event shown and its moment.
+ * The outcome of a change that was tried in this fork, as {family, mark, words}; null if the trial is about
+ * another pod. `events` are those about the pod, oldest first; `seq` and `at` are the event shown and its
+ * time.
  */
 export function trialOutcome(run, id, {pod, events, seq, at}) {
   const {trial} = run;

@@ -1,8 +1,8 @@
 import {byName, bytes, cpu} from "../shared/format.js";
 
 /**
- * What an attempt found out about one node: {kind, text, …} with kind chosen, fits, unfit or
- * skipped (not evaluated), or null when there was no attempt.
+ * The verdict of an attempt on one node: {kind, text, …} with kind chosen, fits, unfit or skipped (not
+ * evaluated), or null without an attempt.
  */
 export function verdictOf(evidence, name) {
   if (!evidence) return null;
@@ -14,13 +14,13 @@ export function verdictOf(evidence, name) {
   const score = evidence.scores?.[name]?.total;
   const points = score === undefined ? "" : `, score ${score}`;
   if (evidence.node === name) {
-    return {kind: "chosen", text: isUnrivalled(evidence) ? "chosen, the only node that fits" : `chosen${points}`};
+    return {kind: "chosen", text: isOnlyFeasible(evidence) ? "chosen, the only node that fits" : `chosen${points}`};
   }
   return {kind: "fits", text: `fits${points}`};
 }
 
-/** Whether one node alone fitted: the scheduler takes it without asking what it scores. */
-export function isUnrivalled(evidence) {
+/** Whether only one node was feasible; the scheduler then skips scoring. */
+export function isOnlyFeasible(evidence) {
   return evidence.feasible === 1;
 }
 
@@ -35,9 +35,9 @@ function wasEvaluated(evidence, name) {
 }
 
 /**
- * Nodes that do not fit as [name, verdict], the closest to fitting first. The same order as the
- * engine's own choice of a blocker (scheduling/engine/cycle/explain.py): fewest obstacles, each resource
- * that is short being one of its own, then what has a measure, then the smallest share that is short.
+ * Nodes that do not fit as [name, verdict], the closest to fitting first. The engine orders them in the same
+ * way to choose a blocker (scheduling/engine/cycle/explain.py): fewest obstacles, where each short resource is
+ * an obstacle; then those with a measure; then the smallest relative shortage.
  */
 export function closestFirst(evidence) {
   const nodes = Object.entries(evidence?.verdicts ?? {}).map((entry) => [entry, distanceOf(entry[1])]);
@@ -57,7 +57,7 @@ function distanceOf({failing, short, detail}) {
   return {obstacles: refusing + Math.max(shares.length - 1, 0), gap};
 }
 
-/** Fitting nodes as [name, score], the best first; of equal scores the chosen one. */
+/** Feasible nodes as [name, score], the best first; among equals the chosen node first. */
 export function bestFirst(evidence) {
   return Object.entries(evidence?.scores ?? {}).sort(
     ([a, left], [b, right]) =>
@@ -69,14 +69,14 @@ const NUMBER = /(?<![\w-])\d\S*( (Ki|Mi|Gi|Ti))?( short| of \d+| [<>] \S+)?/;
 
 const LAST_OF_FEW = /(?<=^(\S+ ){0,2})\S+$/;
 
-/** The words of a verdict, split at those that carry it: [before, strong, after]. */
+/** The text of a verdict split around its decisive words: [before, strong, after]. */
 export function emphasise(text) {
   const found = NUMBER.exec(text) ?? LAST_OF_FEW.exec(text);
   if (!found) return [text, "", ""];
   return [text.slice(0, found.index), found[0], text.slice(found.index + found[0].length)];
 }
 
-/** The one number of a blocker as {value, words}, or null when nothing was measured. */
+/** The number of a blocker as {value, words}, or null if nothing was measured. */
 export function figureOf({value, unit, node}) {
   if (typeof value !== "number") return null;
   const on = node ? ` on ${node}` : "";

@@ -13,7 +13,7 @@ export function usedText(part, amount) {
   return count(amount);
 }
 
-/** What stands in the field of a part: a count, a duration such as 30d, or MiB. */
+/** The text in the field of a part: a count, a duration such as 30d, or MiB. */
 export function fieldText(part, amount) {
   if (part === "memory") return String(Math.round(amount / MIB));
   return part === "time" ? durationText(amount) : String(amount);
@@ -25,7 +25,7 @@ function durationText(nanoseconds) {
   return unit ? `${seconds / UNITS[unit]}${unit}` : `${seconds}s`;
 }
 
-/** The amount that was typed for a part; null when it is none. */
+/** The amount typed for a part, or null if the text is not an amount. */
 export function parseAmount(part, text) {
   const typed = text.trim().replaceAll(",", "");
   const amount = part === "time" ? parseDuration(typed) : parseCount(typed, part === "memory" ? MIB : 1);
@@ -43,14 +43,17 @@ function parseDuration(text) {
   return Math.round(seconds * 1e9);
 }
 
-/** What to ask of the server: the parts that differ from *budget*; null for the name of a wrong one. */
-export function budgetWish(budget, texts) {
-  const wish = {};
+/**
+ * {changes, wrong}: the parts whose texts differ from *budget*, as the server takes them, and "". With a
+ * text that is not an amount, `changes` is null and `wrong` names its part.
+ */
+export function budgetChanges(budget, texts) {
+  const changes = {};
   for (const part of PARTS) {
     const amount = parseAmount(part, texts[part] ?? "");
-    if (amount === null) return {wrong: part, wish: null};
-    // What was not touched stays, also where the field shows it rounded.
-    if ((texts[part] ?? "") !== fieldText(part, budget[part])) wish[part] = amount;
+    if (amount === null) return {wrong: part, changes: null};
+    // An untouched field keeps its exact amount, even where its text is rounded.
+    if ((texts[part] ?? "") !== fieldText(part, budget[part])) changes[part] = amount;
   }
-  return {wrong: "", wish};
+  return {wrong: "", changes};
 }

@@ -2,7 +2,7 @@ import {podStates} from "../pods/pod.js";
 import {count, duration, moment, ratio} from "../shared/format.js";
 import {Histogram} from "./timeline.js";
 
-/** What the numbers of a comparison are called, in the words of the page. */
+/** The titles of the numbers of a comparison. */
 export const MEASURES = {
   pods: "Pods",
   bound: "Bound",
@@ -16,13 +16,13 @@ export const MEASURES = {
   "nodes used": "Nodes with pods",
 };
 
-/** A number of either run; what is not known yet is said so. */
+/** A number of either run, or "none yet". */
 export function figure(value, unit) {
   if (value === null || value === undefined) return "none yet";
   return unit === "ns" ? duration(value) : count(value);
 }
 
-/** How much more the second run has: "+2", "−1", "0", "+5 ms"; "" where one of them is not known. */
+/** The difference from the first to the second run: "+2", "−1", "0", "+5 ms"; "" if one number is missing. */
 export function differenceText({difference, unit}) {
   if (difference === null || difference === undefined) return "";
   if (difference === 0) return "0";
@@ -35,7 +35,7 @@ export function shareText(resource, [part, whole]) {
   return `${ratio(resource, part, whole)} = ${percent(part, whole)} %`;
 }
 
-/** How many points of a percent the second run uses more: "+3.8 points". */
+/** The difference of utilisation in percentage points: "+3.8 points". */
 export function shareDifference({a, b}) {
   if (a[1] === 0 || b[1] === 0) return "";
   const points = Math.round((b[0] / b[1] - a[0] / a[1]) * 1000) / 10;
@@ -47,7 +47,7 @@ function percent(part, whole) {
   return ((part / whole) * 100).toFixed(1);
 }
 
-/** Rows of events beside each other; from two on, those that are the same in both become one. */
+/** Rows of events side by side; two or more identical events in a row become one row. */
 export function foldedRows(rows) {
   const found = [];
   for (const row of rows) {
@@ -58,14 +58,14 @@ export function foldedRows(rows) {
   return found.flatMap((each) => (each.alike?.length === 1 ? [{row: each.alike[0]}] : [each]));
 }
 
-/** What a folded stretch says. */
+/** The text of several identical events. */
 export function alikeText(rows) {
   const [first, last] = [rows[0].at, rows.at(-1).at];
   const when = first === last ? `at ${moment(first)} s` : `from ${moment(first)} to ${moment(last)} s`;
   return `${count(rows.length)} identical events in both runs, ${when}`;
 }
 
-/** Where a pod is in one run: [mark, family, words]. */
+/** The state or node of a pod in one run: [mark, family, words]. */
 export function spotLook({state, node, words, queue}) {
   if (state === "placed") return ["bound", "settled", node];
   if (state === "absent") return ["expired", "held", "does not exist"];
@@ -74,7 +74,7 @@ export function spotLook({state, node, words, queue}) {
   return [mark, family, words || waits];
 }
 
-/** Bars of one run on the axis that both share. */
+/** The bars of one run on the common axis. */
 export function barsOn({to, counts}) {
   const histogram = new Histogram();
   histogram.reset({to, counts});
@@ -89,7 +89,7 @@ const RELATIONS = {
   other: "runs of other scenarios",
 };
 
-/** The runs one may compare with, in groups [title, runs], the nearest relatives first. */
+/** The runs to compare with, in groups [title, runs], the closest related first. */
 export function grouped(runs) {
   return Object.entries(RELATIONS)
     .map(([relation, title]) => [title, runs.filter((run) => run.relation === relation)])
@@ -102,7 +102,7 @@ export function runLine({id, name, profile, seed, parent, forked_at: forked}) {
   return [`#${id} ${name}`, profile, `seed ${seed}`, ...fork].join(", ");
 }
 
-/** What is to be said where the moment shown is one that a run has not come to. */
+/** A sentence about runs that have not reached the moment shown, or "". */
 export function shortfall({at, reached, a, b}) {
   if (at === null || at <= reached) return "";
   const late = [a, b].filter((run) => run.head_at < at && run.status !== "finished");

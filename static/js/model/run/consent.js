@@ -1,7 +1,7 @@
 /** The question to confirm before a change that deletes something or resumes a finished run. */
 import {count, moment, parseId} from "../shared/format.js";
 
-/** Commands that end something which may not come back as it was, and what each does. */
+/** Commands whose effect cannot simply be undone, and what each does. */
 const DESTRUCTIVE = {
   delete: "Deletes",
   delete_pods: "Deletes the pods on",
@@ -24,8 +24,8 @@ const HARMLESS = {
 };
 
 /**
- * The question to be asked before these commands are sent to *run*, as {title, button, lines, drains}, or
- * null where none is needed. `drains` names the node that is drained, whose pods the page counts.
+ * The question to confirm before these commands are sent to *run*, as {title, button, lines, drains}, or null if
+ * none is needed. `drains` is the name of the node to drain; the page counts its pods.
  */
 export function consentFor(run, bodies) {
   const isFinished = run.status === "finished";

@@ -1,6 +1,6 @@
 const SECOND = 1e9;
 
-/** Counts are kept on a grid of virtual time, as kscope/runs/stream/counters.py has it. */
+/** The grid of virtual time for counts, the same as in kscope/runs/stream/counters.py. */
 const GRID = SECOND / 10;
 
 /** How far back the counters are drawn, in ns of virtual time. */
@@ -16,11 +16,11 @@ function gridEnd(at) {
 }
 
 /**
- * How many pods waited where, and how many were bound when, a function of the history alone.
+ * The lengths of the queues and the number of pods bound, over virtual time. They depend on the history alone.
  *
- * A sample is [at, bound, active, backoff, unschedulable]: how many pods got their node in the grid's
- * interval that ends at `at`, and how long the queues were at its end. `base` is the event from
- * which on is counted; what was before the first sample, at `since`, is not known.
+ * A sample is [at, bound, active, backoff, unschedulable]: the number of pods bound in the interval that ends at
+ * `at`, and the lengths of the queues at its end. Counting starts at event `base`; nothing is known about the
+ * time before the first sample, `since`.
  */
 export class Counters {
   constructor() {
@@ -30,7 +30,7 @@ export class Counters {
   /** Count from event `base` on, at moment `at`, with these lengths of the queues. */
   restart(base, at, sizes) {
     this.base = base;
-    /** The event before which the server was asked for samples. */
+    /** The event for which samples were requested from the server. */
     this.asked = null;
     this.samples = [[base === 0 ? 0 : gridEnd(at), 0, ...sizes]];
   }
@@ -54,7 +54,7 @@ export class Counters {
     if (this.samples.length > MOST) this.#drop(this.samples.at(-1)[0] - KEPT);
   }
 
-  /** Take what was before event `base` from the server. Returns whether that was of any use. */
+  /** Take the server's samples from before event `base`. Returns whether any were new. */
   learn({since, samples}, base) {
     if (base !== this.base || since >= this.since) return false;
     const later = this.samples;
@@ -121,7 +121,7 @@ export class Counters {
   }
 
   #drop(start) {
-    // One older sample stays: it holds the lengths at the beginning of the window.
+    // Keep one older sample: it holds the lengths at the beginning of the window.
     this.samples = this.samples.slice(Math.max(0, this.#after(start) - 1));
   }
 }

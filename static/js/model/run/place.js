@@ -1,13 +1,13 @@
 /**
- * Where one is in a run: the event shown, and what is selected. Every address of a run's page is made
- * here, so that no way from page to page loses either.
+ * The place in a run: the event shown and the selection. Every address of a run's page is made here, so that
+ * links between pages keep both.
  *
- * A place is {seq, pod, claim, volume}: the seq is null at the newest event, the others are ids such
- * as "pod/shop/web-3" or null. What else a page keeps in its address stands beside them.
+ * A place is {seq, pod, claim, volume}: the seq is null at the newest event, the others are ids such as
+ * "pod/shop/web-3" or null. A page may keep more values in its address.
  */
 import {parseSeq} from "./timeline.js";
 
-/** The folders of the pages; those about one object have its name in the path, too. */
+/** The paths of the pages; a page about one object adds its name. */
 const FOLDERS = {
   board: "",
   machines: "machines/",
@@ -24,25 +24,25 @@ const FOLDERS = {
 export const SELECTED = ["pod", "claim", "volume"];
 
 /**
- * The address of a page of a run at a place. `of` names what a page about one object is about: a node's
- * name, a pod's "shop/web-3", the id of the object of a manifest. Whatever else is given goes into the query.
+ * The address of a page of a run at a place. For a page about one object, `of` names it: a
+ * node's name, a pod's "shop/web-3", the id of the object of a manifest. Other values go into the query.
  */
 export function pageHref(run, page, {of = "", seq = null, ...more} = {}) {
   const path = `/runs/${run}/${FOLDERS[page]}${of && `${of.split("/").map(encodeURIComponent).join("/")}/`}`;
-  // Its path names the pod that it is about.
+  // The path of a pod's page already names the pod.
   const selection = page === "pod" ? {...more, pod: null} : more;
   return `${path}${changedSearch("", {...selection, seq})}`;
 }
 
-/** The same page of another run, at its newest event, with what is picked here or in `selection`. */
+/** The same page of another run, at its newest event, with the selection here or in `selection`. */
 export function hrefInRun(run, {pathname, search}, selection = {}) {
-  const gone = {seq: null, attempt: null, with: null};
-  return `${pathname.replace(/^\/runs\/\d+\//, `/runs/${run}/`)}${changedSearch(search, {...gone, ...selection})}`;
+  const removed = {seq: null, attempt: null, with: null};
+  return `${pathname.replace(/^\/runs\/\d+\//, `/runs/${run}/`)}${changedSearch(search, {...removed, ...selection})}`;
 }
 
 /**
- * What the query of an address says: a place, and the number of an attempt. `problem` is what is wrong
- * with it, in words, or "".
+ * The place and the number of an attempt in the query of an address. `problem` is a sentence about a wrong
+ * value, or "".
  */
 export function parsePlace(search) {
   const query = new URLSearchParams(search);
@@ -56,7 +56,7 @@ export function parsePlace(search) {
   return place;
 }
 
-/** A query with some of its values changed: null takes one away, and an id is written without its kind. */
+/** A query with some of its values changed: null removes one, and ids are written without their kind. */
 export function changedSearch(search, changes) {
   const query = new URLSearchParams(search);
   for (const [name, value] of Object.entries(changes)) {

@@ -1,4 +1,4 @@
-/** The most runs whose trend is drawn: each costs one request. */
+/** The number of runs whose trend is drawn; each costs one request. */
 const DRAWN = 12;
 
 /** Mark and colour family of a run's status. */

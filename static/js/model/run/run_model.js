@@ -7,10 +7,10 @@ import {RunState} from "./run_state.js";
 import {BindingTally, Tally} from "./tallies.js";
 
 /**
- * Everything that pages draw of a run at one seq: the folded state and what is derived from it.
+ * Everything that pages draw of a run at one seq: the folded state and the views derived from it.
  *
- * What is derived follows the entities that changed, so a frame costs what it changes and not the
- * size of the cluster.
+ * The views are updated from the entities that changed, so the cost of a frame does not depend on the size of
+ * the cluster.
  */
 export class RunModel {
   constructor() {
@@ -38,7 +38,7 @@ export class RunModel {
     return this.run.at;
   }
 
-  /** Take a whole state {seq, at, state, events} and derive everything anew. */
+  /** Take a whole state {seq, at, state, events} and derive all views again. */
   reset(snapshot) {
     this.run.reset(snapshot);
     this.lanes.clear();
@@ -63,14 +63,14 @@ export class RunModel {
     return true;
   }
 
-  /** Time went on and nothing happened after `seq`. Returns whether that is news. */
+  /** Advance the time when nothing happened after `seq`. Returns whether it changed. */
   rest(seq, at) {
     if (seq !== this.seq || at <= this.at) return false;
     this.run.at = at;
     return true;
   }
 
-  /** Fold one event in a way that can be undone. */
+  /** Fold one event so that it can be undone. */
   stepForward(event) {
     const past = this.run.step(event);
     past.counted = this.counters.mark();
@@ -79,7 +79,7 @@ export class RunModel {
     this.#count(past.before);
   }
 
-  /** Go back over the newest event folded by `stepForward`. Returns whether there was one. */
+  /** Undo the newest `stepForward`. Returns whether there was one. */
   stepBack() {
     const past = this.undos.pop();
     if (!past) return false;

@@ -1,13 +1,13 @@
 import {foldInto, unfold} from "../shared/fold.js";
 
-/** How many of the newest events are kept to be shown. */
+/** How many of the newest events are kept. */
 export const KEPT_EVENTS = 50;
 
 /**
  * The view state of a run at one seq: what the server streamed, folded.
  *
- * Frames must be contiguous. A frame already seen is dropped, one that overlaps or leaves a hole is
- * refused, and the caller resumes with `after=seq`.
+ * Frames must be contiguous. A repeated frame is dropped; one that overlaps or comes after a gap is rejected, and
+ * the caller resumes with `after=seq`.
  */
 export class RunState {
   constructor() {
@@ -28,7 +28,7 @@ export class RunState {
   /**
    * Fold a frame {first, last, at, changes, events}.
    *
-   * Returns the changed entities as they were before, or null for a frame wholly seen already.
+   * Returns the changed entities as they were before, or null for a repeated frame.
    * Raises GapError when the frame does not continue this state.
    */
   apply(frame) {
@@ -41,7 +41,7 @@ export class RunState {
     return before;
   }
 
-  /** Fold one event. Returns what `undo` needs to go back over it. */
+  /** Fold one event. Returns what `undo` needs. */
   step(event) {
     const past = {seq: this.seq, at: this.at, events: this.events};
     past.before = this.apply({
@@ -54,7 +54,7 @@ export class RunState {
     return past;
   }
 
-  /** Go back over the newest `step`. Returns the ids of the entities that changed. */
+  /** Undo the newest `step`. Returns the ids of the entities that changed. */
   undo(past) {
     unfold(this.entities, past.before);
     this.seq = past.seq;
@@ -64,10 +64,10 @@ export class RunState {
   }
 }
 
-/** A frame that leaves a hole between what is known and what it brings. */
+/** Frames are missing between the known state and this frame. */
 export class GapError extends Error {
   constructor(seq, first) {
-    super(`at seq ${seq} a frame came that begins with ${first}`);
+    super(`frames are missing: the state is at seq ${seq}, the frame begins with ${first}`);
     this.name = "GapError";
   }
 }

@@ -2,11 +2,11 @@ import {stateNow} from "../machines/machines.js";
 import {objectsOf} from "../machines/objects.js";
 import {isTerminating} from "../volumes/terminating.js";
 
-/** How many objects are in each state of a machine, kept up to date from what changed. */
+/** The number of objects in each state of a machine, updated from the entities that changed. */
 export class Tally {
   constructor(machine) {
     this.machine = machine;
-    /** How the ids begin of the objects that it counts. */
+    /** The prefix of the ids that it counts. */
     this.prefix = `${machine.within ?? machine.follows}/`;
     this.clear();
   }
@@ -17,7 +17,7 @@ export class Tally {
 
   update(id, before, after) {
     const {within} = this.machine;
-    // Most changes of a node are none of its volumes.
+    // Most changes of a node do not affect its volumes.
     if (within && before?.volumes === after?.volumes && before?.attachments === after?.attachments) return;
     for (const [, object] of objectsOf(this.machine, id, before)) this.#add(object, -1);
     for (const [, object] of objectsOf(this.machine, id, after)) this.#add(object, 1);
@@ -32,7 +32,7 @@ export class Tally {
     return this.counts.get(state) ?? 0;
   }
 
-  /** How many are inside of the machine, on their way through it. */
+  /** The number of objects inside the machine. */
   get held() {
     const {states} = this.machine;
     return states.reduce((sum, {key, passing, outer}) => sum + (passing || outer ? 0 : this.count(key)), 0);
@@ -40,14 +40,14 @@ export class Tally {
 }
 
 /**
- * As Tally, for the two sides of bindings: counted on demand, because a change of one side may
- * change the state of the other.
+ * A Tally of claims or volumes, counted on demand: a change of one side of a binding may change the state of
+ * the other.
  */
 export class BindingTally {
   constructor(machine, claims, entities) {
     this.machine = machine;
     this.claims = claims;
-    /** Gives the entities of the model, which are others after every reset. */
+    /** Returns the entities of the model; a reset replaces them. */
     this.entities = entities;
     this.version = null;
   }
@@ -60,7 +60,7 @@ export class BindingTally {
     return [...this.#counted().entries()].reduce((sum, [state, found]) => sum + (state ? found : 0), 0);
   }
 
-  /** How many were deleted and are still there. */
+  /** The number of objects that are terminating. */
   get terminating() {
     this.#counted();
     return this.leaving;

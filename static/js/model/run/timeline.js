@@ -1,16 +1,16 @@
-/** The time axis of a run: how many events happened when, and what a position on it means. */
+/** The time axis of a run: event counts, ticks, marks, and times that users type. */
 
 const SECOND = 1e9;
 const MOST_BUCKETS = 160;
 const SHORTEST = 1e6;
 
-/** Event counts in buckets of equal width, growing to the right as the run goes on. */
+/** Event counts in buckets of equal width, growing to the right while the run plays. */
 export class Histogram {
   constructor() {
     this.reset({to: 0, counts: [], marks: []});
   }
 
-  /** Take what the server counted from 0 to `to` ns. */
+  /** Take the server's counts from 0 to `to` ns. */
   reset({to, counts, marks}) {
     this.to = to;
     this.counts = [...counts];
@@ -38,7 +38,7 @@ export class Histogram {
       if (count === 0 || start > this.to) return;
       const x = start / this.to;
       const width = Math.min(1 - x, this.width / this.to) || this.width / this.to;
-      // The square root keeps a quiet stretch visible beside a burst.
+      // The square root keeps quiet times visible beside a burst.
       bars.push({x: Math.min(x, 1 - width), width, height: Math.sqrt(count / highest), start});
     });
     return bars;
@@ -86,7 +86,7 @@ export function ticksBetween(from, to, most = 8) {
   return found;
 }
 
-/** The part of the axis at which a moment stands, 0…1. */
+/** The position of a moment on the axis, 0…1. */
 export function partOf(at, end) {
   return end > 0 ? Math.min(1, Math.max(0, at / end)) : 0;
 }
@@ -97,19 +97,19 @@ const MARK_LOOK = [
   [/Bound/, "tri", "settled"],
 ];
 
-/** Mark and family of a moment worth marking; what came from outside is a grey diamond. */
+/** Mark and family of a marked event; changes from outside are a grey diamond. */
 export function markLook(kind) {
   for (const [pattern, mark, family] of MARK_LOOK) if (pattern.test(kind)) return {mark, family};
   return {mark: "dia", family: "held"};
 }
 
-/** Seconds typed by a person, as ns, or null: "42.35", "42,35 s". */
+/** Typed seconds as ns, or null: "42.35", "42,35 s". */
 export function parseSeconds(text) {
   const digits = text.trim().replace(/\s*s$/, "").replace(",", ".");
   return /^\d*\.?\d+$/.test(digits) ? Math.round(Number(digits) * SECOND) : null;
 }
 
-/** A seq typed by a person, or null: "1284", "1,284". */
+/** A typed seq, or null: "1284", "1,284". */
 export function parseSeq(text) {
   const digits = text.trim().replaceAll(",", "");
   return /^\d+$/.test(digits) ? Number(digits) : null;

@@ -1,9 +1,9 @@
-/** What the timeline is filtered by, as it stands in the address, and as the events resource takes it. */
+/** The filters of the timeline in the address and in the query of the events resource. */
 import {parseSeconds} from "./timeline.js";
 
 const FILTERS = ["kind", "object", "component", "from", "to", "order"];
 
-/** The components that the field offers; any other text may be typed. */
+/** The components that the field suggests. */
 export const COMPONENTS = [
   "scheduler",
   "pv-controller",
@@ -26,19 +26,19 @@ export const NO_FILTERS = {kind: "", object: "", component: "", from: "", to: ""
 
 const TIMES = {from: "From", to: "To"};
 
-/** The filters that an address names, as text; "" where it names none. */
+/** The filters in an address, as text; "" for a missing one. */
 export function filtersIn(search) {
   const query = new URLSearchParams(search);
   const filters = Object.fromEntries(FILTERS.map((name) => [name, (query.get(name) ?? "").trim()]));
   return {...filters, order: filters.order === "asc" ? "asc" : "desc"};
 }
 
-/** The filters as they stand in an address: what is usual is left out. */
+/** The filters as values of an address; the default order is left out. */
 export function filterChanges(filters) {
   return {...filters, order: filters.order === "asc" ? "asc" : null};
 }
 
-/** {query, problem}: parameters of the events resource, or what is wrong with the filters, in words. */
+/** {query, order, problem}: the parameters of the events resource, or a sentence about a wrong filter. */
 export function filterQuery({order, ...filters}) {
   const query = {...filters};
   for (const [name, title] of Object.entries(TIMES)) {
@@ -50,11 +50,11 @@ export function filterQuery({order, ...filters}) {
   return {query, order, problem: ""};
 }
 
-/** Rows as they are shown: those up to event *seq* and, greyed, those that come *later*, in their order. */
+/** The rows to show in order: those up to event *seq* and the *later* ones, which are greyed. */
 export function shownRows({rows, later, next}, order, seq) {
   const upTo = rows.filter((row) => row.seq <= seq).map((event) => ({event, isLater: false}));
   const beyond = (later ?? []).filter((row) => row.seq > seq).map((event) => ({event, isLater: true}));
   if (order === "desc") return [...beyond.reverse(), ...upTo];
-  // They come where the list ends, which may not be in sight yet.
+  // Later events follow the end of the list, which may not be loaded yet.
   return next === null ? [...upTo, ...beyond] : upTo;
 }

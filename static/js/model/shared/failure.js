@@ -1,17 +1,17 @@
-/** What went wrong with a request, in words, and whether it may be sent again. */
+/** Failed requests in words, and whether they can be repeated safely. */
 
 /**
- * A request that came to nothing: {message, status, again}. `status` is 0 where no answer came.
+ * A failed request: {message, status, again}. `status` is 0 without a response.
  *
- * `again` says whether sending it again is safe: true where the server certainly did nothing, or where
- * doing it twice comes to the same. `isRepeatable` is whether the request is one of the latter.
+ * `again` is whether repeating the request is safe: the server certainly did nothing, or the request has the same
+ * effect when it is processed twice (`isRepeatable`).
  */
 export function failureOf({status = 0, message = "", retryAfter = null, isTimeout = false, isRepeatable = false}) {
   if (status === 0) return {status, again: isRepeatable, message: noAnswer(isTimeout, isRepeatable)};
   const wait = waitWords(retryAfter);
   if (status === 429) return {status, again: true, message: sentence(message || "Too many requests", wait)};
   if (status === 502 || status === 503 || status === 504) {
-    // Only 503 is said before anything is done.
+    // Only 503 is sent before the request is processed.
     return {
       status,
       again: status === 503 || isRepeatable,

@@ -3,8 +3,8 @@
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /**
- * Apply an RFC 7386 merge patch to one value. Pure: untouched branches are shared, nothing is
- * written to, so an entity can be compared by identity to see whether it changed.
+ * Apply an RFC 7386 merge patch to one value. Pure: untouched branches are shared and nothing is
+ * written, so a changed entity is a new object.
  */
 export function mergePatch(target, patch) {
   if (!isObject(patch)) return patch;
@@ -19,8 +19,7 @@ export function mergePatch(target, patch) {
 /**
  * Fold changes into a Map of entity id to attributes, in place.
  *
- * Returns the entities as they were before (undefined: did not exist), which is both the list of
- * what changed and all that `unfold` needs to go back.
+ * Returns the changed entities as they were before, undefined for new ones; `unfold` takes them back.
  */
 export function foldInto(entities, changes) {
   const before = new Map();

@@ -1,4 +1,4 @@
-/** Numbers as people read them. Inputs are the engine's integers: nanoseconds, milli CPU, bytes. */
+/** Numbers for people. Inputs are the engine's integers: nanoseconds, milli CPU, bytes. */
 
 const SECOND = 1e9;
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
@@ -27,7 +27,7 @@ export function bytesOf(part, whole) {
   return unit ? `${text} ${unit}` : text;
 }
 
-/** What of a resource is taken and what there is, as a meter says it. */
+/** The used and the whole amount of a resource, for a meter. */
 export function ratio(resource, part, whole) {
   if (resource === "cpu") return `${cores(part)} / ${cores(whole)}`;
   if (isBytes(resource)) return bytesOf(part, whole);
@@ -81,7 +81,7 @@ export function tick(ns, end, from = 0) {
   ]);
 }
 
-/** How many digits tell the moments of an axis of this length apart, in seconds. */
+/** The digits of seconds that make the ticks of an axis of this length differ. */
 function digitsFor(length) {
   if (length > 0.4 * SECOND) return 1;
   return length > 0.04 * SECOND ? 2 : 4;
@@ -109,7 +109,7 @@ export function parseId(id) {
   return {kind, namespace: key.slice(0, inner), name: key.slice(inner + 1), key};
 }
 
-/** Who wrote an event, short enough for a column: "deployment-controller" → "deployment". */
+/** The component that wrote an event, short enough for a column: "deployment-controller" → "deployment". */
 export function author(component) {
   return component.length > 13 ? component.replace(/-controller$/, "") : component;
 }
@@ -127,7 +127,7 @@ export function accessModes(modes) {
 
 const collator = new Intl.Collator("en", {numeric: true});
 
-/** Names in the order people expect: node-2 before node-10. */
+/** The natural order of names: node-2 before node-10. */
 export const byName = collator.compare;
 
 function isBytes(resource) {

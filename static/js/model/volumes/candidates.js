@@ -20,19 +20,19 @@ const LOOK = {
   excluded: ["no", "stuck", "Reserved"],
 };
 
-/** How a verdict looks, as [mark, family, words]; as long as nothing is taken, the best is no more than that. */
+/** A verdict as [mark, family, words]. While the claim is `open`, the first volume is "Best", not "Chosen". */
 export function verdictLook(rule, open = false) {
   if (rule === "chosen" && open) return ["ok", "settled", "Best"];
   return LOOK[rule] ?? ["no", "stuck", rule];
 }
 
-/** The kinds of events with which a volume is chosen for a claim, or provisioning is requested. */
+/** The events that choose a volume for a claim or request provisioning. */
 const CHOICES = ["VolumePreBound", "ClaimNodeSelected", "VolumeProvisioned"];
 
 /**
- * What to evaluate: the volumes for the claim of a binding, else the claims for its volume; null if there
- * is neither. {of, path, node, seq}: `of` is the id of the object, and
- * `seq` the event before its choice was made, null to ask as things stand.
+ * The request for the candidates of a binding: the volumes for its claim, else the claims for its volume; null
+ * without either. {of, path, node, seq}: `of` is the id of the object and `seq` the event before a volume was
+ * chosen, null for the event shown.
  */
 export function questionOf(binding, entities) {
   const {claim, claimKey, claimId, volume, volumeId, volumeName, events, state} = binding;
@@ -47,20 +47,20 @@ function choiceOf({volumeId, claimId, claimKey}, events) {
     const found = events.findLast(
       (event) => event.kind === kind && (event.object === volumeId || event.object === claimId),
     );
-    // A volume that was reserved for the claim gets the claim's uid with the choice, no more.
+    // The choice of a volume that was reserved for the claim only adds the claim's uid.
     if (found && (kind !== "VolumePreBound" || found.message.endsWith(` ${claimKey}`))) return found;
   }
   return null;
 }
 
-/** The node for which the scheduler asks, or asked: where the pod is, or where it came closest. */
+/** The node for which the scheduler checks: that of the pod, or the closest to fitting. */
 function nodeFor({claim, users}, entities) {
   const pod = userOf(users)?.[1];
   const names = [claim.selected_node, pod?.node, pod?.assumed, pod?.nominated, pod?.blocker?.node];
   return names.find((name) => name && entities.has(`node/${name}`)) ?? "";
 }
 
-/** The one that comes closest of those that do not fit, when none fits: {volume, text}, else null. */
+/** If no volume fits, the closest one: {volume, text}, else null. */
 export function nearestOf(answer) {
   if (!answer?.candidates || answer.fits > 0 || answer.chosen) return null;
   return answer.candidates[0] ?? null;

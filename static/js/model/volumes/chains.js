@@ -1,10 +1,10 @@
 import {byName} from "../shared/format.js";
 import {bindingMode, claimState} from "./claims.js";
 
-/** How many chains are drawn at a time. */
+/** The number of chains on one page. */
 export const PAGE = 50;
 
-/** The kinds of a chain as [key, words]; "" stands for all of them. */
+/** The kinds of a chain as [key, words]; "" means all. */
 export const KINDS = [
   ["", "All"],
   ["unbound", "Unbound"],
@@ -12,17 +12,15 @@ export const KINDS = [
 ];
 
 /**
- * The chains pod → claim → volume → class → node of a run: one for every claim, and one for every
- * volume that none of these has.
+ * The chains pod → claim → volume → class → node of a run: one for every claim, and one for every other volume.
  *
- * A chain is {key, kind, className, claimId, volumeId, link, claimGhost, volumeGhost}. `kind` is
- * bound, unbound (something is yet to come) or broken (a side is gone, or bound to another). A ghost
- * says in words why that side is not there. `link` is how claim and volume are joined, null where
- * only one of them is asked for:
+ * A chain is {key, kind, className, claimId, volumeId, link, claimGhost, volumeGhost}. `kind` is bound, unbound
+ * (not bound yet) or broken (one side was deleted, or is bound to another object). A ghost is the text in place
+ * of a missing side. `link` is how claim and volume are joined, null for a volume without a claim:
  *
- *   bound     both name each other        waits     the volume is yet to come
- *   left      only the claim names it     right     only the volume names it
- *   both      both do, not yet Bound      broken    what one of them names is gone or taken
+ *   bound     both name each other               waits     there is no volume yet
+ *   left      only the claim names the volume    right     only the volume names the claim
+ *   both      both do, but not Bound yet         broken    the named object was deleted or is taken
  */
 export class Chains {
   constructor() {
@@ -31,7 +29,7 @@ export class Chains {
 
   /** All chains by class, then by name, and how many there are of each kind. */
   of(claims, entities) {
-    // A claims' version is of one state of one model.
+    // The version of the claims changes with the state of their model.
     if (this.claims === claims && this.version === claims.bindings) return this;
     this.claims = claims;
     this.version = claims.bindings;
@@ -55,7 +53,7 @@ export class Chains {
 
   /**
    * One page of the chains of a kind whose names contain a text, as {rows, found, page, pages}. With
-   * `page` null it is the one with the chain of the object `id`.
+   * `page` null it is the page with the object `id`.
    */
   page({kind, text, page, id}) {
     const wanted = text.trim().toLowerCase();
@@ -74,12 +72,12 @@ export class Chains {
   }
 }
 
-/** Whether an object is one of a chain's two. */
+/** Whether an object is the claim or the volume of a chain. */
 export function isOf({claimId, volumeId}, id) {
   return id !== null && (claimId === id || volumeId === id);
 }
 
-/** Rows in a row of one class, as lengths: 3 at the first of three, 0 at the others. */
+/** The row spans of the classes: 3 at the first of three rows of a class, 0 at the others. */
 export function spans(rows) {
   const lengths = rows.map(() => 0);
   let first = 0;
@@ -90,7 +88,7 @@ export function spans(rows) {
   return lengths;
 }
 
-/** What a link says to those who do not see it. */
+/** The accessible names of the links. */
 export const LINK_WORDS = {
   bound: "bound",
   left: "half-bound: the claim's volumeName is set, the volume's claimRef is not",
@@ -101,8 +99,8 @@ export const LINK_WORDS = {
 };
 
 /**
- * Where the volume of a chain is needed, or may be used, as {name, mark, family, words, dashed};
- * null when nothing says so. `users` are the pods that mount the claim, the furthest first.
+ * The node of a chain as {name, mark, family, words, dashed}: that of the pod `user`, else the node to which the
+ * volume or the claim is limited; null without any.
  */
 export function placeOf(user, claim, volume) {
   if (user?.node) {
@@ -121,7 +119,7 @@ export function placeOf(user, claim, volume) {
   return null;
 }
 
-/** What stands before the name in an affinity to one node alone. */
+/** The prefix of an affinity to one node. */
 const ONE_NODE = /^hostname In (?=[^\s/]+$)/;
 
 function allChains(claims, entities) {
@@ -155,7 +153,7 @@ function claimChain(id, claims, entities) {
   };
 }
 
-/** How a claim is joined to its volume: kind, link and what is said in the volume's place. */
+/** How a claim is joined to its volume: kind, link and the text in place of a missing volume. */
 function joint(claim, state, {name, holder, volume}) {
   const result = (kind, link, volumeGhost = "") => ({kind, link, volumeGhost});
   if (state === "bound") return volume ? result("bound", "bound") : result("broken", "broken", `${name} was deleted`);

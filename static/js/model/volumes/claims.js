@@ -2,15 +2,15 @@ import {byName} from "../shared/format.js";
 import {isTerminating, lookOf} from "./terminating.js";
 
 /**
- * How far a claim has come. `holder` is the volume whose claimRef names the claim, or null; `mode`
- * is when its class binds.
+ * The state of a claim. `holder` is the volume whose claimRef names the claim, or null; `mode` is the binding mode
+ * of its class.
  *
- *   lost          the volume it was bound to is gone
+ *   lost          its volume was deleted
  *   half          one side of the binding is written, the other is not
- *   waiting       WaitForFirstConsumer, and no pod was given a node
- *   provisioning  a node is selected, its volume is yet to come
+ *   waiting       WaitForFirstConsumer, and no node is selected
+ *   provisioning  a node is selected, the volume is not provisioned yet
  *   pending       no volume fits yet
- *   bound         both sides agree
+ *   bound         both sides are written
  */
 export function claimState(claim, holder, mode) {
   if (claim.phase === "Lost") return "lost";
@@ -20,7 +20,7 @@ export function claimState(claim, holder, mode) {
   return mode === "WaitForFirstConsumer" ? "waiting" : "pending";
 }
 
-/** When a claim binds: Immediate or WaitForFirstConsumer, as its class says; "" when unknown. */
+/** The binding mode of a claim's class: Immediate or WaitForFirstConsumer; "" if unknown. */
 export function bindingMode(claim, entities) {
   return claim.binding_mode ?? entities.get(`class/${claim.class}`)?.binding_mode ?? "";
 }
@@ -35,14 +35,14 @@ export const CLAIM_LOOK = {
   bound: {mark: "vbound", family: "settled", text: "Bound"},
 };
 
-/** How a claim in this state looks; one that is on its way out looks so, whatever it is bound to. */
+/** The look of a claim in this state, or that of a terminating object. */
 export function claimLook(claim, state) {
   return lookOf(claim, CLAIM_LOOK[state]);
 }
 
 /**
- * The steps of a claim: provision → bind → use, each done, now or todo, with its evidence.
- * `users` are the pods that mount it, [id, pod].
+ * The steps of a claim: Provision → Bind → Use, as {name, status, mark, family, what}, the status done, now or
+ * todo. `users` are the pods that mount it, [id, pod].
  */
 export function claimSteps(claim, holder, mode, users) {
   const state = claimState(claim, holder, mode);
@@ -54,17 +54,17 @@ export function claimSteps(claim, holder, mode, users) {
   ];
 }
 
-/** Of the pods that mount a claim, [id, pod], the one that is furthest on its way. */
+/** Of the pods that mount a claim, [id, pod], one that runs, else one with a node, else the first. */
 export function userOf(users) {
   return users.find(([, pod]) => pod.node && pod.phase === "Running") ?? users.find(([, pod]) => pod.node) ?? users[0];
 }
 
-/** The claims and volumes of a run and who is on either side, kept up to date from what changed. */
+/** The claims and volumes of a run, how they refer to each other, and which pods use them. */
 export class Claims {
   constructor() {
     /** Grows with every change of a claim, of a volume or class, or of a pod that has claims. */
     this.version = 0;
-    /** As `version`, pods apart. */
+    /** The same without changes of pods. */
     this.bindings = 0;
     this.clear();
   }
@@ -119,14 +119,14 @@ export class Claims {
     return this.ids.size;
   }
 
-  /** The volume whose claimRef names this claim, or null; of several the one the claim names. */
+  /** The volume whose claimRef names this claim, or null; of several, the one that the claim names. */
   holder(claimId, claim) {
     const names = this.holders.get(claimId.slice("claim/".length));
     if (!names || names.size === 0) return null;
     return names.has(claim?.volume) ? claim.volume : [...names].sort(byName)[0];
   }
 
-  /** The claim at the other side of a volume: the one it names, else one that names it; or null. */
+  /** The claim of a volume: the one that its claimRef names, else one that names it, else null. */
   claimOf(volumeId, entities) {
     const key = entities.get(volumeId)?.claim;
     if (key) return `claim/${key}`;
@@ -159,7 +159,7 @@ export class Claims {
       .filter(([, pod]) => pod);
   }
 
-  /** Claims that still need something first, then those that are bound, each by name. */
+  /** Unfinished claims, then bound ones, each by name. */
   first(entities, limit) {
     const open = [];
     const bound = [];
@@ -174,7 +174,7 @@ export class Claims {
   }
 }
 
-/** The claim that a volume holds; one that is Released, or then Failed, holds none any more. */
+/** The claim of a volume; a Released or Failed volume has none. */
 function claimHeld(volume) {
   return volume && volume.phase !== "Released" && volume.phase !== "Failed" ? volume.claim : undefined;
 }

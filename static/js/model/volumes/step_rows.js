@@ -1,6 +1,6 @@
 /**
  * Rows of the steps of a binding: {name, status, mark, family, what, parts}, and `at` and `seq` for what
- * has happened. A row that stands for several equal events counts them in `times`.
+ * has happened. A row for several equal events counts them in `times`.
  */
 
 const LOOKS = {

@@ -4,21 +4,21 @@ const CLAIM_PROTECTION = "kubernetes.io/pvc-protection";
 const VOLUME_PROTECTION = "kubernetes.io/pv-protection";
 const ATTACHER = "external-attacher/";
 
-/** How an object looks that was deleted and is still there. */
+/** The look of an object that is deleted but still has finalizers. */
 export const TERMINATING = {mark: "victim", family: "stuck", text: "Terminating"};
 
-/** Whether an object was deleted and something still holds it. */
+/** Whether an object is being deleted. */
 export function isTerminating(object) {
   return object?.deleting !== undefined;
 }
 
-/** What is to be shown of an object: `look`, unless it is on its way out. */
+/** The look of an object: `look`, unless it is terminating. */
 export function lookOf(object, look) {
   return isTerminating(object) ? TERMINATING : look;
 }
 
 /**
- * "Terminating since 12.000 s: held by the finalizer kubernetes.io/pvc-protection, as pod web uses it."
+ * "Terminating since 12.000 s: blocked by the finalizer kubernetes.io/pvc-protection, because pod web uses it."
  * `users` are the pods that mount a claim, [id, pod]; `claimKey` is the claim that a volume is bound to.
  */
 export function terminatingWords(object, {users = [], claimKey = "", at}) {
@@ -38,7 +38,7 @@ function reasonOf(finalizer, users, claimKey) {
   return finalizer.startsWith(ATTACHER) ? "until no node has it attached" : "";
 }
 
-/** Pods that have ended do not hold the claim. Upstream: pvc_protection_controller.go. */
+/** Finished pods do not block the deletion. Upstream: pvc_protection_controller.go. */
 function usedBy(users) {
   const using = users.filter(([, pod]) => pod.phase !== "Succeeded" && pod.phase !== "Failed");
   if (using.length === 0) return "although no pod uses it any more";

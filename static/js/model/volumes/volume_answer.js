@@ -43,7 +43,7 @@ function freeAnswer({phase, class: className, capacity = 0}) {
   return answer("ready", `${phase}: ${who} can bind to it.`, {value: bytes(capacity), words: "free"});
 }
 
-/** Of a volume whose claimRef names a claim: what the claim says. */
+/** The answer about a volume whose claimRef names a claim. */
 function claimedAnswer(binding) {
   const {volume, volumeName, claim, claimKey, state} = binding;
   if (!claim) return answer("promised", `Reserved for ${claimKey}, but that claim does not exist.`, elapsed(binding));

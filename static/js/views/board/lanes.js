@@ -16,7 +16,7 @@ const LOOK = {
   gated: {title: "Gated", mark: "gated", family: "held", key: "gate"},
 };
 
-/** The scheduling queue: a lane per place a pod without a node can be in, then the claims. */
+/** The scheduling queue, one lane for each place of a pod without a node, and the claims. */
 export function LaneList({session}) {
   return html`
     <aside class="lanes" aria-label="Scheduling queue and claims">

@@ -9,7 +9,7 @@ import {Icon} from "../shared/mark.js";
 
 const TILES = 45;
 
-/** One node. It is drawn again only when it, its pods or the question changed. */
+/** One node. It is drawn again only if the node, its pods or the selected pod's evidence changed. */
 export class NodeCard extends Component {
   shouldComponentUpdate(next) {
     const {props} = this;
@@ -68,11 +68,11 @@ const TILE_LOOK = {
   nominated: {mark: "nominated", look: "f-promised"},
 };
 
-// The version is there so that the tiles are drawn again: the model itself stays the same object.
+// The version makes the tiles draw again, because the model stays the same object.
 function Tiles({session, model, name, selected}) {
   const tiles = model.nodes.tiles(name);
   const hidden = Math.max(0, tiles.length - TILES);
-  // What is bound is cut first: the rest of the tiles say that something is under way.
+  // Leave out bound pods first: the other tiles show pods that are about to change.
   const drawn = tiles.slice(hidden);
   return html`
     <div class="tiles">

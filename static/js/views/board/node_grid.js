@@ -24,7 +24,7 @@ export function NodeGrid({session}) {
     }`;
 }
 
-/** Whose verdicts the grid shows: the selected pod, what it wants, and its newest attempt. */
+/** The selected pod, whose verdicts the grid shows: its evidence, its node and the closest node. */
 function askedOf(session) {
   const id = session.selected();
   const pod = id ? session.model.entities.get(id) : null;

@@ -8,7 +8,7 @@ import {count} from "../../model/shared/format.js";
 import {useInSight} from "../shared/popover.js";
 import {NodeCard} from "./node_card.js";
 
-/** Up to how many nodes which size of cell, in px. */
+/** [up to this many nodes, size of a cell in px]. */
 const CELLS = [
   [300, 18],
   [1500, 12],
@@ -45,7 +45,7 @@ export function Strips({session, asked}) {
     </div>`;
 }
 
-/** The nodes of one zone on a canvas, found again by arithmetic. */
+/** The nodes of one zone on a canvas. */
 function Strip({session, asked, names, cell, zone, open, onOpen}) {
   const canvas = useRef(null);
   const [width, setWidth] = useState(0);
@@ -107,7 +107,7 @@ function cellText(asked, node, name) {
   return verdict ? verdict.text : `${Math.round(fullness(node) * 100)}% requested`;
 }
 
-/** Draw the cells that differ from what stands on the canvas. */
+/** Draw the cells that have changed since the last drawing. */
 function draw(canvas, drawn, {layout, session, asked, names, framed}) {
   const theme = document.documentElement.dataset.theme;
   const scale = devicePixelRatio || 1;
@@ -133,7 +133,7 @@ function draw(canvas, drawn, {layout, session, asked, names, framed}) {
   }
 }
 
-/** Shape and colour of a cell both say the verdict; without one it is filled as far as requested. */
+/** Shape and colour both show the verdict; without one, the cell is filled as far as requested. */
 function drawCell(context, ink, [x, y], size, cell) {
   context.clearRect(x, y, size, size);
   context.fillStyle = ink.pale;
@@ -183,7 +183,7 @@ function palette(theme) {
   return palettes.get(theme);
 }
 
-/** The same as the canvas, as a table that is heard and not seen, written a stretch at a time. */
+/** The content of the canvas as a table for screen readers, written some rows at a time. */
 function NodeTable({session, asked}) {
   const body = useRef(null);
   const latest = useRef(null);
@@ -202,7 +202,7 @@ function NodeTable({session, asked}) {
       <div role="rowgroup" ref=${body}></div></div>`;
 }
 
-/** Write a stretch of rows from `start`. Returns where the next stretch begins. */
+/** Write some rows from `start`. Returns where the next ones begin. */
 function writeRows(body, start, {session, asked}) {
   const {nodes, entities} = session.model;
   const all = nodes.zones().flatMap(({zone, names}) => names.map((name) => [name, zone]));

@@ -7,7 +7,7 @@ const SERIES = [
   {title: "Unschedulable", column: 4, family: "stuck", digits: 0},
 ];
 
-/** How the queue went over the last 20 s of virtual time. */
+/** The queues over the last 20 s of virtual time. */
 export function Sparks({session}) {
   const {counters, at} = session.model;
   return html`
@@ -35,7 +35,7 @@ function Spark({title, family, digits, values}) {
       </svg></div>`;
 }
 
-/** What is not known is left out at the beginning of the line, not drawn as 0. */
+/** Unknown values at the beginning are left out, not drawn as 0. */
 function path(values) {
   const first = values.findIndex((value) => value !== null);
   if (first < 0) return null;

@@ -1,11 +1,11 @@
 import {html} from "../../lib/html.js";
-import {lit, titleOf} from "../../model/machines/machines.js";
+import {highlightsOf, titleOf} from "../../model/machines/machines.js";
 import {count, moment} from "../../model/shared/format.js";
 import {EventLink} from "../shared/events.js";
 
 const FAMILIES = ["ready", "working", "clock", "promised", "settled", "stuck", "held"];
 const BOX = {width: 128, height: 40};
-/** How wide a letter of a state's name and a digit of its count are about. */
+/** Approximate widths of a letter of the title and of a digit of the count. */
 const LETTER = 6.6;
 const DIGIT = 8.6;
 
@@ -20,13 +20,13 @@ export function ArrowHeads() {
 }
 
 /**
- * One state machine: how many objects are in each state, and the way of the one that is followed
- * by its `moves`, which is in state `here` now. `onState` gets the key of the state that was pressed.
+ * One state machine: the number of objects in each state, and the `moves` of the followed object, which is
+ * in state `here`. `onState` is called with the key of a state that is clicked.
  */
 export function Diagram({machine, tally, exists, moves, here, onState}) {
-  const light = lit(machine, moves, here);
+  const light = highlightsOf(machine, moves, here);
   const familyOf = new Map(machine.states.map(({key, family}) => [key, family]));
-  // What is lit stands above what is not, the last move on top.
+  // Draw highlighted edges over the others, the last move on top.
   const rank = (edge) => (edge === light.last ? 2 : Number(light.taken.has(edge)));
   const edges = [...machine.edges].sort((a, b) => rank(a) - rank(b));
   return html`
@@ -73,7 +73,7 @@ function State({state, light, exists, found, onState}) {
     event.preventDefault();
     press();
   };
-  // Where both have no room beside each other the number stands below the name.
+  // The number goes below the name if both do not fit on one line.
   const tall = found !== null && title.length * LETTER + count(found).length * DIGIT > width - 50;
   const words = found === null ? title : `${title}: ${count(found)}`;
   return html`

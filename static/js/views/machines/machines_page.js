@@ -11,7 +11,7 @@ import {EventLink} from "../shared/events.js";
 import {Name} from "../shared/mark.js";
 import {ArrowHeads, Diagram, LastMove} from "./machine.js";
 
-/** How many names a field offers, and how many moves the list shows. */
+/** The number of names that a field offers, and of moves that the table shows. */
 const OFFERED = 50;
 const LISTED = 200;
 
@@ -21,7 +21,7 @@ const LEGEND = [
   ["last f-promised", "its last move"],
 ];
 
-/** The state machines with the number of objects in each state, and the path of one object through each. */
+/** The state machines: the number of objects in each state, and the path of one object. */
 export function MachinesPage({session, followed, versions}) {
   return html`<${RunPage} session=${session}><${Body} session=${session} followed=${followed} versions=${versions} /><//>`;
 }
@@ -31,7 +31,7 @@ function Body({session, followed, versions}) {
     return html`<main class="page"><h1>State machines</h1><${Reading} session=${session} /></main>`;
   }
   const {seq} = session.model;
-  const ways = MACHINES.map((machine) => {
+  const paths = MACHINES.map((machine) => {
     const {id, events} = followed.objects[machine.follows];
     const moves = id.value === null ? [] : movesOf(machine, id.value, events.value, seq);
     return {machine, id: id.value, moves};
@@ -45,9 +45,9 @@ function Body({session, followed, versions}) {
         <ul class="legend">${LEGEND.map(([look, words]) => html`<${Sample} key=${words} look=${look} words=${words} />`)}
           <${Sample} look="off" words=${`not in ${profile}`} /></ul></div>
       <div class="four">
-        ${ways.map((way) => html`<${Machine} key=${way.machine.key} session=${session} followed=${followed} way=${way} exists=${exists} />`)}
+        ${paths.map((path) => html`<${Machine} key=${path.machine.key} session=${session} followed=${followed} path=${path} exists=${exists} />`)}
       </div>
-      <${Moves} session=${session} ways=${ways} />
+      <${Moves} session=${session} paths=${paths} />
     </main>`;
 }
 
@@ -55,8 +55,8 @@ function Sample({look, words}) {
   return html`<li><svg class="dia" width="28" height="8" aria-hidden="true"><path class=${`e ${look}`} d="M0 4H28" /></svg>${words}</li>`;
 }
 
-function Machine({session, followed, way, exists}) {
-  const {machine, id, moves} = way;
+function Machine({session, followed, path, exists}) {
+  const {machine, id, moves} = path;
   const tally = session.model.tallies.get(machine.key);
   const object = found(machine, id, session.model.entities);
   const here = object ? (stateNow(machine, id, object, session.model) ?? "") : undefined;
@@ -107,10 +107,10 @@ function held(machine, {held: number, terminating = 0}) {
   return `${count(number)} ${machine.follows}${number === 1 ? "" : "s"}${leaving}`;
 }
 
-/** The name of what is followed, to be typed or picked from those that match. */
+/** The field with the name of the followed object. */
 function Follow({machine, id, entities, pick}) {
   const [open, setOpen] = useState(false);
-  // What is being typed outlives the frames that are drawn meanwhile.
+  // The typed text must survive frames drawn meanwhile.
   const [typed, setTyped] = useState(null);
   const list = `${machine.key}-names`;
   const shown = id ? nameOf(id, found(machine, id, entities)) : "";
@@ -148,7 +148,7 @@ function* objectsIn(machine, entities) {
   for (const [id, entity] of entities) yield* objectsOf(machine, id, entity);
 }
 
-/** The id of the object that people call so, or null. */
+/** The id of the object with this name, or null. */
 function idOf(machine, name, entities) {
   if (!machine.within) return entities.has(`${machine.follows}/${name}`) ? `${machine.follows}/${name}` : null;
   const node = `${machine.within}/${name.split(" on ").at(-1)}`;
@@ -156,7 +156,7 @@ function idOf(machine, name, entities) {
   return objects.find(([id, object]) => nameOf(id, object) === name)?.[0] ?? null;
 }
 
-/** The object after this one in a state, in order of names; the first after the last. */
+/** The next object in a state by name; after the last, the first. */
 function nextIn(machine, state, id, model) {
   const ids = [];
   for (const [each, object] of objectsIn(machine, model.entities)) {
@@ -166,9 +166,9 @@ function nextIn(machine, state, id, model) {
   return ids.find((each) => id === null || byName(each, id) > 0) ?? ids[0];
 }
 
-/** All moves of what is followed, the newest first: the diagrams in words. */
-function Moves({session, ways}) {
-  const moves = ways.flatMap(({machine, id, moves: own}) => own.map((move) => ({...move, machine, id})));
+/** All moves of the followed objects as a table, newest first. */
+function Moves({session, paths}) {
+  const moves = paths.flatMap(({machine, id, moves: own}) => own.map((move) => ({...move, machine, id})));
   moves.sort((a, b) => b.seq - a.seq);
   if (moves.length === 0) return null;
   return html`

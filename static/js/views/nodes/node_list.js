@@ -10,7 +10,7 @@ import {Mark} from "../shared/mark.js";
 
 const ROWS = 200;
 
-/** The nodes of a run at the event shown, those first on which something is stuck. */
+/** The nodes of a run at the event shown, those with problems first. */
 export function NodeListPage({session}) {
   return html`<${RunPage} session=${session}><${Body} session=${session} /><//>`;
 }

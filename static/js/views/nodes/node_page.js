@@ -14,7 +14,7 @@ import {StateOfWorld} from "./state_of_world.js";
 
 const PODS = 120;
 
-/** All there is to say about one node at the event shown, the answer first. */
+/** One node at the event shown, the most important fact first. */
 export function NodePage({session, name, record}) {
   return html`<${RunPage} session=${session}><${Body} session=${session} name=${name} record=${record} /><//>`;
 }
@@ -77,7 +77,7 @@ function Known({session, name, node, pods, record}) {
       <${Resources} session=${session} node=${node} drivers=${drivers} pods=${pods} /></div>`;
 }
 
-/** One sentence, one number; and who is concerned. */
+/** The sentence about the node, its number, and links to the objects concerned. */
 function Answer({session, name, answer}) {
   const {family, sentence, figure, pod, volume} = answer;
   const holders = volume ? holdersOf(session.model.entities, volume, name) : [];
@@ -117,16 +117,16 @@ function Resource({row}) {
       <td class="right soft">${short(resource, allocatable)}</td><td class=${`right strong${free < 0 ? " f-stuck tinted" : ""}`}>${short(resource, free)}</td></tr>`;
 }
 
-/** An amount in a column whose row names the resource. */
+/** An amount without the name of its resource. */
 function short(resource, value) {
-  // All in the same unit, so that one row can be subtracted in the head.
+  // One unit per row, so that the numbers can be compared.
   if (resource === "cpu") return `${value}m`;
   if (resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-"))
     return bytes(value);
   return count(value);
 }
 
-/** What the pods that are nominated to the node still lack there. */
+/** What nominated pods still lack on the node. */
 function Promised({session, node, pods}) {
   const lacking = [...pods]
     .filter(([, pod]) => pod.nominated && !pod.node && !pod.assumed)
@@ -140,7 +140,7 @@ function Promised({session, node, pods}) {
 }
 
 function Pods({session, pods}) {
-  const waiting = pods.filter(({stands}) => stands === "waits").length;
+  const waiting = pods.filter(({state}) => state === "waits").length;
   const note = waiting === 0 ? "" : waiting === 1 ? ", 1 waits for a volume" : `, ${count(waiting)} wait for a volume`;
   return html`
     <section class="onnode" aria-label="Pods"><div class="sechead"><h2>Pods</h2><span class="note">${pods.length === 0 ? "none here or nominated to this node" : `${count(pods.length)}${note}`}</span></div>

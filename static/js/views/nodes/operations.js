@@ -7,7 +7,7 @@ import {Mark} from "../shared/mark.js";
 
 const LANES = 30;
 const SLICES = 200;
-/** How wide a lane and a letter are about, in pixels. */
+/** Approximate widths of a lane and of a letter, in pixels. */
 const LANE_WIDTH = 720;
 const LETTER_WIDTH = 5.4;
 
@@ -19,7 +19,7 @@ const LEGEND = [
   ["backoff", "clock", "backoff"],
 ];
 
-/** What was done about the volumes of a node, each in a lane on one axis of time that reaches until the next try. */
+/** The operations on the volumes of a node, one lane per volume, on an axis that reaches to the next retry. */
 export function Operations({session, id, events}) {
   const {seq, at} = session.model;
   const lanes = operationLanes(id, events, seq);
@@ -50,7 +50,7 @@ function partOf({from, to}, at) {
   return Math.min(1, Math.max(0, (at - from) / (to - from))).toFixed(4);
 }
 
-/** Round moments, and the moment shown; what would stand too near to it is left out. */
+/** Round moments and the moment shown; ticks too close to it are left out. */
 function Axis({axis, at}) {
   const now = Number(partOf(axis, at));
   const round = ticksBetween(axis.from, axis.to).filter(({last}) => !last);
@@ -95,7 +95,7 @@ function Slice({slice, axis, at}) {
     ${waits && html`<${Ahead} slice=${slice} axis=${axis} at=${at} />`}`;
 }
 
-/** The rest of a backoff, dashed after the moment shown, and the try at its end. */
+/** The rest of a backoff, dashed after the moment shown, and the retry at its end. */
 function Ahead({slice, axis, at}) {
   const place = placeOn(axis, {from: at, to: slice.until}, at);
   if (!place) return null;
@@ -109,7 +109,7 @@ function styleOf({left, width}) {
   return `left:${(left * 100).toFixed(2)}%;width:${(width * 100).toFixed(2)}%`;
 }
 
-/** A label that would be cut off says less than none. */
+/** Labels that would be cut off are not drawn. */
 function hasRoom(label, {width}) {
   return label !== "" && width * LANE_WIDTH >= label.length * LETTER_WIDTH + 10;
 }

@@ -12,7 +12,7 @@ const SIGNS = [
   ["−", "actual, not desired"],
 ];
 
-/** Desired against actual state of world, volume by volume, and what the reconciler does next. */
+/** The desired and the actual state of world by volume, and the reconciler's next step. */
 export function StateOfWorld({session, name, rows}) {
   const differ = rows.filter(({sign}) => sign !== "=").length;
   const wanted = rows.filter(({desired}) => desired.length > 0).length;

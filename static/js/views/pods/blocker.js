@@ -3,8 +3,8 @@ import {instantWords} from "../../model/pods/diagnosis.js";
 import {figureOf} from "../../model/pods/verdict.js";
 
 /**
- * What the newest attempt came to: one sentence, one number, and which instant they are of. What would
- * help now is found out anew (see why.js): since the attempt other pods may have taken the room.
+ * The result of the newest attempt: one sentence, one number, and the time of the attempt. Changes that would
+ * help now are computed separately (see why.js), because the cluster may have changed since then.
  */
 export function Blocker({session, pod, attempt}) {
   const {blocker} = pod;

@@ -1,6 +1,6 @@
 import {html} from "../../lib/html.js";
 
-/** Said while evidence is on its way, or when it could not be read. */
+/** Shown while evidence is loading, or when it could not be loaded. */
 export function EvidenceState({reading: {status, evidence, message}, retry}) {
   if (status === "loading" && !evidence) {
     return html`<p class="small soft evidencestate" role="status">Loading the attempt…</p>`;

@@ -11,7 +11,7 @@ import {EvidenceState} from "./evidence_state.js";
 import {WhyHere, WhyNot} from "./placement.js";
 import {WhatWouldFix} from "./why.js";
 
-/** What there is to say about the selected pod, the answer first. */
+/** The selected pod, the reason why it waits first. */
 export function Inspector({session}) {
   const id = session.selected();
   if (!id) return html`<${Nothing} />`;
@@ -50,7 +50,7 @@ function Nothing() {
       <p class="small soft">Select a pod in a lane or on a node to see its state and what blocks it.</p></header></aside>`;
 }
 
-/** What else there is to know of a pod: terms and values of a list. */
+/** More facts about a pod: terms and values of a list. */
 export function Facts({session, pod, evidence}) {
   return facts(pod, evidence, session.model.at).map(
     ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
@@ -89,7 +89,7 @@ function requests(pod) {
   return ["Requests", parts.join(" · "), parts.length === 0 && "nothing"];
 }
 
-/** Below 900 px the selected pod stays in sight in a bar at the bottom. */
+/** Below 900 px a bar at the bottom shows the selected pod. */
 export function Peek({session}) {
   const id = session.selected();
   const pod = id ? session.model.entities.get(id) : null;

@@ -4,13 +4,13 @@ import {ticksBetween} from "../../model/run/timeline.js";
 import {moment, tick} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
 
-/** More slices of one lane than this are a texture, not a story. */
+/** The number of slices drawn per lane. */
 const DRAWN = 300;
-/** How wide a lane and a letter are about, in pixels. */
+/** Approximate widths of a lane and of a letter, in pixels. */
 const LANE_WIDTH = 680;
 const LETTER_WIDTH = 5.4;
 
-/** The lanes of a pod's life on one axis of time, each with what it came to. */
+/** The lanes of a pod's life on one axis of time, each with the time spent in it. */
 export function Life({session, id, record}) {
   const {seq, at} = session.model;
   const life = lifeOf(id, record.events.value, seq);
@@ -52,7 +52,7 @@ function Slice({lane, slice, axis, at}) {
       style=${`left:${percent(place.left)};width:${percent(place.width)}`}>${hasRoom(slice.label, place) && html`<b>${slice.label}</b>`}</span>`;
 }
 
-/** A label that would be cut off says less than none. */
+/** Labels that would be cut off are not drawn. */
 function hasRoom(label, {width}) {
   return label !== "" && width * LANE_WIDTH >= label.length * LETTER_WIDTH + 8;
 }

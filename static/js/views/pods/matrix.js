@@ -9,13 +9,13 @@ import {useInSight} from "../shared/popover.js";
 const ROWS = 30;
 const POPOVER = 340;
 
-/** What every filter said of every node, with the numbers of a refusal on click. */
+/** The verdicts of all filters on all nodes; a click on a rejection shows its numbers. */
 export function Matrix({evidence, zoneOf, pod}) {
   const [order, setOrder] = useState("closest");
   const [shown, setShown] = useState(ROWS);
   const [open, setOpen] = useState(null);
   const box = useRef(null);
-  // Another attempt is another question.
+  // The popover belongs to the previous attempt.
   useEffect(() => setOpen(null), [evidence]);
   const {columns, rows} = useMemo(() => matrixOf(evidence, zoneOf, order), [evidence, order]);
   if (evidence.prefilter) return html`<${Refused} evidence=${evidence} />`;
@@ -61,7 +61,7 @@ export function Matrix({evidence, zoneOf, pod}) {
     </section>`;
 }
 
-/** No node was looked at: a plugin refused the pod before. */
+/** A PreFilter plugin rejected the pod before any node was evaluated. */
 function Refused({evidence: {prefilter, number}}) {
   return html`
     <section class="filtering" aria-label="Filters">
@@ -95,14 +95,14 @@ function Verdict({cell, node, plugin, expanded, choose}) {
       ${cell.kind === "bad" && html`<${Icon} name="no" />`}<span class="cut">${words}</span></button></td>`;
 }
 
-/** Where a popover stands below a cell, within the box around the table. */
+/** The position of a popover below a cell, within the box around the table. */
 function below(cell, box) {
   const [inner, outer] = [cell.getBoundingClientRect(), box.getBoundingClientRect()];
   const left = Math.max(0, Math.min(inner.left - outer.left, outer.width - POPOVER));
   return {left, top: inner.bottom - outer.top + 6};
 }
 
-/** The numbers behind one refusal, below its cell. */
+/** The numbers behind one rejection, below its cell. */
 function Cell({open, pod, close}) {
   const {node, plugin, verdict, left, top} = open;
   const rows = numbersOf(verdict, pod);
@@ -134,7 +134,7 @@ function Key() {
       <li><span class="box ne"></span>not evaluated</li></ul>`;
 }
 
-/** A plugin's name with places where it may be broken: before a capital that begins a word. */
+/** A plugin's name with a possible line break before each word. */
 export function broken(name) {
   return name.split(/(?=[A-Z][a-z])/).flatMap((part, i) => (i > 0 ? [html`<wbr />`, part] : [part]));
 }

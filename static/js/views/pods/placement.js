@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {bestFirst, closestFirst, isUnrivalled} from "../../model/pods/verdict.js";
+import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.js";
 
 const ROWS = 7;
 
@@ -17,18 +17,18 @@ export function WhyNot({nodes, pod, evidence}) {
     </section>`;
 }
 
-/** Why a pod is where it is: the nodes that fit, by score. */
+/** Why a pod is on its node: the feasible nodes, by score. */
 export function WhyHere({nodes, pod, evidence}) {
   const rows = bestFirst(evidence);
   if (rows.length === 0 || !(pod.node || pod.assumed)) return null;
   return html`
-    <section><h3>Why this node<span>${isUnrivalled(evidence) ? "the only node that fits" : "highest score first"}</span></h3>
+    <section><h3>Why this node<span>${isOnlyFeasible(evidence) ? "the only node that fits" : "highest score first"}</span></h3>
       <${Table} nodes=${nodes} heads=${["Verdict", "Score"]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
       <${More} count=${rows.length - ROWS} skipped=${0} />
     </section>`;
 }
 
-/** No node was looked at: a plugin refused the pod before. */
+/** A PreFilter plugin rejected the pod before any node was evaluated. */
 function Refused({prefilter}) {
   return html`
     <section><h3>Rejected in PreFilter</h3>

@@ -9,7 +9,7 @@ import {Mark, Name} from "../shared/mark.js";
 
 const ROWS = 200;
 
-/** The pods of a run at the event shown, those that wait first. */
+/** The pods of a run at the event shown, waiting pods first. */
 export function PodListPage({session}) {
   return html`<${RunPage} session=${session}><${Body} session=${session} /><//>`;
 }

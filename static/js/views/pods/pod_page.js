@@ -11,14 +11,14 @@ import {Volumes} from "../volumes/volumes.js";
 import {Blocker} from "./blocker.js";
 import {EvidenceState} from "./evidence_state.js";
 import {Facts} from "./inspector.js";
-import {Ladder} from "./ladder.js";
 import {Life} from "./life.js";
 import {Matrix} from "./matrix.js";
+import {Preemption} from "./preemption.js";
 import {Scores} from "./scores.js";
 import {Trial} from "./trial.js";
 import {WhatWouldFix} from "./why.js";
 
-/** All there is to say about one pod at the event shown, the answer first. */
+/** One pod at the event shown, the reason why it waits first. */
 export function PodPage({session, id, record}) {
   return html`<${RunPage} session=${session}><${Body} session=${session} id=${id} record=${record} /><//>`;
 }
@@ -46,7 +46,7 @@ function Body({session, id, record}) {
       ${
         held &&
         html`<${Still} of=${held.evidence}><div class="sec two">
-        <${Scores} evidence=${held.evidence} /><${Ladder} evidence=${held.evidence} /></div><//>`
+        <${Scores} evidence=${held.evidence} /><${Preemption} evidence=${held.evidence} /></div><//>`
       }
       <${OwnPlugins} held=${held} />
       ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} session=${session} id=${id} pod=${pod} /></div>`}
@@ -67,14 +67,14 @@ function Head({session, id, pod}) {
         ${pod && html`<${ManifestLink} session=${session} id=${id} />`}</div></div>`;
 }
 
-/** What a pod is; the node that this names leads to its page. */
+/** A state of a pod; a node in it links to its page. */
 function Stated({session, pod, text}) {
   const place = pod && placeOf(pod);
   if (!place || !text.endsWith(` ${place}`)) return text;
   return html`${text.slice(0, -place.length)}<${NodeLink} session=${session} name=${place} />`;
 }
 
-/** What holds the pod and what would help; once it has a node, what it asked for. */
+/** What blocks the pod, what would help, and the facts about the pod. */
 function Answer({session, id, pod, record, newest}) {
   if (!pod) return html`<p class="small soft">This pod is not in the cluster at ${moment(session.model.at)} s.</p>`;
   return html`
@@ -112,13 +112,13 @@ function Attempts({record, address}) {
       })}</ol></section>`;
 }
 
-/** "to node-b4, 3 of 11 nodes fit" or "0/12 nodes are available", without what follows. */
+/** "to node-b4, 3 of 11 nodes fit" or "0/12 nodes are available", without the reasons. */
 function outcome(result, node, message) {
   if (!message) return node ? `${result}, ${node}` : result;
   return message.split(": ")[0];
 }
 
-/** What custom plugins said at their extension points. */
+/** The results of custom plugins at their extension points. */
 function OwnPlugins({held}) {
   const points = Object.entries(held?.evidence.extension_points ?? {});
   if (points.length === 0) return null;
@@ -137,7 +137,7 @@ function Events({session, id, record}) {
   return html`<${EventTable} session=${session} id=${id} events=${record.events.value.filter((event) => event.seq <= seq).reverse()} />`;
 }
 
-/** Zones by the nodes that are there now; one that is gone has none. */
+/** The zones of the nodes that exist at the event shown; a deleted node has none. */
 function zoneIn(session) {
   const {entities} = session.model;
   return (name) => entities.get(`node/${name}`)?.zone ?? "";

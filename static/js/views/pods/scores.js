@@ -1,17 +1,17 @@
 import {html} from "../../lib/html.js";
 import {scoresOf} from "../../model/pods/scores.js";
-import {isUnrivalled} from "../../model/pods/verdict.js";
+import {isOnlyFeasible} from "../../model/pods/verdict.js";
 import {broken} from "./matrix.js";
 
 const NODES = 4;
 
-/** How the nodes that fitted were scored: raw → normalised × weight, plugin by plugin. */
+/** The scores of the feasible nodes, plugin by plugin: raw → normalised × weight. */
 export function Scores({evidence}) {
   const scores = scoresOf(evidence, NODES);
   return html`
     <section aria-label="Scores">
       <div class="sechead"><h2>Scores</h2><span class="note">${scores ? `attempt ${evidence.number} · raw → normalised × weight` : ""}</span></div>
-      ${scores && isUnrivalled(evidence) && html`<p class="small soft">Single feasible node: scoring was skipped; the scores below are hypothetical.</p>`}
+      ${scores && isOnlyFeasible(evidence) && html`<p class="small soft">Single feasible node: scoring was skipped; the scores below are hypothetical.</p>`}
       ${scores ? html`<${Table} scores=${scores} />` : html`<p class="small soft">${nothing(evidence)}</p>`}
     </section>`;
 }

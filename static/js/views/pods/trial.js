@@ -2,7 +2,7 @@ import {html} from "../../lib/html.js";
 import {trialOutcome} from "../../model/pods/trial.js";
 import {Mark} from "../shared/mark.js";
 
-/** What was tried in this run, and what came of it. */
+/** The change that was tried in this fork, and its outcome. */
 export function Trial({session, id, record}) {
   const run = session.run.value;
   const {entities, seq, at} = session.model;

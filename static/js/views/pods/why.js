@@ -16,7 +16,7 @@ import {Mark} from "../shared/mark.js";
 import {Term} from "../shared/term.js";
 import {TryInFork} from "./try_in_fork.js";
 
-/** What would fix it: changes that were tried in forks of this cluster, on demand. */
+/** Changes that would make the pod schedulable, tried in forks of the run on demand. */
 export function WhatWouldFix({session, id, pod}) {
   if (!isPending(pod)) return null;
   const answer = answerFor(session.why.held.value, id, session.place);
@@ -31,7 +31,7 @@ export function WhatWouldFix({session, id, pod}) {
     </section>`;
 }
 
-/** The button, as long as there is something new to ask. */
+/** The button, unless the answer is current. */
 function Ask({session, answer}) {
   const {seq} = session.place;
   if (answer?.status === "loading" || isCurrent(answer, seq)) return null;
@@ -68,7 +68,7 @@ function Cause({cause}) {
       ${" "}<span class="mute">${cause.plugin}</span></span></li>`;
 }
 
-/** A change is applied to the cluster as it is; where it was tried on an older one, in a fork of that only. */
+/** A fix. "Apply" changes the cluster as it is now, so an answer for an older event offers only a fork. */
 function Fix({session, id, seq, fix, first}) {
   const {order, outcome} = fixParts(fix);
   const shown = proof(fix);
@@ -84,5 +84,5 @@ function Fix({session, id, seq, fix, first}) {
           title=${session.mayChange ? commands.map(commandWords).join(", then ") : READ_ONLY}
           aria-label=${`Apply: ${order}`} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`
       }
-        <${TryInFork} session=${session} id=${id} commands=${commands} order=${order} seq=${seq} promise=${fix} /></span></div>`;
+        <${TryInFork} session=${session} id=${id} commands=${commands} order=${order} seq=${seq} expected=${fix} /></span></div>`;
 }

@@ -20,7 +20,7 @@ import {NO_FORK} from "../../model/shared/rights.js";
 import {Mark, Name} from "../shared/mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
-/** A run beside another one. `others` are the runs there are, `profiles` those one may play it under. */
+/** A run compared with another one. `others` are the runs to choose from, `profiles` the profiles for a replay. */
 export function ComparePage({session, comparison, others, profiles}) {
   return html`<${RunPage} session=${session}>
     <${Body} session=${session} comparison=${comparison} others=${others} profiles=${profiles} /><//>`;
@@ -28,7 +28,7 @@ export function ComparePage({session, comparison, others, profiles}) {
 
 function Body({session, comparison, others, profiles}) {
   const read = comparison.result.value;
-  // What was read for another moment is not shown at this one.
+  // A result for another moment is not shown.
   const result = read && session.playhead.past.value && read.at !== session.model.at ? null : read;
   const problem = comparison.problem.value;
   return html`
@@ -66,7 +66,7 @@ function Head({session, comparison, others, profiles}) {
         )}</div></div>`;
 }
 
-/** Nothing is compared yet: the runs that may be. */
+/** The runs to choose from. */
 function Choice({session, others}) {
   return html`
     <p class="soft lead">Choose a run to compare with this one, or replay the same scenario and commands with another profile, up to the same time.</p>
@@ -104,7 +104,7 @@ function Jumps({session, result}) {
       <a class="btn" href=${pageHref(b.id, "compare", {with: a.id, seq: session.playhead.past.value ? b.seq : null})}>Swap</a></p>`;
 }
 
-/** Both histories on one axis of time; the line is where they part. */
+/** Both histories on one axis of time; the line marks the first difference. */
 function Histories({result}) {
   const {axis, divergence} = result;
   const parted = divergence && percent(partOf(divergence.at, axis.to));
@@ -188,7 +188,7 @@ function Named({id}) {
   return html`<${Name} namespace=${namespace} name=${name} />`;
 }
 
-/** Where a pod is, with the attempt that made it so behind the moment. */
+/** The state of a pod in one run, with a link to the attempt that caused it. */
 function Place({run, pod, spot}) {
   const [mark, family, words] = spotLook(spot);
   const {key} = parseId(pod);
@@ -223,13 +223,13 @@ function Pair({row, a, b}) {
     <td><${Cell} run=${a} event=${row.a} /></td><td><${Cell} run=${b} event=${row.b} />${otherThanWords(row)}</td></tr>`;
 }
 
-/** What differs in a row whose words are the same on both sides. */
+/** What differs in a row with equal messages. */
 function otherThanWords({a, b, same, differs = []}) {
   if (same || !a || !b || a.message !== b.message || differs.length === 0) return null;
   return html`<p class="micro mute">same message, different ${differs.join(" and ")}</p>`;
 }
 
-/** An event of one run; what the run does not have is said to be nothing. */
+/** An event of one run, or a dash. */
 function Cell({run, event}) {
   if (!event)
     return html`<span class="mute" title=${`no event in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">no event in #${run.id}</span></span>`;

@@ -3,7 +3,7 @@ import {useEffect, useLayoutEffect, useRef, useState} from "preact/hooks";
 import {html} from "../../lib/html.js";
 import {drainLines} from "../../model/run/consent.js";
 
-/** The question asked before a command that takes something away, or that starts a finished run again. */
+/** The dialog that confirms commands that delete something or resume a finished run. */
 export function Consent({session}) {
   const question = session.commands.asking.value;
   return question && html`<${Question} key=${question.title} session=${session} question=${question} />`;
@@ -11,7 +11,7 @@ export function Consent({session}) {
 
 function Question({session, question}) {
   const dialog = useRef(null);
-  // Before the next frame, so that a key pressed right after the button already goes to the question.
+  // Before the next frame, so that a key pressed right after the click goes to the dialog.
   useLayoutEffect(() => dialog.current.showModal(), []);
   const {title, button, lines, drains, answer} = question;
   return html`
@@ -25,7 +25,7 @@ function Question({session, question}) {
       </form></dialog>`;
 }
 
-/** How many pods a drain evicts and which budgets hold some, as the server counts them now. */
+/** How many pods a drain evicts and which budgets protect some, as the server counts them now. */
 function Drain({session, node}) {
   const [counted, setCounted] = useState({lines: [`Cordons ${node} and evicts its pods. Counting the pods…`]});
   useEffect(() => {

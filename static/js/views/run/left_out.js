@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
 import {Mark} from "../shared/mark.js";
 
-/** Said once a run has used up a part of its budget. */
+/** Shown when a run has used up a part of its budget. */
 export function StopBanner({session}) {
   const {stopped_by: part, stop_reason: reason, may_change: mayChange} = session.run.value;
   if (!part) return null;
@@ -14,7 +14,7 @@ function openBudget() {
   document.querySelector("#budget-open").click();
 }
 
-/** The kinds of the files that the run leaves out, each with what it does not do for that. */
+/** The kinds in the files that kscope does not simulate, each with the consequence. */
 export function LeftOut({session}) {
   const left = session.run.value.not_modelled ?? [];
   if (left.length === 0) return null;

@@ -49,7 +49,7 @@ function Copy({text}) {
     await navigator.clipboard.writeText(text);
     setCopied(text);
   };
-  // Browsers offer the clipboard to secure origins alone.
+  // Browsers offer the clipboard only to secure origins.
   return (
     navigator.clipboard && html`<button class="btn" onClick=${copy}>${copied === text ? "Copied" : "Copy"}</button>`
   );

@@ -1,6 +1,6 @@
 import {html} from "../../lib/html.js";
 
-/** What went wrong, until the next thing that works; with a button to try again where that is safe. */
+/** The last error, until a request succeeds; with "Try again" if repeating the request is safe. */
 export function Notice({session}) {
   const text = session.notices.message.value;
   const again = session.notices.again.value;

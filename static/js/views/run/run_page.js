@@ -7,7 +7,7 @@ import {LeftOut, StopBanner} from "./left_out.js";
 import {Notice} from "./notice.js";
 import {PastBanner, Transport} from "./transport.js";
 
-/** What every page of a run has above its own content: the transport, banners, notices and questions. */
+/** A page of a run: playback, banners, notices and dialogs, then its own content. */
 export function RunPage({session, children}) {
   return html`
     <${Transport} session=${session} />
@@ -21,7 +21,7 @@ export function RunPage({session, children}) {
     ${children}`;
 }
 
-/** Said while a fork is being brought to the instant it begins at; what is asked of it comes after that. */
+/** Shown while a fork is computed up to the event where it begins; commands take effect after that. */
 function ForkBanner({session}) {
   const {goal_at: goal} = session.run.value;
   if (goal === null || goal === undefined || session.run.value.status === "failed") return null;
@@ -30,7 +30,7 @@ function ForkBanner({session}) {
       <span>to ${moment(goal)} s, where this fork begins. Your commands take effect after that.</span></div>`;
 }
 
-/** Said of a run that another version of kscope recorded and that this one would decide differently. */
+/** Shown for a run that another version of kscope recorded and that this version decides differently. */
 function OtherVersionBanner({session}) {
   const {differs_from: seq} = session.run.value;
   if (seq === null || seq === undefined) return null;
@@ -40,12 +40,12 @@ function OtherVersionBanner({session}) {
       <button class="btn" disabled=${!session.mayFork} title=${session.mayFork ? undefined : NO_FORK} onClick=${() => session.commands.repeat()}>Run again with this version</button></div>`;
 }
 
-/** Whether there is no state to show yet, of now or of the past. */
+/** Whether the state to show is not loaded yet. */
 export function isWaiting(session) {
   return session.isWaiting;
 }
 
-/** Said until the state is there, or why it cannot be. */
+/** Shown until the state is loaded, or the reason why it cannot be. */
 export function Reading({session}) {
   const opening = session?.playhead.opening.value;
   if (!opening) return html`<p class="small mute" role="status">Reading the state of the run…</p>`;

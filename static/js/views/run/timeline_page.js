@@ -5,7 +5,7 @@ import {ByWhom, EventLink} from "../shared/events.js";
 import {Term} from "../shared/term.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
-/** The events of a run up to the one shown, each leading to its instant. */
+/** The events of a run up to the one shown, each with a link to it. */
 export function TimelinePage({session, events}) {
   return html`<${RunPage} session=${session}><${Body} session=${session} events=${events} /><//>`;
 }
@@ -47,7 +47,7 @@ function Filters({session, events}) {
     const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]);
     events.filter(Object.fromEntries(given));
   };
-  // Other filters, from a link or the back button, are another form.
+  // Filters from a link or the back button need a new form.
   return html`
     <form key=${JSON.stringify(filters)} class="filters formgrid" aria-label="Filter events" onSubmit=${submit}>
       <label class="input">Kind<input name="kind" defaultValue=${filters.kind} placeholder="PodBound" /></label>
@@ -70,17 +70,23 @@ function Filters({session, events}) {
     </form>`;
 }
 
-/** Says that events come after the one shown, and lets them be seen. */
+/** Says how many events come after the one shown, and can list them. */
 function Later({session, events}) {
   const {seq, past} = session.place;
   const later = session.live.head.seq - seq;
   if (!past || later <= 0) return null;
   const isShown = events.withLater.value;
   return html`
-    <p class="small soft laterline">${count(later)} later ${later === 1 ? "event is" : "events are"} ${isShown ? "not part of this instant; the next of them are listed in grey." : "not shown."}
+    <p class="small soft laterline">${laterWords(later, isShown)}
       ${" "}<button class="btn" aria-pressed=${String(isShown)} onClick=${() => {
         events.withLater.value = !isShown;
       }}>${isShown ? "Hide later events" : "Show later events"}</button></p>`;
+}
+
+function laterWords(number, isShown) {
+  const events = `${count(number)} later ${number === 1 ? "event" : "events"}`;
+  if (isShown) return `${events}; the next ones are listed in grey.`;
+  return `${events} ${number === 1 ? "is" : "are"} not shown.`;
 }
 
 function Row({session, row: {event, isLater}}) {
@@ -95,7 +101,7 @@ function Row({session, row: {event, isLater}}) {
 
 const PAGES = {pod: "pod", node: "node"};
 
-/** The object of an event; a pod or a node leads to its page as it was then. */
+/** The object of an event; a pod or a node links to its page at that event. */
 function About({session, event: {object, seq}}) {
   const {kind, key} = parseId(object ?? "");
   if (!PAGES[kind] || !key) return object ?? "";

@@ -6,7 +6,7 @@ import {count, moment, tick as tickText} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 import {Icon, Mark} from "../shared/mark.js";
 
-/** From here on a tick would run into that of the end, where the axis is narrow. */
+/** On a narrow axis a tick after this position would overlap the last one. */
 const NEAR_END = 0.85;
 
 const UNKNOWN = "…";
@@ -23,7 +23,7 @@ export function Transport({session}) {
   const {past} = session.place;
   const waits = session.isWaiting && past;
   const playing = past ? session.playhead.replaying.value : run.status === "playing";
-  // Everyone who may see the run may replay its recorded events.
+  // Replaying recorded events needs no right to change the run.
   const failed = !past && (run.status === "failed" || !session.mayChange);
   const barred = past || session.mayChange ? null : READ_ONLY;
   const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
@@ -55,7 +55,7 @@ export function Transport({session}) {
     </section>`;
 }
 
-/** How many events there are; while another instant is being read, which. */
+/** The number of events, or the event that is being loaded. */
 function Tail({session}) {
   const aim = session.playhead.aim.value;
   const end = session.run.value.status === "finished" ? "events, finished" : "events";
@@ -65,12 +65,12 @@ function Tail({session}) {
   return html`<div class="tail micro mute right" role=${aim ? "status" : undefined}>${first}<br />${second}</div>`;
 }
 
-/** A finished run can be played on: a change made to it may have given it more to do. */
+/** A finished run can be played: a change may have given it more to do. */
 function spoken(verb, run, past) {
   return !past && run.status === "finished" ? `${verb}, the run is finished` : verb;
 }
 
-/** The instant that is drawn below, whatever is being read meanwhile: {seq, at}, null where it is not known yet. */
+/** The event shown, {seq, at}; null for what is not known yet. */
 function readout(session) {
   if (session.isWaiting) return {seq: session.playhead.opening.value?.seq ?? null, at: null};
   return session.model;
@@ -134,12 +134,12 @@ function Scrubber({session}) {
 
 function valueText(session, shown) {
   if (shown === null) return "not read yet";
-  // The event at the position dragged to is not known yet.
+  // The event at a dragged position is not known yet.
   const event = session.playhead.aim.value ? "" : `, event ${session.model.seq} of ${session.live.head.seq}`;
   return `${moment(shown)} seconds${event}`;
 }
 
-/** The right end of the scrubber is the end of the run, whatever the rounding. */
+/** The time of a position; the right end is exactly the end of the run. */
 function scrubbed(input, end) {
   return input.value === input.max ? end : Number(input.value) * 1e6;
 }
@@ -167,7 +167,7 @@ function EventMark({mark, end}) {
     title=${`${moment(mark.at)} s  ${mark.kind}${mark.object ? `, ${mark.object}` : ""}`}><${Icon} name=${shape} /></span>`;
 }
 
-/** Says that what is shown is not the newest, and how far behind it is. */
+/** Says that an older event is shown, and how far back it is. */
 export function PastBanner({session}) {
   if (!session.playhead.past.value) return null;
   const {seq, at} = session.model;

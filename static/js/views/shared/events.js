@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
 import {author, count, moment, parseId} from "../../model/shared/format.js";
 
-// More would not be in sight, and every one is laid out anew with each frame.
+// More would not be visible, and each is laid out again with every frame.
 const DRAWN_EVENTS = 30;
 const LISTED_EVENTS = 40;
 
@@ -22,7 +22,7 @@ export function EventList({session}) {
     </section>`;
 }
 
-/** The newest of the events about an object, newest first, each leading to its moment; the rest is in the timeline. */
+/** The newest events about an object, newest first, with links; the timeline has the others. */
 export function EventTable({session, id, events}) {
   if (events.length === 0) return null;
   return html`
@@ -38,12 +38,12 @@ export function EventTable({session, id, events}) {
         )}</tbody></table></section>`;
 }
 
-/** Who wrote an event, with the colour of the component. */
+/** The component that wrote an event, with its colour. */
 export function ByWhom({component}) {
   return html`<span title=${component}><span class="by" style=${`--b:var(--by-${component}, var(--held))`}></span>${author(component)}</span>`;
 }
 
-/** A link to the moment of an event. It leads there without leaving the page, unless a new tab is wanted. */
+/** A link that shows an event on the same page, or in a new tab with a modifier key. */
 export function EventLink({session, seq, children}) {
   const go = (click) => {
     if (click.ctrlKey || click.metaKey || click.shiftKey) return;

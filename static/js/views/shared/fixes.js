@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
 
-/** What would help an object, in words; what is a change of an object can be sent to the engine. */
+/** Changes that would help an object; those with a patch can be applied. */
 export function Fixes({session, id, fixes}) {
   if (fixes.length === 0) return null;
   return html`<div class="fixes">${fixes.map(
@@ -11,7 +11,7 @@ export function Fixes({session, id, fixes}) {
   )}</div>`;
 }
 
-/** A fix that is a change of an object can be sent to the engine, at the newest event. */
+/** The button that applies a patch, at the newest event. */
 function FixButtons({session, id, fix, first}) {
   if (!fix.patch) return null;
   const object = fix.object ?? id;
@@ -25,7 +25,7 @@ function FixButtons({session, id, fix, first}) {
 
 const AMOUNT = /((?<![\w.-])\d+(?:\.\d+)?(?:m| ?[KMGT]i)?\b(?![.-]\w))/;
 
-/** A sentence whose amounts stand out. */
+/** A sentence with emphasised amounts. */
 function Amounts({text}) {
   return text.split(AMOUNT).map((part, i) => (i % 2 === 1 ? html`<b class="strong">${part}</b>` : part));
 }

@@ -12,7 +12,7 @@ export function podHref(session, podKey) {
   return session.href("pod", {of: podKey});
 }
 
-/** The page of volumes at the moment shown, with the claim "shop/data" picked where one is named. */
+/** The page of volumes at the moment shown, with the claim "shop/data" selected if given. */
 export function volumesHref(session, claimKey = "") {
   return session.href("volumes", claimKey ? {claim: `claim/${claimKey}`, volume: null} : {});
 }
@@ -22,12 +22,12 @@ export function ManifestLink({session, id, look = ""}) {
   return html`<a class=${`btn ${look}`} href=${session.href("manifest", {of: id})}>Manifest</a>`;
 }
 
-/** The name of a node, leading to its page. */
+/** The name of a node, with a link to its page. */
 export function NodeLink({session, name, children}) {
   return html`<a class="named" title=${`Open node ${name}`} href=${nodeHref(session, name)}>${children ?? name}</a>`;
 }
 
-/** "shop/web-3", leading to the pod's page; a uid is all that is left of a deleted pod. */
+/** "shop/web-3" with a link to the pod's page; of a deleted pod only the uid is known. */
 export function PodLink({session, podKey}) {
   const {namespace, name} = parseId(`pod/${podKey}`);
   if (!namespace) return html`<span class="mute" title=${podKey}>a deleted pod</span>`;

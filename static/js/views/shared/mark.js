@@ -1,6 +1,6 @@
 import {html} from "../../lib/html.js";
 
-/** A state mark from the sprite: colour says the family, shape says the state. */
+/** A state mark from the sprite: its colour shows the family, its shape the state. */
 export function Mark({name, family}) {
   return html`<svg class=${`mk${family ? ` f-${family}` : ""}`} viewBox="0 0 12 12" aria-hidden="true"><use href=${`#${name}`} /></svg>`;
 }

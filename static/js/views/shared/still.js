@@ -1,6 +1,6 @@
 import {Component} from "preact";
 
-/** Draws its children again only when what they are of is another object, not with every frame. */
+/** Draws its children again only when `of` is another object, not with every frame. */
 export class Still extends Component {
   shouldComponentUpdate({of}) {
     return of !== this.props.of;

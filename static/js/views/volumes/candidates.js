@@ -8,8 +8,8 @@ import {EventLink} from "../shared/events.js";
 import {Mark} from "../shared/mark.js";
 
 /**
- * Every volume as a candidate for the chosen claim, in matching order, with its verdict; `open` while none
- * was taken. Of a volume without a claim, the claims that it may go to.
+ * The verdict on every volume for the selected claim, in matching order; `open` while none is chosen. For a volume
+ * without a claim, the verdict on it for every claim.
  */
 export function CandidateTable({session, held, open, pick}) {
   if (!held) return null;
@@ -48,7 +48,7 @@ function Table({session, answer, open, pick}) {
     ${volumes > candidates.length && html`<p class="small mute after">Showing ${count(candidates.length)} of ${count(volumes)}.</p>`}`;
 }
 
-/** The claims that have no volume, and what is said of this volume for each. */
+/** The claims without a volume, and the verdict on this volume for each. */
 function ClaimTable({session, answer: {claimants, claims: total}, pick}) {
   const {claims, entities} = session.model;
   return html`

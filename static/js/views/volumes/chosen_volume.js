@@ -11,7 +11,7 @@ import {Mark} from "../shared/mark.js";
 import {CandidateTable} from "./candidates.js";
 import {Halves} from "./volumes.js";
 
-/** All there is to say about the claim or volume that was chosen, the answer first. */
+/** The selected claim or volume: its state, its binding, candidates and events. */
 export function Selected({session, chosen, candidates, pick}) {
   const id = chosen.id.value;
   if (id === null) return null;
@@ -22,11 +22,11 @@ export function Selected({session, chosen, candidates, pick}) {
       <${Binding} session=${session} id=${id} binding=${binding} nearest=${nearestOf(held?.answer)} />
       <${CandidateTable} session=${session} held=${held} open=${!binding.claim?.volume && !binding.holder} pick=${pick} />
     </div>
-    <${EventTable} session=${session} id=${id} events=${toldOf(binding).reverse()} />`;
+    <${EventTable} session=${session} id=${id} events=${eventsOfBoth(binding).reverse()} />`;
 }
 
 /** The events of the two objects, without those of the pod. */
-function toldOf({events, claimId, volumeId}) {
+function eventsOfBoth({events, claimId, volumeId}) {
   return events.filter(({object}) => object === claimId || object === volumeId);
 }
 
@@ -56,7 +56,7 @@ function about(object, ofClaim) {
     .join(" · ");
 }
 
-/** The two objects of a binding and what each says of the other, as long as one of them says something. */
+/** The two references of a binding, if at least one of them is set. */
 function Sides({binding}) {
   const {claim, claimKey, volume, volumeName} = binding;
   const named = claim?.volume;

@@ -5,7 +5,7 @@ import {isTerminating, terminatingWords} from "../../model/volumes/terminating.j
 import {volumesHref} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
 
-/** The claims of a pod, each with what it asks for and how far its binding has come. */
+/** The claims of a pod, each with its request and the steps of its binding. */
 export function Volumes({session, id, pod}) {
   const {claims, entities, at} = session.model;
   const {namespace} = parseId(id);
@@ -15,7 +15,7 @@ export function Volumes({session, id, pod}) {
     <section><h3>Volumes</h3>
       ${names.map((name) => {
         const claimId = `claim/${namespace}/${name}`;
-        // The version is there so that a change of the volume alone draws the claim again.
+        // The version draws the claim again when only its volume has changed.
         return html`<${Claim} key=${name} href=${volumesHref(session, `${namespace}/${name}`)} id=${claimId} name=${name} claim=${entities.get(claimId)}
           claims=${claims} entities=${entities} version=${claims.version} at=${at} />`;
       })}
@@ -64,7 +64,7 @@ function about(claim) {
   return [claim.class ?? "no class", size, accessModes(claim.modes)].filter(Boolean).join(" · ");
 }
 
-/** The two objects of a binding, and what each says of the other; one that is gone says nothing any more. */
+/** The two references of a binding: volumeName and claimRef; a deleted object has none. */
 export function Halves({named, ref, agreed, claimGone, volumeGone}) {
   const side = agreed ? "both" : named && ref ? "apart" : ref ? "right" : "left";
   const words =

@@ -24,10 +24,10 @@ const LEGEND = [
   [TERMINATING.mark, TERMINATING.family, TERMINATING.text],
 ];
 
-/** The links of chains that are half-bound, on both sides, whatever the phases say. */
+/** The links of half-bound chains. */
 const HALVES = ["left", "right", "both"];
 
-/** Who uses which claim, what volume it has or waits for, and how the chosen one gets there. */
+/** The chains of pods, claims, volumes, classes and nodes, and the selected claim or volume. */
 export function VolumesPage({session, chosen, candidates}) {
   return html`<${RunPage} session=${session}><${Body} session=${session} chosen=${chosen} candidates=${candidates} /><//>`;
 }
@@ -117,7 +117,7 @@ function Chain({session, row, span, selected, pick}) {
     </tr>`;
 }
 
-/** The pod that uses a claim; of several the one that is furthest on its way. */
+/** The pod that uses a claim; of several, see userOf. */
 function User({session, users}) {
   if (users.length === 0) return html`<span class="cellbox empty"><span class="cut">no pod uses it</span></span>`;
   const [id, pod] = userOf(users);
@@ -132,7 +132,7 @@ function User({session, users}) {
       ${users.length > 1 && html`<span class="val">and ${count(users.length - 1)} more</span>`}</a>`;
 }
 
-/** A claim or a volume that can be picked; in its place words of what is not there. */
+/** A claim or volume that can be selected, or the text in its place. */
 function Side({id, ghost, look, size, selected, pick}) {
   if (!id || !look)
     return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;

@@ -4,7 +4,7 @@ import {test} from "node:test";
 import {MACHINES} from "../../../../static/js/model/machines/diagrams.js";
 import {
   isPossible,
-  lit,
+  highlightsOf,
   movesOf,
   stateNow,
   titleOf,
@@ -104,7 +104,7 @@ test("either side of a binding can be half-bound", () => {
 });
 
 test("edges count their moves and mark the last", () => {
-  const light = lit(QUEUE, movesOf(QUEUE, POD, STORY, 7));
+  const light = highlightsOf(QUEUE, movesOf(QUEUE, POD, STORY, 7));
   const times = (move) => light.taken.get(QUEUE.edges.find(({moves}) => moves.includes(move)));
   assert.equal(times("active>in_flight"), 1);
   assert.equal(times("backoff>in_flight"), 1);
@@ -115,7 +115,7 @@ test("edges count their moves and mark the last", () => {
 });
 
 test("a move without an edge highlights none", () => {
-  const light = lit(CLAIM, [{from: "lost", to: "pending"}]);
+  const light = highlightsOf(CLAIM, [{from: "lost", to: "pending"}]);
   assert.equal(light.last, null);
   assert.equal(light.here, "pending");
 });
@@ -206,7 +206,7 @@ test("a volume operation moves through all its states", () => {
       "mounted>detached",
     ],
   );
-  const {taken} = lit(OPERATION, moves.slice(0, -1));
+  const {taken} = highlightsOf(OPERATION, moves.slice(0, -1));
   assert.equal(taken.size, 6);
 });
 
@@ -289,6 +289,6 @@ test("both pages show a reserved claim as half-bound", () => {
 
 test("a state caused by another object is highlighted", () => {
   const moves = movesOf(CLAIM, "claim/shop/a", eventsAbout("claim/shop/a", {phase: "Pending"}), 9);
-  assert.equal(lit(CLAIM, moves).here, "pending");
-  assert.equal(lit(CLAIM, moves, "half").here, "half");
+  assert.equal(highlightsOf(CLAIM, moves).here, "pending");
+  assert.equal(highlightsOf(CLAIM, moves, "half").here, "half");
 });

@@ -90,7 +90,13 @@ test("a cell shows only its deciding value", () => {
 test("a shortage is shown as a calculation", () => {
   assert.deepEqual(
     numbersOf(room, "web-1").map(({label, value}) => `${label} ${value}`),
-    ["Allocatable cpu 4000m", "Requested by pods there − 2750m", "Free 1250m", "web-1 asks 1500m", "Short by 250m"],
+    [
+      "Allocatable cpu 4000m",
+      "Requested by other pods − 2750m",
+      "Free 1250m",
+      "Requested by web-1 1500m",
+      "Short by 250m",
+    ],
   );
 });
 

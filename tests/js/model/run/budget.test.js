@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {budgetWish, fieldText, parseAmount, usedText} from "../../../../static/js/model/run/budget.js";
+import {budgetChanges, fieldText, parseAmount, usedText} from "../../../../static/js/model/run/budget.js";
 
 const DAY = 86_400e9;
 const budget = {events: 2_000_000, objects: 100_000, time: 30 * DAY, memory: 2 ** 31};
@@ -25,12 +25,12 @@ test("a wrong amount is rejected", () => {
 });
 
 test("only changed fields are sent", () => {
-  assert.deepEqual(budgetWish(budget, texts), {wrong: "", wish: {}});
-  assert.deepEqual(budgetWish(budget, {...texts, objects: "5"}), {wrong: "", wish: {objects: 5}});
+  assert.deepEqual(budgetChanges(budget, texts), {wrong: "", changes: {}});
+  assert.deepEqual(budgetChanges(budget, {...texts, objects: "5"}), {wrong: "", changes: {objects: 5}});
 });
 
 test("a wrong field is named", () => {
-  assert.deepEqual(budgetWish(budget, {...texts, memory: "much"}), {wrong: "memory", wish: null});
+  assert.deepEqual(budgetChanges(budget, {...texts, memory: "much"}), {wrong: "memory", changes: null});
 });
 
 test("used amounts have units", () => {

@@ -1,30 +1,30 @@
 import {html} from "../../lib/html.js";
-import {RUNGS, unhelpedNodes, ladderNote, ladderOf} from "../../model/pods/ladder.js";
+import {CRITERIA, nodesWithoutHelp, preemptionNote, candidatesOf} from "../../model/pods/preemption.js";
 import {parseId} from "../../model/shared/format.js";
 
 const CANDIDATES = 20;
 
-/** How preemption chose its node, rung by rung; nothing where it was not tried. */
-export function Ladder({evidence}) {
+/** How preemption chose its node, criterion by criterion; nothing if it was not tried. */
+export function Preemption({evidence}) {
   const {preemption} = evidence;
   if (!preemption) return null;
-  const {rows, left} = ladderOf(preemption);
+  const {rows, left} = candidatesOf(preemption);
   return html`
     <section aria-label="Preemption">
-      <div class="sechead"><h2>Preemption</h2><span class="note">attempt ${evidence.number} · ${ladderNote(preemption)}</span></div>
+      <div class="sechead"><h2>Preemption</h2><span class="note">attempt ${evidence.number} · ${preemptionNote(preemption)}</span></div>
       ${rows.length > 0 && html`<${Table} rows=${rows} left=${left} />`}
       ${rows.length > CANDIDATES && html`<p class="micro mute after">${rows.length - CANDIDATES} more candidates</p>`}
       ${preemption.message && html`<p class="small soft after">${preemption.message}</p>`}
-      <${Unhelped} preemption=${preemption} />
+      <${WithoutHelp} preemption=${preemption} />
     </section>`;
 }
 
 function Table({rows, left}) {
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label="Preemption candidates">
-      <table class="tbl ladder">
+      <table class="tbl preemption">
         <colgroup><col style="width:84px" /><col style="width:150px" /><col style="width:76px" /><col style="width:76px" /><col style="width:120px" /><col style="width:60px" /><col /></colgroup>
-        <thead><tr><th scope="col">Candidate</th><th scope="col">Victims</th>${Object.values(RUNGS).map(
+        <thead><tr><th scope="col">Candidate</th><th scope="col">Victims</th>${Object.values(CRITERIA).map(
           (words, i) => html`
           <th key=${words} scope="col"><i>${i + 1}</i>${words}</th>`,
         )}</tr></thead>
@@ -38,8 +38,8 @@ function Table({rows, left}) {
       </table></div>`;
 }
 
-function Unhelped({preemption}) {
-  const found = unhelpedNodes(preemption);
+function WithoutHelp({preemption}) {
+  const found = nodesWithoutHelp(preemption);
   if (found.length === 0) return null;
   return html`
     <h3 class="after">Nodes where preemption cannot help</h3>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {unhelpedNodes, ladderNote, ladderOf} from "../../../../static/js/model/pods/ladder.js";
+import {nodesWithoutHelp, preemptionNote, candidatesOf} from "../../../../static/js/model/pods/preemption.js";
 
 const costs = (violations, highest, sum, victims, start) => ({
   "fewest PDB violations": violations,
@@ -27,7 +27,7 @@ const preemption = {
 };
 
 test("the table shows what eliminated each candidate", () => {
-  const {rows, left} = ladderOf(preemption);
+  const {rows, left} = candidatesOf(preemption);
   assert.deepEqual(
     rows.map(({node}) => node),
     ["n2", "n3", "n1"],
@@ -40,21 +40,21 @@ test("the table shows what eliminated each candidate", () => {
 });
 
 test("priority sums show upstream's offset per victim", () => {
-  const [chosen, second] = ladderOf(preemption).rows;
+  const [chosen, second] = candidatesOf(preemption).rows;
   assert.equal(chosen.cells[2].text, "2³¹ + 100");
   assert.equal(second.cells[2].text, "2 · 2³¹ + 200");
   assert.equal(chosen.cells[4].text, "not started");
 });
 
 test("the title names the deciding criterion", () => {
-  assert.equal(ladderNote(preemption), "3 candidates, n2 chosen by criterion 3");
-  assert.equal(ladderNote({candidates: {}, rungs: [], node: null}), "0 candidates");
+  assert.equal(preemptionNote(preemption), "3 candidates, n2 chosen by criterion 3");
+  assert.equal(preemptionNote({candidates: {}, rungs: [], node: null}), "0 candidates");
   const single = {
     candidates: {n1: preemption.candidates.n1},
     rungs: [{rung: "fewest PDB violations", left: ["n1"]}],
     node: "n1",
   };
-  assert.equal(ladderNote(single), "1 candidate, n1 chosen");
+  assert.equal(preemptionNote(single), "1 candidate, n1 chosen");
 });
 
 test("a candidate without victims wins at once", () => {
@@ -63,12 +63,12 @@ test("a candidate without victims wins at once", () => {
     candidates: {n1: {victims: [], costs: {}}, n2: preemption.candidates.n2},
     rungs: [{rung: "no victims", left: ["n1"]}],
   };
-  assert.equal(ladderNote(free), "2 candidates, n1 needs no evictions");
-  assert.equal(ladderOf(free).rows[0].node, "n1");
+  assert.equal(preemptionNote(free), "2 candidates, n1 needs no evictions");
+  assert.equal(candidatesOf(free).rows[0].node, "n1");
 });
 
 test("nodes that preemption cannot help are counted", () => {
-  assert.deepEqual(unhelpedNodes(preemption), [
+  assert.deepEqual(nodesWithoutHelp(preemption), [
     ["Insufficient cpu", 2],
     ["No preemption victims found for incoming pod", 1],
   ]);

@@ -2,8 +2,8 @@ import {byName, moment} from "../shared/format.js";
 
 const OFFSET = 2 ** 31;
 
-/** What stands above the columns of a ladder, in the order of the rungs. */
-export const RUNGS = {
+/** The titles of the criteria by which preemption compares candidates, in order; events call them rungs. */
+export const CRITERIA = {
   "fewest PDB violations": "PDB violations",
   "lowest highest priority": "Highest priority",
   "smallest priority sum": "Sum of priorities",
@@ -12,13 +12,13 @@ export const RUNGS = {
 };
 
 /**
- * How preemption chose: a row {node, victims, reprieved, chosen, cells} per candidate, who stays longest
- * first. A cell is {text, state} with state "in", "out" on the rung that ruled the candidate out, or
- * "gone" after it. `left` counts who is left after each rung, null where no rung was needed.
+ * How preemption chose: a row {node, victims, reprieved, chosen, cells} per candidate, the last one left first.
+ * A cell is {text, state} with state "in", "out" at the criterion that eliminated the candidate, or "gone" after
+ * it. `left` counts the candidates left after each criterion, null if the criterion was not needed.
  */
-export function ladderOf({candidates, rungs, node}) {
+export function candidatesOf({candidates, rungs, node}) {
   const left = new Map((rungs ?? []).map((rung) => [rung.rung, new Set(rung.left)]));
-  const names = Object.keys(RUNGS);
+  const names = Object.keys(CRITERIA);
   const rows = Object.entries(candidates ?? {}).map(([name, {victims, reprieved, costs}]) => {
     const out = names.findIndex((rung) => left.has(rung) && !left.get(rung).has(name));
     const cells = names.map((rung, place) => cellOf(rung, costs, place, out));
@@ -29,8 +29,8 @@ export function ladderOf({candidates, rungs, node}) {
   return {rows, left: names.map((rung) => left.get(rung)?.size ?? null)};
 }
 
-/** The title of a ladder: "5 candidates, node-b2 chosen at rung 5". */
-export function ladderNote({candidates, rungs, node}) {
+/** The note of the table: "5 candidates, node-b2 chosen by criterion 5". */
+export function preemptionNote({candidates, rungs, node}) {
   const several = Object.keys(candidates ?? {}).length;
   const found = `${several} ${several === 1 ? "candidate" : "candidates"}`;
   if (!node) return found;
@@ -42,8 +42,8 @@ export function ladderNote({candidates, rungs, node}) {
     : `${found}, ${node} chosen by criterion ${decided + 1}`;
 }
 
-/** Why evictions do not help on the other nodes: [reason, number of nodes], the most frequent first. */
-export function unhelpedNodes({hopeless}) {
+/** Why preemption cannot help on the other nodes: [reason, number of nodes], the most frequent first. */
+export function nodesWithoutHelp({hopeless}) {
   const counts = new Map();
   for (const reasons of Object.values(hopeless ?? {})) {
     const words = reasons.join(", ");
@@ -64,7 +64,7 @@ function costWords(rung, cost) {
   return String(cost);
 }
 
-/** Upstream adds 2³¹ for every victim, so that many of low priority weigh more than one. */
+/** Upstream adds 2³¹ per victim, so that many victims of low priority weigh more than one. */
 function sumWords(sum) {
   const victims = Math.round(sum / OFFSET);
   const rest = sum - victims * OFFSET;
@@ -73,7 +73,7 @@ function sumWords(sum) {
   return rest === 0 ? offsets : `${offsets} ${rest < 0 ? "−" : "+"} ${Math.abs(rest)}`;
 }
 
-/** Times of a cluster that was brought lie before the run. */
+/** Pods of an imported cluster started before the run. */
 function startWords(at) {
   return at < 0 ? "before the run" : `${moment(at)} s`;
 }
