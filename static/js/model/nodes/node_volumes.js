@@ -192,15 +192,15 @@ function waitOf({kubelet, controller, reported}) {
 function afterOf({name}, row) {
   if (name === "volume_attach") return "waits for attach";
   if (name === "volume_detach") return "waits for detach, then attach";
-  if (name === "volume_unmount" || name === "unmount_device") return row.sign === "+" ? "then mount" : "then nothing";
-  return "then nothing";
+  if (name === "volume_unmount" || name === "unmount_device") return row.sign === "+" ? "then mount" : "nothing after this";
+  return "nothing after this";
 }
 
 /** The next step towards detaching a volume that no pod needs. */
 function endOf({kubelet, controller, mounts}, running, at) {
-  if (running?.name === "volume_detach") return "then nothing";
+  if (running?.name === "volume_detach") return "nothing after this";
   if (running?.name === "volume_unmount" && kubelet?.device) return "then unmount the device";
-  if (running) return controller ? "then detach" : "then nothing";
+  if (running) return controller ? "then detach" : "nothing after this";
   if (mounts.length > 0) return "unmount";
   if (kubelet?.device) return "unmount the device";
   if (controller?.deadline !== undefined && controller.mounted_by_node) {
