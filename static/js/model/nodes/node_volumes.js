@@ -192,7 +192,8 @@ function waitOf({kubelet, controller, reported}) {
 function afterOf({name}, row) {
   if (name === "volume_attach") return "waits for attach";
   if (name === "volume_detach") return "waits for detach, then attach";
-  if (name === "volume_unmount" || name === "unmount_device") return row.sign === "+" ? "then mount" : "nothing after this";
+  if (name === "volume_unmount" || name === "unmount_device")
+    return row.sign === "+" ? "then mount" : "nothing after this";
   return "nothing after this";
 }
 

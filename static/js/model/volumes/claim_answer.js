@@ -112,7 +112,7 @@ function unfinishedAnswer(binding, waited) {
 function lostAnswer(binding) {
   const {volume, volumeId, volumeName, claimKey, events} = binding;
   const waited = elapsed(binding);
-  const recreate = {text: `Delete and recreate ${claimKey}: a Lost claim never gets another volume`};
+  const recreate = {text: `Delete and recreate ${claimKey}: a Lost claim is never bound to a different volume`};
   if (volume) {
     const now = volume.claim ? `bound to ${volume.claim}` : "not bound";
     return answer("stuck", `Lost: it was bound to ${volumeName}, which is now ${now}.`, waited, [recreate]);
