@@ -18,6 +18,7 @@ COPY volumes volumes
 COPY templates templates
 COPY static static
 COPY scenarios scenarios
+COPY docs docs
 USER 10001:10001
 EXPOSE 8000
 CMD ["python", "-m", "uvicorn", "kscope.asgi:application", "--host", "0.0.0.0", "--port", "8000", \

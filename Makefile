@@ -29,7 +29,7 @@ test-py: setup-dev
 	@$(PY) -m pytest -n 4 --dist worksteal $(PYTEST_ARGS)
 
 test-js: setup-dev
-	@$(NODE) --test $(sort $(wildcard tests/js/*.test.js tests/js/*/*.test.js))
+	@$(NODE) --test $(sort $(wildcard tests/js/*/*/*.test.js))
 
 test-e2e: setup-dev
 	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/e2e

@@ -2,6 +2,15 @@ import css from "@eslint/css";
 import js from "@eslint/js";
 import globals from "globals";
 
+// The rooms of each layer, from the top down. A module imports from its own room and from the rooms below
+// it; rooms in one pair of brackets do not import each other. The model imports neither views nor
+// controllers, and views import no controllers.
+const ROOMS = {
+  controllers: [["board", "pods", "volumes", "machines", "site"], ["nodes"], ["session"], ["run"]],
+  views: [["board"], ["pods"], ["volumes", "nodes", "machines"], ["run"], ["shared"]],
+  model: [["run"], ["volumes"], ["pods", "nodes", "machines"], ["shared"]],
+};
+
 // Layout is Prettier's; the rules here are about what the code means.
 export default [
   {
@@ -32,6 +41,18 @@ export default [
     files: ["static/js/model/**"],
     languageOptions: {globals: {...off(globals.browser), ...globals["shared-node-browser"]}},
   },
+  ...Object.entries(ROOMS).flatMap(([layer, levels]) =>
+    levels.flatMap((level) => level.map((room) => oneWay(layer, room))),
+  ),
+  {
+    files: Object.keys(ROOMS).map((layer) => `static/js/${layer}/**`),
+    ignores: Object.entries(ROOMS).flatMap(([layer, levels]) =>
+      levels.flat().map((room) => `static/js/${layer}/${room}/*.js`),
+    ),
+    rules: {
+      "no-restricted-syntax": ["error", {selector: "Program", message: "Move this module into a room of ROOMS."}],
+    },
+  },
   {files: ["tests/js/**"], languageOptions: {globals: globals.node}},
   {
     files: ["static/css/**/*.css"],
@@ -47,6 +68,30 @@ export default [
     },
   },
 ];
+
+/** The rule for one room: no import of a layer above its own, nor of a room beside or above it. */
+function oneWay(layer, room) {
+  const levels = ROOMS[layer];
+  const own = levels.findIndex((level) => level.includes(room));
+  const others = levels
+    .slice(0, own + 1)
+    .flat()
+    .filter((each) => each !== room);
+  const layersAbove = Object.keys(ROOMS).slice(0, Object.keys(ROOMS).indexOf(layer));
+  const patterns = [
+    [others, `^\\.\\./(${others.join("|")})/`],
+    [layersAbove, `^\\.\\./\\.\\./(${layersAbove.join("|")})/`],
+  ].filter(([names]) => names.length > 0);
+  return {
+    files: [`static/js/${layer}/${room}/**`],
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        {patterns: patterns.map(([, regex]) => ({regex, message: "Imports go down: see ROOMS in eslint.config.js."}))},
+      ],
+    },
+  };
+}
 
 function off(names) {
   return Object.fromEntries(Object.keys(names).map((name) => [name, "off"]));

@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView
 
 from kscope.api_docs import api_docs
+from kscope.glossary import glossary
 from kscope.unavailable import handle_server_error
 
 handler500 = handle_server_error
@@ -21,6 +22,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("api/docs/", api_docs, name="api-docs"),
+    path("glossary/", glossary, name="glossary"),
     path("", include("kscope.operations.urls")),
     path("api/", include("kscope.runs.web.api_urls")),
     path("api/", include("volumes.api_urls")),

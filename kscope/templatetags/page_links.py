@@ -1,6 +1,6 @@
 """`{% page_href "machines" %}` leads to another page of the run, at the event shown and with the same selection.
 
-The same addresses as static/js/model/place.js makes, which takes them over once the page is live.
+The same addresses as static/js/model/run/place.js makes, which takes them over once the page is live.
 """
 
 from typing import Any

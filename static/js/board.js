@@ -1,11 +1,11 @@
 import {render} from "preact";
 
-import {Address} from "./controllers/address.js";
-import {followMotion} from "./controllers/motion.js";
-import {startRunPage} from "./controllers/run_page.js";
-import {followWhy} from "./controllers/why_again.js";
+import {followMotion} from "./controllers/board/motion.js";
+import {followWhy} from "./controllers/pods/why_again.js";
+import {Address} from "./controllers/session/address.js";
+import {startRunPage} from "./controllers/session/run_page.js";
 import {html} from "./lib/html.js";
-import {BoardPage} from "./views/board_page.js";
+import {BoardPage} from "./views/board/board_page.js";
 
 const root = document.querySelector("#board");
 const session = startRunPage(root, new Address());

@@ -1,11 +1,11 @@
 import {render} from "preact";
 
-import {Address} from "./controllers/address.js";
-import {Comparison} from "./controllers/comparison.js";
-import {startRunPage} from "./controllers/run_page.js";
+import {Comparison} from "./controllers/run/comparison.js";
+import {Address} from "./controllers/session/address.js";
+import {startRunPage} from "./controllers/session/run_page.js";
 import {html} from "./lib/html.js";
-import {parseSeq} from "./model/timeline.js";
-import {ComparePage} from "./views/compare_page.js";
+import {parseSeq} from "./model/run/timeline.js";
+import {ComparePage} from "./views/run/compare_page.js";
 
 const given = (id) => JSON.parse(document.querySelector(id).textContent);
 const root = document.querySelector("#compare");

@@ -1,5 +1,5 @@
-import {connectDrop} from "./controllers/drop.js";
-import {RunList} from "./controllers/run_list.js";
+import {connectDrop} from "./controllers/site/drop.js";
+import {RunList} from "./controllers/site/run_list.js";
 import {readJson} from "./lib/api.js";
 
 const rows = new Map([...document.querySelectorAll("tr[data-run]")].map((row) => [row.dataset.run, row]));

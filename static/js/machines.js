@@ -1,10 +1,10 @@
 import {render} from "preact";
 
-import {Address} from "./controllers/address.js";
-import {Followed} from "./controllers/followed.js";
-import {startRunPage} from "./controllers/run_page.js";
+import {Followed} from "./controllers/machines/followed.js";
+import {Address} from "./controllers/session/address.js";
+import {startRunPage} from "./controllers/session/run_page.js";
 import {html} from "./lib/html.js";
-import {MachinesPage} from "./views/machines_page.js";
+import {MachinesPage} from "./views/machines/machines_page.js";
 
 const root = document.querySelector("#machines");
 const versions = JSON.parse(document.querySelector("#versions").textContent);

@@ -1,10 +1,10 @@
 import {render} from "preact";
 
-import {Address} from "./controllers/address.js";
-import {Manifest} from "./controllers/manifest.js";
-import {startRunPage} from "./controllers/run_page.js";
+import {Manifest} from "./controllers/run/manifest.js";
+import {Address} from "./controllers/session/address.js";
+import {startRunPage} from "./controllers/session/run_page.js";
 import {html} from "./lib/html.js";
-import {ManifestPage} from "./views/manifest_page.js";
+import {ManifestPage} from "./views/run/manifest_page.js";
 
 const root = document.querySelector("#manifest");
 const session = startRunPage(root, new Address());

@@ -1,10 +1,10 @@
 import {render} from "preact";
 
-import {Address} from "./controllers/address.js";
-import {NodeRecord} from "./controllers/node_record.js";
-import {startRunPage} from "./controllers/run_page.js";
+import {NodeRecord} from "./controllers/nodes/node_record.js";
+import {Address} from "./controllers/session/address.js";
+import {startRunPage} from "./controllers/session/run_page.js";
 import {html} from "./lib/html.js";
-import {NodePage} from "./views/node_page.js";
+import {NodePage} from "./views/nodes/node_page.js";
 
 const root = document.querySelector("#node");
 const {node: name} = root.dataset;

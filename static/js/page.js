@@ -1,5 +1,5 @@
-import {connectMenus} from "./controllers/menu.js";
-import {connectTheme} from "./controllers/theme.js";
+import {connectMenus} from "./controllers/site/menu.js";
+import {connectTheme} from "./controllers/site/theme.js";
 
 connectTheme(document.querySelector("#theme"));
 connectMenus(document);

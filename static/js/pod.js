@@ -1,11 +1,11 @@
 import {render} from "preact";
 
-import {Address} from "./controllers/address.js";
-import {PodRecord} from "./controllers/pod_record.js";
-import {startRunPage} from "./controllers/run_page.js";
-import {followWhy} from "./controllers/why_again.js";
+import {PodRecord} from "./controllers/pods/pod_record.js";
+import {followWhy} from "./controllers/pods/why_again.js";
+import {Address} from "./controllers/session/address.js";
+import {startRunPage} from "./controllers/session/run_page.js";
 import {html} from "./lib/html.js";
-import {PodPage} from "./views/pod_page.js";
+import {PodPage} from "./views/pods/pod_page.js";
 
 const root = document.querySelector("#pod");
 const id = `pod/${root.dataset.pod}`;

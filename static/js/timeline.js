@@ -1,10 +1,10 @@
 import {render} from "preact";
 
-import {Address} from "./controllers/address.js";
-import {startRunPage} from "./controllers/run_page.js";
-import {TimelineEvents} from "./controllers/timeline_events.js";
+import {TimelineEvents} from "./controllers/run/timeline_events.js";
+import {Address} from "./controllers/session/address.js";
+import {startRunPage} from "./controllers/session/run_page.js";
 import {html} from "./lib/html.js";
-import {TimelinePage} from "./views/timeline_page.js";
+import {TimelinePage} from "./views/run/timeline_page.js";
 
 const root = document.querySelector("#timeline");
 const session = startRunPage(root, new Address());

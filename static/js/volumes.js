@@ -1,11 +1,11 @@
 import {render} from "preact";
 
-import {Address} from "./controllers/address.js";
-import {Candidates} from "./controllers/candidates.js";
-import {Chosen} from "./controllers/chosen.js";
-import {startRunPage} from "./controllers/run_page.js";
+import {Address} from "./controllers/session/address.js";
+import {startRunPage} from "./controllers/session/run_page.js";
+import {Candidates} from "./controllers/volumes/candidates.js";
+import {Chosen} from "./controllers/volumes/chosen.js";
 import {html} from "./lib/html.js";
-import {VolumesPage} from "./views/volumes_page.js";
+import {VolumesPage} from "./views/volumes/volumes_page.js";
 
 const root = document.querySelector("#volumes");
 const session = startRunPage(root, new Address());

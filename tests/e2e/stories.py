@@ -81,7 +81,7 @@ def start(page: Page, name: str, content: bytes) -> int:
     upload(page, name, content)
     page.get_by_role("button", name="Start run").click()
     expect(page).to_have_url(re.compile(r"/runs/\d+/"))
-    expect(page.get_by_role("region", name="Transport")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_role("region", name="Playback")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.locator("main.board:not(.waiting)")).to_be_visible(timeout=PATIENCE_MS)
     found = re.search(r"/runs/(\d+)/", page.url)
     assert found

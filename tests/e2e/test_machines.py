@@ -13,7 +13,7 @@ def test_the_way_of_a_pod_is_lit_in_queue_and_cache(page: Page) -> None:
     cache = page.get_by_role("region", name="Scheduler cache", exact=True)
     expect(queue.get_by_role("button", name="Unschedulable: 1.")).to_be_visible(timeout=PATIENCE_MS)
     expect(queue).to_contain_text("In flight→Unschedulable")
-    added = cache.get_by_role("button", name="Added: 2. Follow the next one")
+    added = cache.get_by_role("button", name="Added: 2. Follow the next object in this state")
     added.press("Enter")
     expect(cache.get_by_role("combobox")).to_have_value("shop/big-0")
     expect(cache).to_contain_text("Assumed→AddedPodConfirmed on small")

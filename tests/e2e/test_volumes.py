@@ -48,7 +48,7 @@ def test_chains_that_are_broken_can_be_told_apart_and_picked(page: Page) -> None
     run = half_bound(page, "volumes-broken")
     page.get_by_role("link", name="Volumes", exact=True).click()
     page.get_by_role("button", name="Broken 2").click(timeout=PATIENCE_MS)
-    expect(page.get_by_role("status").filter(has_text="2 of 8 chains")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="2 of 8 rows")).to_be_visible()
     page.get_by_role("button", name="ci/archive, Lost").press("Enter")
     expect(page).to_have_url(f"/runs/{run}/volumes/?claim=ci/archive")
     expect(page.get_by_text("Lost: its volume pv-archive was deleted at 20.000 s.")).to_be_visible(

@@ -23,7 +23,11 @@ def test_the_import_map_points_at_files_that_are_found() -> None:
 def test_all_modules_of_a_page_are_preloaded() -> None:
     html = Template("{% load kscope_static %}{% modulepreload 'js/board.js' %}").render(Context())
     preloaded = {unquote(href) for href in re.findall(r'href="/static/([^"]+)"', html)}
-    assert {"js/controllers/run_session.js", "js/model/fold.js", *static_names()} <= preloaded
+    assert {
+        "js/controllers/session/run_session.js",
+        "js/model/shared/fold.js",
+        *static_names(),
+    } <= preloaded
     assert all(finders.find(name) for name in preloaded)
 
 

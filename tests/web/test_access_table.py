@@ -83,6 +83,7 @@ RULES = {
     "metrics": Rule(GET="admins"),
     "operations/": Rule(GET="admins"),
     "": OPEN,
+    "glossary/": OPEN,
     "login/": Rule(GET="everybody", POST="everybody"),
     "logout/": Rule(POST="everybody"),
     "account/": Rule(GET="accounts", POST="accounts"),

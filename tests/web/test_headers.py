@@ -9,7 +9,15 @@ from kscope.runs.models import Run, Scenario
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ("/", "/login/", "/api/docs/", "/scenarios/upload/", "/runs/987654/", "/runs/{run}/")
+PAGES = (
+    "/",
+    "/login/",
+    "/api/docs/",
+    "/glossary/",
+    "/scenarios/upload/",
+    "/runs/987654/",
+    "/runs/{run}/",
+)
 
 
 @pytest.fixture

@@ -2,17 +2,22 @@
 
 import html
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from kscope.api_docs import operations
+from kscope.glossary import sections
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web import views
 from kscope.sim.objects.validation import KINDS
 
 pytestmark = pytest.mark.django_db
+
+ROOT = Path(__file__).resolve().parents[2]
+GLOSSARY = ROOT / "docs/glossary.md"
 
 
 def page(client: Client, path: str) -> str:
@@ -39,6 +44,27 @@ def test_the_api_page_tells_parameters_bodies_and_answers() -> None:
     assert "head" in [each.name for each in transport.answers[0].fields]
     events = by_name["GET", "/api/runs/{run_id}/events/"]
     assert "after" in [each.name for each in events.parameters]
+
+
+def test_the_glossary_page_has_every_word(client: Client) -> None:
+    words = re.findall(r"^\| (?!word )(\w.*?) \|", GLOSSARY.read_text(), re.MULTILINE)
+    text = page(client, "/glossary/")
+    assert len(words) > 40
+    assert all(f">{html.escape(word)}</dt>" in text for word in words)
+    assert '<dt id="half-bound">' in text
+    assert "<code>&quot;event&quot;: true</code>" in text
+
+
+def test_pages_link_only_to_words_of_the_glossary() -> None:
+    anchors = {term.anchor for section in sections() for term in section.terms}
+    sources = [*ROOT.glob("static/js/**/*.js"), *ROOT.glob("templates/**/*.html")]
+    linked = {
+        anchor
+        for source in sources
+        for anchor in re.findall(r'(?:/glossary/#|Term\} word=")([a-z-]+)', source.read_text())
+    }
+    assert linked
+    assert linked <= anchors
 
 
 def test_a_missing_page_has_its_own_text(client: Client) -> None:

@@ -4,7 +4,7 @@ Counted on a fixed grid of virtual time, so that the counts depend on the histor
 pace of the run, nor on how its events were cut into slices and frames, nor on when a page was
 opened. A sample is [at, bound, active, backoff, unschedulable]: how many pods got their node in the
 grid's interval that ends at `at`, and how long the queues were at its end. An interval in which
-nothing of that changed has none. `static/js/model/counters.js` counts single events in the same way.
+nothing of that changed has none. `static/js/model/run/counters.js` counts single events in the same way.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
 """The view state: what every page draws, folded from the changes that events carry.
 
 The state is a flat map `entity id → attributes`. An event's `changes` is a merge patch (RFC 7386)
-on it. `static/js/model/fold.js` is the same few lines for the browser.
+on it. `static/js/model/shared/fold.js` is the same few lines for the browser.
 """
 
 from typing import Any, cast

@@ -1,12 +1,12 @@
 /** The REST interface of one run. Paths are relative to /api/runs/<id>/. */
-import {failureOf} from "../model/failure.js";
+import {failureOf} from "../model/shared/failure.js";
 
-/** Where no answer comes for so long, none will: the connection may be open at this end alone. */
+/** After this time no response will come: the connection may be dead at the other end. */
 const LONGEST_READ_MS = 60_000;
 const LONGEST_WRITE_MS = 30_000;
 
-/** A request that failed: see failureOf. The status is 0 where the server could not be reached. */
-export class ApiError extends Error {
+/** A failed request; see failureOf. */
+class ApiError extends Error {
   constructor({status, message, again}) {
     super(message);
     this.name = "ApiError";
@@ -38,7 +38,7 @@ export class RunApi {
     return request(this.url(path, params), {signal, read: (response) => response.text()});
   }
 
-  /** `isRepeatable` is whether it comes to the same when it arrives twice. */
+  /** `isRepeatable` is whether the request has the same effect when it is processed twice. */
   post(path, body, options = {}) {
     return this.#send("POST", path, body, options);
   }
@@ -61,13 +61,13 @@ export class RunApi {
   }
 }
 
-/** The JSON at an address, or null where it cannot be read. */
+/** The JSON at an address, or null if it cannot be read. */
 export async function readJson(url) {
   const response = await fetch(url).catch(() => null);
   return response?.ok ? response.json() : null;
 }
 
-/** Where the WebSocket of a run is, for a page at this location. */
+/** The address of the WebSocket of a run, for a page at this location. */
 export function streamUrl(runId, {protocol, host}) {
   return `${protocol === "https:" ? "wss:" : "ws:"}//${host}/ws/runs/${encodeURIComponent(runId)}/`;
 }
@@ -103,7 +103,7 @@ async function request(url, {signal, read, isRepeatable = true, longestMs = LONG
   }
 }
 
-/** The words that the server gave, or "". */
+/** The message in the response, or "". */
 async function refusal(response) {
   const text = await response.text();
   try {

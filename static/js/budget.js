@@ -1,3 +1,0 @@
-import {connectBudget} from "./controllers/budget.js";
-
-connectBudget(document.querySelector("#budget-open"), document.querySelector("#budget-dialog"));

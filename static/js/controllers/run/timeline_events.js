@@ -1,0 +1,142 @@
+import {computed, effect, signal} from "@preact/signals";
+
+import {filterChanges, filterQuery, filtersIn, shownRows} from "../../model/run/timeline_filters.js";
+
+const PAGE = 200;
+/** How many of the events after the one shown are listed, greyed. */
+const LATER = 20;
+/** The most that the server gives at once. */
+const MOST = 1000;
+const WAIT_MS = 120;
+/** A playing run has new events all the time. */
+const REST_MS = 1000;
+const NOTHING = {rows: [], later: null, next: null};
+
+/**
+ * The events of a run up to the one shown, filtered by the server.
+ *
+ * `held` is {rows, later, next}: `rows` in the requested order, `later` the events after the one shown if
+ * the user wants them, and `next` the cursor of the next page, null if there is none. `status` is "loading", "ready" or
+ * "failed".
+ */
+export class TimelineEvents {
+  constructor(session) {
+    this.session = session;
+    this.filters = signal(filtersIn(this.session.address.search));
+    this.withLater = signal(false);
+    this.held = signal(NOTHING);
+    this.status = signal("loading");
+    this.problem = signal("");
+    this.key = null;
+    this.asked = null;
+    /** The seq up to which everything was read. */
+    this.upTo = 0;
+    this.shown = computed(() => shownRows(this.held.value, this.filters.value.order, this.session.model.seq));
+  }
+
+  start() {
+    addEventListener("popstate", () => {
+      this.filters.value = filtersIn(this.session.address.search);
+    });
+    effect(() => {
+      const {session} = this;
+      if (session.isWaiting) return;
+      const {seq, past} = session.place;
+      const key = JSON.stringify([this.filters.value, past ? seq : null, past && this.withLater.value]);
+      if (key !== this.key) {
+        const isOther = this.asked !== this.filters.value;
+        [this.key, this.asked] = [key, this.filters.value];
+        this.#soon(isOther ? 0 : WAIT_MS);
+      } else if (!past && seq > this.upTo) this.#soon(REST_MS);
+    });
+  }
+
+  /** Change some filters. */
+  filter(filters) {
+    this.filters.value = {...this.filters.value, ...filters};
+    this.session.address.write(filterChanges(this.filters.value), {isJump: true});
+  }
+
+  /** Show the next page, too. */
+  async more() {
+    const {query, order} = this.#query();
+    const cursor = this.held.value.next;
+    const key = this.key;
+    await this.#guard(async () => {
+      const answer = await this.session.api.get("events/", {
+        ...query,
+        [order === "asc" ? "after" : "before"]: cursor,
+        limit: PAGE,
+        order,
+      });
+      if (this.key !== key) return;
+      const {rows, later} = this.held.value;
+      this.held.value = {rows: [...rows, ...answer.events], later, next: answer.next};
+    });
+  }
+
+  /** The address of an export of the events shown. */
+  exportUrl(format) {
+    const {query} = this.#query();
+    return this.session.api.url("events/", {...query, format});
+  }
+
+  retry() {
+    this.#refresh();
+  }
+
+  /** The request for the events shown: {query, order, problem}. */
+  #query() {
+    const {seq, past} = this.session.place;
+    const {query, order, problem} = filterQuery(this.filters.value);
+    return {query: {...query, before: past ? seq + 1 : null}, order, problem};
+  }
+
+  #soon(wait) {
+    if (this.timer && wait === REST_MS) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      this.#refresh();
+    }, wait);
+  }
+
+  async #refresh() {
+    const {key} = this;
+    const {query, order, problem} = this.#query();
+    this.problem.value = problem;
+    if (problem) {
+      this.held.value = NOTHING;
+      this.status.value = "failed";
+      return;
+    }
+    this.status.value = "loading";
+    const {seq, past} = this.session.place;
+    await this.#guard(async () => {
+      // Keep as many rows as were loaded page by page.
+      const limit = Math.min(MOST, Math.max(PAGE, this.held.value.rows.length));
+      const [answer, later] = await Promise.all([
+        this.session.api.get("events/", {...query, limit, order}),
+        past && this.withLater.value
+          ? this.session.api.get("events/", {...query, before: null, after: seq, limit: LATER, order: "asc"})
+          : null,
+      ]);
+      if (this.key !== key) return;
+      this.upTo = past ? seq : answer.highest;
+      this.held.value = {rows: answer.events, later: later?.events ?? null, next: answer.next};
+      this.status.value = "ready";
+    });
+  }
+
+  async #guard(work) {
+    const {key} = this;
+    try {
+      await work();
+      this.problem.value = "";
+    } catch (error) {
+      if (this.key !== key) return;
+      this.problem.value = error.message;
+      this.status.value = "failed";
+    }
+  }
+}

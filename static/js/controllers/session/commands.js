@@ -1,0 +1,132 @@
+import {signal} from "@preact/signals";
+
+import {RunApi} from "../../lib/api.js";
+import {consentFor} from "../../model/run/consent.js";
+import {pageHref} from "../../model/run/place.js";
+
+const SETTLE_MS = 600;
+const LONGEST_NAME = 200;
+const FORK_MS = 120_000;
+/** Commands that have the same effect when they arrive twice. */
+const REPEATABLE = ["cordon", "uncordon", "patch", "apply", "start_kubelet", "stop_kubelet"];
+
+/**
+ * Sends the user's requests to the server: commands for the engine, play and pause, forks.
+ *
+ * `run` is the signal with the facts about the run, `onSent` is called when a command was accepted or rejected.
+ */
+export class Commands {
+  constructor({api, run, address, notices, onSent}) {
+    this.api = api;
+    this.run = run;
+    this.address = address;
+    this.notices = notices;
+    this.onSent = onSent;
+    /** The question to confirm before a command is sent, with `answer(yes)`; or null. */
+    this.asking = signal(null);
+  }
+
+  /** As `sendAll`, for one command. */
+  send(command) {
+    return this.sendAll([command]);
+  }
+
+  /**
+   * Send commands one after the other, up to the first that is rejected. Commands that delete something
+   * or resume a finished run are confirmed first. The outcome arrives as an event, a rejection as a
+   * notice. Returns whether all were accepted.
+   */
+  async sendAll(commands) {
+    if (!(await this.#isConfirmed(commands))) return false;
+    for (const command of commands) {
+      if (!(await this.#post(command))) return false;
+    }
+    return true;
+  }
+
+  /** Patch an object. */
+  patch(object, patch) {
+    return this.send({verb: "patch", object, patch});
+  }
+
+  /** Play, pause, step or change the speed. */
+  async transport(body) {
+    const isRepeatable = body.action !== "step";
+    await this.notices.guard(
+      async () => {
+        const run = await this.api.post("transport/", body, {isRepeatable});
+        this.#merge(run);
+        this.notices.clear();
+      },
+      () => this.transport(body),
+    );
+    // A run with nothing left to do may finish again before the stream has sent anything.
+    clearTimeout(this.settleTimer);
+    this.settleTimer = setTimeout(() => this.#settle(), SETTLE_MS);
+  }
+
+  async speed(speed) {
+    this.#merge({speed});
+    await this.transport({action: "speed", speed});
+  }
+
+  /**
+   * Fork the run after event *seq*, send these commands to the fork, play it until the pod of this id is
+   * expected to be bound, to *node* at *at*, and open the pod's page there.
+   */
+  async tryInFork(id, commands, {seq, order, node, at}) {
+    await this.notices.guard(async () => {
+      const name = `${this.run.value.name}: ${order}`.slice(0, LONGEST_NAME);
+      const fork = await this.api.post("fork/", {seq, name}, {longestMs: FORK_MS});
+      const api = new RunApi(fork.id);
+      for (const command of commands) {
+        const {status, reason} = await api.post("commands/", command);
+        if (status === "rejected") throw new Error(`Fork #${fork.id} rejected the change: ${reason}`);
+      }
+      await api.post("transport/", {action: "play", until_pod: id, trial: {order, node, at}});
+      this.address.open(pageHref(fork.id, "pod", {of: id.slice("pod/".length)}));
+    });
+  }
+
+  /** Run the same scenario and commands again with the version of kscope that serves this page. */
+  async repeat() {
+    await this.notices.guard(async () => {
+      const again = await this.api.post("fork/", {afresh: true});
+      this.address.open(pageHref(again.id, "board"));
+    });
+  }
+
+  async #isConfirmed(commands) {
+    const question = consentFor(this.run.value, commands);
+    if (!question) return true;
+    this.asking.value?.answer(false);
+    const confirmed = await new Promise((answer) => {
+      this.asking.value = {...question, answer};
+    });
+    this.asking.value = null;
+    return confirmed;
+  }
+
+  async #post(command) {
+    let accepted = false;
+    await this.notices.guard(
+      async () => {
+        const isRepeatable = REPEATABLE.includes(command.verb);
+        const outcome = await this.api.post("commands/", command, {isRepeatable});
+        accepted = outcome.status !== "rejected";
+        this.notices.message.value = accepted ? "" : outcome.reason;
+        this.onSent();
+      },
+      () => this.#post(command),
+    );
+    return accepted;
+  }
+
+  async #settle() {
+    await this.notices.guard(async () => this.#merge(await this.api.get("")));
+  }
+
+  #merge(run) {
+    this.run.value = {...this.run.value, ...run};
+  }
+}

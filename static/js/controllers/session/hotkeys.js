@@ -1,0 +1,42 @@
+/** Keyboard shortcuts of all pages of a run. Fields and focused buttons handle their keys themselves. */
+export function connectHotkeys(session) {
+  const actions = {
+    " ": () => session.playhead.togglePlay(),
+    ".": () => session.playhead.stepEvent(),
+    ">": () => session.playhead.stepCycle(),
+    ",": () => session.playhead.stepBack(),
+    ArrowLeft: () => session.playhead.stepBack(),
+    ArrowRight: () => session.playhead.past.value && session.playhead.stepEvent(),
+    Home: () => session.playhead.seek({seq: 0}, {isJump: true}),
+    End: () => session.playhead.jumpToNewest({isJump: true}),
+    // Some pages have no such button.
+    w: () => document.querySelector('[aria-keyshortcuts="w"]')?.click(),
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const {target} = event;
+    // An open dialog gets the keys.
+    if (document.querySelector("dialog[open]")) return;
+    if (target.closest("input, select, textarea, [contenteditable], canvas")) return;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      moveFocus(event);
+      return;
+    }
+    if (event.key === " " && target.closest("button, a, summary")) return;
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}
+
+/** Up and down go from one pod of the lanes to the next. */
+function moveFocus(event) {
+  const lanes = event.target.closest(".lanes");
+  if (!lanes) return;
+  const items = [...lanes.querySelectorAll("button.item")];
+  const next = items[items.indexOf(event.target) + (event.key === "ArrowDown" ? 1 : -1)];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}

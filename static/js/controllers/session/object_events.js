@@ -1,0 +1,85 @@
+import {computed, effect, signal} from "@preact/signals";
+
+const WAIT_MS = 120;
+const PAGE = 1000;
+/** The beginning of a longer history is left out. */
+const MOST_PAGES = 5;
+
+/**
+ * The events of one object, loaded again whenever the object changes. `idOf()` gives its id, `queryOf(id)`
+ * the query for its events, and `entityOf(id)` the entity that it belongs to.
+ */
+export class ObjectEvents {
+  constructor(session, idOf, {queryOf = (id) => ({object: id}), entityOf = (id) => id} = {}) {
+    this.session = session;
+    this.queryOf = queryOf;
+    this.entityOf = entityOf;
+    this.id = computed(() => idOf() ?? null);
+    /** All events about it, oldest first, including those after the event shown. */
+    this.events = signal([]);
+    /** "loading" until they were read for the first time, then "ready", or "failed". */
+    this.status = signal("loading");
+    /** The id and the object for which the events were loaded. */
+    this.of = null;
+    this.object = null;
+  }
+
+  start() {
+    let timer = null;
+    let awaited = null;
+    effect(() => {
+      const id = this.id.value;
+      // A changed entity is a new object.
+      const object = this.session.model.entities.get(id && this.entityOf(id));
+      if (this.of === id && this.object === object) return;
+      if (this.of !== id) {
+        this.events.value = [];
+        this.status.value = "loading";
+      }
+      [this.of, this.object] = [id, object];
+      // Do not restart the timer: an object that changes all the time would never be loaded.
+      if (awaited !== null && awaited === id) return;
+      clearTimeout(timer);
+      awaited = id;
+      if (id !== null)
+        timer = setTimeout(() => {
+          awaited = null;
+          this.#refresh(id);
+        }, WAIT_MS);
+    });
+  }
+
+  async #refresh(id) {
+    try {
+      const found = await newer(this.session.api, this.queryOf(id), this.events.peek());
+      if (this.of !== id) return;
+      const latest = this.events.peek().at(-1)?.seq ?? 0;
+      this.events.value = [...this.events.peek(), ...found.filter(({seq}) => seq > latest)];
+      this.status.value = "ready";
+    } catch (error) {
+      if (this.of !== id) return;
+      this.status.value = "failed";
+      const message = `The events of ${id} could not be read. ${error.message}`;
+      this.session.notices.show({message, again: error.again}, () => this.#refresh(id));
+    }
+  }
+}
+
+/** The events of a query that come after the known ones, oldest first. */
+async function newer(api, query, known) {
+  const latest = known.at(-1)?.seq;
+  const found = [];
+  for (let page = 0, before = null; page < MOST_PAGES; page += 1) {
+    const answer = await api.get("events/", {
+      ...query,
+      after: latest,
+      before,
+      limit: PAGE,
+      order: "desc",
+    });
+    found.push(...answer.events);
+    if (answer.next === null) break;
+    before = answer.next;
+  }
+  return found.filter(({seq}) => seq > (latest ?? 0)).reverse();
+}

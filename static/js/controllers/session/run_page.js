@@ -1,0 +1,61 @@
+import {effect} from "@preact/signals";
+
+import {RunApi, streamUrl} from "../../lib/api.js";
+import {connectBudget} from "../run/budget.js";
+import {connectFork} from "../run/fork.js";
+import {connectShare} from "../run/share.js";
+import {connectHotkeys} from "./hotkeys.js";
+import {RunSession} from "./run_session.js";
+
+/** Connect a page of a run that is drawn into `root`. Returns its session; call `start()` once the page is drawn. */
+export function startRunPage(root, address) {
+  const run = JSON.parse(document.querySelector("#run-data").textContent);
+  // The server draws each of these buttons only for users who may use it.
+  const [fork, budget, share] = ["#fork-here", "#budget-open", "#share"].map((id) => document.querySelector(id));
+  const session = new RunSession({
+    run,
+    api: new RunApi(run.id),
+    streamUrl: streamUrl(run.id, location),
+    address,
+    mayFork: fork !== null,
+  });
+  root.replaceChildren();
+  connectHotkeys(session);
+  if (fork) connectFork(session, fork, document.querySelector("#fork-dialog"));
+  if (budget) connectBudget(budget, document.querySelector("#budget-dialog"));
+  if (share) connectShare(share, document.querySelector("#share-dialog"));
+  aimTabs(session, document.querySelectorAll("a[data-page]"));
+  showConnection(session, document.querySelector("#connection"));
+  addEventListener("popstate", () => session.revisit());
+  // A page from the back/forward cache has a dead connection.
+  addEventListener("pageshow", ({persisted}) => persisted && session.live.stream.resume());
+  return session;
+}
+
+/** Keep the event shown and the selection in the addresses of the tabs. */
+function aimTabs(session, tabs) {
+  effect(() => {
+    for (const tab of tabs) {
+      const href = session.href(tab.dataset.page);
+      if (tab.getAttribute("href") !== href) tab.setAttribute("href", href);
+    }
+  });
+}
+
+const CONNECTION = {
+  connecting: "Connecting…",
+  waiting: "Reconnecting…",
+  stalled: "The server cannot read the run",
+  gone: "This run was deleted",
+};
+
+/** The connection in the top bar: "Live" at the newest event, "Connected" while looking back. */
+function showConnection(session, element) {
+  const text = element.querySelector("span");
+  effect(() => {
+    const state = session.live.connection.value;
+    const words = CONNECTION[state] ?? (session.place.past ? "Connected" : "Live");
+    element.dataset.state = state;
+    if (text.textContent !== words) text.textContent = words;
+  });
+}

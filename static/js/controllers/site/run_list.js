@@ -1,0 +1,61 @@
+import {render} from "preact";
+
+import {html} from "../../lib/html.js";
+import {isStale, listedRuns} from "../../model/run/run_list.js";
+import {Histogram} from "../../model/run/timeline.js";
+import {count, moment} from "../../model/shared/format.js";
+import {RunStatus, Trend} from "../../views/run/run_list.js";
+
+const REFRESH_MS = 2000;
+
+/**
+ * Keeps the rows of the list of runs up to date while the page is visible.
+ *
+ * The server draws the rows; `rows` maps the id of a run to its row, in which the cells to refresh have
+ * a `data-field`. `read(path)` gives the JSON at an address below /api/runs/, or null where it cannot be read.
+ */
+export class RunList {
+  constructor(rows, read) {
+    this.rows = rows;
+    this.read = read;
+    /** The run that each row was drawn from, by id. */
+    this.drawn = new Map();
+  }
+
+  start() {
+    this.refresh();
+    setInterval(() => this.refresh(), REFRESH_MS);
+  }
+
+  async refresh() {
+    if (document.hidden || this.rows.size === 0) return;
+    const answer = await this.read("");
+    // The rows stay as they are until the next answer.
+    if (!answer) return;
+    for (const run of listedRuns(answer)) {
+      const row = this.rows.get(String(run.id));
+      if (!row || !isStale(run, this.drawn.get(run.id))) continue;
+      this.drawn.set(run.id, run);
+      await this.#draw(run, row);
+    }
+  }
+
+  async #draw(run, row) {
+    const cell = (field) => row.querySelector(`[data-field=${field}]`);
+    cell("at").textContent = `${moment(run.head_at)} s`;
+    cell("head").textContent = count(run.head);
+    replace(cell("status"), html`<${RunStatus} status=${run.status} />`);
+    const answer = await this.read(`${run.id}/histogram/?buckets=40`);
+    if (!answer) return;
+    const histogram = new Histogram();
+    histogram.reset(answer);
+    replace(cell("trend"), html`<${Trend} histogram=${histogram} />`);
+  }
+}
+
+/** Draw into a cell that the server filled first. */
+function replace(cell, drawing) {
+  if (!cell.dataset.live) cell.replaceChildren();
+  cell.dataset.live = "yes";
+  render(drawing, cell);
+}

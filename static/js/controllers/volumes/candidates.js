@@ -1,0 +1,76 @@
+import {effect, signal} from "@preact/signals";
+
+import {questionOf} from "../../model/volumes/candidates.js";
+
+const WAIT_MS = 150;
+/** A playing run changes volumes all the time, and the server replays the run for each request. */
+const REST_MS = 1000;
+
+/**
+ * How every volume matches the selected claim or, for a selected volume without a claim, how it matches
+ * every claim. They are evaluated again when a claim, a volume or the event shown changes. `held` is
+ * {of, status: "loading" | "ready" | "failed", answer, message}, null while nothing is selected.
+ */
+export class Candidates {
+  constructor(session, chosen) {
+    this.session = session;
+    this.chosen = chosen;
+    this.held = signal(null);
+    this.asked = null;
+    this.wanted = null;
+    this.busy = false;
+  }
+
+  start() {
+    effect(() => {
+      const {model} = this.session;
+      const question = questionOf(this.chosen.binding(), model.entities);
+      if (!question) {
+        this.asked = this.wanted = this.held.value = null;
+        return;
+      }
+      // A past choice does not change; a claim without one depends on every volume.
+      const now = question.seq === null ? {model, version: model.claims.version} : {};
+      const next = {...question, ...now, at: question.seq ?? model.seq};
+      if (this.asked && isSame(this.asked, next)) return;
+      this.asked = this.wanted = next;
+      if (this.held.peek()?.of !== next.of) this.held.value = {of: next.of, status: "loading"};
+      this.#answer();
+    });
+  }
+
+  /** Send one question after the other; of several new ones only the newest. */
+  async #answer() {
+    if (this.busy) return;
+    this.busy = true;
+    await pause(WAIT_MS);
+    while (this.wanted) {
+      const question = this.wanted;
+      this.wanted = null;
+      await this.#ask(question);
+      if (this.wanted && this.wanted.of === question.of) await pause(REST_MS);
+    }
+    this.busy = false;
+  }
+
+  async #ask({of, path, node, at}) {
+    const isWanted = () => this.asked?.of === of;
+    try {
+      const answer = await this.session.api.get(path, {seq: at, node});
+      if (isWanted()) this.held.value = {of, status: "ready", answer};
+    } catch (error) {
+      if (isWanted()) this.held.value = {of, status: "failed", message: error.message};
+    }
+  }
+}
+
+function isSame(one, other) {
+  const keys = ["of", "node", "seq", "model", "version"];
+  return keys.every((key) => one[key] === other[key]);
+}
+
+function pause(ms) {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,188 @@
+import {moment, parseId} from "../shared/format.js";
+import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
+
+const PRESSURE = {
+  "node.kubernetes.io/memory-pressure": "is short of memory",
+  "node.kubernetes.io/disk-pressure": "is short of disk",
+  "node.kubernetes.io/pid-pressure": "is short of process ids",
+  "node.kubernetes.io/network-unavailable": "has no network",
+};
+
+/** How long, in ns, an unneeded volume may wait for its unmount before the page mentions it. */
+const PATIENCE = 10e9;
+
+/**
+ * The most important fact about a node: {family, sentence, figure: {value, words} or null, pod}. The family
+ * is "settled" if nothing is stuck; `pod` is the id of the pod that the sentence is about, or null.
+ */
+export function nodeAnswer(name, node, pods, at) {
+  const rows = volumesOf(node, pods);
+  return (
+    notReady(name, node, pods) ??
+    failing(name, rows, at) ??
+    refused(rows) ??
+    lingering(rows, at) ??
+    pressed(name, node) ??
+    waiting(rows, at) ??
+    cordoned(name, node) ??
+    calm(rows)
+  );
+}
+
+/** Whether the node needs attention: a sentence of `nodeAnswer` that is a problem. */
+export function isStuck({family}) {
+  return family === "stuck";
+}
+
+function notReady(name, node, pods) {
+  if (node.ready) return null;
+  const there = [...pods.values()].filter(({node: place}) => place === name).length;
+  return {
+    family: "stuck",
+    pod: null,
+    sentence: `${name} is not Ready: its kubelet does not report, so no pod is started or stopped here.`,
+    figure: {value: String(there), words: there === 1 ? "pod is bound here" : "pods are bound here"},
+  };
+}
+
+function failing(name, rows, at) {
+  const failed = rows.filter(({trouble}) => trouble).sort((a, b) => b.trouble.failures - a.trouble.failures)[0];
+  if (!failed) return null;
+  const {trouble} = failed;
+  const times = trouble.failures === 1 ? "once" : `${trouble.failures} times`;
+  const what = (of) => `${callOf(trouble)} of ${of} failed ${times}, ${shortError(trouble.error)}`;
+  const [waits] = failed.waiting[0] ?? [];
+  const [wants] = failed.desired[0] ?? [];
+  const sentence = waits
+    ? `${parseId(waits).key || waits} cannot start: ${what(failed.name)}`
+    : wants
+      ? what(`${failed.name} for ${wants}`)
+      : `${failed.name} stays on ${name}: ${what(failed.name)}`;
+  return {
+    family: "stuck",
+    pod: (waits ?? wants) ? `pod/${waits ?? wants}` : null,
+    sentence: ended(sentence),
+    figure: nextTry(trouble, at),
+  };
+}
+
+function ended(sentence) {
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
+function nextTry({retry_at: again, started}, at) {
+  if (started !== undefined) return {value: moment(at - started), words: "s since the retry began"};
+  return {value: moment(Math.max(0, again - at)), words: "s until the next retry"};
+}
+
+function refused(rows) {
+  const row = rows.find(({controller}) => isRefused(controller));
+  if (!row) return null;
+  const [pod, since] = row.desired[0] ?? [];
+  return {
+    family: "stuck",
+    pod: pod ? `pod/${pod}` : null,
+    figure: null,
+    since,
+    volume: row.unique,
+    sentence: `${row.name} cannot be attached for ${pod ?? "a pod"}: it is attached to another node, and only one node may have it attached.`,
+  };
+}
+
+function lingering(rows, at) {
+  const row = rows.find(
+    ({desired, controller}) =>
+      desired.length === 0 &&
+      controller?.mounted_by_node &&
+      controller.detach_requested !== undefined &&
+      at - controller.detach_requested > PATIENCE,
+  );
+  if (!row) return null;
+  const {deadline} = row.controller;
+  return {
+    family: "stuck",
+    pod: null,
+    sentence: `No pod needs ${row.name} any more, but the node's volumesInUse still lists it.`,
+    figure:
+      deadline === undefined
+        ? null
+        : {value: moment(Math.max(0, deadline - at)), words: "s until it is force-detached"},
+  };
+}
+
+function pressed(name, node) {
+  const taint = (node.taints ?? []).find(({key}) => PRESSURE[key]);
+  if (!taint) return null;
+  return {
+    family: "stuck",
+    pod: null,
+    figure: null,
+    sentence: `${name} ${PRESSURE[taint.key]}: only pods that tolerate ${taint.key} are scheduled here.`,
+  };
+}
+
+function waiting(rows, at) {
+  const waits = rows.flatMap((row) => row.waiting.map(([pod, since]) => ({pod, since, row})));
+  if (waits.length === 0) return attaching(rows, at);
+  const first = waits.sort((a, b) => a.since - b.since)[0];
+  const pods = new Set(waits.map(({pod}) => pod));
+  const others = pods.size - 1;
+  const and =
+    others === 0 ? "" : others === 1 ? ", and one more pod for its own" : `, and ${others} more pods for theirs`;
+  return {
+    family: "clock",
+    pod: `pod/${first.pod}`,
+    sentence: `${first.pod} waits for ${first.row.name}${and}.`,
+    figure: {value: moment(at - first.since), words: "s so far"},
+  };
+}
+
+/** A volume that is being attached for a pod and that the kubelet does not know yet. */
+function attaching(rows, at) {
+  const row = rows.find(({kubelet, desired, sign}) => !kubelet && desired.length > 0 && sign === "+");
+  if (!row) return null;
+  const [pod, since] = row.desired[0];
+  return {
+    family: "clock",
+    pod: `pod/${pod}`,
+    sentence: `${row.name} is being attached for ${pod}.`,
+    figure: {value: moment(at - since), words: "s so far"},
+  };
+}
+
+function cordoned(name, node) {
+  if (!node.unschedulable) return null;
+  return {
+    family: "held",
+    pod: null,
+    figure: null,
+    sentence: `${name} is cordoned: only pods that tolerate node.kubernetes.io/unschedulable are scheduled here.`,
+  };
+}
+
+function calm(rows) {
+  const again = rows.find(({sign}) => sign === "+");
+  if (again) {
+    return {
+      family: "settled",
+      pod: null,
+      figure: null,
+      sentence: `Nothing is stuck here; ${again.name} is mounted again for ${again.desired[0][0]}, which runs.`,
+    };
+  }
+  const going = rows.filter(({sign}) => sign !== "=");
+  if (going.length > 0) {
+    const some = going.length === 1 ? going[0].name : `${going.length} volumes`;
+    return {
+      family: "settled",
+      pod: null,
+      figure: null,
+      sentence: `Nothing is stuck here; ${some} ${going.length === 1 ? "is" : "are"} being removed.`,
+    };
+  }
+  const sentence =
+    rows.length === 0
+      ? "Nothing is stuck here; no volume is desired or attached."
+      : `Nothing is stuck here; every volume that a pod needs is ${rows.every(({kubelet}) => kubelet) ? "mounted for it" : "attached, and mounted if a container mounts it"}.`;
+  return {family: "settled", pod: null, figure: null, sentence};
+}

@@ -1,0 +1,226 @@
+import {byName, duration, moment} from "../shared/format.js";
+
+/** Operations by the engine's name: title, verb, mark and family. */
+const OPERATIONS = {
+  volume_attach: {title: "Attach", doing: "attaching", mark: "attach", family: "ready"},
+  volume_detach: {title: "Detach", doing: "detaching", mark: "detach", family: "held"},
+  verify_controller_attached_volume: {
+    title: "Verify attachment",
+    doing: "waits for attach",
+    mark: "attach",
+    family: "ready",
+  },
+  volume_mount: {title: "Mount", doing: "mounting", mark: "mount", family: "working"},
+  map_volume: {title: "Map", doing: "mapping", mark: "mount", family: "working"},
+  volume_fs_resize: {title: "Resize", doing: "resizing", mark: "mount", family: "working"},
+  volume_unmount: {title: "Unmount", doing: "unmounting", mark: "unmount", family: "held"},
+  unmount_device: {title: "Unmount device", doing: "unmounting", mark: "unmount", family: "held"},
+};
+
+const VERIFY = "verify_controller_attached_volume";
+const FALLBACK = {title: "Operation", doing: "running", mark: "in-flight", family: "working"};
+
+/** Title, verb, mark and family of an operation. */
+export function operationLook({name}) {
+  return OPERATIONS[name] ?? {...FALLBACK, title: name};
+}
+
+/**
+ * The volumes of a node as the kubelet and the attach/detach controller see them: rows {unique, name,
+ * plugin, kubelet, controller, ...}, those with differences first, then by name.
+ *
+ * The controller attaches the volumes that a pod names; the kubelet mounts those that a container mounts. A
+ * row without `kubelet` is only attached. `waiting` are the pods, [pod, since], whose containers cannot
+ * start before the volume is mounted; `pods` maps ids to pods and shows which of them already run.
+ */
+export function volumesOf(node, pods = new Map()) {
+  const names = new Set([...Object.keys(node?.volumes ?? {}), ...Object.keys(node?.attachments ?? {})]);
+  const rows = [...names].map((unique) => volumeRow(unique, node, pods));
+  return rows.sort(
+    (a, b) => (a.sign === "=") - (b.sign === "=") || byName(a.name, b.name) || byName(a.unique, b.unique),
+  );
+}
+
+function volumeRow(unique, node, pods) {
+  const kubelet = node.volumes?.[unique] ?? null;
+  const controller = node.attachments?.[unique] ?? null;
+  const row = {
+    unique,
+    kubelet,
+    controller,
+    name: kubelet?.name ?? controller.name,
+    plugin: pluginOf(unique),
+    desired: desiredBy(kubelet, controller),
+    mounts: Object.entries(kubelet?.mounts ?? {}).sort(([a], [b]) => byName(a, b)),
+    attachable: Boolean(kubelet?.attachable ?? controller),
+    operations: operationsOf(kubelet, controller),
+    reported: (node.volumes_attached ?? []).includes(unique),
+  };
+  row.started = row.desired.filter(([pod]) => hasStarted(pods.get(`pod/${pod}`)));
+  row.waiting = kubelet ? row.desired.filter((each) => !isMounted(row, each[0]) && !row.started.includes(each)) : [];
+  row.trouble = row.operations.find(({failures}) => failures > 0) ?? null;
+  row.sign = signOf(row);
+  row.family = familyOf(row);
+  return row;
+}
+
+/** "kubernetes.io/csi/disk.csi.example.com^disk-1" → "csi". */
+function pluginOf(unique) {
+  const [, plugin] = unique.split("/", 2);
+  return plugin ?? unique;
+}
+
+/** The pods that need the volume, [pod, since], oldest first; according to the kubelet if it knows the volume. */
+function desiredBy(kubelet, controller) {
+  return Object.entries((kubelet ?? controller).desired ?? {}).sort(
+    ([a, since], [b, later]) => since - later || byName(a, b),
+  );
+}
+
+/** Operations that run or back off, those of the kubelet first, those that wait for an attach last. */
+function operationsOf(kubelet, controller) {
+  const found = Object.entries(kubelet?.operations ?? {}).map(([pod, operation]) => ({
+    ...operation,
+    pod,
+    by: "kubelet",
+  }));
+  if (controller?.operation) found.push({...controller.operation, pod: "*", by: "attach-detach"});
+  return found.sort((a, b) => (a.name === VERIFY) - (b.name === VERIFY) || (b.failures ?? 0) - (a.failures ?? 0));
+}
+
+/** Whether the volume is certainly mounted for the pod. */
+function isMounted(row, pod) {
+  return row.kubelet?.mounts?.[pod] === "VolumeMounted";
+}
+
+function hasStarted(pod) {
+  return pod?.phase === "Running" || pod?.phase === "Succeeded" || pod?.phase === "Failed";
+}
+
+function signOf(row) {
+  if (row.desired.length === 0) return "−";
+  if (!row.kubelet) return row.controller.attached ? "=" : "+";
+  const equal = row.desired.every(([pod]) => isMounted(row, pod)) && row.mounts.length === row.desired.length;
+  if (equal) return "=";
+  return row.desired.some(([pod]) => !isMounted(row, pod)) ? "+" : "−";
+}
+
+function familyOf({sign, trouble, controller}) {
+  if (trouble || isRefused(controller)) return "stuck";
+  if (sign === "=") return "settled";
+  return sign === "+" ? "ready" : "clock";
+}
+
+/** Whether the controller does not attach it here because another node has it attached. */
+export function isRefused(controller) {
+  return Boolean(controller?.multi_attach_error_reported && !controller.attached && !controller.operation);
+}
+
+/** The cell of the column Attached: [mark, family, words]; the mark is null for an empty state. */
+export function attachedState(row, at) {
+  const {controller, kubelet} = row;
+  const own = row.operations.find(({name}) => name === "volume_attach" || name === "volume_detach");
+  if (own) return runningState(own, at);
+  if (controller?.attached) return ["ok", "settled", "attached"];
+  if (controller?.uncertain) return ["in-flight", "clock", "uncertain"];
+  if (!row.attachable) return [null, "", "not attachable"];
+  if (isRefused(controller)) return ["no", "stuck", "rejected: attached to another node"];
+  if (kubelet?.attached) return ["ok", "settled", "attached"];
+  return [null, "", "no"];
+}
+
+/** The cell of the column Device. */
+export function deviceState(row, at) {
+  const {kubelet} = row;
+  const own = row.operations.find(({name}) => name === "unmount_device");
+  if (own) return runningState(own, at);
+  const mount = row.operations.find(({name}) => name === "volume_mount" || name === "map_volume");
+  if (kubelet?.device === "DeviceGloballyMounted") return ["ok", "settled", "mounted"];
+  if (mount && (kubelet?.device_mountable || mount.failures)) return runningState(mount, at);
+  if (kubelet?.device === "DeviceMountUncertain") return ["in-flight", "clock", "uncertain"];
+  return [null, "", kubelet && !kubelet.device_mountable && kubelet.desired ? "no device" : "no"];
+}
+
+/** The cell of the column Mounted for: [mark, family, words, pod] for each pod, and for a running mount. */
+export function mountStates(row, at) {
+  const found = row.mounts.map(([pod, state]) => {
+    const own = row.operations.find(({name, pod: whose}) => name === "volume_unmount" && whose === pod);
+    if (own) return [...runningState(own, at), pod];
+    return state === "VolumeMounted" ? ["ok", "settled", "", pod] : ["in-flight", "clock", "uncertain,", pod];
+  });
+  const mount = row.operations.find(({name}) => name === "volume_mount" || name === "map_volume");
+  if (mount && row.kubelet?.device !== undefined) found.push([...runningState(mount, at), null]);
+  else if (mount && !row.kubelet?.device_mountable) found.push([...runningState(mount, at), null]);
+  return found.length > 0 ? found : [[null, "", "no", null]];
+}
+
+/** An operation as a state: "mounting 0.25 s", "4 failures". */
+function runningState(operation, at) {
+  const {mark, family, doing} = operationLook(operation);
+  if (operation.started !== undefined) return [mark, family, `${doing} ${duration(at - operation.started)}`];
+  if (operation.failures) return ["backoff", "clock", failureWords(operation.failures)];
+  return [mark, family, doing];
+}
+
+function failureWords(number) {
+  return number === 1 ? "1 failure" : `${number} failures`;
+}
+
+/** The next step for a volume, in words. */
+export function nextStep(row, at) {
+  const {controller, kubelet, trouble} = row;
+  if (trouble && trouble.retry_at !== undefined) return `${callOf(trouble)} again at ${moment(trouble.retry_at)} s`;
+  const running = row.operations.find(({started}) => started !== undefined);
+  if (row.desired.length === 0) return endOf(row, running, at);
+  if (isRefused(controller)) return "waits for the other node to detach it";
+  if (running) return afterOf(running, row);
+  if (!kubelet && controller.attached && row.started.length === row.desired.length)
+    return "nothing: no container mounts it";
+  if (row.sign === "=" && kubelet) return "nothing";
+  if (kubelet && !kubelet.attached && row.attachable) return waitOf(row);
+  if (!kubelet) return controller?.attached ? "waits for the kubelet" : "attach";
+  return row.sign === "+" ? "mount" : "unmount";
+}
+
+/** What a mount waits for. */
+function waitOf({kubelet, controller, reported}) {
+  if (!kubelet.in_use) return "waits until the node's volumesInUse lists it";
+  if (reported) return "verifies the attachment, then mounts";
+  return controller?.attached ? "waits until volumesAttached lists it" : "waits for attach";
+}
+
+function afterOf({name}, row) {
+  if (name === "volume_attach") return "waits for attach";
+  if (name === "volume_detach") return "waits for detach, then attach";
+  if (name === "volume_unmount" || name === "unmount_device")
+    return row.sign === "+" ? "then mount" : "nothing after this";
+  return "nothing after this";
+}
+
+/** The next step towards detaching a volume that no pod needs. */
+function endOf({kubelet, controller, mounts}, running, at) {
+  if (running?.name === "volume_detach") return "nothing after this";
+  if (running?.name === "volume_unmount" && kubelet?.device) return "then unmount the device";
+  if (running) return controller ? "then detach" : "nothing after this";
+  if (mounts.length > 0) return "unmount";
+  if (kubelet?.device) return "unmount the device";
+  if (controller?.deadline !== undefined && controller.mounted_by_node) {
+    return `waits for volumesInUse; force-detach in ${duration(controller.deadline - at)}`;
+  }
+  return controller ? "detach" : "nothing";
+}
+
+/** The call that failed, such as "MountDevice" or "SetUp", else the title of the operation. */
+export function callOf(operation) {
+  const [, call] =
+    /^\w+Volume\.(\w+) failed/.exec(operation.error ?? "") ??
+    /^(UnmountDevice) failed/.exec(operation.error ?? "") ??
+    [];
+  return call ?? operationLook(operation).title;
+}
+
+/** The driver's own message: an error without the volume, the pod and the callers, which the page shows elsewhere. */
+export function shortError(error) {
+  const said = (error ?? "").split(" : ").at(-1);
+  return said.split(" desc = ").at(-1);
+}

@@ -1,0 +1,180 @@
+import {byName, parseId} from "../shared/format.js";
+
+/** Above this many nodes a zone is a strip of small cells instead of a row of cards. */
+export const CARDS = 60;
+
+/**
+ * Nodes by zone, and the pods that are bound, assumed or nominated to each. Updated from the entities that
+ * changed.
+ */
+export class Nodes {
+  constructor() {
+    this.clear();
+  }
+
+  clear() {
+    this.byName = new Map();
+    this.pods = new Map();
+    this.volumes = new Map();
+    this.layout = null;
+    this.suffix = null;
+    /** Grows with every change of a node or of the pods on it, per node name. */
+    this.versions = new Map();
+  }
+
+  updateNode(id, before, after) {
+    const {name} = parseId(id);
+    if (after) this.byName.set(name, after);
+    else this.byName.delete(name);
+    if (!before || !after) this.suffix = null;
+    if (!before || !after || before.zone !== after.zone) this.layout = null;
+    this.#touch(name);
+  }
+
+  updatePod(id, before, after) {
+    const from = before ? placeOf(before) : null;
+    const to = after ? placeOf(after) : null;
+    if (from && from !== to) this.pods.get(from)?.delete(id);
+    if (to) {
+      if (!this.pods.has(to)) this.pods.set(to, new Map());
+      this.pods.get(to).set(id, after);
+      this.#touch(to);
+    }
+    if (from && from !== to) this.#touch(from);
+  }
+
+  get size() {
+    return this.byName.size;
+  }
+
+  version(name) {
+    return this.versions.get(name) ?? 0;
+  }
+
+  /** Zones in order, each with its node names in order; nodes without a zone come last. */
+  zones() {
+    if (!this.layout) {
+      const zones = new Map();
+      for (const [name, node] of this.byName) {
+        const zone = node.zone ?? "";
+        if (!zones.has(zone)) zones.set(zone, []);
+        zones.get(zone).push(name);
+      }
+      this.layout = [...zones]
+        .sort(([a], [b]) => (a === "") - (b === "") || byName(a, b))
+        .map(([zone, names]) => ({zone, names: names.sort(byName)}));
+    }
+    return this.layout;
+  }
+
+  /** A node's name without the domain that all nodes share. */
+  label(name) {
+    this.suffix ??= sharedDomain([...this.byName.keys()]);
+    return this.suffix && name.endsWith(this.suffix) ? name.slice(0, -this.suffix.length) : name;
+  }
+
+  /** The tiles of a node: bound pods, then terminating, assumed and nominated ones. */
+  tiles(name) {
+    const tiles = [];
+    for (const [id, pod] of this.pods.get(name) ?? []) {
+      const state = tileState(pod);
+      if (state) tiles.push({id, pod, state});
+    }
+    return tiles.sort((a, b) => TILE_ORDER[a.state] - TILE_ORDER[b.state] || byName(a.id, b.id));
+  }
+
+  #touch(name) {
+    this.versions.set(name, this.version(name) + 1);
+  }
+}
+
+/** ".eu.example.com" when every name ends in it after its first dot, else "". */
+function sharedDomain(names) {
+  const dot = names.length > 1 ? names[0].indexOf(".") : -1;
+  const domain = dot > 0 ? names[0].slice(dot) : "";
+  return domain && names.every((name) => name.indexOf(".") > 0 && name.slice(name.indexOf(".")) === domain)
+    ? domain
+    : "";
+}
+
+const TILE_ORDER = {bound: 0, terminating: 1, assumed: 2, nominated: 3};
+
+/** The node a pod is drawn on, or null: bound, assumed or nominated there. */
+export function placeOf(pod) {
+  return pod.node ?? pod.assumed ?? pod.nominated ?? null;
+}
+
+/** The state that the tile of a pod shows, or null for a pod that takes no place. */
+export function tileState(pod) {
+  if (pod.phase === "Succeeded" || pod.phase === "Failed") return null;
+  if (pod.node) return pod.deleting === undefined ? "bound" : "terminating";
+  if (pod.assumed) return "assumed";
+  if (pod.nominated) return "nominated";
+  return null;
+}
+
+const SHORT_NAMES = {cpu: "cpu", memory: "mem", pods: "pods"};
+
+/**
+ * The meters of a node. `settled` is what bound pods request, `assumed` what assumed pods request; `want` is
+ * what the selected pod requests, drawn as an outline, and `short` by how much that exceeds the end. All are
+ * parts of allocatable, 0 to 1.
+ */
+export function meters(node, wanted = null) {
+  const rows = [];
+  for (const [resource, label] of Object.entries(SHORT_NAMES)) {
+    rows.push(meter(node, resource, label, wanted));
+  }
+  const attach = Object.keys(node.allocatable ?? {})
+    .filter((resource) => resource.startsWith("attachable-volumes-"))
+    .sort();
+  for (const resource of attach.slice(0, 1)) rows.push(meter(node, resource, "vol", wanted));
+  return rows.filter(Boolean);
+}
+
+function meter(node, resource, label, wanted) {
+  const whole = node.allocatable?.[resource];
+  if (whole === undefined) return null;
+  const requested = node.requested?.[resource] ?? 0;
+  const assumed = Math.min(requested, node.assumed?.[resource] ?? 0);
+  const want = wanted?.[resource] ?? 0;
+  const part = (value) => (whole > 0 ? value / whole : Number(value > 0));
+  return {
+    resource,
+    label,
+    requested,
+    whole,
+    settled: Math.min(1, part(requested - assumed)),
+    assumed: Math.min(1, part(assumed)),
+    want: Math.min(part(want), Math.max(0, 1 - part(requested))),
+    wantFrom: Math.min(1, part(requested)),
+    short: want > 0 ? Math.max(0, part(requested + want) - 1) : 0,
+  };
+}
+
+/** What a pod requests of a node, including the slot that every pod takes. */
+export function wants(pod) {
+  return pod ? {...pod.requests, pods: 1} : null;
+}
+
+/** How full a node is, 0…1: the resource nearest its end. */
+export function fullness(node) {
+  let most = 0;
+  for (const resource of Object.keys(SHORT_NAMES)) {
+    const whole = node.allocatable?.[resource] ?? 0;
+    const requested = node.requested?.[resource] ?? 0;
+    if (whole > 0) most = Math.max(most, requested / whole);
+  }
+  return Math.min(1, most);
+}
+
+/** The note beside the name of a node: a problem, a taint, or when the node joined. */
+export function hint(node, at) {
+  if (!node.ready) return "not ready";
+  if (node.unschedulable) return "cordoned";
+  const taint = (node.taints ?? []).find((each) => !each.key.startsWith("node.kubernetes.io/"));
+  if (taint) return taint.value ? `${taint.key}=${taint.value}` : taint.key;
+  // Nodes of an imported cluster were created before the run.
+  if (node.created > 0 && node.created <= at) return `joined ${(node.created / 1e9).toFixed(1)} s`;
+  return "";
+}

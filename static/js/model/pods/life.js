@@ -1,0 +1,153 @@
+import {mergePatch} from "../shared/fold.js";
+import {duration} from "../shared/format.js";
+
+/**
+ * The lanes of a pod's life from top to bottom. `when` returns the label of the slice while the pod is in the
+ * lane, "" for no label, or null while it is not. A `rare` lane is hidden while it is empty.
+ */
+const LANES = [
+  {key: "gated", title: "Gated", mark: "gated", family: "held", look: "wait", rare: true, when: inQueue("gated")},
+  {key: "active", title: "Active", mark: "active", family: "ready", look: "", when: inQueue("active")},
+  {key: "in_flight", title: "In flight", mark: "in-flight", family: "working", look: "", when: inQueue("in_flight")},
+  {key: "backoff", title: "Backoff", mark: "backoff", family: "clock", look: "wait", when: backingOff},
+  {
+    key: "unschedulable",
+    title: "Unschedulable",
+    mark: "unschedulable",
+    family: "stuck",
+    look: "open",
+    when: unschedulable,
+  },
+  {
+    key: "nominated",
+    title: "Nominated",
+    mark: "nominated",
+    family: "promised",
+    look: "ghost",
+    when: (pod) => (pod.node ? null : (pod.nominated ?? null)),
+  },
+  {
+    key: "binding",
+    title: "Binding",
+    mark: "assumed",
+    family: "promised",
+    look: "",
+    when: (pod) => (pod.node ? null : (pod.assumed ?? null)),
+  },
+  {
+    key: "starting",
+    title: "Starting",
+    mark: "bound",
+    family: "settled",
+    look: "wait",
+    when: (pod) => (isStarting(pod) ? pod.node : null),
+  },
+  {
+    key: "running",
+    title: "Running",
+    mark: "run",
+    family: "settled",
+    look: "",
+    when: (pod) => (pod.phase === "Running" && pod.deleting === undefined ? (pod.node ?? "") : null),
+  },
+  {
+    key: "ending",
+    title: "Terminating",
+    mark: "victim",
+    family: "stuck",
+    look: "open",
+    rare: true,
+    when: (pod) => (pod.deleting === undefined ? null : ""),
+  },
+  {
+    key: "ended",
+    title: "Ended",
+    mark: "vbound",
+    family: "held",
+    look: "wait",
+    rare: true,
+    when: (pod) => (isOver(pod) ? pod.phase : null),
+  },
+];
+
+/**
+ * The life of a pod: lanes with slices {from, to, label, failed}, `to` null if a slice is not over at the event
+ * shown. `events` are the pod's own, oldest first; events after `seq` are ignored. `from` is the time of the
+ * first one, or null.
+ */
+export function lifeOf(id, events, seq) {
+  const open = new Map();
+  const slices = new Map(LANES.map(({key}) => [key, []]));
+  let pod = {};
+  let from = null;
+  for (const {seq: eventSeq, at, changes} of events) {
+    if (eventSeq > seq) break;
+    const patch = changes?.[id];
+    if (patch === undefined) continue;
+    from ??= at;
+    pod = patch === null ? null : mergePatch(pod ?? {}, patch);
+    for (const {key, when} of LANES) {
+      const label = pod && when(pod);
+      const slice = open.get(key);
+      if (slice && slice.label === label) continue;
+      if (slice) {
+        slice.to = at;
+        slice.failed = key === "binding" && !pod?.node;
+        open.delete(key);
+      }
+      if (label === null) continue;
+      open.set(key, {from: at, to: null, label, failed: false});
+      slices.get(key).push(open.get(key));
+    }
+  }
+  const lanes = LANES.map((lane) => ({...lane, slices: slices.get(lane.key)}));
+  return {from, lanes: lanes.filter(({rare, slices: drawn}) => !rare || drawn.length > 0)};
+}
+
+/** The time spent in a lane up to a moment: "3.00 s (2×)", or "not reached". */
+export function spent({slices}, at) {
+  if (slices.length === 0) return "not reached";
+  const whole = slices.reduce((sum, {from, to}) => sum + Math.max(0, (to ?? at) - from), 0);
+  return `${duration(whole)} (${slices.length}×)`;
+}
+
+/**
+ * The axis of time to draw: to the moment shown; for a pod that has been running for long only until a little
+ * after it started, so that its scheduling stays visible. A pod that ran from the start is drawn to the
+ * moment shown.
+ */
+export function axisOf({from, lanes}, at) {
+  const ran = lanes.find(({key}) => key === "running")?.slices[0]?.from;
+  const ended = lanes.find(({key}) => key === "ending")?.slices.length;
+  const soon = ran === undefined || ran === from || ended ? at : ran + Math.max((ran - from) / 4, 1e6);
+  return {from, to: Math.max(Math.min(at, soon), from + 1e6)};
+}
+
+/** The position of a slice on an axis, as parts of it; null if it lies outside. */
+export function placeOn({from, to}, slice, at) {
+  const begin = Math.max(slice.from, from);
+  const end = Math.min(slice.to ?? at, to);
+  if (begin > to || end < from) return null;
+  return {left: (begin - from) / (to - from), width: Math.max(0, (end - begin) / (to - from))};
+}
+
+function inQueue(place) {
+  return ({queue}) => (queue === place ? "" : null);
+}
+
+function backingOff({queue, queue_since: since, backoff_until: until}) {
+  if (queue !== "backoff") return null;
+  return until === undefined || since === undefined ? "" : `up to ${duration(until - since)}`;
+}
+
+function unschedulable({queue, attempts}) {
+  return queue === "unschedulable" ? `since attempt ${attempts ?? 0}` : null;
+}
+
+function isStarting(pod) {
+  return Boolean(pod.node) && pod.deleting === undefined && pod.phase !== "Running" && !isOver(pod);
+}
+
+function isOver({phase}) {
+  return phase === "Succeeded" || phase === "Failed";
+}

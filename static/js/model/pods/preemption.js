@@ -1,0 +1,79 @@
+import {byName, moment} from "../shared/format.js";
+
+const OFFSET = 2 ** 31;
+
+/** The titles of the criteria by which preemption compares candidates, in order; events call them rungs. */
+export const CRITERIA = {
+  "fewest PDB violations": "PDB violations",
+  "lowest highest priority": "Highest priority",
+  "smallest priority sum": "Sum of priorities",
+  "fewest victims": "Victims",
+  "latest start time": "Latest start",
+};
+
+/**
+ * How preemption chose: a row {node, victims, reprieved, chosen, cells} per candidate, the last one left first.
+ * A cell is {text, state} with state "in", "out" at the criterion that eliminated the candidate, or "gone" after
+ * it. `left` counts the candidates left after each criterion, null if the criterion was not needed.
+ */
+export function candidatesOf({candidates, rungs, node}) {
+  const left = new Map((rungs ?? []).map((rung) => [rung.rung, new Set(rung.left)]));
+  const names = Object.keys(CRITERIA);
+  const rows = Object.entries(candidates ?? {}).map(([name, {victims, reprieved, costs}]) => {
+    const out = names.findIndex((rung) => left.has(rung) && !left.get(rung).has(name));
+    const cells = names.map((rung, place) => cellOf(rung, costs, place, out));
+    const lasted = out < 0 ? names.length : out;
+    return {node: name, victims, reprieved: reprieved ?? [], chosen: name === node, cells, lasted};
+  });
+  rows.sort((a, b) => b.chosen - a.chosen || b.lasted - a.lasted || byName(a.node, b.node));
+  return {rows, left: names.map((rung) => left.get(rung)?.size ?? null)};
+}
+
+/** The note of the table: "5 candidates, node-b2 chosen by criterion 5". */
+export function preemptionNote({candidates, rungs, node}) {
+  const several = Object.keys(candidates ?? {}).length;
+  const found = `${several} ${several === 1 ? "candidate" : "candidates"}`;
+  if (!node) return found;
+  if (several === 1) return `${found}, ${node} chosen`;
+  const decided = (rungs ?? []).findIndex(({left}) => left.length === 1);
+  if (rungs?.[0]?.rung === "no victims") return `${found}, ${node} needs no evictions`;
+  return decided < 0
+    ? `${found}, ${node} chosen first of equal candidates`
+    : `${found}, ${node} chosen by criterion ${decided + 1}`;
+}
+
+/** Why preemption cannot help on the other nodes: [reason, number of nodes], the most frequent first. */
+export function nodesWithoutHelp({hopeless}) {
+  const counts = new Map();
+  for (const reasons of Object.values(hopeless ?? {})) {
+    const words = reasons.join(", ");
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  return [...counts].sort(([a, left], [b, right]) => right - left || byName(a, b));
+}
+
+function cellOf(rung, costs, place, out) {
+  if (out >= 0 && place > out) return {text: "·", state: "gone"};
+  return {text: costWords(rung, costs?.[rung]), state: place === out ? "out" : "in"};
+}
+
+function costWords(rung, cost) {
+  if (cost === undefined) return "";
+  if (rung === "latest start time") return cost === null ? "not started" : startWords(cost);
+  if (rung === "smallest priority sum") return sumWords(cost);
+  return String(cost);
+}
+
+/** Upstream adds 2³¹ per victim, so that many victims of low priority weigh more than one. */
+function sumWords(sum) {
+  const victims = Math.round(sum / OFFSET);
+  const rest = sum - victims * OFFSET;
+  if (victims === 0) return String(sum);
+  const offsets = victims === 1 ? "2³¹" : `${victims} · 2³¹`;
+  return rest === 0 ? offsets : `${offsets} ${rest < 0 ? "−" : "+"} ${Math.abs(rest)}`;
+}
+
+/** Pods of an imported cluster started before the run. */
+function startWords(at) {
+  return at < 0 ? "before the run" : `${moment(at)} s`;
+}

@@ -1,0 +1,99 @@
+import {byName, bytes, cpu} from "../shared/format.js";
+
+/**
+ * The verdict of an attempt on one node: {kind, text, …} with kind chosen, fits, unfit or skipped (not
+ * evaluated), or null without an attempt.
+ */
+export function verdictOf(evidence, name) {
+  if (!evidence) return null;
+  const verdict = evidence.verdicts?.[name];
+  if (verdict) return {kind: "unfit", ...verdict};
+  if (!wasEvaluated(evidence, name)) {
+    return {kind: "skipped", text: `not evaluated in attempt ${evidence.number}`};
+  }
+  const score = evidence.scores?.[name]?.total;
+  const points = score === undefined ? "" : `, score ${score}`;
+  if (evidence.node === name) {
+    return {kind: "chosen", text: isOnlyFeasible(evidence) ? "chosen, the only node that fits" : `chosen${points}`};
+  }
+  return {kind: "fits", text: `fits${points}`};
+}
+
+/** Whether only one node was feasible; the scheduler then skips scoring. */
+export function isOnlyFeasible(evidence) {
+  return evidence.feasible === 1;
+}
+
+const evaluated = new WeakMap();
+
+function wasEvaluated(evidence, name) {
+  if (!evaluated.has(evidence)) {
+    const skipped = new Set(evidence.not_evaluated ?? []);
+    evaluated.set(evidence, new Set((evidence.nodes ?? []).filter((node) => !skipped.has(node))));
+  }
+  return evaluated.get(evidence).has(name);
+}
+
+/**
+ * Nodes that do not fit as [name, verdict], the closest to fitting first. The engine orders them in the same
+ * way to choose a blocker (scheduling/engine/cycle/explain.py): fewest obstacles, where each short resource is
+ * an obstacle; then those with a measure; then the smallest relative shortage.
+ */
+export function closestFirst(evidence) {
+  const nodes = Object.entries(evidence?.verdicts ?? {}).map((entry) => [entry, distanceOf(entry[1])]);
+  nodes.sort(([[a], left], [[b], right]) => left.obstacles - right.obstacles || left.gap - right.gap || byName(a, b));
+  return nodes.map(([entry]) => entry);
+}
+
+const NO_MEASURE = 1e300;
+
+function distanceOf({failing, short, detail}) {
+  const refusing = failing?.length ?? 1;
+  if (short === undefined || short === null) return {obstacles: refusing, gap: NO_MEASURE};
+  const shares = Object.values(detail ?? {})
+    .filter((entry) => entry?.requested !== undefined)
+    .map(({requested, short: missing = 1}) => missing / Math.max(requested, 1));
+  const gap = shares.reduce((sum, share) => sum + share, 0) || short;
+  return {obstacles: refusing + Math.max(shares.length - 1, 0), gap};
+}
+
+/** Feasible nodes as [name, score], the best first; among equals the chosen node first. */
+export function bestFirst(evidence) {
+  return Object.entries(evidence?.scores ?? {}).sort(
+    ([a, left], [b, right]) =>
+      right.total - left.total || Number(b === evidence.node) - Number(a === evidence.node) || byName(a, b),
+  );
+}
+
+const NUMBER = /(?<![\w-])\d\S*( (Ki|Mi|Gi|Ti))?( short| of \d+| [<>] \S+)?/;
+
+const LAST_OF_FEW = /(?<=^(\S+ ){0,2})\S+$/;
+
+/** The text of a verdict split around its decisive words: [before, strong, after]. */
+export function emphasise(text) {
+  const found = NUMBER.exec(text) ?? LAST_OF_FEW.exec(text);
+  if (!found) return [text, "", ""];
+  return [text.slice(0, found.index), found[0], text.slice(found.index + found[0].length)];
+}
+
+/** The number of a blocker as {value, words}, or null if nothing was measured. */
+export function figureOf({value, unit, node}) {
+  if (typeof value !== "number") return null;
+  const on = node ? ` on ${node}` : "";
+  const several = value === 1 ? "" : "s";
+  if (unit === "cpu") return {value: cpu(value), words: `CPU short${on}`};
+  if (unit === "memory" || unit === "ephemeral-storage") return {value: bytes(value), words: `${unit} short${on}`};
+  if (unit === "pods") return {value: String(value), words: `pod${several} too many${on}`};
+  if (unit === "volumes") return {value: String(value), words: `volume${several} too many${on}`};
+  if (unit === "skew") return {value: String(value), words: `over the allowed skew${on}`};
+  return {value: String(value), words: `${unit ?? ""} short${on}`.trim()};
+}
+
+/** Mark and family of a verdict. */
+export const VERDICT_LOOK = {
+  chosen: {mark: "ok", family: "settled"},
+  fits: {mark: "ok", family: "held"},
+  unfit: {mark: "no", family: "stuck"},
+  target: {mark: "nominated", family: "promised"},
+  skipped: {mark: "expired", family: "held"},
+};

@@ -1,0 +1,112 @@
+import {podStates} from "../pods/pod.js";
+import {count, duration, moment, ratio} from "../shared/format.js";
+import {Histogram} from "./timeline.js";
+
+/** The titles of the numbers of a comparison. */
+export const MEASURES = {
+  pods: "Pods",
+  bound: "Bound",
+  pending: "Pending",
+  bindings: "Bindings",
+  "time to bind, median": "Time to bind, median",
+  "time to bind, worst": "Time to bind, worst",
+  attempts: "Attempts",
+  evicted: "Evicted",
+  nodes: "Nodes",
+  "nodes used": "Nodes with pods",
+};
+
+/** A number of either run, or "none yet". */
+export function figure(value, unit) {
+  if (value === null || value === undefined) return "none yet";
+  return unit === "ns" ? duration(value) : count(value);
+}
+
+/** The difference from the first to the second run: "+2", "−1", "0", "+5 ms"; "" if one number is missing. */
+export function differenceText({difference, unit}) {
+  if (difference === null || difference === undefined) return "";
+  if (difference === 0) return "0";
+  return `${difference > 0 ? "+" : "−"}${figure(Math.abs(difference), unit)}`;
+}
+
+/** "40.9 / 52 = 78.7 %". */
+export function shareText(resource, [part, whole]) {
+  if (whole === 0) return "none";
+  return `${ratio(resource, part, whole)} = ${percent(part, whole)} %`;
+}
+
+/** The difference of utilisation in percentage points: "+3.8 points". */
+export function shareDifference({a, b}) {
+  if (a[1] === 0 || b[1] === 0) return "";
+  const points = Math.round((b[0] / b[1] - a[0] / a[1]) * 1000) / 10;
+  if (points === 0) return "0";
+  return `${points > 0 ? "+" : "−"}${Math.abs(points).toFixed(1)} points`;
+}
+
+function percent(part, whole) {
+  return ((part / whole) * 100).toFixed(1);
+}
+
+/** Rows of events side by side; two or more identical events in a row become one row. */
+export function foldedRows(rows) {
+  const found = [];
+  for (const row of rows) {
+    const last = found.at(-1);
+    if (row.same && last?.alike) last.alike.push(row);
+    else found.push(row.same ? {alike: [row]} : {row});
+  }
+  return found.flatMap((each) => (each.alike?.length === 1 ? [{row: each.alike[0]}] : [each]));
+}
+
+/** The text of several identical events. */
+export function alikeText(rows) {
+  const [first, last] = [rows[0].at, rows.at(-1).at];
+  const when = first === last ? `at ${moment(first)} s` : `from ${moment(first)} to ${moment(last)} s`;
+  return `${count(rows.length)} identical events in both runs, ${when}`;
+}
+
+/** The state or node of a pod in one run: [mark, family, words]. */
+export function spotLook({state, node, words, queue}) {
+  if (state === "placed") return ["bound", "settled", node];
+  if (state === "absent") return ["expired", "held", "does not exist"];
+  if (queue === "assumed") return ["assumed", "promised", "assumed, not bound yet"];
+  const [mark, family, waits] = podStates({queue})[0] ?? ["pending", "clock", "not queued yet"];
+  return [mark, family, words || waits];
+}
+
+/** The bars of one run on the common axis. */
+export function barsOn({to, counts}) {
+  const histogram = new Histogram();
+  histogram.reset({to, counts});
+  return histogram.bars();
+}
+
+const RELATIONS = {
+  fork: "forks of this run",
+  parent: "the parent run",
+  sibling: "forks of the same run",
+  scenario: "other runs of the scenario",
+  other: "runs of other scenarios",
+};
+
+/** The runs to compare with, in groups [title, runs], the closest related first. */
+export function grouped(runs) {
+  return Object.entries(RELATIONS)
+    .map(([relation, title]) => [title, runs.filter((run) => run.relation === relation)])
+    .filter(([, members]) => members.length > 0);
+}
+
+/** A run in one line: "#11 what if, v1.34, seed 11, fork of #7 at 30.000 s". */
+export function runLine({id, name, profile, seed, parent, forked_at: forked}) {
+  const fork = parent === null || parent === undefined ? [] : [`fork of #${parent} at ${moment(forked)} s`];
+  return [`#${id} ${name}`, profile, `seed ${seed}`, ...fork].join(", ");
+}
+
+/** A sentence about runs that have not reached the moment shown, or "". */
+export function shortfall({at, reached, a, b}) {
+  if (at === null || at <= reached) return "";
+  const late = [a, b].filter((run) => run.head_at < at && run.status !== "finished");
+  return late
+    .map((run) => `#${run.id} has only reached ${moment(run.head_at)} s and is compared at that time.`)
+    .join(" ");
+}

@@ -1,0 +1,75 @@
+import {userOf} from "./claims.js";
+
+/** Mark, family and words of a verdict of matching (volumes/engine/matching/matching.py names the rules). */
+const LOOK = {
+  chosen: ["ok", "settled", "Chosen"],
+  fits: ["ok", "held", "Fits"],
+  delayed: ["pending", "clock", "Not yet"],
+  size: ["no", "stuck", "Too small"],
+  "access-modes": ["no", "stuck", "Access mode"],
+  "volume-mode": ["no", "stuck", "Volume mode"],
+  "node-affinity": ["no", "stuck", "Node affinity"],
+  "attributes-class": ["no", "stuck", "Attributes"],
+  class: ["no", "stuck", "Class"],
+  selector: ["no", "stuck", "Selector"],
+  claimed: ["no", "stuck", "Taken"],
+  phase: ["no", "stuck", "Phase"],
+  deleting: ["no", "stuck", "Being deleted"],
+  reserved: ["no", "stuck", "Reserved for another claim"],
+  named: ["no", "stuck", "Not the claim's volumeName"],
+  excluded: ["no", "stuck", "Reserved"],
+};
+
+/** A verdict as [mark, family, words]. While the claim is `open`, the first volume is "Best", not "Chosen". */
+export function verdictLook(rule, open = false) {
+  if (rule === "chosen" && open) return ["ok", "settled", "Best"];
+  return LOOK[rule] ?? ["no", "stuck", rule];
+}
+
+/** The events that choose a volume for a claim or request provisioning. */
+const CHOICES = ["VolumePreBound", "ClaimNodeSelected", "VolumeProvisioned"];
+
+/**
+ * The request for the candidates of a binding: the volumes for its claim, else the claims for its volume; null
+ * without either. {of, path, node, seq}: `of` is the id of the object and `seq` the event before a volume was
+ * chosen, null for the event shown.
+ */
+export function questionOf(binding, entities) {
+  const {claim, claimKey, claimId, volume, volumeId, volumeName, events, state} = binding;
+  if (!claim) return volume ? {of: volumeId, path: `volumes/${volumeName}/claimants/`, seq: null} : null;
+  const chose = state === "bound" || state === "half" ? choiceOf(binding, events) : null;
+  const path = `claims/${claimKey}/candidates/`;
+  return {of: claimId, path, node: nodeFor(binding, entities), seq: chose ? chose.seq - 1 : null};
+}
+
+function choiceOf({volumeId, claimId, claimKey}, events) {
+  for (const kind of CHOICES) {
+    const found = events.findLast(
+      (event) => event.kind === kind && (event.object === volumeId || event.object === claimId),
+    );
+    // The choice of a volume that was reserved for the claim only adds the claim's uid.
+    if (found && (kind !== "VolumePreBound" || found.message.endsWith(` ${claimKey}`))) return found;
+  }
+  return null;
+}
+
+/** The node for which the scheduler checks: that of the pod, or the closest to fitting. */
+function nodeFor({claim, users}, entities) {
+  const pod = userOf(users)?.[1];
+  const names = [claim.selected_node, pod?.node, pod?.assumed, pod?.nominated, pod?.blocker?.node];
+  return names.find((name) => name && entities.has(`node/${name}`)) ?? "";
+}
+
+/** If no volume fits, the closest one: {volume, text}, else null. */
+export function nearestOf(answer) {
+  if (!answer?.candidates || answer.fits > 0 || answer.chosen) return null;
+  return answer.candidates[0] ?? null;
+}
+
+/** "as the scheduler checks for n1 · 2 of 9 fit · in matching order". */
+export function askedWords({asker, node, delayed, fits, volumes, claims}) {
+  if (claims !== undefined) return `ignoring node affinity · fits ${fits} of ${claims} claims`;
+  const who = asker === "scheduler" ? `as the scheduler checks for ${node}` : "as the PV controller matches";
+  const few = delayed && asker !== "scheduler" ? ", no node to check yet" : "";
+  return volumes === 0 ? `${who}${few}` : `${who}${few} · ${fits} of ${volumes} fit · in matching order`;
+}

@@ -1,0 +1,205 @@
+import {byName} from "../shared/format.js";
+import {bindingMode, claimState} from "./claims.js";
+
+/** The number of chains on one page. */
+export const PAGE = 50;
+
+/** The kinds of a chain as [key, words]; "" means all. */
+export const KINDS = [
+  ["", "All"],
+  ["unbound", "Unbound"],
+  ["broken", "Broken"],
+];
+
+/**
+ * The chains pod → claim → volume → class → node of a run: one for every claim, and one for every other volume.
+ *
+ * A chain is {key, kind, className, claimId, volumeId, link, claimGhost, volumeGhost}. `kind` is bound, unbound
+ * (not bound yet) or broken (one side was deleted, or is bound to another object). A ghost is the text in place
+ * of a missing side. `link` is how claim and volume are joined, null for a volume without a claim:
+ *
+ *   bound     both name each other               waits     there is no volume yet
+ *   left      only the claim names the volume    right     only the volume names the claim
+ *   both      both do, but not Bound yet         broken    the named object was deleted or is taken
+ */
+export class Chains {
+  constructor() {
+    this.version = -1;
+  }
+
+  /** All chains by class, then by name, and how many there are of each kind. */
+  of(claims, entities) {
+    // The version of the claims changes with the state of their model.
+    if (this.claims === claims && this.version === claims.bindings) return this;
+    this.claims = claims;
+    this.version = claims.bindings;
+    const classes = new Map();
+    const counts = {bound: 0, unbound: 0, broken: 0};
+    for (const chain of allChains(claims, entities)) {
+      const alike = classes.get(chain.className);
+      if (alike) alike.push(chain);
+      else classes.set(chain.className, [chain]);
+      counts[chain.kind] += 1;
+    }
+    const names = [...classes.keys()].sort((a, b) => Number(a === "") - Number(b === "") || byName(a, b));
+    this.list = [].concat(...names.map((name) => classes.get(name)));
+    this.counts = new Map([
+      ["", this.list.length],
+      ["unbound", counts.unbound],
+      ["broken", counts.broken],
+    ]);
+    return this;
+  }
+
+  /**
+   * One page of the chains of a kind whose names contain a text, as {rows, found, page, pages}. With
+   * `page` null it is the page with the object `id`.
+   */
+  page({kind, text, page, id}) {
+    const wanted = text.trim().toLowerCase();
+    const found = this.list.filter((chain) => (kind === "" || chain.kind === kind) && contains(chain, wanted));
+    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    const place =
+      page ??
+      Math.floor(
+        Math.max(
+          0,
+          found.findIndex((chain) => isOf(chain, id)),
+        ) / PAGE,
+      );
+    const shown = Math.min(place, pages - 1);
+    return {rows: found.slice(shown * PAGE, (shown + 1) * PAGE), found: found.length, page: shown, pages};
+  }
+}
+
+/** Whether an object is the claim or the volume of a chain. */
+export function isOf({claimId, volumeId}, id) {
+  return id !== null && (claimId === id || volumeId === id);
+}
+
+/** The row spans of the classes: 3 at the first of three rows of a class, 0 at the others. */
+export function spans(rows) {
+  const lengths = rows.map(() => 0);
+  let first = 0;
+  rows.forEach(({className}, i) => {
+    if (className !== rows[first].className) first = i;
+    lengths[first] += 1;
+  });
+  return lengths;
+}
+
+/** The accessible names of the links. */
+export const LINK_WORDS = {
+  bound: "bound",
+  left: "half-bound: the claim's volumeName is set, the volume's claimRef is not",
+  right: "half-bound: the volume's claimRef is set, the claim's volumeName is not",
+  both: "half-bound: both references are set, the phase is not Bound yet",
+  waits: "no volume yet",
+  broken: "broken",
+};
+
+/**
+ * The node of a chain as {name, mark, family, words, dashed}: that of the pod `user`, else the node to which the
+ * volume or the claim is limited; null without any.
+ */
+export function placeOf(user, claim, volume) {
+  if (user?.node) {
+    const running = user.phase === "Running";
+    return running
+      ? {name: user.node, mark: "bound", family: "settled", words: "pod runs"}
+      : {name: user.node, mark: "in-flight", family: "working", words: "pod starts"};
+  }
+  if (user?.assumed) return {name: user.assumed, mark: "assumed", family: "promised", words: "assumed"};
+  if (user?.nominated)
+    return {name: user.nominated, mark: "nominated", family: "promised", words: "nominated", dashed: true};
+  if (volume?.affinity)
+    return {name: volume.affinity.replace(ONE_NODE, ""), mark: null, family: "held", words: "affinity"};
+  if (claim?.selected_node)
+    return {name: claim.selected_node, mark: "nominated", family: "promised", words: "selected", dashed: true};
+  return null;
+}
+
+/** The prefix of an affinity to one node. */
+const ONE_NODE = /^hostname In (?=[^\s/]+$)/;
+
+function allChains(claims, entities) {
+  const chains = [];
+  const taken = new Set();
+  for (const id of claims.all()) {
+    const chain = claimChain(id, claims, entities);
+    if (chain.volumeId) taken.add(chain.volumeId);
+    chains.push(chain);
+  }
+  for (const id of claims.volumes()) {
+    if (!taken.has(id)) chains.push(volumeChain(id, entities));
+  }
+  return chains;
+}
+
+function claimChain(id, claims, entities) {
+  const claim = entities.get(id);
+  const holder = claims.holder(id, claim);
+  const mode = bindingMode(claim, entities);
+  const name = claim.volume ?? holder;
+  const volume = name && entities.get(`volume/${name}`);
+  const joined = joint(claim, claimState(claim, holder, mode), {name, holder, volume});
+  return {
+    key: id,
+    claimId: id,
+    volumeId: volume ? `volume/${name}` : null,
+    claimGhost: "",
+    className: claim.class ?? volume?.class ?? "",
+    ...joined,
+  };
+}
+
+/** How a claim is joined to its volume: kind, link and the text in place of a missing volume. */
+function joint(claim, state, {name, holder, volume}) {
+  const result = (kind, link, volumeGhost = "") => ({kind, link, volumeGhost});
+  if (state === "bound") return volume ? result("bound", "bound") : result("broken", "broken", `${name} was deleted`);
+  if (state === "lost") return result("broken", "broken", volume ? "" : `${name ?? "its volume"} was deleted`);
+  if (state === "waiting") return result("unbound", "waits", "waits for its first consumer");
+  if (state === "provisioning") return result("unbound", "waits", `provisioning for ${claim.selected_node}`);
+  if (state === "pending") return result("unbound", "waits", "no volume fits yet");
+  if (!volume)
+    return claim.completed
+      ? result("broken", "broken", `${name} was deleted`)
+      : result("unbound", "left", `${name} does not exist`);
+  if (!claim.volume) return result("unbound", "right");
+  return result("unbound", holder === name ? "both" : "left");
+}
+
+function volumeChain(id, entities) {
+  const volume = entities.get(id);
+  const chain = {
+    key: id,
+    claimId: null,
+    volumeId: id,
+    volumeGhost: "",
+    claimGhost: "",
+    className: volume.class ?? "",
+    kind: volume.phase === "Failed" ? "broken" : "unbound",
+    link: null,
+  };
+  if (!volume.claim) return chain;
+  const ended = volume.phase === "Released" || volume.phase === "Failed" || volume.phase === "Bound";
+  return {
+    ...chain,
+    kind: ended ? "broken" : "unbound",
+    link: ended ? "broken" : "right",
+    claimGhost: ghostOf(volume, ended, entities),
+  };
+}
+
+function ghostOf({claim: key}, ended, entities) {
+  const claim = entities.get(`claim/${key}`);
+  if (!claim) return ended ? `${key} was deleted` : `${key} does not exist yet`;
+  return claim.volume ? `${key} is bound to ${claim.volume}` : `an earlier ${key}`;
+}
+
+function contains({claimId, volumeId, className, claimGhost, volumeGhost}, text) {
+  return (
+    text === "" ||
+    [claimId, volumeId, className, claimGhost, volumeGhost].some((each) => each?.toLowerCase().includes(text))
+  );
+}

@@ -1,0 +1,230 @@
+import {byName} from "../shared/format.js";
+import {isTerminating, lookOf} from "./terminating.js";
+
+/**
+ * The state of a claim. `holder` is the volume whose claimRef names the claim, or null; `mode` is the binding mode
+ * of its class.
+ *
+ *   lost          its volume was deleted
+ *   half          one side of the binding is written, the other is not
+ *   waiting       WaitForFirstConsumer, and no node is selected
+ *   provisioning  a node is selected, the volume is not provisioned yet
+ *   pending       no volume fits yet
+ *   bound         both sides are written
+ */
+export function claimState(claim, holder, mode) {
+  if (claim.phase === "Lost") return "lost";
+  if (claim.volume && holder === claim.volume && claim.phase === "Bound") return "bound";
+  if (claim.volume || holder) return "half";
+  if (claim.selected_node) return "provisioning";
+  return mode === "WaitForFirstConsumer" ? "waiting" : "pending";
+}
+
+/** The binding mode of a claim's class: Immediate or WaitForFirstConsumer; "" if unknown. */
+export function bindingMode(claim, entities) {
+  return claim.binding_mode ?? entities.get(`class/${claim.class}`)?.binding_mode ?? "";
+}
+
+/** Mark, family and words of each state. */
+export const CLAIM_LOOK = {
+  lost: {mark: "lost", family: "stuck", text: "Lost"},
+  half: {mark: "half", family: "promised", text: "half-bound"},
+  waiting: {mark: "pending", family: "clock", text: "Pending"},
+  provisioning: {mark: "pending", family: "clock", text: "Pending"},
+  pending: {mark: "pending", family: "clock", text: "Pending"},
+  bound: {mark: "vbound", family: "settled", text: "Bound"},
+};
+
+/** The look of a claim in this state, or that of a terminating object. */
+export function claimLook(claim, state) {
+  return lookOf(claim, CLAIM_LOOK[state]);
+}
+
+/**
+ * The steps of a claim: Provision → Bind → Use, as {name, status, mark, family, what}, the status done, now or
+ * todo. `users` are the pods that mount it, [id, pod].
+ */
+export function claimSteps(claim, holder, mode, users) {
+  const state = claimState(claim, holder, mode);
+  const volume = claim.volume ?? holder;
+  return [
+    provisionStep(claim, state, volume),
+    bindStep(claim, state, volume, holder),
+    useStep(users, state === "bound"),
+  ];
+}
+
+/** Of the pods that mount a claim, [id, pod], one that runs, else one with a node, else the first. */
+export function userOf(users) {
+  return users.find(([, pod]) => pod.node && pod.phase === "Running") ?? users.find(([, pod]) => pod.node) ?? users[0];
+}
+
+/** The claims and volumes of a run, how they refer to each other, and which pods use them. */
+export class Claims {
+  constructor() {
+    /** Grows with every change of a claim, of a volume or class, or of a pod that has claims. */
+    this.version = 0;
+    /** The same without changes of pods. */
+    this.bindings = 0;
+    this.clear();
+  }
+
+  clear() {
+    this.ids = new Set();
+    this.volumeIds = new Set();
+    this.users = new Map();
+    this.holders = new Map();
+    this.namers = new Map();
+    this.order = null;
+    this.volumeOrder = null;
+    this.#changed();
+  }
+
+  updateClaim(id, before, after) {
+    this.#changed();
+    if (after) this.ids.add(id);
+    else this.ids.delete(id);
+    if (!before || !after) this.order = null;
+    move(this.namers, before?.volume, after?.volume, id);
+  }
+
+  updateVolume(id, before, after) {
+    this.#changed();
+    if (after) this.volumeIds.add(id);
+    else this.volumeIds.delete(id);
+    if (!before || !after) this.volumeOrder = null;
+    move(this.holders, claimHeld(before), claimHeld(after), id.slice("volume/".length));
+  }
+
+  updateClass() {
+    this.#changed();
+  }
+
+  #changed() {
+    this.version += 1;
+    this.bindings += 1;
+  }
+
+  updatePod(id, before, after) {
+    const earlier = before?.claims ?? [];
+    const later = after?.claims ?? [];
+    if (earlier.length === 0 && later.length === 0) return;
+    this.version += 1;
+    const namespace = id.split("/")[1];
+    for (const name of earlier) move(this.users, `claim/${namespace}/${name}`, undefined, id);
+    for (const name of later) move(this.users, undefined, `claim/${namespace}/${name}`, id);
+  }
+
+  get size() {
+    return this.ids.size;
+  }
+
+  /** The volume whose claimRef names this claim, or null; of several, the one that the claim names. */
+  holder(claimId, claim) {
+    const names = this.holders.get(claimId.slice("claim/".length));
+    if (!names || names.size === 0) return null;
+    return names.has(claim?.volume) ? claim.volume : [...names].sort(byName)[0];
+  }
+
+  /** The claim of a volume: the one that its claimRef names, else one that names it, else null. */
+  claimOf(volumeId, entities) {
+    const key = entities.get(volumeId)?.claim;
+    if (key) return `claim/${key}`;
+    const namers = [...(this.namers.get(volumeId.slice("volume/".length)) ?? [])];
+    return namers.sort(byName)[0] ?? null;
+  }
+
+  /** All claims, in order of name. */
+  all() {
+    this.order ??= [...this.ids].sort(byName);
+    return this.order;
+  }
+
+  /** All volumes, in order of name. */
+  volumes() {
+    this.volumeOrder ??= [...this.volumeIds].sort(byName);
+    return this.volumeOrder;
+  }
+
+  /** See claimState. */
+  state(claimId, claim, entities) {
+    return claimState(claim, this.holder(claimId, claim), bindingMode(claim, entities));
+  }
+
+  /** Pods that mount a claim, [id, pod], in order of name. */
+  usersOf(claimId, entities) {
+    return [...(this.users.get(claimId) ?? [])]
+      .sort(byName)
+      .map((id) => [id, entities.get(id)])
+      .filter(([, pod]) => pod);
+  }
+
+  /** Unfinished claims, then bound ones, each by name. */
+  first(entities, limit) {
+    const open = [];
+    const bound = [];
+    for (const id of this.all()) {
+      const claim = entities.get(id);
+      const settled = this.state(id, claim, entities) === "bound" && !isTerminating(claim);
+      const list = settled ? bound : open;
+      if (list.length < limit) list.push(id);
+      if (open.length >= limit) break;
+    }
+    return [...open, ...bound].slice(0, limit);
+  }
+}
+
+/** The claim of a volume; a Released or Failed volume has none. */
+function claimHeld(volume) {
+  return volume && volume.phase !== "Released" && volume.phase !== "Failed" ? volume.claim : undefined;
+}
+
+/** Take *member* out of one of the sets by name and put it into another. */
+function move(sets, from, to, member) {
+  if (from === to) return;
+  if (from !== undefined) {
+    sets.get(from)?.delete(member);
+    if (sets.get(from)?.size === 0) sets.delete(from);
+  }
+  if (to === undefined) return;
+  if (!sets.has(to)) sets.set(to, new Set());
+  sets.get(to).add(member);
+}
+
+function provisionStep(claim, state, volume) {
+  const step = (status, mark, family, what) => ({name: "Provision", status, mark, family, what});
+  if (state === "lost") {
+    return step("now", "lost", "stuck", `${claim.volume ?? "its volume"} was deleted`);
+  }
+  if (volume) return step("done", "vbound", "settled", `${volume} exists`);
+  if (state === "waiting") return step("now", "pending", "clock", "waits for its first consumer");
+  if (state === "provisioning") {
+    return step("now", "pending", "clock", `provisioning for ${claim.selected_node}`);
+  }
+  return step("now", "pending", "clock", "no volume fits yet");
+}
+
+function bindStep(claim, state, volume, holder) {
+  const step = (status, mark, family, what) => ({name: "Bind", status, mark, family, what});
+  if (state === "bound") return step("done", "vbound", "settled", "claim and volume refer to each other");
+  if (!volume || state === "lost") return step("todo", "available", "held", "no volume to bind to");
+  const half = (what) => step("now", "half", "promised", what);
+  if (!claim.volume) return half(`${volume} is reserved for it; its volumeName is not set yet`);
+  if (holder !== volume) return half(`its volumeName is ${volume}; the volume's claimRef is not set yet`);
+  return half("both references are set; its phase is not Bound yet");
+}
+
+function useStep(users, bound) {
+  const step = (status, mark, family, what) => ({name: "Use", status, mark, family, what});
+  if (users.length === 0) return step("todo", "available", "held", "no pod uses it");
+  const [id, pod] = userOf(users);
+  const placed = Boolean(pod.node);
+  const name = id.split("/").pop();
+  if (!bound) return step("todo", "available", "held", `${name} waits for the binding`);
+  if (!placed && pod.assumed) return step("now", "assumed", "promised", `${name} is assumed on ${pod.assumed}`);
+  if (!placed) return step("now", "available", "held", `${name} has no node yet`);
+  if (pod.phase !== "Running") {
+    return step("now", "in-flight", "working", `${name} is starting on ${pod.node}`);
+  }
+  return step("done", "vbound", "settled", `${name} runs on ${pod.node}`);
+}

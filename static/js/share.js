@@ -1,3 +1,0 @@
-import {connectShare} from "./controllers/share.js";
-
-connectShare(document.querySelector("#share"), document.querySelector("#share-dialog"));

@@ -1,0 +1,121 @@
+import {html} from "../../lib/html.js";
+import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
+import {count, duration, parseId} from "../../model/shared/format.js";
+import {bindingMode, claimLook, claimSteps} from "../../model/volumes/claims.js";
+import {isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
+import {volumesHref} from "../shared/links.js";
+import {Mark, Name} from "../shared/mark.js";
+
+const RING = 2 * Math.PI * 5;
+
+const LOOK = {
+  in_flight: {title: "In flight", mark: "in-flight", family: "working"},
+  active: {title: "Active", mark: "active", family: "ready", key: "last queue event · priority"},
+  backoff: {title: "Backoff", mark: "backoff", family: "clock", key: "time left · attempt"},
+  unschedulable: {title: "Unschedulable", mark: "unschedulable", family: "stuck", key: "since last attempt"},
+  gated: {title: "Gated", mark: "gated", family: "held", key: "gate"},
+};
+
+/** The scheduling queue, one lane for each place of a pod without a node, and the claims. */
+export function LaneList({session}) {
+  return html`
+    <aside class="lanes" aria-label="Scheduling queue and claims">
+      <div class="queue">${Object.keys(LOOK).map((lane) => html`<${Lane} key=${lane} session=${session} lane=${lane} />`)}</div>
+      <${ClaimLane} session=${session} />
+    </aside>`;
+}
+
+function Lane({session, lane}) {
+  const {title, mark, family, key} = LOOK[lane];
+  const {lanes, entities} = session.model;
+  const size = lanes.size(lane);
+  const selected = session.selected();
+  const cycle = entities.get("queue")?.cycle;
+  const note = lane === "in_flight" ? (cycle === undefined ? "" : `cycle ${cycle}`) : key;
+  return html`
+    <section class="lane" aria-label=${`${title}, ${size} ${size === 1 ? "pod" : "pods"}`}>
+      <header><${Mark} name=${mark} family=${family} /><h3>${title}</h3><span class="n">${count(size)}</span>
+        <span class="key">${size > 0 || lane === "in_flight" ? note : ""}</span></header>
+      ${
+        size > 0 &&
+        html`<ol>${lanes.first(lane).map(
+          ([id, pod], i) => html`<li key=${size > DRAWN ? i : id}>
+        <${Item} session=${session} lane=${lane} id=${id} pod=${pod} order=${i + 1} selected=${id === selected} /></li>`,
+        )}</ol>`
+      }
+      ${size > DRAWN && html`<p class="more micro mute">and ${count(size - DRAWN)} more</p>`}
+    </section>`;
+}
+
+function Item({session, lane, id, pod, order, selected}) {
+  const {namespace, name} = parseId(id);
+  const Value = VALUES[lane];
+  const why = whyLine(session, lane, id, pod);
+  return html`
+    <button class="item" data-pod=${id} aria-pressed=${String(selected)} onClick=${() => session.pick(id)}>
+      <${Lead} lane=${lane} pod=${pod} order=${order} at=${session.model.at} />
+      <${Name} namespace=${namespace} name=${name} />
+      <span class="val"><${Value} pod=${pod} at=${session.model.at} /></span>
+      ${why && html`<span class="why cut">${why}</span>`}
+    </button>`;
+}
+
+function Lead({lane, pod, order, at}) {
+  if (lane === "backoff") {
+    const dash = `${(backoffLeft(pod, at) * RING).toFixed(2)} ${RING.toFixed(2)}`;
+    return html`<svg class="ring" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="5" /><circle cx="7" cy="7" r="5" stroke-dasharray=${dash} /></svg>`;
+  }
+  if (pod.nominated) return html`<${Mark} name="nominated" family="promised" />`;
+  return html`<span class="ord">${lane === "active" ? order : ""}</span>`;
+}
+
+const VALUES = {
+  in_flight: ({pod, at}) => duration(at - (pod.queue_since ?? at)),
+  active: ({pod}) =>
+    html`<span class=${`mover${pod.flushed ? " flush" : ""}`}>${pod.mover ?? ""}</span>${pod.priority ?? 0}`,
+  backoff: ({pod, at}) =>
+    html`${duration((pod.backoff_until ?? at) - at)} <span class="mute">· ${pod.attempts ?? 0}</span>`,
+  unschedulable: ({pod, at}) => duration(at - (pod.queue_since ?? at)),
+  gated: ({pod}) => html`<span class="micro mute">${(pod.gates ?? []).join(", ")}</span>`,
+};
+
+function whyLine(session, lane, id, pod) {
+  if (lane === "unschedulable") return pod.blocker?.short ?? "";
+  if (lane !== "in_flight") return "";
+  const newest = session.model.run.events.find((event) => event.object === id);
+  return newest ? `${newest.kind}${newest.message ? ` · ${newest.message}` : ""}` : "";
+}
+
+function ClaimLane({session}) {
+  const {claims, entities} = session.model;
+  if (claims.size === 0) return null;
+  return html`
+    <section class="lane claims" aria-label=${`Claims, ${claims.size}`}>
+      <header><${Mark} name="pending" family="clock" /><h3><a href=${volumesHref(session)}>Claims</a></h3><span class="n">${count(claims.size)}</span>
+        <span class="key">provision · bind · use</span></header>
+      <ol>${claims.first(entities, DRAWN).map((id) => html`<li key=${id}><${ClaimItem} session=${session} id=${id} /></li>`)}</ol>
+      ${claims.size > DRAWN && html`<p class="more micro mute">and ${count(claims.size - DRAWN)} more</p>`}
+    </section>`;
+}
+
+function ClaimItem({session, id}) {
+  const {claims, entities} = session.model;
+  const claim = entities.get(id);
+  const holder = claims.holder(id, claim);
+  const users = claims.usersOf(id, entities);
+  const look = claimLook(claim, claims.state(id, claim, entities));
+  const steps = claimSteps(claim, holder, bindingMode(claim, entities), users);
+  const now = steps.find(({status}) => status === "now") ?? steps.findLast(({status}) => status === "done");
+  const {namespace, name} = parseId(id);
+  return html`
+    <a class="item claim" href=${volumesHref(session, `${namespace}/${name}`)}
+      aria-label=${`Claim ${namespace}/${name}, ${look.text}. ${now.name}: ${now.what}`}>
+      <${Mark} name=${look.mark} family=${look.family} />
+      <${Name} namespace=${namespace} name=${name} />
+      <span class="val progress">${steps.map(
+        (step) => html`<span key=${step.name} class=${step.status} title=${`${step.name}: ${step.what}`}>
+        <${Mark} name=${step.mark} family=${step.family} /></span>`,
+      )}</span>
+      <span class="why cut">${isTerminating(claim) ? terminatingWords(claim, {users, at: session.model.at}) : now.what}</span>
+    </a>`;
+}

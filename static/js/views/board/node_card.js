@@ -1,0 +1,101 @@
+import {Component} from "preact";
+
+import {html} from "../../lib/html.js";
+import {hint, meters, wants} from "../../model/nodes/nodes.js";
+import {VERDICT_LOOK, emphasise, verdictOf} from "../../model/pods/verdict.js";
+import {parseId, ratio} from "../../model/shared/format.js";
+import {NodeLink} from "../shared/links.js";
+import {Icon} from "../shared/mark.js";
+
+const TILES = 45;
+
+/** One node. It is drawn again only if the node, its pods or the selected pod's evidence changed. */
+export class NodeCard extends Component {
+  shouldComponentUpdate(next) {
+    const {props} = this;
+    return (
+      next.version !== props.version ||
+      next.node !== props.node ||
+      next.model !== props.model ||
+      next.asked.id !== props.asked.id ||
+      next.asked.pod !== props.asked.pod ||
+      next.asked.evidence !== props.asked.evidence
+    );
+  }
+
+  render({session, model, name, node, version, asked}) {
+    const verdict = verdictOf(asked.evidence, name);
+    const target = asked.target === name && !asked.pod.node;
+    const here = asked.target === name && Boolean(asked.pod.node);
+    const wanted = target || (!asked.target && asked.closest === name) ? wants(asked.pod) : null;
+    const infeasible = verdict && !target && (verdict.kind === "unfit" || verdict.kind === "skipped");
+    return html`
+      <article class=${`node${infeasible ? " infeasible" : ""}${target ? " target" : ""}`} aria-label=${`Node ${name}`}>
+        <header><b class="cut"><${NodeLink} session=${session} name=${name}>${model.nodes.label(name)}<//></b><span class="hint cut">${hintText(asked, node, model.at, target, here)}</span></header>
+        <dl class="meters">${meters(node, asked.pod?.assumed ? null : wanted).map((row) => html`<${Meter} key=${row.resource} row=${row} />`)}</dl>
+        <${Tiles} session=${session} model=${model} name=${name} version=${version} selected=${asked.id} />
+        <${Verdict} verdict=${verdict} target=${target} closest=${asked.closest === name} />
+      </article>`;
+  }
+}
+
+function hintText(asked, node, at, target, here) {
+  if (target) return asked.pod.assumed ? "assumed" : "nominated";
+  if (here) return `${parseId(asked.id).name} here`;
+  return hint(node, at);
+}
+
+function Meter({row}) {
+  const percent = (part) => `${(part * 100).toFixed(1)}%`;
+  return html`
+    <dt>${row.label}</dt>
+    <dd><div class="meter" role="img" aria-label=${spoken(row)}><i style=${`width:${percent(row.settled)}`}></i>
+      ${row.assumed > 0 && html`<i class="as" style=${`left:${percent(row.settled)};width:${percent(row.assumed)}`}></i>`}
+      ${row.want > 0 && html`<i class="want" style=${`left:${percent(row.wantFrom)};width:${percent(row.want)}`}></i>`}
+      ${row.short > 0 && html`<i class="over" style=${`left:100%;width:${percent(Math.min(0.12, row.short))}`}></i>`}</div></dd>
+    <dd>${ratio(row.resource, row.requested, row.whole)}</dd>`;
+}
+
+function spoken(row) {
+  const assumed = row.assumed > 0 ? ", partly assumed" : "";
+  return `${row.label}: ${ratio(row.resource, row.requested, row.whole)} requested${assumed}`;
+}
+
+const TILE_LOOK = {
+  bound: {mark: "bound", look: "calm"},
+  terminating: {mark: "victim", look: "f-stuck"},
+  assumed: {mark: "assumed", look: "f-promised"},
+  nominated: {mark: "nominated", look: "f-promised"},
+};
+
+// The version makes the tiles draw again, because the model stays the same object.
+function Tiles({session, model, name, selected}) {
+  const tiles = model.nodes.tiles(name);
+  const hidden = Math.max(0, tiles.length - TILES);
+  // Leave out bound pods first: the other tiles show pods that are about to change.
+  const drawn = tiles.slice(hidden);
+  return html`
+    <div class="tiles">
+      ${hidden > 0 && html`<span class="tile wide mute">+${hidden}</span>`}
+      ${drawn.map(({id, state}) => html`<${Tile} key=${id} session=${session} id=${id} state=${state} selected=${id === selected} />`)}
+    </div>`;
+}
+
+function Tile({session, id, state, selected}) {
+  const {mark, look} = TILE_LOOK[state];
+  const {key, name} = parseId(id);
+  const wide = state === "nominated";
+  return html`
+    <button class=${`tile ${look}${wide ? " wide" : ""}`} data-pod=${id} aria-pressed=${String(selected)}
+      aria-label=${`${state} pod ${key}`} title=${`${key}, ${state}`} onClick=${() => session.pick(id)}>
+      <${Icon} name=${mark} />${wide && name}</button>`;
+}
+
+function Verdict({verdict, target, closest}) {
+  if (!verdict) return null;
+  const {mark, family} = VERDICT_LOOK[target && verdict.kind === "unfit" ? "target" : verdict.kind];
+  const [before, strong, after] = verdict.kind === "unfit" ? emphasise(verdict.text) : [verdict.text, "", ""];
+  return html`
+    <p class=${`verdict f-${family}`} title=${(verdict.reasons ?? []).join("; ")}>
+      <${Icon} name=${mark} /><span class="cut">${before}${strong && html`<b>${strong}</b>`}${after}${closest && verdict.kind === "unfit" && ", closest"}</span></p>`;
+}

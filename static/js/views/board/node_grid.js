@@ -1,0 +1,82 @@
+import {html} from "../../lib/html.js";
+import {CARDS, placeOf} from "../../model/nodes/nodes.js";
+import {evidenceWords} from "../../model/pods/evidence.js";
+import {closestFirst} from "../../model/pods/verdict.js";
+import {count, parseId} from "../../model/shared/format.js";
+import {Icon, Mark} from "../shared/mark.js";
+import {NodeCard} from "./node_card.js";
+import {Strips} from "./node_strips.js";
+
+const COLUMNS = 4;
+
+/** Nodes by zone: cards up to sixty nodes, strips of small cells above. */
+export function NodeGrid({session}) {
+  const {nodes} = session.model;
+  const asked = askedOf(session);
+  return html`
+    <div class="gridhead"><h2>${count(nodes.size)} ${nodes.size === 1 ? "node" : "nodes"}</h2>
+      <span class="micro mute cut">${verdictNote(asked)}</span>
+      ${nodes.size > CARDS ? html`<${StripLegend} asked=${asked} />` : html`<${Legend} session=${session} />`}</div>
+    ${
+      nodes.size > CARDS
+        ? html`<${Strips} session=${session} asked=${asked} />`
+        : html`<${Cards} session=${session} asked=${asked} />`
+    }`;
+}
+
+/** The selected pod, whose verdicts the grid shows: its evidence, its node and the closest node. */
+function askedOf(session) {
+  const id = session.selected();
+  const pod = id ? session.model.entities.get(id) : null;
+  if (!pod) return {id: null, pod: null, evidence: null, reading: null, target: null, closest: null};
+  const reading = session.evidence.of(id);
+  const {evidence} = reading;
+  const [nearest, verdict] = closestFirst(evidence)[0] ?? [];
+  const closest = pod.node || pod.assumed || typeof verdict?.short !== "number" ? null : nearest;
+  return {id, pod, evidence, reading, target: placeOf(pod), closest};
+}
+
+function verdictNote({id, reading}) {
+  return id && reading ? evidenceWords(reading, parseId(id).name) : "no pod selected";
+}
+
+function Legend({session}) {
+  const leaving = [...session.model.nodes.pods.values()].some((pods) =>
+    [...pods.values()].some((pod) => pod.node && pod.deleting !== undefined),
+  );
+  return html`
+    <ul class="legend">
+      <li><span class="tile calm"><${Icon} name="bound" /></span>bound</li>
+      <li><${Mark} name="assumed" family="promised" />assumed</li>
+      <li><${Mark} name="nominated" family="promised" />nominated</li>
+      ${leaving && html`<li><${Mark} name="victim" family="stuck" />terminating</li>`}
+    </ul>`;
+}
+
+function StripLegend({asked}) {
+  if (!asked.evidence)
+    return html`<ul class="legend"><li><i class="cellkey fill"></i>requested / allocatable</li></ul>`;
+  return html`
+    <ul class="legend"><li><i class="cellkey fits"></i>fits</li><li><i class="cellkey chosen"></i>chosen</li>
+      <li><i class="cellkey unfit"></i>does not fit</li><li><i class="cellkey skipped"></i>not evaluated</li></ul>`;
+}
+
+function Cards({session, asked}) {
+  const {nodes, entities} = session.model;
+  const zones = nodes.zones();
+  const widest = Math.max(1, ...zones.map(({names}) => names.length));
+  const columns = Math.min(COLUMNS, Math.max(2, widest));
+  return html`
+    <div class="zones" style=${`--columns:${columns}`}>
+      ${zones.map(
+        ({zone, names}) => html`
+        <section class="zone" key=${zone} aria-label=${zone ? `Zone ${zone}` : "No zone"}>
+          <h3 style=${`--rows:${Math.ceil(names.length / columns)};--rows-narrow:${Math.ceil(names.length / 2)}`}>${zone || "no zone"}</h3>
+          ${names.map(
+            (name) => html`<${NodeCard} key=${name} session=${session} name=${name} asked=${asked}
+            node=${entities.get(`node/${name}`)} version=${nodes.version(name)} model=${session.model} />`,
+          )}
+        </section>`,
+      )}
+    </div>`;
+}

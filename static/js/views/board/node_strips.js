@@ -1,0 +1,235 @@
+import {useEffect, useRef, useState} from "preact/hooks";
+
+import {html} from "../../lib/html.js";
+import {fullness} from "../../model/nodes/nodes.js";
+import {cellAt, stripLayout} from "../../model/nodes/strip.js";
+import {verdictOf} from "../../model/pods/verdict.js";
+import {count} from "../../model/shared/format.js";
+import {useInSight} from "../shared/popover.js";
+import {NodeCard} from "./node_card.js";
+
+/** [up to this many nodes, size of a cell in px]. */
+const CELLS = [
+  [300, 18],
+  [1500, 12],
+  [Infinity, 8],
+];
+const TABLE_MS = 250;
+const TABLE_ROWS = 200;
+
+/** Large clusters: a strip of small cells per zone, one cell per node. */
+export function Strips({session, asked}) {
+  const [open, setOpen] = useState(null);
+  const {nodes, entities} = session.model;
+  const popover = useInSight(open);
+  const cell = CELLS.find(([most]) => nodes.size <= most)[1];
+  return html`
+    <div class="zones strips">
+      ${nodes.zones().map(
+        ({zone, names}) => html`
+        <section class="strip" key=${zone} aria-label=${zone ? `Zone ${zone}` : "No zone"}>
+          <h3><span>${zone || "no zone"}</span><span class="n">${count(names.length)}</span></h3>
+          <${Strip} session=${session} asked=${asked} names=${names} cell=${cell} zone=${zone} open=${open} onOpen=${setOpen} />
+        </section>`,
+      )}
+      <${NodeTable} session=${session} asked=${asked} />
+      ${
+        open &&
+        entities.has(`node/${open.name}`) &&
+        html`
+        <div class="pop nodepop" ref=${popover} role="dialog" aria-label=${`Node ${open.name}`} style=${`left:${open.x}px;top:${open.y}px`}>
+          <button class="btn icon plain close" aria-label="Close" onClick=${() => setOpen(null)}>×</button>
+          <${NodeCard} session=${session} name=${open.name} asked=${asked} node=${entities.get(`node/${open.name}`)}
+            version=${nodes.version(open.name)} model=${session.model} /></div>`
+      }
+    </div>`;
+}
+
+/** The nodes of one zone on a canvas. */
+function Strip({session, asked, names, cell, zone, open, onOpen}) {
+  const canvas = useRef(null);
+  const [width, setWidth] = useState(0);
+  const [, repaint] = useState(0);
+  const [focus, setFocus] = useState(-1);
+  const drawn = useRef({base: "", cells: []});
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry.contentRect.width)));
+    observer.observe(canvas.current.parentElement);
+    const redraw = () => repaint((times) => times + 1);
+    addEventListener("themechange", redraw);
+    return () => {
+      observer.disconnect();
+      removeEventListener("themechange", redraw);
+    };
+  }, []);
+  const layout = stripLayout(names.length, width, cell);
+  useEffect(() => {
+    const framed = [names[focus], open?.name, asked.target].filter(Boolean);
+    if (width > 0) draw(canvas.current, drawn.current, {layout, session, asked, names, framed});
+  });
+  const show = (index) => {
+    const name = names[index];
+    if (name === undefined) return onOpen(null);
+    const box = canvas.current.getBoundingClientRect();
+    const outer = canvas.current.closest(".zones").getBoundingClientRect();
+    const scrolled = canvas.current.closest(".zones").scrollTop;
+    const [x, y] = layout.origin(index);
+    const left = Math.min(box.left - outer.left + x, Math.max(0, outer.width - 260));
+    return onOpen({name, x: left, y: box.top - outer.top + scrolled + y + cell + 4});
+  };
+  const hit = (event) => cellAt(layout, event.offsetX, event.offsetY);
+  return html`<div class="stripbox"><canvas ref=${canvas} tabindex="0" role="img"
+    aria-label=${`${names.length} nodes of ${zone || "no zone"}; arrow keys move, Enter opens. A table of all nodes follows.`}
+    style=${`width:${width}px;height:${layout.height}px`}
+    onClick=${(event) => show(hit(event))}
+    onMouseMove=${(event) => {
+      canvas.current.title = tip(session, asked, names[hit(event)]);
+    }}
+    onKeyDown=${(event) => {
+      const move = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: layout.columns, ArrowUp: -layout.columns}[event.key];
+      if (move) setFocus(Math.min(names.length - 1, Math.max(0, focus + move)));
+      else if (event.key === "Enter") show(focus);
+      else if (event.key === "Escape") onOpen(null);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    }} /></div>`;
+}
+
+function tip(session, asked, name) {
+  const node = name && session.model.entities.get(`node/${name}`);
+  if (!node) return "";
+  return `${name}: ${cellText(asked, node, name)}`;
+}
+
+function cellText(asked, node, name) {
+  const verdict = verdictOf(asked.evidence, name);
+  return verdict ? verdict.text : `${Math.round(fullness(node) * 100)}% requested`;
+}
+
+/** Draw the cells that have changed since the last drawing. */
+function draw(canvas, drawn, {layout, session, asked, names, framed}) {
+  const theme = document.documentElement.dataset.theme;
+  const scale = devicePixelRatio || 1;
+  const context = canvas.getContext("2d");
+  const base = [layout.width, layout.height, layout.cell, names.length, theme, scale, ...framed].join(" ");
+  if (drawn.base !== base) {
+    drawn.base = base;
+    drawn.cells = [];
+    canvas.width = Math.round(layout.width * scale);
+    canvas.height = Math.round(layout.height * scale);
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+  }
+  const ink = palette(theme);
+  const size = layout.cell - 1;
+  const {byName} = session.model.nodes;
+  for (let i = 0; i < names.length; i += 1) {
+    const node = byName.get(names[i]);
+    const cell = verdictOf(asked.evidence, names[i])?.kind ?? Math.round(size * fullness(node));
+    if (cell === drawn.cells[i]) continue;
+    drawn.cells[i] = cell;
+    drawCell(context, ink, layout.origin(i), size, cell);
+    if (framed.includes(names[i])) frame(context, ink, layout.origin(i), size);
+  }
+}
+
+/** Shape and colour both show the verdict; without one, the cell is filled as far as requested. */
+function drawCell(context, ink, [x, y], size, cell) {
+  context.clearRect(x, y, size, size);
+  context.fillStyle = ink.pale;
+  context.fillRect(x, y, size, size);
+  if (typeof cell === "number") {
+    context.fillStyle = ink.requested;
+    context.fillRect(x, y + size - cell, size, cell);
+  } else if (cell === "unfit") {
+    const third = Math.round(size / 3);
+    context.fillStyle = ink.stuck;
+    context.fillRect(x + third, y + third, size - 2 * third, size - 2 * third);
+  } else if (cell === "skipped") {
+    context.clearRect(x + 1, y + 1, size - 2, size - 2);
+  } else {
+    context.fillStyle = cell === "chosen" ? ink.settled : ink.fits;
+    context.fillRect(x, y, size, size);
+  }
+}
+
+function frame(context, ink, [x, y], size) {
+  context.strokeStyle = ink.ink;
+  context.lineWidth = 1.5;
+  context.strokeRect(x + 0.75, y + 0.75, size - 1.5, size - 1.5);
+}
+
+const palettes = new Map();
+
+/** The tokens as canvas colours, read once per theme. */
+function palette(theme) {
+  if (!palettes.has(theme)) {
+    const probe = document.body.appendChild(document.createElement("i"));
+    const read = (value) => {
+      probe.style.color = value;
+      return getComputedStyle(probe).color;
+    };
+    palettes.set(theme, {
+      pale: read("var(--meter-allocatable)"),
+      requested: read("var(--meter-requested)"),
+      stuck: read("var(--stuck)"),
+      settled: read("var(--settled)"),
+      promised: read("var(--promised)"),
+      fits: read("color-mix(in srgb, var(--settled) 45%, var(--surface))"),
+      ink: read("var(--ink)"),
+    });
+    probe.remove();
+  }
+  return palettes.get(theme);
+}
+
+/** The content of the canvas as a table for screen readers, written some rows at a time. */
+function NodeTable({session, asked}) {
+  const body = useRef(null);
+  const latest = useRef(null);
+  latest.current = {session, asked};
+  useEffect(() => {
+    let next = 0;
+    const timer = setInterval(() => {
+      next = writeRows(body.current, next, latest.current);
+    }, TABLE_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return html`
+    <div class="vh nodetable" role="table" aria-label="Nodes" aria-rowcount=${session.model.nodes.size + 1}>
+      <div role="row"><span role="columnheader">Node</span><span role="columnheader">Zone</span>
+        <span role="columnheader">State</span></div>
+      <div role="rowgroup" ref=${body}></div></div>`;
+}
+
+/** Write some rows from `start`. Returns where the next ones begin. */
+function writeRows(body, start, {session, asked}) {
+  const {nodes, entities} = session.model;
+  const all = nodes.zones().flatMap(({zone, names}) => names.map((name) => [name, zone]));
+  while (body.childElementCount > all.length) body.lastElementChild.remove();
+  const end = Math.min(all.length, start + TABLE_ROWS);
+  let row = body.children[start];
+  for (let i = start; i < end; i += 1) {
+    row ??= newRow(body);
+    const [name, zone] = all[i];
+    write(row.children[0], name);
+    write(row.children[1], zone);
+    write(row.children[2], cellText(asked, entities.get(`node/${name}`), name));
+    row = row.nextElementSibling;
+  }
+  return end === all.length ? 0 : end;
+}
+
+function write(cell, text) {
+  if (cell.textContent !== text) cell.textContent = text;
+}
+
+function newRow(body) {
+  const row = document.createElement("div");
+  row.setAttribute("role", "row");
+  for (let i = 0; i < 3; i += 1) {
+    const cell = row.appendChild(document.createElement("span"));
+    cell.setAttribute("role", "cell");
+  }
+  return body.appendChild(row);
+}

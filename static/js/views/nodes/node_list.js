@@ -1,0 +1,52 @@
+import {useState} from "preact/hooks";
+
+import {html} from "../../lib/html.js";
+import {nodeStates} from "../../model/nodes/node_facts.js";
+import {listNodes} from "../../model/nodes/node_list.js";
+import {count, ratio} from "../../model/shared/format.js";
+import {Reading, RunPage, isWaiting} from "../run/run_page.js";
+import {NodeLink} from "../shared/links.js";
+import {Mark} from "../shared/mark.js";
+
+const ROWS = 200;
+
+/** The nodes of a run at the event shown, those with problems first. */
+export function NodeListPage({session}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} /><//>`;
+}
+
+function Body({session}) {
+  const [text, setText] = useState("");
+  const [stuckOnly, setStuckOnly] = useState(false);
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1>Nodes</h1><${Reading} session=${session} /></main>`;
+  }
+  const {nodes, at} = session.model;
+  const {rows, found, stuck} = listNodes(nodes, {text, stuckOnly}, at, ROWS);
+  return html`
+    <main class="page"><div class="pagehead"><h1>Nodes</h1><span class="micro mute" role="status">${count(found)} found</span></div>
+      <div class="formgrid filters"><label class="input">Name<input value=${text} placeholder="node-1" onInput=${(event) => setText(event.target.value)} /></label>
+        <label class="input">Show<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => setStuckOnly(event.target.value === "stuck")}>
+          <option value="">all nodes</option><option value="stuck">nodes with a problem (${count(stuck)})</option></select></label></div>
+      <table class="tbl pods nodelist"><colgroup><col style="width:20%" /><col style="width:104px" /><col style="width:96px" /><col style="width:112px" /><col style="width:128px" /><col style="width:64px" /><col style="width:72px" /><col /></colgroup>
+        <thead><tr><th>Node</th><th>State</th><th>Zone</th><th class="right">CPU</th><th class="right">Memory</th><th class="right">Pods</th><th class="right">Volumes</th><th>Problem</th></tr></thead>
+        <tbody>${rows.map(({name, node, answer}) => html`<${Row} key=${name} session=${session} name=${name} node=${node} answer=${answer} />`)}</tbody></table>
+      ${found > rows.length && html`<p class="small mute after">The first ${count(rows.length)} of ${count(found)}; narrow the search to see the others.</p>`}
+      ${found === 0 && html`<p class="empty">No node matches.</p>`}
+    </main>`;
+}
+
+function Row({session, name, node, answer}) {
+  const [mark, family, words] = nodeStates(node).at(-1);
+  const taken = (resource) =>
+    node.allocatable?.[resource] === undefined
+      ? ""
+      : ratio(resource, node.requested?.[resource] ?? 0, node.allocatable[resource]);
+  const calm = answer.family === "settled" || answer.family === "held";
+  return html`
+    <tr><th scope="row"><${NodeLink} session=${session} name=${name} /></th>
+      <td><span class="state"><${Mark} name=${mark} family=${family} />${words}</span></td><td class="soft">${node.zone ?? ""}</td>
+      <td class="right">${taken("cpu")}</td><td class="right">${taken("memory")}</td><td class="right">${node.requested?.pods ?? 0}</td>
+      <td class="right">${count(Object.keys(node.attachments ?? {}).length)}</td>
+      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? "none" : answer.sentence}</td></tr>`;
+}

@@ -1,0 +1,85 @@
+import {html} from "../../lib/html.js";
+import {attachedState, deviceState, mountStates, nextStep} from "../../model/nodes/node_volumes.js";
+import {count, moment} from "../../model/shared/format.js";
+import {TERMINATING, isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
+import {PodLink} from "../shared/links.js";
+import {Mark} from "../shared/mark.js";
+
+const ROWS = 100;
+const SIGNS = [
+  ["=", "equal"],
+  ["+", "desired, not actual"],
+  ["−", "actual, not desired"],
+];
+
+/** The desired and the actual state of world by volume, and the reconciler's next step. */
+export function StateOfWorld({session, name, rows}) {
+  const differ = rows.filter(({sign}) => sign !== "=").length;
+  const wanted = rows.filter(({desired}) => desired.length > 0).length;
+  return html`
+    <section class="world" aria-label="State of world">
+      <div class="sechead"><h2>State of world</h2><span class="note">${differWords(rows.length, differ)}</span>
+        ${rows.length > 0 && html`<ul class="legend end">${SIGNS.map(([sign, words]) => html`<li key=${sign}><b class="mono">${sign}</b>${words}</li>`)}</ul>`}</div>
+      ${
+        rows.length === 0
+          ? html`<p class="small mute">Neither the kubelet nor the attach/detach controller has a volume for this node.</p>`
+          : html`<div class="scroll-x" tabindex="0" role="region" aria-label="State of world, table">
+            <table class="dsw"><caption class="vh">Desired and actual state of world of ${name}</caption>
+              <colgroup><col style="width:184px" /><col style="width:176px" /><col style="width:84px" /><col style="width:44px" /><col style="width:164px" /><col style="width:164px" /><col style="width:196px" /><col /></colgroup>
+              <thead><tr><th></th><th colspan="2" scope="colgroup">Desired<span>${count(wanted)} ${wanted === 1 ? "volume" : "volumes"}</span></th><th></th>
+                  <th colspan="3" scope="colgroup">Actual<span>according to controller and kubelet</span></th><th></th></tr>
+                <tr><th scope="col">Volume</th><th scope="col">Needed by</th><th scope="col">Since</th><th scope="col"><span class="vh">Difference</span></th>
+                  <th scope="col">Attached</th><th scope="col">Device</th><th scope="col">Mounted for</th><th scope="col">What comes next</th></tr></thead>
+              <tbody>${rows.slice(0, ROWS).map((row) => html`<${Row} key=${row.unique} session=${session} row=${row} />`)}</tbody></table></div>`
+      }
+      ${rows.length > ROWS && html`<p class="small mute after">Showing ${ROWS} of ${count(rows.length)}, differences first.</p>`}
+    </section>`;
+}
+
+function differWords(all, differ) {
+  if (all === 0) return "no volumes";
+  return differ === 0
+    ? `${count(all)} ${all === 1 ? "volume" : "volumes"}, no difference`
+    : `${count(differ)} of ${count(all)} ${all === 1 ? "volume" : "volumes"} ${differ === 1 ? "differs" : "differ"}`;
+}
+
+const SPOKEN = {"=": "equal", "+": "desired, not actual", "−": "actual, not desired"};
+
+function Row({session, row}) {
+  const {at} = session.model;
+  const next = nextStep(row, at);
+  const volume = session.model.entities.get(`volume/${row.name}`);
+  return html`
+    <tr class=${row.sign === "=" ? "" : `diff f-${row.family}`}>
+      <th scope="row" class="cut" title=${row.unique}>${row.name}<span>${row.plugin}${isTerminating(volume) && html`, <b class="tinted f-stuck" title=${leavingWords(volume, session.model)}>${TERMINATING.text}</b>`}</span></th>
+      <td class="d first cut">${row.desired.length === 0 ? html`<span class="mute">no pod</span>` : html`<${Pods} session=${session} keys=${row.desired.map(([pod]) => pod)} />`}</td>
+      <td class="d last num mute">${row.desired.length > 0 && `${moment(row.desired[0][1])} s`}</td>
+      <td class="g"><span class="gl" role="img" aria-label=${SPOKEN[row.sign]}>${row.sign}</span></td>
+      <td class="a"><${Stated} state=${attachedState(row, at)} /></td>
+      <td class="a"><${Stated} state=${deviceState(row, at)} /></td>
+      <td class="a last cut">${mountStates(row, at)
+        .slice(0, 2)
+        .map(
+          ([mark, family, words, pod]) => html`
+        <${Stated} key=${pod ?? words} state=${[mark, family, words]}>${pod && html` <${PodLink} session=${session} podKey=${pod} />`}<//>`,
+        )}<${More} found=${row.mounts.length - 2} /></td>
+      <td class=${`next cut${next === "nothing" ? " mute" : ""}`} title=${row.trouble ? row.trouble.error : next}>${next}</td></tr>`;
+}
+
+function leavingWords(volume, {entities, at}) {
+  const claimKey = entities.has(`claim/${volume.claim}`) ? volume.claim : "";
+  return terminatingWords(volume, {claimKey, at});
+}
+
+function Pods({session, keys}) {
+  return html`<${PodLink} session=${session} podKey=${keys[0]} /><${More} found=${keys.length - 1} />`;
+}
+
+function More({found}) {
+  return found > 0 && html`<span class="mute"> and ${found} more</span>`;
+}
+
+function Stated({state: [mark, family, words], children}) {
+  if (!mark) return html`<span class="mute">${words}</span>`;
+  return html`<span class="state"><${Mark} name=${mark} family=${family} />${words}${children}</span>`;
+}

@@ -1,0 +1,12 @@
+import {html} from "../../lib/html.js";
+
+/** Shown while evidence is loading, or when it could not be loaded. */
+export function EvidenceState({reading: {status, evidence, message}, retry}) {
+  if (status === "loading" && !evidence) {
+    return html`<p class="small soft evidencestate" role="status">Loading the attempt…</p>`;
+  }
+  if (status !== "failed") return null;
+  return html`
+    <p class="small evidencestate" role="alert">The attempt could not be read. ${message}
+      <button class="btn" onClick=${retry}>Try again</button></p>`;
+}

@@ -1,0 +1,104 @@
+import {html} from "../../lib/html.js";
+import {podStates} from "../../model/pods/pod.js";
+import {figureOf} from "../../model/pods/verdict.js";
+import {amount, duration, moment, parseId} from "../../model/shared/format.js";
+import {isTerminating} from "../../model/volumes/terminating.js";
+import {ManifestLink, podHref} from "../shared/links.js";
+import {Mark} from "../shared/mark.js";
+import {Volumes} from "../volumes/volumes.js";
+import {Blocker, blockerFamily} from "./blocker.js";
+import {EvidenceState} from "./evidence_state.js";
+import {WhyHere, WhyNot} from "./placement.js";
+import {WhatWouldFix} from "./why.js";
+
+/** The selected pod, the reason why it waits first. */
+export function Inspector({session}) {
+  const id = session.selected();
+  if (!id) return html`<${Nothing} />`;
+  const {entities, nodes} = session.model;
+  const pod = entities.get(id);
+  const {namespace, name} = parseId(id);
+  const reading = session.evidence.of(id);
+  const {evidence} = reading;
+  return html`
+    <aside class="inspector" id="inspector" aria-label="Selected pod">
+      <header>
+        <h2><a class="own" title=${`Open pod ${namespace}/${name}`} href=${podHref(session, `${namespace}/${name}`)}><span class="mute">${namespace}/</span>${name}</a>
+          ${pod && html`<${ManifestLink} session=${session} id=${id} look="plain manifest" />`}</h2>
+        <p class="small soft states">${podStates(pod).map(
+          ([mark, family, text]) => html`
+          <span class="state" key=${text}><${Mark} name=${mark} family=${family} />${text}</span>`,
+        )}</p>
+      </header>
+      ${
+        pod &&
+        html`
+        <${Blocker} session=${session} pod=${pod} attempt=${evidence} />
+        <${WhatWouldFix} session=${session} id=${id} pod=${pod} />
+        <section><dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${evidence} /></dl></section>
+        <${EvidenceState} reading=${reading} retry=${() => session.evidence.retry()} />
+        <${WhyNot} nodes=${nodes} pod=${pod} evidence=${evidence} />
+        <${WhyHere} nodes=${nodes} pod=${pod} evidence=${evidence} />
+        <${Volumes} session=${session} id=${id} pod=${pod} />`
+      }
+    </aside>`;
+}
+
+function Nothing() {
+  return html`
+    <aside class="inspector" id="inspector" aria-label="Selected pod"><header><h2>No pod selected</h2>
+      <p class="small soft">Select a pod in a lane or on a node to see its state and what blocks it.</p></header></aside>`;
+}
+
+/** More facts about a pod: terms and values of a list. */
+export function Facts({session, pod, evidence}) {
+  return facts(pod, evidence, session.model.at).map(
+    ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
+  );
+}
+
+function Fact({term, value, note}) {
+  return html`<dt>${term}</dt><dd>${value}${value && note ? " " : ""}${note && html`<span class="mute">${note}</span>`}</dd>`;
+}
+
+/** [term, value, muted note] in the order of the card. */
+function facts(pod, evidence, at) {
+  const found = [["Priority", String(pod.priority ?? 0)], requests(pod)];
+  if (pod.queue && pod.first_queued !== undefined) {
+    found.push(["Waited", `${moment(at - pod.first_queued)} s`, "since it was first queued"]);
+  }
+  if (pod.queue === "backoff") {
+    found.push(["Backoff ends", `in ${duration(pod.backoff_until - at)}`, `at ${moment(pod.backoff_until)} s`]);
+  }
+  if (pod.attempts) found.push(["Attempts", String(pod.attempts), evidence && `last at ${moment(evidence.at)} s`]);
+  if (pod.mover) found.push(["Last queue event", pod.mover, pod.flushed && "flushed"]);
+  if (pod.gates?.length) found.push(["Gates", pod.gates.join(", ")]);
+  if (isTerminating(pod) && pod.finalizers) found.push(["Blocked by", pod.finalizers.join(", "), "finalizers"]);
+  if (pod.scheduler) found.push(["Scheduler", pod.scheduler]);
+  if (pod.created > 0 && pod.created <= at) found.push(["Created", `at ${moment(pod.created)} s`]);
+  else found.push(["Created", "", "before the run"]);
+  return found;
+}
+
+function requests(pod) {
+  const parts = Object.entries(pod.requests ?? {})
+    .filter(([, value]) => value > 0)
+    .map(([resource, value]) => amount(resource, value));
+  const volumes = (pod.claims ?? []).length;
+  if (volumes > 0) parts.push(`${volumes} ${volumes === 1 ? "volume" : "volumes"}`);
+  return ["Requests", parts.join(" · "), parts.length === 0 && "nothing"];
+}
+
+/** Below 900 px a bar at the bottom shows the selected pod. */
+export function Peek({session}) {
+  const id = session.selected();
+  const pod = id ? session.model.entities.get(id) : null;
+  if (!pod) return null;
+  const {namespace, name} = parseId(id);
+  const [mark, family, text] = podStates(pod).at(-1) ?? ["expired", "held", "not queued"];
+  const figure = pod.blocker ? figureOf(pod.blocker) : null;
+  return html`
+    <a class=${`peek f-${pod.blocker ? blockerFamily(pod) : family}`} href="#inspector"><${Mark} name=${mark} family=${family} />
+      <span class="cut"><span class="mute">${namespace}/</span>${name} <span class="mute">${pod.blocker?.short ?? text}</span></span>
+      ${figure && html`<span class="num">${figure.value}</span>`}</a>`;
+}

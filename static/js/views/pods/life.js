@@ -1,0 +1,58 @@
+import {html} from "../../lib/html.js";
+import {axisOf, lifeOf, placeOn, spent} from "../../model/pods/life.js";
+import {ticksBetween} from "../../model/run/timeline.js";
+import {moment, tick} from "../../model/shared/format.js";
+import {Mark} from "../shared/mark.js";
+
+/** The number of slices drawn per lane. */
+const DRAWN = 300;
+/** Approximate widths of a lane and of a letter, in pixels. */
+const LANE_WIDTH = 680;
+const LETTER_WIDTH = 5.4;
+
+/** The lanes of a pod's life on one axis of time, each with the time spent in it. */
+export function Life({session, id, record}) {
+  const {seq, at} = session.model;
+  const life = lifeOf(id, record.events.value, seq);
+  if (life.from === null) return null;
+  const axis = axisOf(life, at);
+  return html`
+    <section class="life" aria-label="Life of the pod">
+      <div class="axis" aria-hidden="true">${ticksBetween(axis.from, axis.to).map(
+        ({at: when, part, last}, i) => html`
+        <span key=${when} class=${last ? "now" : i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>
+          ${last ? `${moment(when)} s${axis.to < at ? " →" : ""}` : tick(when, axis.to, axis.from)}</span>`,
+      )}</div>
+      ${axis.to < at && html`<p class="micro mute after">Still running at ${moment(at)} s; the chart shows the time until it started.</p>`}
+      ${life.lanes.map((lane) => html`<${Lane} key=${lane.key} lane=${lane} axis=${axis} at=${at} />`)}
+    </section>`;
+}
+
+function Lane({lane, axis, at}) {
+  const none = lane.slices.length === 0;
+  return html`
+    <div class=${`line${none ? " none" : ""}`}>
+      <span><${Mark} name=${lane.mark} family=${none ? "held" : lane.family} />${lane.title}</span>
+      <div class=${`lane f-${lane.family}`}>${lane.slices.slice(-DRAWN).map(
+        (slice) => html`
+        <${Slice} key=${slice.from} lane=${lane} slice=${slice} axis=${axis} at=${at} />`,
+      )}</div>
+      <span>${spent(lane, at)}</span>
+    </div>`;
+}
+
+function Slice({lane, slice, axis, at}) {
+  const place = placeOn(axis, slice, at);
+  if (!place) return null;
+  const end = slice.to === null ? "until now" : `to ${moment(slice.to)} s`;
+  const percent = (part) => `${(part * 100).toFixed(2)}%`;
+  const words = [lane.title, slice.label, `from ${moment(slice.from)} s ${end}`, slice.failed && "failed"];
+  return html`
+    <span class=${`slice ${lane.look}${slice.failed ? " x" : ""}`} title=${words.filter(Boolean).join(", ")}
+      style=${`left:${percent(place.left)};width:${percent(place.width)}`}>${hasRoom(slice.label, place) && html`<b>${slice.label}</b>`}</span>`;
+}
+
+/** Labels that would be cut off are not drawn. */
+function hasRoom(label, {width}) {
+  return label !== "" && width * LANE_WIDTH >= label.length * LETTER_WIDTH + 8;
+}

@@ -1,0 +1,84 @@
+import {html} from "../../lib/html.js";
+import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.js";
+
+const ROWS = 7;
+
+/** Why a pod without a node does not fit elsewhere: the nodes closest to fitting. */
+export function WhyNot({nodes, pod, evidence}) {
+  if (!evidence || pod.node || pod.assumed) return null;
+  if (evidence.prefilter) return html`<${Refused} prefilter=${evidence.prefilter} />`;
+  const rows = closestFirst(evidence);
+  if (rows.length === 0) return null;
+  const skipped = (evidence.not_evaluated ?? []).length;
+  return html`
+    <section><h3>Why the other nodes do not fit<span>closest first</span></h3>
+      <${Table} nodes=${nodes} heads=${["First failing plugin", "By how much"]} rows=${rows.slice(0, ROWS).map(unfitRow(pod))} />
+      <${More} count=${rows.length - ROWS} skipped=${skipped} />
+    </section>`;
+}
+
+/** Why a pod is on its node: the feasible nodes, by score. */
+export function WhyHere({nodes, pod, evidence}) {
+  const rows = bestFirst(evidence);
+  if (rows.length === 0 || !(pod.node || pod.assumed)) return null;
+  return html`
+    <section><h3>Why this node<span>${isOnlyFeasible(evidence) ? "the only node that fits" : "highest score first"}</span></h3>
+      <${Table} nodes=${nodes} heads=${["Verdict", "Score"]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
+      <${More} count=${rows.length - ROWS} skipped=${0} />
+    </section>`;
+}
+
+/** A PreFilter plugin rejected the pod before any node was evaluated. */
+function Refused({prefilter}) {
+  return html`
+    <section><h3>Rejected in PreFilter</h3>
+      <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${prefilter.reasons.join("; ")}</dd></dl></section>`;
+}
+
+const unfitRow =
+  (pod) =>
+  ([name, verdict]) => ({
+    name,
+    look: name === pod.nominated ? "hit" : "",
+    middle: verdict.plugin,
+    end: verdict.text,
+    title: [verdict.text, ...(verdict.reasons ?? [])].join("\n"),
+  });
+
+const fitRow =
+  (evidence) =>
+  ([name, score]) => ({
+    name,
+    look: name === evidence.node ? "hit won" : "",
+    middle: fitWords(evidence, name),
+    end: score.total,
+    title: Object.entries(score.plugins ?? {})
+      .map(([plugin, parts]) => `${plugin} ${parts.join(" → ")}`)
+      .join("\n"),
+  });
+
+function fitWords(evidence, name) {
+  if (name !== evidence.node) return "fits";
+  const equal = evidence.tied?.length ?? 0;
+  return equal > 1 ? `chosen at random among ${equal} equal scores` : "chosen";
+}
+
+function Table({nodes, heads, rows}) {
+  const longest = Math.max(...rows.map(({name}) => nodes.label(name).length));
+  const width = Math.min(112, Math.max(62, longest * 7 + 10));
+  return html`
+    <table class="vt">
+      <colgroup><col style=${`width:${width}px`} /><col style="width:118px" /><col /></colgroup>
+      <thead class="vh"><tr><th>Node</th>${heads.map((head) => html`<th key=${head}>${head}</th>`)}</tr></thead>
+      <tbody>${rows.map(
+        ({name, look, middle, end, title}) => html`
+        <tr key=${name} class=${look}><th scope="row" class="cut" title=${name}>${nodes.label(name)}</th>
+          <td class="cut" title=${middle}>${middle}</td><td class="num cut" title=${title}>${end}</td></tr>`,
+      )}</tbody>
+    </table>`;
+}
+
+function More({count, skipped}) {
+  const parts = [count > 0 && `${count} more`, skipped > 0 && `${skipped} not evaluated`].filter(Boolean);
+  return parts.length > 0 && html`<p class="micro mute after">${parts.join(" and ")}</p>`;
+}

@@ -1,0 +1,144 @@
+import {html} from "../../lib/html.js";
+import {placeOf} from "../../model/nodes/nodes.js";
+import {podStates} from "../../model/pods/pod.js";
+import {moment, parseId} from "../../model/shared/format.js";
+import {Reading, RunPage, isWaiting} from "../run/run_page.js";
+import {EventTable} from "../shared/events.js";
+import {ManifestLink, NodeLink} from "../shared/links.js";
+import {Mark} from "../shared/mark.js";
+import {Still} from "../shared/still.js";
+import {Volumes} from "../volumes/volumes.js";
+import {Blocker} from "./blocker.js";
+import {EvidenceState} from "./evidence_state.js";
+import {Facts} from "./inspector.js";
+import {Life} from "./life.js";
+import {Matrix} from "./matrix.js";
+import {Preemption} from "./preemption.js";
+import {Scores} from "./scores.js";
+import {Trial} from "./trial.js";
+import {WhatWouldFix} from "./why.js";
+
+/** One pod at the event shown, the reason why it waits first. */
+export function PodPage({session, id, record}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} id=${id} record=${record} /><//>`;
+}
+
+function Body({session, id, record}) {
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1 class="vh">${id}</h1><${Reading} session=${session} /></main>`;
+  }
+  const pod = session.model.entities.get(id);
+  const held = record.held.value;
+  return html`
+    <main class="page podpage">
+      <${Head} session=${session} id=${id} pod=${pod} />
+      <div class="top">
+        <${Answer} session=${session} id=${id} pod=${pod} record=${record} newest=${record.attempts.value[0]} />
+        <${Life} session=${session} id=${id} record=${record} />
+      </div>
+      <${EvidenceState} reading=${record.reading.value} retry=${() => record.retry()} />
+      ${
+        record.attempts.value.length > 0 &&
+        html`
+        <div class="sec verdicts"><${Attempts} record=${record} address=${session.address} />
+          ${held && html`<${Still} of=${held.evidence}><${Matrix} evidence=${held.evidence} zoneOf=${zoneIn(session)} pod=${parseId(id).name} /><//>`}</div>`
+      }
+      ${
+        held &&
+        html`<${Still} of=${held.evidence}><div class="sec two">
+        <${Scores} evidence=${held.evidence} /><${Preemption} evidence=${held.evidence} /></div><//>`
+      }
+      <${OwnPlugins} held=${held} />
+      ${pod?.claims?.length > 0 && html`<div class="sec volumes"><${Volumes} session=${session} id=${id} pod=${pod} /></div>`}
+      <${Events} session=${session} id=${id} record=${record} />
+    </main>`;
+}
+
+function Head({session, id, pod}) {
+  const {namespace, name} = parseId(id);
+  return html`
+    <div class="pagehead"><h1><span class="ns">${namespace}/</span>${name}</h1>
+      <p class="small soft states">${podStates(pod).map(
+        ([mark, family, text]) => html`
+        <span class="state" key=${text}><${Mark} name=${mark} family=${family} /><${Stated} session=${session} pod=${pod} text=${text} /></span>`,
+      )}</p>
+      <div class="end"><a class="btn" href=${session.href("board", {pod: id})}>On the board</a>
+        <a class="btn" href=${session.href("machines", {pod: id})}>State machines</a>
+        ${pod && html`<${ManifestLink} session=${session} id=${id} />`}</div></div>`;
+}
+
+/** A state of a pod; a node in it links to its page. */
+function Stated({session, pod, text}) {
+  const place = pod && placeOf(pod);
+  if (!place || !text.endsWith(` ${place}`)) return text;
+  return html`${text.slice(0, -place.length)}<${NodeLink} session=${session} name=${place} />`;
+}
+
+/** What blocks the pod, what would help, and the facts about the pod. */
+function Answer({session, id, pod, record, newest}) {
+  if (!pod) return html`<p class="small soft">This pod is not in the cluster at ${moment(session.model.at)} s.</p>`;
+  return html`
+    <div class="answer">
+      <${Trial} session=${session} id=${id} record=${record} />
+      <${Blocker} session=${session} pod=${pod} attempt=${newest} />
+      <${WhatWouldFix} session=${session} id=${id} pod=${pod} />
+      <dl class="kv"><${Facts} session=${session} pod=${pod} evidence=${newest} /></dl>
+    </div>`;
+}
+
+const RESULT_LOOK = {
+  scheduled: ["vbound", "settled"],
+  unschedulable: ["unschedulable", "stuck"],
+  error: ["failed", "stuck"],
+};
+
+function Attempts({record, address}) {
+  const attempts = record.attempts.value;
+  const shown = record.held.value?.attempt.id ?? attempts[0]?.id;
+  const messages = new Map(record.events.value.map(({seq, message}) => [seq, message]));
+  const pick = (number) => {
+    const chosen = number === attempts[0]?.number ? null : number;
+    record.choose(chosen);
+    address.writeAttempt(chosen);
+  };
+  return html`
+    <section class="attempts" aria-label="Attempts"><h2>Attempts</h2>
+      <ol>${attempts.map(({id, number, at, seq, result, node}) => {
+        const [mark, family] = RESULT_LOOK[result] ?? ["failed", "stuck"];
+        return html`
+          <li key=${id}><button aria-pressed=${String(id === shown)} onClick=${() => pick(number)}>
+            <span class="row1"><${Mark} name=${mark} family=${family} />${number}<span class="num">${moment(at)} s</span></span>
+            <span class="row2">${outcome(result, node, messages.get(seq))}</span></button></li>`;
+      })}</ol></section>`;
+}
+
+/** "to node-b4, 3 of 11 nodes fit" or "0/12 nodes are available", without the reasons. */
+function outcome(result, node, message) {
+  if (!message) return node ? `${result}, ${node}` : result;
+  return message.split(": ")[0];
+}
+
+/** The results of custom plugins at their extension points. */
+function OwnPlugins({held}) {
+  const points = Object.entries(held?.evidence.extension_points ?? {});
+  if (points.length === 0) return null;
+  return html`
+    <section class="sec" aria-label="Extension points"><div class="sechead"><h2>Extension points</h2><span class="note">custom plugins</span></div>
+      <dl class="kv">${points.map(([point, answers]) =>
+        answers.map(
+          ({plugin, code, reasons}, i) => html`
+        <dt key=${`${point}${i}`}>${point}</dt><dd>${plugin} <span class="mute">${code}</span> ${(reasons ?? []).join("; ")}</dd>`,
+        ),
+      )}</dl></section>`;
+}
+
+function Events({session, id, record}) {
+  const {seq} = session.model;
+  return html`<${EventTable} session=${session} id=${id} events=${record.events.value.filter((event) => event.seq <= seq).reverse()} />`;
+}
+
+/** The zones of the nodes that exist at the event shown; a deleted node has none. */
+function zoneIn(session) {
+  const {entities} = session.model;
+  return (name) => entities.get(`node/${name}`)?.zone ?? "";
+}

@@ -1,0 +1,57 @@
+import {html} from "../../lib/html.js";
+import {scoresOf} from "../../model/pods/scores.js";
+import {isOnlyFeasible} from "../../model/pods/verdict.js";
+import {broken} from "./matrix.js";
+
+const NODES = 4;
+
+/** The scores of the feasible nodes, plugin by plugin: raw → normalised × weight. */
+export function Scores({evidence}) {
+  const scores = scoresOf(evidence, NODES);
+  return html`
+    <section aria-label="Scores">
+      <div class="sechead"><h2>Scores</h2><span class="note">${scores ? `attempt ${evidence.number} · raw → normalised × weight` : ""}</span></div>
+      ${scores && isOnlyFeasible(evidence) && html`<p class="small soft">Single feasible node: scoring was skipped; the scores below are hypothetical.</p>`}
+      ${scores ? html`<${Table} scores=${scores} />` : html`<p class="small soft">${nothing(evidence)}</p>`}
+    </section>`;
+}
+
+function nothing({number, feasible, node}) {
+  if (feasible === 0 || !node) return `No feasible node in attempt ${number}, so nothing was scored.`;
+  return `Scoring was skipped in attempt ${number}: there was only one feasible node.`;
+}
+
+function Table({scores: {rows, nodes, ahead, others, unscored, tied}}) {
+  const lead = ahead > 0 ? `${ahead} ahead` : tied > 1 ? `chosen at random among ${tied} equal scores` : "";
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Score table">
+      <table class="tbl score"><colgroup><col style="width:152px" /></colgroup>
+        <thead><tr><th scope="col">Plugin</th>${nodes.map(
+          ({name, chosen}) => html`
+          <th key=${name} scope="col">${name}${chosen && html` <span class="mute">chosen</span>`}</th>`,
+        )}</tr></thead>
+        <tbody>${rows.map(
+          ({plugin, parts}) => html`
+          <tr key=${plugin}><th scope="row">${broken(plugin)}</th>${parts.map(
+            (part, i) => html`
+            <${Part} key=${nodes[i].name} part=${part} wins=${nodes[i].chosen} />`,
+          )}</tr>`,
+        )}
+          ${
+            unscored.length > 0 &&
+            html`<tr><th scope="row" class="mute">${unscored.length} ${unscored.length === 1 ? "plugin" : "plugins"}</th>
+            <td colspan=${nodes.length} class="mute">${unscored.join(", ")}: scoring skipped</td></tr>`
+          }</tbody>
+        <tfoot><tr><th scope="row">Sum</th>${nodes.map(
+          ({name, total, chosen}) => html`
+          <td key=${name} class=${chosen ? "win" : ""}><b>${total}</b>${chosen && lead && html` <span class="tinted f-settled">${lead}</span>`}</td>`,
+        )}</tr></tfoot>
+      </table></div>
+      ${others > 0 && html`<p class="micro mute after">${others} more ${others === 1 ? "node" : "nodes"} with lower or equal scores</p>`}`;
+}
+
+function Part({part: {raw, normalized, weight, weighted, share}, wins}) {
+  return html`
+    <td class=${wins ? "win" : ""}><div class="calc">${raw} → ${normalized} × ${weight}<b>${weighted}</b></div>
+      <div class="track"><i style=${`width:${(share * 100).toFixed(1)}%`}></i></div></td>`;
+}

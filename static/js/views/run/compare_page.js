@@ -1,0 +1,239 @@
+import {html} from "../../lib/html.js";
+import {
+  MEASURES,
+  alikeText,
+  barsOn,
+  differenceText,
+  figure,
+  foldedRows,
+  grouped,
+  runLine,
+  shareDifference,
+  shareText,
+  shortfall,
+  spotLook,
+} from "../../model/run/comparison.js";
+import {pageHref} from "../../model/run/place.js";
+import {partOf, ticks} from "../../model/run/timeline.js";
+import {count, moment, parseId, tick as tickText} from "../../model/shared/format.js";
+import {NO_FORK} from "../../model/shared/rights.js";
+import {Mark, Name} from "../shared/mark.js";
+import {Reading, RunPage, isWaiting} from "./run_page.js";
+
+/** A run compared with another one. `others` are the runs to choose from, `profiles` the profiles for a replay. */
+export function ComparePage({session, comparison, others, profiles}) {
+  return html`<${RunPage} session=${session}>
+    <${Body} session=${session} comparison=${comparison} others=${others} profiles=${profiles} /><//>`;
+}
+
+function Body({session, comparison, others, profiles}) {
+  const read = comparison.result.value;
+  // A result for another moment is not shown.
+  const result = read && session.playhead.past.value && read.at !== session.model.at ? null : read;
+  const problem = comparison.problem.value;
+  return html`
+    <main class="page compare">
+      <${Head} session=${session} comparison=${comparison} others=${others} profiles=${profiles} />
+      ${comparison.other === null && html`<${Choice} session=${session} others=${others} />`}
+      ${problem && html`<p class="small tinted f-stuck" role="alert">${problem}</p>`}
+      ${comparison.other !== null && !result && !problem && html`<${Reading} session=${session} />`}
+      ${result && !isWaiting(session) && html`<${Result} session=${session} comparison=${comparison} result=${result} />`}
+    </main>`;
+}
+
+function Head({session, comparison, others, profiles}) {
+  const run = session.run.value;
+  return html`
+    <div class="pagehead"><h1>Compare <span class="ns">#${run.id} with</span></h1>
+      <select class="against" aria-label="The run to compare with" value=${String(comparison.other ?? "")}
+        onChange=${(event) => {
+          session.address.open(session.href("compare", {with: event.target.value}));
+        }}>
+        <option value="" disabled>choose a run</option>
+        ${grouped(others).map(
+          ([title, runs]) =>
+            html`<optgroup key=${title} label=${title}>${runs.map(
+              (each) => html`
+          <option key=${each.id} value=${String(each.id)}>${runLine(each)}</option>`,
+            )}</optgroup>`,
+        )}</select>
+      <div class="end"><span class="small mute">Replay with profile</span>${profiles
+        .filter((profile) => profile !== run.profile)
+        .map(
+          (profile) => html`
+        <button key=${profile} class="btn" disabled=${!session.mayFork} title=${session.mayFork ? undefined : NO_FORK} aria-label=${`Replay with profile ${profile} and compare`}
+          onClick=${() => comparison.withProfile(profile)}>${profile}</button>`,
+        )}</div></div>`;
+}
+
+/** The runs to choose from. */
+function Choice({session, others}) {
+  return html`
+    <p class="soft lead">Choose a run to compare with this one, or replay the same scenario and commands with another profile, up to the same time.</p>
+    ${grouped(others).map(
+      ([title, runs]) => html`
+      <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${title[0].toUpperCase()}${title.slice(1)}</h2></div>
+        <ul class="choice">${runs.map(
+          (run) => html`<li key=${run.id}><a href=${session.href("compare", {with: run.id})}>${runLine(run)}</a>
+          <span class="mute">${count(run.head)} events, ${moment(run.head_at)} s</span></li>`,
+        )}</ul></section>`,
+    )}
+    ${others.length === 0 && html`<p class="empty">There is no other run yet. Fork this one, or replay it with another profile.</p>`}`;
+}
+
+function Result({session, comparison, result}) {
+  const late = shortfall(result);
+  return html`
+    <section class=${`blocker parting f-${result.divergence ? "held" : "settled"}`} aria-label="First difference">
+      <p class="say">${result.parting}</p>
+      <p>${result.placing}</p>
+      ${late && html`<p class="small soft">${late}</p>`}
+      <${Jumps} session=${session} result=${result} /></section>
+    <${Histories} result=${result} />
+    <div class="sec twotables"><${Numbers} result=${result} /><${Use} result=${result} /></div>
+    <${Elsewhere} result=${result} />
+    <${Beside} comparison=${comparison} result=${result} />`;
+}
+
+function Jumps({session, result}) {
+  const {divergence, a, b} = result;
+  if (a.id === b.id) return null;
+  return html`
+    <p class="does">${divergence && html`<button class="btn primary" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>Jump to the first difference</button>`}
+      ${divergence && html`<a class="btn" href=${pageHref(b.id, "board", {seq: divergence.seq})}>Show it in #${b.id}</a>`}
+      <a class="btn" href=${pageHref(b.id, "compare", {with: a.id, seq: session.playhead.past.value ? b.seq : null})}>Swap</a></p>`;
+}
+
+/** Both histories on one axis of time; the line marks the first difference. */
+function Histories({result}) {
+  const {axis, divergence} = result;
+  const parted = divergence && percent(partOf(divergence.at, axis.to));
+  return html`
+    <section class="sec histories" aria-label="Histories">
+      <div class="sechead"><h2>Histories</h2><span class="note">events over time, both on one axis${divergence ? `; they diverge at ${moment(divergence.at)} s` : ""}</span></div>
+      ${["a", "b"].map((side) => html`<${History} key=${side} run=${result[side]} axis=${axis} counts=${axis[side]} parted=${parted} />`)}
+      <div class="axis">${ticks(axis.to).map(({at, part}, i) => html`<span key=${at} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${percent(part)}`}>${tickText(at, axis.to)}</span>`)}</div>
+    </section>`;
+}
+
+function History({run, axis, counts, parted}) {
+  return html`
+    <div class="history"><span class="cut"><a href=${pageHref(run.id, "board", {seq: run.at < run.head_at ? run.seq : null})}>#${run.id}</a> <span class="mute">${run.profile}, seed ${run.seed}</span></span>
+      <div class="lane"><svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
+        ${barsOn({to: axis.to, counts}).map(
+          ({x, width, height, start}) => html`<rect key=${start} class=${start <= run.at ? "past" : "ahead"}
+          x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 480).toFixed(1)} y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`,
+        )}</svg>
+        <span class="reach" style=${`width:${percent(partOf(run.head_at, axis.to))}`}></span>
+        ${parted && html`<span class="parted" style=${`left:${parted}`}></span>`}
+        <span class="at" style=${`left:${percent(partOf(run.at, axis.to))}`}></span></div>
+      <span class="num">${count(run.head)} events, ${moment(run.head_at)} s</span></div>`;
+}
+
+function percent(part) {
+  return `${(part * 100).toFixed(2)}%`;
+}
+
+function Numbers({result}) {
+  const {a, b, measures} = result;
+  return html`
+    <section aria-label="Numbers"><div class="sechead"><h2>Numbers</h2><span class="note">${momentOf(result)}</span></div>
+      <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
+        <tbody>${measures.map(
+          (row) => html`<tr key=${row.key}><th scope="row">${MEASURES[row.key] ?? row.key}</th>
+          <td class="right">${figure(row.a, row.unit)}</td><td class="right">${figure(row.b, row.unit)}</td>
+          <td class=${`right${row.difference === 0 ? " mute" : ""}`}>${differenceText(row)}</td></tr>`,
+        )}</tbody></table></section>`;
+}
+
+function momentOf({a, b}) {
+  return a.at === b.at ? `at ${moment(a.at)} s` : `#${a.id} at ${moment(a.at)} s, #${b.id} at ${moment(b.at)} s`;
+}
+
+function Use({result}) {
+  const {a, b, utilisation} = result;
+  return html`
+    <section aria-label="Utilisation"><div class="sechead"><h2>Utilisation</h2><span class="note">requested / allocatable, all nodes</span></div>
+      <table class="tbl"><thead><tr><th scope="col"></th><th scope="col" class="right">#${a.id}</th><th scope="col" class="right">#${b.id}</th><th scope="col" class="right">#${b.id} − #${a.id}</th></tr></thead>
+        <tbody>${utilisation.map(
+          (row) => html`<tr key=${row.resource}><th scope="row">${row.resource}</th>
+          <td class="right">${shareText(row.resource, row.a)}</td><td class="right">${shareText(row.resource, row.b)}</td>
+          <td class="right">${shareDifference(row)}</td></tr>`,
+        )}</tbody></table>
+      ${utilisation.length === 0 && html`<p class="empty">Neither run has a node.</p>`}</section>`;
+}
+
+function Elsewhere({result}) {
+  const {a, b, placements} = result;
+  const {rows} = placements;
+  return html`
+    <section class="sec" aria-label="Placement differences"><div class="sechead"><h2>Placement differences</h2>
+        <span class="note">${placements.count === 0 ? "none" : `${count(placements.count)} ${placements.count === 1 ? "pod" : "pods"}, earliest difference first`}</span></div>
+      ${
+        rows.length > 0 &&
+        html`<div class="scroll-x" tabindex="0" role="region" aria-label="Table of placement differences"><table class="tbl elsewhere">
+        <thead><tr><th scope="col">Pod</th><th scope="col">Since</th><th scope="col">In #${a.id}</th><th scope="col">In #${b.id}</th></tr></thead>
+        <tbody>${rows.map(
+          (row) => html`<tr key=${row.pod}><th scope="row"><${Named} id=${row.pod} /></th>
+          <td class="num">${row.at === null ? "" : `${moment(row.at)} s`}</td>
+          <td><${Place} run=${a} pod=${row.pod} spot=${row.a} /></td><td><${Place} run=${b} pod=${row.pod} spot=${row.b} /></td></tr>`,
+        )}</tbody></table></div>`
+      }
+      ${placements.count > rows.length && html`<p class="small mute after">The first ${count(rows.length)} of ${count(placements.count)}.</p>`}
+    </section>`;
+}
+
+function Named({id}) {
+  const {namespace, name} = parseId(id);
+  return html`<${Name} namespace=${namespace} name=${name} />`;
+}
+
+/** The state of a pod in one run, with a link to the attempt that caused it. */
+function Place({run, pod, spot}) {
+  const [mark, family, words] = spotLook(spot);
+  const {key} = parseId(pod);
+  return html`<span class="spot"><${Mark} name=${mark} family=${family} /><span>${words}</span>
+    ${
+      spot.seq !== null &&
+      html`<a class="small mute nowrap" href=${pageHref(run.id, "pod", {of: key, seq: spot.seq})}
+      aria-label=${`${key} in #${run.id} at ${moment(spot.at)} s`}>${moment(spot.at)} s</a>`
+    }</span>`;
+}
+
+function Beside({comparison, result}) {
+  const {a, b, divergence} = result;
+  const rows = comparison.rows.value;
+  if (rows.length === 0) return null;
+  return html`
+    <section class="sec" aria-label="Events side by side"><div class="sechead"><h2>Events</h2>
+        <span class="note">${divergence ? "from the first difference on, by time" : "that only one of the runs has so far"}</span></div>
+      <div class="scroll-x" tabindex="0" role="region" aria-label="Table of events side by side"><table class="tbl beside"><colgroup><col style="width:84px" /><col /><col /></colgroup>
+        <thead><tr><th scope="col">Time, s</th><th scope="col">#${a.id}</th><th scope="col">#${b.id}</th></tr></thead>
+        <tbody>${foldedRows(rows).map((each) =>
+          each.alike
+            ? html`<tr class="alike" key=${`=${each.alike[0].a.seq}`}><td colspan="3">${alikeText(each.alike)}</td></tr>`
+            : html`<${Pair} key=${`${each.row.a?.seq}|${each.row.b?.seq}`} row=${each.row} a=${a} b=${b} />`,
+        )}</tbody></table></div>
+      <div class="listfoot">${comparison.next.value && html`<button class="btn" onClick=${() => comparison.more()}>Show more</button>`}</div>
+    </section>`;
+}
+
+function Pair({row, a, b}) {
+  return html`<tr class=${row.same ? "same" : ""}><td class="num mute">${moment(row.at)}</td>
+    <td><${Cell} run=${a} event=${row.a} /></td><td><${Cell} run=${b} event=${row.b} />${otherThanWords(row)}</td></tr>`;
+}
+
+/** What differs in a row with equal messages. */
+function otherThanWords({a, b, same, differs = []}) {
+  if (same || !a || !b || a.message !== b.message || differs.length === 0) return null;
+  return html`<p class="micro mute">same message, different ${differs.join(" and ")}</p>`;
+}
+
+/** An event of one run, or a dash. */
+function Cell({run, event}) {
+  if (!event)
+    return html`<span class="mute" title=${`no event in #${run.id}`}><span aria-hidden="true">–</span><span class="vh">no event in #${run.id}</span></span>`;
+  const {name} = parseId(event.object ?? "");
+  return html`<span class="eventcell"><a class="mono mute" href=${pageHref(run.id, "board", {seq: event.seq})}>${event.seq}</a>
+    <span><b class="kind">${event.kind}</b> <span title=${event.object}>${name}</span> <span class="soft">${event.message}</span></span></span>`;
+}

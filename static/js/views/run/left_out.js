@@ -1,0 +1,28 @@
+import {html} from "../../lib/html.js";
+import {Mark} from "../shared/mark.js";
+
+/** Shown when a run has used up a part of its budget. */
+export function StopBanner({session}) {
+  const {stopped_by: part, stop_reason: reason, may_change: mayChange} = session.run.value;
+  if (!part) return null;
+  return html`
+    <div class="past-banner" role="status"><${Mark} name="gated" family="held" /><span>${reason}</span>
+      ${mayChange !== false && html`<button class="btn" onClick=${openBudget}>Change the budget</button>`}</div>`;
+}
+
+function openBudget() {
+  document.querySelector("#budget-open").click();
+}
+
+/** The kinds in the files that kscope does not simulate, each with the consequence. */
+export function LeftOut({session}) {
+  const left = session.run.value.not_modelled ?? [];
+  if (left.length === 0) return null;
+  const names = left.map(({kind}) => kind).join(", ");
+  return html`
+    <details class="leftout small mute"><summary>Not modelled: ${names}</summary>
+      <ul>${left.map(
+        ({kind, group, count: number, note}) => html`
+        <li key=${`${group}/${kind}`}><b>${number} ${kind}</b>: ${note}</li>`,
+      )}</ul></details>`;
+}

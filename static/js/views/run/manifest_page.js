@@ -1,0 +1,56 @@
+import {useState} from "preact/hooks";
+
+import {html} from "../../lib/html.js";
+import {count, moment, parseId} from "../../model/shared/format.js";
+import {Reading, RunPage, isWaiting} from "./run_page.js";
+
+const OWN_PAGES = {pod: "pod", node: "node"};
+
+/** The manifest of one object as the simulated API server holds it at the event shown. */
+export function ManifestPage({session, manifest}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} manifest=${manifest} /><//>`;
+}
+
+function Body({session, manifest}) {
+  const {kind, namespace, name, key} = parseId(manifest.id);
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1>${manifest.id}</h1><${Reading} session=${session} /></main>`;
+  }
+  const reading = manifest.reading.value;
+  return html`
+    <main class="page manifestpage">
+      <div class="pagehead"><h1>${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h1><span class="badge">${kind}</span>
+        <span class="small mute" role="status">manifest ${when(session)}</span>
+        <div class="end">${OWN_PAGES[kind] && html`<a class="btn" href=${session.href(OWN_PAGES[kind], {of: key})}>${kind === "pod" ? "Pod page" : "Node page"}</a>`}
+          <a class="btn" href=${session.href("timeline", {object: manifest.id})}>Events</a>
+          ${reading.text && html`<${Copy} text=${reading.text} />`}
+          <a class="btn" href=${manifest.url("yaml")}>YAML</a><a class="btn" href=${manifest.url("json")}>JSON</a></div></div>
+      <${Text} reading=${reading} id=${manifest.id} retry=${() => manifest.retry()} session=${session} />
+    </main>`;
+}
+
+function when(session) {
+  const {seq, past} = session.place;
+  return past ? `after event ${count(seq)}, at ${moment(session.model.at)} s` : "as it is now";
+}
+
+function Text({session, reading: {status, text, message}, id, retry}) {
+  if (status === "ready")
+    return html`<pre class="manifest" tabindex="0" aria-label=${`Manifest of ${id}`}>${text}</pre>`;
+  if (status === "missing")
+    return html`<p class="small soft">${id} is not in the cluster ${session.place.past ? `at ${moment(session.model.at)} s` : "now"}.</p>`;
+  if (status === "loading") return html`<p class="small mute" role="status">Reading the manifest…</p>`;
+  return html`<p class="small tinted f-stuck" role="alert">${message} <button class="btn" onClick=${retry}>Try again</button></p>`;
+}
+
+function Copy({text}) {
+  const [copied, setCopied] = useState("");
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(text);
+  };
+  // Browsers offer the clipboard only to secure origins.
+  return (
+    navigator.clipboard && html`<button class="btn" onClick=${copy}>${copied === text ? "Copied" : "Copy"}</button>`
+  );
+}

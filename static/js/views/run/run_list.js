@@ -1,0 +1,21 @@
+import {html} from "../../lib/html.js";
+import {statusLook, trendBars} from "../../model/run/run_list.js";
+import {Mark} from "../shared/mark.js";
+
+const TREND = {width: 160, height: 20};
+
+/** The status of a run: its mark and the word. */
+export function RunStatus({status}) {
+  const [mark, family] = statusLook(status);
+  return html`<span class="state"><${Mark} name=${mark} family=${family} />${status}</span>`;
+}
+
+/** The number of events over the time of a run, as bars. */
+export function Trend({histogram}) {
+  const {width, height} = TREND;
+  return html`<svg viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
+    ${trendBars(histogram.bars(), width, height).map(
+      (bar, i) =>
+        html`<rect key=${i} x=${bar.x.toFixed(1)} y=${bar.y.toFixed(1)} width=${bar.width.toFixed(1)} height=${bar.height.toFixed(1)} />`,
+    )}</svg>`;
+}

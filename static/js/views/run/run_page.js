@@ -1,0 +1,57 @@
+import {html} from "../../lib/html.js";
+import {count, moment} from "../../model/shared/format.js";
+import {NO_FORK} from "../../model/shared/rights.js";
+import {Mark} from "../shared/mark.js";
+import {Consent} from "./consent.js";
+import {LeftOut, StopBanner} from "./left_out.js";
+import {Notice} from "./notice.js";
+import {PastBanner, Transport} from "./transport.js";
+
+/** A page of a run: playback, banners, notices and dialogs, then its own content. */
+export function RunPage({session, children}) {
+  return html`
+    <${Transport} session=${session} />
+    <${PastBanner} session=${session} />
+    <${ForkBanner} session=${session} />
+    <${OtherVersionBanner} session=${session} />
+    <${StopBanner} session=${session} />
+    <${LeftOut} session=${session} />
+    <${Notice} session=${session} />
+    <${Consent} session=${session} />
+    ${children}`;
+}
+
+/** Shown while a fork is computed up to the event where it begins; commands take effect after that. */
+function ForkBanner({session}) {
+  const {goal_at: goal} = session.run.value;
+  if (goal === null || goal === undefined || session.run.value.status === "failed") return null;
+  return html`
+    <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>Catching up</b>
+      <span>to ${moment(goal)} s, where this fork begins. Your commands take effect after that.</span></div>`;
+}
+
+/** Shown for a run that another version of kscope recorded and that this version decides differently. */
+function OtherVersionBanner({session}) {
+  const {differs_from: seq} = session.run.value;
+  if (seq === null || seq === undefined) return null;
+  return html`
+    <div class="past-banner long" role="status"><${Mark} name="gated" family="held" /><b>Read only</b>
+      <span>Recorded by another version of kscope. From event ${count(seq)} on, this version decides differently.</span>
+      <button class="btn" disabled=${!session.mayFork} title=${session.mayFork ? undefined : NO_FORK} onClick=${() => session.commands.repeat()}>Run again with this version</button></div>`;
+}
+
+/** Whether the state to show is not loaded yet. */
+export function isWaiting(session) {
+  return session.isWaiting;
+}
+
+/** Shown until the state is loaded, or the reason why it cannot be. */
+export function Reading({session}) {
+  const opening = session?.playhead.opening.value;
+  if (!opening) return html`<p class="small mute" role="status">Reading the state of the run…</p>`;
+  if (!opening.problem) return html`<p class="small mute" role="status">Reading event ${count(opening.seq)}…</p>`;
+  return html`
+    <div class="unread" role="alert"><p class="small">Event ${count(opening.seq)} cannot be shown. ${opening.problem}</p>
+      <p class="does"><button class="btn primary" onClick=${() => session.playhead.open()}>Try again</button>
+        <button class="btn" onClick=${() => session.playhead.jumpToNewest()}>Show the newest event</button></p></div>`;
+}

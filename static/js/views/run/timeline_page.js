@@ -1,0 +1,125 @@
+import {html} from "../../lib/html.js";
+import {COMPONENTS, NO_FILTERS} from "../../model/run/timeline_filters.js";
+import {count, moment, parseId} from "../../model/shared/format.js";
+import {ByWhom, EventLink} from "../shared/events.js";
+import {Term} from "../shared/term.js";
+import {Reading, RunPage, isWaiting} from "./run_page.js";
+
+/** The events of a run up to the one shown, each with a link to it. */
+export function TimelinePage({session, events}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} events=${events} /><//>`;
+}
+
+function Body({session, events}) {
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1>Timeline</h1><${Reading} session=${session} /></main>`;
+  }
+  const rows = events.shown.value;
+  return html`
+    <main class="page timelinepage">
+      <${Head} session=${session} events=${events} />
+      <${Filters} session=${session} events=${events} />
+      <${Later} session=${session} events=${events} />
+      <table class="tbl timeline"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
+        <thead><tr><th><${Term} word="seq">Seq<//></th><th>Time, s</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
+        <tbody>${rows.map((row) => html`<${Row} key=${row.event.seq} session=${session} row=${row} />`)}</tbody></table>
+      <${Foot} session=${session} events=${events} rows=${rows} />
+    </main>`;
+}
+
+function Head({session, events}) {
+  const {seq, past} = session.place;
+  const extent = past
+    ? `up to event ${count(seq)} of ${count(session.live.head.seq)}`
+    : `${count(session.live.head.seq)} events in all`;
+  return html`
+    <div class="pagehead"><h1>Timeline</h1><span class="micro mute" role="status">${extent}</span>
+      <div class="end">${["ndjson", "csv"].map(
+        (format) => html`
+        <a key=${format} class="btn" download href=${events.exportUrl(format)} title=${`These events as ${format.toUpperCase()}`}>${format.toUpperCase()}</a>`,
+      )}</div></div>`;
+}
+
+function Filters({session, events}) {
+  const filters = events.filters.value;
+  const submit = (event) => {
+    event.preventDefault();
+    const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, value.trim()]);
+    events.filter(Object.fromEntries(given));
+  };
+  // Filters from a link or the back button need a new form.
+  return html`
+    <form key=${JSON.stringify(filters)} class="filters formgrid" aria-label="Filter events" onSubmit=${submit}>
+      <label class="input">Kind<input name="kind" defaultValue=${filters.kind} placeholder="PodBound" /></label>
+      <label class="input">Object<input name="object" defaultValue=${filters.object} placeholder="pod/shop/web-1" size="28" /></label>
+      <label class="input">Component<input name="component" defaultValue=${filters.component} placeholder="scheduler" list="components" size="16" />
+        <datalist id="components">${COMPONENTS.map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>
+      <label class="input">From, s<input name="from" defaultValue=${filters.from} inputmode="decimal" size="8" /></label>
+      <label class="input">To, s<input name="to" defaultValue=${filters.to} inputmode="decimal" size="8" /></label>
+      <label class="input">Order<select name="order"><option value="desc" selected=${filters.order === "desc"}>newest first</option>
+        <option value="asc" selected=${filters.order === "asc"}>oldest first</option></select></label>
+      <button class="btn primary">Apply filters</button>
+      ${session
+        .selectedIds()
+        .filter((id) => id !== filters.object)
+        .map(
+          (id) => html`
+        <button type="button" key=${id} class="btn plain" title=${`Only events about ${id}`} onClick=${() => events.filter({object: id})}>Only ${parseId(id).name}</button>`,
+        )}
+      <button type="button" class="btn plain" onClick=${() => events.filter(NO_FILTERS)}>Clear filters</button>
+    </form>`;
+}
+
+/** Says how many events come after the one shown, and can list them. */
+function Later({session, events}) {
+  const {seq, past} = session.place;
+  const later = session.live.head.seq - seq;
+  if (!past || later <= 0) return null;
+  const isShown = events.withLater.value;
+  return html`
+    <p class="small soft laterline">${laterWords(later, isShown)}
+      ${" "}<button class="btn" aria-pressed=${String(isShown)} onClick=${() => {
+        events.withLater.value = !isShown;
+      }}>${isShown ? "Hide later events" : "Show later events"}</button></p>`;
+}
+
+function laterWords(number, isShown) {
+  const events = `${count(number)} later ${number === 1 ? "event" : "events"}`;
+  if (isShown) return `${events}; the next ones are listed in grey.`;
+  return `${events} ${number === 1 ? "is" : "are"} not shown.`;
+}
+
+function Row({session, row: {event, isLater}}) {
+  const look = isLater ? "later" : session.place.past && event.seq === session.model.seq ? "now" : "";
+  return html`
+    <tr class=${look}>
+      <td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
+      <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
+      <td title=${event.object ?? ""}><${About} session=${session} event=${event} /></td>
+      <td><b class="kind">${event.kind}</b> <span class="soft">${event.message ?? ""}</span></td></tr>`;
+}
+
+const PAGES = {pod: "pod", node: "node"};
+
+/** The object of an event; a pod or a node links to its page at that event. */
+function About({session, event: {object, seq}}) {
+  const {kind, key} = parseId(object ?? "");
+  if (!PAGES[kind] || !key) return object ?? "";
+  return html`<a href=${session.href(PAGES[kind], {of: key, seq})} title=${`Open ${key} at event ${seq}`}>${object}</a>`;
+}
+
+function Foot({session, events, rows}) {
+  const status = events.status.value;
+  const problem = events.problem.value;
+  const {next} = events.held.value;
+  if (problem) {
+    return html`<div class="listfoot" role="alert"><span class="small tinted f-stuck">${problem}</span>
+      <button class="btn" onClick=${() => events.retry()}>Try again</button></div>`;
+  }
+  const none = session.place.past ? "No event up to this one matches." : "No event matches.";
+  const listed = rows.filter(({isLater}) => !isLater).length;
+  const words = status === "loading" ? "Reading events…" : listed > 0 ? `${count(listed)} shown` : none;
+  return html`
+    <div class="listfoot">${next !== null && html`<button class="btn" onClick=${() => events.more()}>Show more</button>`}
+      <span class="small mute" role="status">${words}</span></div>`;
+}

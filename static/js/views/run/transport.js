@@ -1,0 +1,181 @@
+import {useRef} from "preact/hooks";
+
+import {html} from "../../lib/html.js";
+import {markLook, parseSeconds, parseSeq, partOf, ticks} from "../../model/run/timeline.js";
+import {count, moment, tick as tickText} from "../../model/shared/format.js";
+import {READ_ONLY} from "../../model/shared/rights.js";
+import {Icon, Mark} from "../shared/mark.js";
+
+/** On a narrow axis a tick after this position would overlap the last one. */
+const NEAR_END = 0.85;
+
+const UNKNOWN = "…";
+
+const SPEEDS = [
+  ["1", "1×"],
+  ["10", "10×"],
+  ["100", "100×"],
+  ["max", "max"],
+];
+
+export function Transport({session}) {
+  const run = session.run.value;
+  const {past} = session.place;
+  const waits = session.isWaiting && past;
+  const playing = past ? session.playhead.replaying.value : run.status === "playing";
+  // Replaying recorded events needs no right to change the run.
+  const failed = !past && (run.status === "failed" || !session.mayChange);
+  const barred = past || session.mayChange ? null : READ_ONLY;
+  const verb = playing ? "Pause" : past ? "Replay from here" : "Play";
+  return html`
+    <section class="transport" aria-label="Playback">
+      <div class="keys">
+        <button class="btn icon" aria-label="Step one event back" title="Step one event back (key: ,)"
+          disabled=${waits || session.model.seq <= 0} onClick=${() => session.playhead.stepBack()}><${Icon} name="back" /></button>
+        <button class="btn icon primary" aria-label=${spoken(verb, run, past)}
+          title=${barred ?? `${verb} (key: Space)`} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
+          <${Icon} name=${playing ? "pause" : "play"} /></button>
+        <button class="btn" aria-label="Step one event" title=${barred ?? "Step one event (key: .)"} disabled=${waits || failed}
+          onClick=${() => session.playhead.stepEvent()}><${Icon} name="step" /><span class="lbl">Event</span></button>
+        <button class="btn" aria-label="Step one scheduling cycle" title=${barred ?? "Step one scheduling cycle (keys: Shift .)"}
+          disabled=${waits || failed} onClick=${() => session.playhead.stepCycle()}><${Icon} name="cycle" /><span class="lbl">Cycle</span></button>
+        <div class="seg opt" role="group" aria-label="Speed">
+          ${SPEEDS.map(
+            ([
+              speed,
+              text,
+            ]) => html`<button key=${speed} disabled=${!session.mayChange} title=${session.mayChange ? undefined : READ_ONLY} aria-pressed=${String(String(run.speed) === speed)}
+            onClick=${() => session.commands.speed(speed)}>${text}</button>`,
+          )}
+        </div>
+      </div>
+      <${Readout} session=${session} />
+      <${Scrubber} session=${session} />
+      <${Tail} session=${session} />
+    </section>`;
+}
+
+/** The number of events, or the event that is being loaded. */
+function Tail({session}) {
+  const aim = session.playhead.aim.value;
+  const end = session.run.value.status === "finished" ? "events, finished" : "events";
+  const [first, second] = aim
+    ? ["reading", aim.seq === undefined ? `${moment(aim.at)} s…` : `event ${count(aim.seq)}…`]
+    : [count(session.live.head.seq), end];
+  return html`<div class="tail micro mute right" role=${aim ? "status" : undefined}>${first}<br />${second}</div>`;
+}
+
+/** A finished run can be played: a change may have given it more to do. */
+function spoken(verb, run, past) {
+  return !past && run.status === "finished" ? `${verb}, the run is finished` : verb;
+}
+
+/** The event shown, {seq, at}; null for what is not known yet. */
+function readout(session) {
+  if (session.isWaiting) return {seq: session.playhead.opening.value?.seq ?? null, at: null};
+  return session.model;
+}
+
+function Readout({session}) {
+  const {seq, at} = readout(session);
+  return html`
+    <div class="readout">
+      <label class="field" title="Virtual time. Type a time in seconds and press Enter."><span>t</span><${Typed} id="time" value=${at === null ? UNKNOWN : moment(at)} mode="decimal"
+        label="Virtual time in seconds" parse=${parseSeconds} take=${(value) => session.playhead.seek({at: value}, {isJump: true})} /><span>s</span></label>
+      <label class="field" title="Number of the event shown. Type a number and press Enter."><span>seq</span><${Typed} id="seq" value=${seq === null ? UNKNOWN : String(seq)} mode="numeric"
+        label="Sequence number" short parse=${parseSeq} take=${(value) => session.playhead.seek({seq: value}, {isJump: true})} /></label>
+    </div>`;
+}
+
+/** A field that follows the run, except while it has the focus. */
+function Typed({id, value, label, mode, short, parse, take}) {
+  const input = useRef(null);
+  const editing = input.current !== null && document.activeElement === input.current;
+  const leave = () => {
+    if (input.current) input.current.value = value;
+  };
+  return html`<input id=${id} ref=${input} class=${short ? "short" : ""} inputmode=${mode} aria-label=${label}
+    autocomplete="off" value=${editing ? undefined : value} onBlur=${leave}
+    style=${`width:${Math.max(short ? 5 : 7, value.length)}ch`}
+    onKeyDown=${(event) => {
+      if (event.key === "Escape") input.current.blur();
+      if (event.key !== "Enter") return;
+      const wanted = parse(event.target.value);
+      if (wanted === null) event.target.setAttribute("aria-invalid", "true");
+      else {
+        event.target.removeAttribute("aria-invalid");
+        input.current.blur();
+        take(wanted);
+      }
+    }} />`;
+}
+
+function Scrubber({session}) {
+  const {model} = session;
+  const {histogram} = session.live;
+  const end = Math.max(histogram.to, session.live.head.at);
+  const shown = session.playhead.aim.value?.at ?? (session.isWaiting ? null : model.at);
+  return html`
+    <div class="scrub">
+      <${Bars} histogram=${histogram} shown=${shown} version=${session.tick.value} />
+      <span class="base"></span>
+      ${histogram.marks.map((mark) => html`<${EventMark} key=${mark.seq} mark=${mark} end=${end} />`)}
+      ${ticks(end).map(
+        ({at, part: left, last}, i) => html`<span key=${`${at}`} style=${`left:${(left * 100).toFixed(2)}%`}
+        class=${`tick${last ? " last nowrap" : i % 2 === 1 ? " opt" : ""}${!last && left > NEAR_END ? " near" : ""}`}>${tickText(at, end)}</span>`,
+      )}
+      ${shown !== null && html`<span class="head" style=${`left:${(partOf(shown, end) * 100).toFixed(2)}%`}></span>`}
+      <input type="range" min="0" max=${Math.max(1, Math.round(end / 1e6))} step="1" value=${Math.round((shown ?? 0) / 1e6)} disabled=${shown === null}
+        aria-label="Position in the run"
+        aria-valuetext=${valueText(session, shown)}
+        onInput=${(event) => session.playhead.scrub(scrubbed(event.target, end))} />
+    </div>`;
+}
+
+function valueText(session, shown) {
+  if (shown === null) return "not read yet";
+  // The event at a dragged position is not known yet.
+  const event = session.playhead.aim.value ? "" : `, event ${session.model.seq} of ${session.live.head.seq}`;
+  return `${moment(shown)} seconds${event}`;
+}
+
+/** The time of a position; the right end is exactly the end of the run. */
+function scrubbed(input, end) {
+  return input.value === input.max ? end : Number(input.value) * 1e6;
+}
+
+function Bars({histogram, shown}) {
+  const bars = histogram.bars();
+  return html`
+    <svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
+      ${bars.map(
+        ({
+          x,
+          width,
+          height,
+          start,
+        }) => html`<rect key=${start} class=${shown !== null && start <= shown ? "past" : "ahead"}
+        x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 600 * 0.8).toFixed(1)}
+        y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`,
+      )}
+    </svg>`;
+}
+
+function EventMark({mark, end}) {
+  const {mark: shape, family} = markLook(mark.kind);
+  return html`<span class=${`mark f-${family}`} style=${`left:${(partOf(mark.at, end) * 100).toFixed(2)}%`}
+    title=${`${moment(mark.at)} s  ${mark.kind}${mark.object ? `, ${mark.object}` : ""}`}><${Icon} name=${shape} /></span>`;
+}
+
+/** Says that an older event is shown, and how far back it is. */
+export function PastBanner({session}) {
+  if (!session.playhead.past.value) return null;
+  const {seq, at} = session.model;
+  const {head} = session.live;
+  const behind = head.seq - seq;
+  const goesOn = session.run.value.status === "playing";
+  return html`
+    <div class="past-banner" role="status"><${Mark} name="backoff" family="clock" /><b>Viewing the past</b>
+      <span>${moment(head.at - at)} s behind<span class="opt">, ${count(behind)} ${behind === 1 ? "event" : "events"} before the newest${goesOn ? ". New events are still being recorded." : ""}</span></span>
+      <button class="btn" onClick=${() => session.playhead.jumpToNewest({isJump: true})}>Jump to newest <kbd>End</kbd></button></div>`;
+}

@@ -1,0 +1,66 @@
+import {html} from "../../lib/html.js";
+import {author, count, moment, parseId} from "../../model/shared/format.js";
+
+// More would not be visible, and each is laid out again with every frame.
+const DRAWN_EVENTS = 30;
+const LISTED_EVENTS = 40;
+
+/** The newest events up to what is shown, newest first. */
+export function EventList({session}) {
+  const {events} = session.model.run;
+  return html`
+    <section class="events" aria-label="Events">
+      <div class="foothead"><h2>Events</h2><span class="micro mute">newest first</span>
+        <a href=${session.href("timeline")}>Open timeline</a></div>
+      <div class="evscroll" tabindex="0" role="region" aria-label="Newest events">
+      <table class="ev"><colgroup><col style="width:64px" /><col style="width:68px" /><col style="width:110px" /><col style="width:112px" /><col /></colgroup>
+        <thead class="vh"><tr><th>Seq</th><th>Time in seconds</th><th>Component</th><th>Object</th><th>What happened</th></tr></thead>
+        <tbody>${events.slice(0, DRAWN_EVENTS).map((event, i) => html`<${Row} key=${i} session=${session} event=${event} now=${i === 0} />`)}</tbody>
+      </table>
+      ${events.length === 0 && html`<p class="empty small mute">Nothing has happened yet. Press Play, or step one event.</p>`}
+      </div>
+    </section>`;
+}
+
+/** The newest events about an object, newest first, with links; the timeline has the others. */
+export function EventTable({session, id, events}) {
+  if (events.length === 0) return null;
+  return html`
+    <section class="sec" aria-label="Events"><div class="sechead"><h2>Events</h2><span class="note">${count(events.length)}, newest first</span>
+        <div class="end"><a class="btn" href=${session.href("timeline", {object: id})}>Show in timeline</a></div></div>
+      <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
+        <thead><tr><th>Seq</th><th>Time, s</th><th>Component</th><th>What happened</th></tr></thead>
+        <tbody>${events.slice(0, LISTED_EVENTS).map(
+          (event) => html`
+          <tr key=${event.seq}><td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
+            <td class="num mute">${moment(event.at)}</td><td><${ByWhom} component=${event.component} /></td>
+            <td><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td></tr>`,
+        )}</tbody></table></section>`;
+}
+
+/** The component that wrote an event, with its colour. */
+export function ByWhom({component}) {
+  return html`<span title=${component}><span class="by" style=${`--b:var(--by-${component}, var(--held))`}></span>${author(component)}</span>`;
+}
+
+/** A link that shows an event on the same page, or in a new tab with a modifier key. */
+export function EventLink({session, seq, children}) {
+  const go = (click) => {
+    if (click.ctrlKey || click.metaKey || click.shiftKey) return;
+    click.preventDefault();
+    session.playhead.seek({seq}, {isJump: true});
+  };
+  return html`<a href=${session.hrefAt(seq)} title=${`Show event ${seq}`} onClick=${go}>${children}</a>`;
+}
+
+function Row({session, event, now}) {
+  const {kind, name} = parseId(event.object ?? "");
+  const pick = kind === "pod" && session.model.entities.has(event.object);
+  return html`
+    <tr class=${now ? "now" : ""}>
+      <td class="mono mute">${event.seq}</td><td class="num mute">${moment(event.at)}</td>
+      <td><${ByWhom} component=${event.component} /></td>
+      <td title=${event.object}>${pick ? html`<button class="link" onClick=${() => session.pick(event.object)}>${name}</button>` : name}</td>
+      <td title=${event.message}><b class="kind">${event.kind}</b> <span class="soft">${event.message}</span></td>
+    </tr>`;
+}

@@ -1,0 +1,81 @@
+import {html} from "../../lib/html.js";
+import {accessModes, bytes, moment, parseId} from "../../model/shared/format.js";
+import {stepsOf} from "../../model/volumes/binding_steps.js";
+import {nearestOf} from "../../model/volumes/candidates.js";
+import {claimAnswer} from "../../model/volumes/claim_answer.js";
+import {volumeAnswer} from "../../model/volumes/volume_answer.js";
+import {EventLink, EventTable} from "../shared/events.js";
+import {Fixes} from "../shared/fixes.js";
+import {ManifestLink} from "../shared/links.js";
+import {Mark} from "../shared/mark.js";
+import {CandidateTable} from "./candidates.js";
+import {Halves} from "./volumes.js";
+
+/** The selected claim or volume: its state, its binding, candidates and events. */
+export function Selected({session, chosen, candidates, pick}) {
+  const id = chosen.id.value;
+  if (id === null) return null;
+  const binding = chosen.binding();
+  const held = candidates.held.value;
+  return html`
+    <div class="sec detail">
+      <${Binding} session=${session} id=${id} binding=${binding} nearest=${nearestOf(held?.answer)} />
+      <${CandidateTable} session=${session} held=${held} open=${!binding.claim?.volume && !binding.holder} pick=${pick} />
+    </div>
+    <${EventTable} session=${session} id=${id} events=${eventsOfBoth(binding).reverse()} />`;
+}
+
+/** The events of the two objects, without those of the pod. */
+function eventsOfBoth({events, claimId, volumeId}) {
+  return events.filter(({object}) => object === claimId || object === volumeId);
+}
+
+function Binding({session, id, binding, nearest}) {
+  const {namespace, name} = parseId(id);
+  const ofClaim = id.startsWith("claim/");
+  const object = ofClaim ? binding.claim : binding.volume;
+  const answer = ofClaim ? claimAnswer(binding, nearest) : volumeAnswer(binding);
+  return html`
+    <section aria-label=${`Binding of ${name}`}>
+      <div class="sechead"><h2 class="own">${namespace && html`<span class="ns">${namespace}/</span>`}${name}</h2>
+        <span class="note">${about(object, ofClaim)}</span>
+        <div class="end">${object && html`<${ManifestLink} session=${session} id=${id} />`}</div></div>
+      <div class=${`blocker f-${answer.family}`}><p class="say">${answer.sentence}</p>
+        ${answer.figure && html`<p class="figure num">${answer.figure.value}<small> ${answer.figure.words}</small></p>`}
+        <${Fixes} session=${session} id=${id} fixes=${answer.fixes} /></div>
+      <${Sides} binding=${binding} />
+      <ol class="steps">${stepsOf(binding).map((step) => html`<${Step} key=${step.name} session=${session} step=${step} />`)}</ol>
+    </section>`;
+}
+
+function about(object, ofClaim) {
+  if (!object) return "not in the cluster at this moment";
+  const size = ofClaim ? object.request : object.capacity;
+  return [size && bytes(size), accessModes(object.modes), object.class ?? "no class", !ofClaim && object.affinity]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** The two references of a binding, if at least one of them is set. */
+function Sides({binding}) {
+  const {claim, claimKey, volume, volumeName} = binding;
+  const named = claim?.volume;
+  const ref = volume?.claim;
+  if (!named && !ref) return null;
+  return html`<${Halves} named=${named} ref=${ref} agreed=${named === volumeName && ref === claimKey}
+    claimGone=${!claim} volumeGone=${!volume} />`;
+}
+
+function Step({session, step}) {
+  const {status, parts} = step;
+  const own = html`<div class=${`step ${status}`}><${Row} session=${session} step=${step} /></div>`;
+  if (parts.length === 0) return html`<li>${own}</li>`;
+  return html`
+    <li class=${status === "now" ? `bindblock f-${step.family}` : ""}>${own}
+      <ol>${parts.map((part, i) => html`<li key=${i} class=${`step write ${part.status}`}><${Row} session=${session} step=${part} /></li>`)}</ol></li>`;
+}
+
+function Row({session, step: {name, mark, family, what, times = 1, at, seq, kind}}) {
+  return html`<${Mark} name=${mark} family=${family} /><b>${name}</b><span class="what" title=${kind ? `${kind}: ${what}` : what}>${times > 1 && html`<b>${times} times</b> `}${what}</span>
+    <span class="t">${seq !== undefined && html`<${EventLink} session=${session} seq=${seq}>${moment(at)} s<//>`}</span>`;
+}

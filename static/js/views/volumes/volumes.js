@@ -1,0 +1,83 @@
+import {html} from "../../lib/html.js";
+import {accessModes, bytes, parseId} from "../../model/shared/format.js";
+import {bindingMode, claimLook, claimSteps} from "../../model/volumes/claims.js";
+import {isTerminating, terminatingWords} from "../../model/volumes/terminating.js";
+import {volumesHref} from "../shared/links.js";
+import {Mark} from "../shared/mark.js";
+
+/** The claims of a pod, each with its request and the steps of its binding. */
+export function Volumes({session, id, pod}) {
+  const {claims, entities, at} = session.model;
+  const {namespace} = parseId(id);
+  const names = pod.claims ?? [];
+  if (names.length === 0) return null;
+  return html`
+    <section><h3>Volumes</h3>
+      ${names.map((name) => {
+        const claimId = `claim/${namespace}/${name}`;
+        // The version draws the claim again when only its volume has changed.
+        return html`<${Claim} key=${name} href=${volumesHref(session, `${namespace}/${name}`)} id=${claimId} name=${name} claim=${entities.get(claimId)}
+          claims=${claims} entities=${entities} version=${claims.version} at=${at} />`;
+      })}
+    </section>`;
+}
+
+function Claim({id, href, name, claim, claims, entities, at}) {
+  if (!claim) return html`<dl class="kv"><${Own} name=${name} mark="lost" family="stuck" text="does not exist" /></dl>`;
+  const mode = bindingMode(claim, entities);
+  const holder = claims.holder(id, claim);
+  const users = claims.usersOf(id, entities);
+  const steps = claimSteps(claim, holder, mode, users);
+  const waits = mode === "WaitForFirstConsumer" && !claim.volume;
+  return html`
+    <dl class="kv">
+      <${Own} name=${name} href=${href} ...${claimLook(claim, claims.state(id, claim, entities))} />
+      <dt>Class</dt><dd>${about(claim)}</dd>
+      ${mode && html`<dt>Mode</dt><dd>${mode}</dd>`}
+      ${
+        (claim.selected_node || waits) &&
+        html`<dt>Selected node</dt>
+        <dd>${claim.selected_node ?? html`<span class="mute">none</span>`}</dd>`
+      }
+    </dl>
+    ${isTerminating(claim) && html`<p class="small f-stuck tinted">${terminatingWords(claim, {users, at})}</p>`}
+    ${
+      (claim.volume || holder) &&
+      html`<${Halves} named=${claim.volume} ref=${holder && id.slice("claim/".length)}
+      agreed=${claim.volume && holder === claim.volume} />`
+    }
+    <ol class="steps">${steps.map(
+      (step) => html`
+      <li class=${`step ${step.status}`} key=${step.name}><${Mark} name=${step.mark} family=${step.family} />
+        <b>${step.name}</b><span class="what">${step.what}</span></li>`,
+    )}</ol>`;
+}
+
+function Own({name, href, mark, family, text}) {
+  return html`
+    <dt class="own cut" title=${name}>${href ? html`<a href=${href}>${name}</a>` : name}</dt>
+    <dd><span class="state"><${Mark} name=${mark} family=${family} />${text}</span></dd>`;
+}
+
+function about(claim) {
+  const size = claim.request && bytes(claim.request);
+  return [claim.class ?? "no class", size, accessModes(claim.modes)].filter(Boolean).join(" · ");
+}
+
+/** The two references of a binding: volumeName and claimRef; a deleted object has none. */
+export function Halves({named, ref, agreed, claimGone, volumeGone}) {
+  const side = agreed ? "both" : named && ref ? "apart" : ref ? "right" : "left";
+  const words =
+    {both: "claim and volume refer to each other", apart: "they do not refer to each other"}[side] ??
+    "only one reference is set";
+  return html`
+    <div class="halves">
+      <${Half} label="claim spec.volumeName" value=${named} gone=${claimGone} />
+      <span class=${`join ${side}`} role="img" aria-label=${words}></span>
+      <${Half} label="volume spec.claimRef" value=${ref} gone=${volumeGone} />
+    </div>`;
+}
+
+function Half({label, value, gone}) {
+  return html`<div class=${`h${value ? "" : " bad"}`}>${label}<code title=${value}>${value ?? (gone ? "deleted" : "empty")}</code></div>`;
+}

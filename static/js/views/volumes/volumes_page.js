@@ -1,0 +1,173 @@
+import {useState} from "preact/hooks";
+
+import {html} from "../../lib/html.js";
+import {volumeLook} from "../../model/machines/machines.js";
+import {podStates} from "../../model/pods/pod.js";
+import {bytes, count, parseId} from "../../model/shared/format.js";
+import {Chains, KINDS, LINK_WORDS, isOf, placeOf, spans} from "../../model/volumes/chains.js";
+import {CLAIM_LOOK, claimLook, userOf} from "../../model/volumes/claims.js";
+import {TERMINATING, lookOf} from "../../model/volumes/terminating.js";
+import {Reading, RunPage, isWaiting} from "../run/run_page.js";
+import {podHref} from "../shared/links.js";
+import {Mark, Name} from "../shared/mark.js";
+import {Term} from "../shared/term.js";
+import {Selected} from "./chosen_volume.js";
+
+const LEGEND = [
+  ["available", "ready", "Available"],
+  ["pending", "clock", "Pending"],
+  ["vbound", "settled", "Bound"],
+  ["half", "promised", "half-bound"],
+  ["released", "held", "Released"],
+  ["failed", "stuck", "Failed"],
+  ["lost", "stuck", "Lost"],
+  [TERMINATING.mark, TERMINATING.family, TERMINATING.text],
+];
+
+/** The links of half-bound chains. */
+const HALVES = ["left", "right", "both"];
+
+/** The chains of pods, claims, volumes, classes and nodes, and the selected claim or volume. */
+export function VolumesPage({session, chosen, candidates}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} chosen=${chosen} candidates=${candidates} /><//>`;
+}
+
+function Body({session, chosen, candidates}) {
+  const [all] = useState(() => new Chains());
+  const [view, setView] = useState({kind: "", text: "", page: null});
+  if (isWaiting(session)) {
+    return html`<main class="page"><h1>Volumes</h1><${Reading} session=${session} /></main>`;
+  }
+  const {claims, entities} = session.model;
+  const {counts} = all.of(claims, entities);
+  const id = chosen.id.value;
+  const shown = all.page({...view, id});
+  const pick = (found) => {
+    setView({...view, page: shown.page});
+    chosen.pick(found);
+  };
+  return html`
+    <main class="page volumespage">
+      <div class="pagehead"><h1>Volumes</h1><span class="small mute num" role="status">${shownWords(shown, counts.get(""))}</span>
+        <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words === "half-bound" ? html`<${Term} word="half-bound">${words}<//>` : words}</li>`)}</ul>
+        <div class="seg" role="group" aria-label="Rows to show">${KINDS.map(
+          ([kind, words]) => html`
+          <button key=${kind} aria-pressed=${String(view.kind === kind)} onClick=${() => setView({...view, kind, page: null})}>${words} ${count(counts.get(kind))}</button>`,
+        )}</div>
+        <input class="pick" type="search" aria-label="Name of a claim, volume or class" placeholder="find" value=${view.text}
+          onInput=${(event) => setView({...view, text: event.target.value, page: 0})} /></div>
+      ${shown.rows.length > 0 && html`<${Table} session=${session} rows=${shown.rows} id=${id} pick=${pick} />`}
+      ${shown.rows.length === 0 && html`<p class="small mute">${nothing(counts.get(""), view)}</p>`}
+      ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${(page) => setView({...view, page})} />`}
+      <${Selected} session=${session} chosen=${chosen} candidates=${candidates} pick=${pick} />
+    </main>`;
+}
+
+function shownWords({rows, found, page, pages}, total) {
+  const words = found === 1 ? "row" : "rows";
+  if (pages > 1)
+    return `${count(rows.length)} of ${count(found)} ${words} shown, page ${count(page + 1)} of ${count(pages)}`;
+  return found === total ? `${count(found)} ${words}` : `${count(found)} of ${count(total)} rows`;
+}
+
+function nothing(total, {kind, text}) {
+  if (total === 0) return "The cluster has no claim and no volume at this moment.";
+  return text ? "No name contains this text." : `No claim or volume is ${kind}.`;
+}
+
+function Pager({shown: {page, pages}, go}) {
+  return html`
+    <nav class="listfoot" aria-label="Pages of the table">
+      <button class="btn" disabled=${page === 0} onClick=${() => go(page - 1)}>Previous</button>
+      <span class="small mute num">page ${count(page + 1)} of ${count(pages)}</span>
+      <button class="btn" disabled=${page + 1 >= pages} onClick=${() => go(page + 1)}>Next</button></nav>`;
+}
+
+function Table({session, rows, id, pick}) {
+  const lengths = spans(rows);
+  return html`
+    <div class="scroll-x" tabindex="0" role="region" aria-label="Claims and volumes">
+      <table class="chain"><colgroup><col style="width:19%" /><col style="width:3.4%" /><col style="width:19%" /><col style="width:6.6%" />
+          <col style="width:20%" /><col style="width:3.4%" /><col style="width:13%" /><col style="width:3.4%" /><col /></colgroup>
+        <thead><tr><th scope="col">Pod</th><th></th><th scope="col">Claim</th><th></th><th scope="col">Volume</th><th></th>
+          <th scope="col">Class</th><th></th><th scope="col">Node</th></tr></thead>
+        <tbody>${rows.map((row, i) => html`<${Chain} key=${row.key} session=${session} row=${row} span=${lengths[i]} selected=${isOf(row, id)} pick=${pick} />`)}</tbody>
+      </table></div>`;
+}
+
+function Chain({session, row, span, selected, pick}) {
+  const {entities, claims} = session.model;
+  const claim = row.claimId && entities.get(row.claimId);
+  const volume = row.volumeId && entities.get(row.volumeId);
+  const users = row.claimId ? claims.usersOf(row.claimId, entities) : [];
+  const place = placeOf(userOf(users)?.[1], claim, volume);
+  return html`
+    <tr class=${selected ? "sel" : ""}>
+      <td>${claim && html`<${User} session=${session} users=${users} />`}</td>
+      <td>${users.length > 0 && html`<${Line} look="plain" words="uses" />`}</td>
+      <td><${Side} id=${row.claimId} ghost=${row.claimGhost} selected=${selected} pick=${pick}
+        look=${claim && claimLook(claim, claims.state(row.claimId, claim, entities))} size=${claim?.request} /></td>
+      <td>${row.link && html`<${Line} look=${row.link} words=${LINK_WORDS[row.link]} />`}</td>
+      <td><${Side} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick}
+        look=${volume && lookOf(volume, HALVES.includes(row.link) && claim ? CLAIM_LOOK.half : volumeLook(volume))} size=${volume?.capacity} /></td>
+      <td>${row.className && html`<${Line} look=${volume ? "plain" : "waits"} words="class" />`}</td>
+      ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${entities.get(`class/${row.className}`)} span=${span} /></td>`}
+      <td>${place && html`<${Line} look=${place.dashed ? "waits" : "plain"} words=${place.words} />`}</td>
+      <td>${place && html`<${Place} place=${place} />`}</td>
+    </tr>`;
+}
+
+/** The pod that uses a claim; of several, see userOf. */
+function User({session, users}) {
+  if (users.length === 0) return html`<span class="cellbox empty"><span class="cut">no pod uses it</span></span>`;
+  const [id, pod] = userOf(users);
+  const {namespace, name} = parseId(id);
+  const [mark, family, words] = podStates(pod)[0] ?? ["expired", "held", pod.phase ?? "not queued"];
+  const label = [`${namespace}/${name}`, words, users.length > 1 && `and ${count(users.length - 1)} more`]
+    .filter(Boolean)
+    .join(", ");
+  return html`
+    <a class="cellbox" href=${podHref(session, `${namespace}/${name}`)} aria-label=${label} title=${label}><${Mark} name=${mark} family=${family} />
+      <${Name} namespace=${namespace} name=${name} />
+      ${users.length > 1 && html`<span class="val">and ${count(users.length - 1)} more</span>`}</a>`;
+}
+
+/** A claim or volume that can be selected, or the text in its place. */
+function Side({id, ghost, look, size, selected, pick}) {
+  if (!id || !look)
+    return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
+  const {namespace, name} = parseId(id);
+  const words = [parseId(id).key, look.text ?? look.title, size && bytes(size)].filter(Boolean).join(", ");
+  return html`
+    <button class="cellbox" aria-pressed=${String(selected)} aria-label=${words} title=${words} onClick=${() => pick(id)}>
+      <${Mark} name=${look.mark} family=${look.family} /><${Name} namespace=${namespace} name=${name} />
+      <span class="val">${size ? bytes(size) : ""}</span></button>`;
+}
+
+/** What joins two cells, drawn by its look in volumes.css. */
+function Line({look, words}) {
+  return html`<span class=${`lk ${look}`} role="img" aria-label=${words} title=${words}><i></i><i></i>
+    ${look === "broken" && html`<${Mark} name="no" family="stuck" />`}</span>`;
+}
+
+/** A class beside its rows; the fewer rows, the less text fits. */
+function ClassBox({name, found, span}) {
+  if (!name) return html`<div class="classbox"><span class="mute">no class</span></div>`;
+  const facts = found
+    ? [found.binding_mode, [found.reclaim, provisionerWords(found.provisioner)].filter(Boolean).join(" · ")]
+    : ["does not exist"];
+  const lines = span > 2 ? facts : [facts.join(" · ")];
+  return html`
+    <div class=${`classbox${span === 1 ? " one" : ""}`} title=${[name, ...facts].join("\n")}><b class="cut">${name}</b>
+      ${lines.map((line) => html`<span class="micro mute cut" key=${line}>${line}</span>`)}</div>`;
+}
+
+function provisionerWords(provisioner) {
+  return provisioner === "kubernetes.io/no-provisioner" ? "no provisioner" : provisioner;
+}
+
+function Place({place}) {
+  return html`
+    <span class="cellbox still" title=${`${place.name}, ${place.words}`}>${place.mark && html`<${Mark} name=${place.mark} family=${place.family} />`}
+      <span class="cut">${place.name}</span><span class="val">${place.words}</span></span>`;
+}

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import {afterEach, beforeEach, mock, test} from "node:test";
+
+import {signal} from "@preact/signals";
+
+import {TimelineEvents} from "../../../../static/js/controllers/run/timeline_events.js";
+
+const LAST = 30;
+
+let place, asked, written;
+
+beforeEach(() => {
+  mock.timers.enable({apis: ["setTimeout"]});
+
+  globalThis.addEventListener = () => {};
+  place = signal({seq: 12, past: true});
+  [asked, written] = [[], []];
+});
+
+afterEach(() => {
+  mock.timers.reset();
+  delete globalThis.addEventListener;
+});
+
+/** The timeline of a run of thirty events. */
+function timeline() {
+  const session = {
+    isWaiting: false,
+    get place() {
+      return place.value;
+    },
+    get model() {
+      return {seq: place.value.seq};
+    },
+    address: {search: "?kind=PodBound&seq=12", write: (changes) => written.push(changes)},
+    api: {
+      get: async (path, query) => {
+        asked.push(query);
+        const {before = null, after = null, order, limit} = query;
+        const seqs = Array.from({length: LAST}, (_, i) => i + 1).filter(
+          (seq) => seq < (before ?? Infinity) && seq > (after ?? 0),
+        );
+        if (order === "desc") seqs.reverse();
+        const events = seqs.slice(0, limit).map((seq) => ({seq}));
+        return {events, highest: LAST, next: seqs.length > limit ? events.at(-1).seq : null};
+      },
+    },
+  };
+  const events = new TimelineEvents(session);
+  events.start();
+  return events;
+}
+
+async function settle() {
+  for (let i = 0; i < 3; i += 1) {
+    mock.timers.tick(1000);
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}
+
+const shown = (events) => events.shown.value.map(({event}) => event.seq);
+
+test("only events up to the one shown are listed", async () => {
+  const events = timeline();
+  await settle();
+  assert.equal(asked[0].before, 13);
+  assert.equal(asked[0].kind, "PodBound");
+  assert.deepEqual([shown(events)[0], shown(events).length], [12, 12]);
+});
+
+test("a step back removes the last event at once", async () => {
+  const events = timeline();
+  await settle();
+  place.value = {seq: 11, past: true};
+  assert.equal(shown(events)[0], 11);
+});
+
+test("later events are listed on request only", async () => {
+  const events = timeline();
+  await settle();
+  events.withLater.value = true;
+  await settle();
+  const later = events.shown.value.filter(({isLater}) => isLater).map(({event}) => event.seq);
+  assert.deepEqual([later.at(-1), later.length], [13, 18]);
+});
+
+test("a playing run adds its newest events", async () => {
+  place.value = {seq: LAST - 1, past: false};
+  const events = timeline();
+  await settle();
+  assert.equal(shown(events)[0], LAST - 1);
+  const before = asked.length;
+  events.upTo = LAST - 1;
+  place.value = {seq: LAST, past: false};
+  await settle();
+  assert.equal(shown(events)[0], LAST);
+  assert.ok(asked.length > before);
+});
+
+test("filters are in the address, wrong ones are reported", async () => {
+  const events = timeline();
+  events.filter({from: "soon", kind: ""});
+  await settle();
+  assert.match(events.problem.value, /From is “soon”/);
+  assert.deepEqual([written[0].from, written[0].order], ["soon", null]);
+});

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+
+import {listPods, podStates} from "../../../../static/js/model/pods/pod.js";
+
+const entities = new Map([
+  ["node/n1", {}],
+  ["pod/shop/web-1", {node: "n1", phase: "Running"}],
+  ["pod/shop/web-2", {queue: "backoff"}],
+  ["pod/ci/build-1", {queue: "unschedulable"}],
+  ["pod/ci/build-2", {assumed: "n1"}],
+]);
+
+const names = ({pods}) => pods.map(([id]) => id.split("/").pop());
+
+test("waiting pods come first", () => {
+  assert.deepEqual(names(listPods(entities, {text: "", place: ""}, 10)), ["build-1", "web-2", "build-2", "web-1"]);
+});
+
+test("the list is filtered by name and state", () => {
+  assert.deepEqual(names(listPods(entities, {text: "shop/", place: ""}, 10)), ["web-2", "web-1"]);
+  assert.deepEqual(names(listPods(entities, {text: "", place: "bound"}, 10)), ["web-1"]);
+  assert.deepEqual(names(listPods(entities, {text: "pod/", place: ""}, 10)), []);
+});
+
+test("the list counts pods that it leaves out", () => {
+  const {pods, found, counts} = listPods(entities, {text: "", place: ""}, 2);
+  assert.equal(pods.length, 2);
+  assert.equal(found, 4);
+  assert.equal(counts.get("bound"), 1);
+});
+
+test("a pod can have several states", () => {
+  assert.deepEqual(
+    podStates({queue: "unschedulable", nominated: "n2"}).map(([mark]) => mark),
+    ["unschedulable", "nominated"],
+  );
+  assert.deepEqual(
+    podStates(undefined).map(([, , words]) => words),
+    ["does not exist at this moment"],
+  );
+});
