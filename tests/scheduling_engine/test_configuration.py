@@ -10,7 +10,7 @@ from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.configuration import read_setup
-from scheduling.engine.configuration.profiles import MODERN
+from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
@@ -45,9 +45,9 @@ def _config(plugin: str, **arguments: Any) -> dict[str, Any]:
 
 def test_an_empty_configuration_is_the_default_profile() -> None:
     profile = _setup().profiles[0]
-    assert profile.filters == MODERN.filters
-    assert dict(profile.scores) == dict(MODERN.scores)
-    assert profile.post_filters == MODERN.post_filters
+    assert profile.filters == PROFILES["v1.34"].filters
+    assert dict(profile.scores) == dict(PROFILES["v1.34"].scores)
+    assert profile.post_filters == PROFILES["v1.34"].post_filters
 
 
 @pytest.mark.parametrize("version", ["v1beta3", "v1beta2"])
@@ -420,7 +420,7 @@ def test_a_weight_below_nothing_counts_against_a_node(explain: bool) -> None:
 
 @pytest.mark.parametrize(
     ("disabled", "evaluated"),
-    [([name for name, _ in MODERN.scores], 3), (["*"], 1)],
+    [([name for name, _ in PROFILES["v1.34"].scores], 3), (["*"], 1)],
 )
 def test_volume_binding_counts_as_a_score(disabled: list[str], evaluated: int) -> None:
     """Upstream: hasScoring(); without any score the first node that fits ends the search."""

@@ -3,7 +3,6 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects.pod_resources import (
-    RESOURCE_RULES,
     HostPort,
     host_ports,
     is_scalar_resource_name,
@@ -12,9 +11,10 @@ from kscope.sim.objects.pod_resources import (
 from kscope.sim.objects.quantity import QuantityError
 from scheduling.engine.api_server.defaulting import with_default_requests
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_pod
 
-MODERN, MIDDLE, CLASSIC = (RESOURCE_RULES[version] for version in ("v1.34", "v1.20", "v1.16"))
+MODERN, MIDDLE, CLASSIC = (VERSIONS[version].resources for version in ("v1.34", "v1.20", "v1.16"))
 MIB = 2**20
 
 

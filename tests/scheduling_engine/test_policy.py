@@ -8,7 +8,7 @@ from kscope.sim.input.reading import ConfigurationError
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.configuration.configuration import read_setup
-from scheduling.engine.configuration.profiles import CLASSIC
+from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
@@ -50,8 +50,8 @@ def _totals(algorithm: SchedulingAlgorithm, **fields: Any) -> list[int]:
 
 def test_lists_that_are_absent_stand_for_the_default_provider() -> None:
     profile = _setup().profiles[0]
-    assert profile.filters == CLASSIC.filters
-    assert profile.scores == CLASSIC.scores
+    assert profile.filters == PROFILES["v1.16"].filters
+    assert profile.scores == PROFILES["v1.16"].scores
 
 
 def test_a_list_replaces_the_default_set_but_for_what_is_mandatory() -> None:
