@@ -20,7 +20,6 @@ import {Tally} from "../../../static/js/model/tallies.js";
 
 const [QUEUE, CACHE, VOLUME, CLAIM] = MACHINES;
 const POD = "pod/shop/web-1";
-const VERSIONS = ["v1.34", "v1.20", "v1.16", "v1.11"];
 
 /** Events of an object, one second after the other: each a patch on what is shown of it. */
 function eventsAbout(id, ...patches) {
@@ -122,15 +121,15 @@ test("a move that no edge stands for lights none", () => {
   assert.equal(light.here, "pending");
 });
 
-test("what a profile does not know is not possible in it", () => {
+test("what a version does not have is not possible", () => {
   const expired = CACHE.states.find(({key}) => key === "expired");
   const gated = QUEUE.states.find(({key}) => key === "gated");
   assert.deepEqual(
-    ["v1.11", "v1.16", "v1.20", "v1.34"].map((version) => isPossible(expired, version, VERSIONS)),
-    [true, true, true, false],
+    [["expiry"], [], ["gates", "expiry"], ["gates", "early_pop"]].map((has) => isPossible(expired, has)),
+    [true, false, true, false],
   );
   assert.deepEqual(
-    ["v1.16", "v1.34"].map((version) => isPossible(gated, version, VERSIONS)),
+    [["expiry"], ["gates"]].map((has) => isPossible(gated, has)),
     [false, true],
   );
 });
