@@ -161,7 +161,8 @@ def _text(value: Any, in_seconds: bool = False) -> str:
     if isinstance(value, int):
         return _duration(value) if in_seconds and value >= MILLISECOND else f"{value:,}"
     if isinstance(value, Wording):
-        return "; ".join(said for reasons in value.reasons.values() for said in reasons[:1])
+        said = (reason for reasons in value.reasons.values() for reason in reasons)
+        return "; ".join(dict.fromkeys(said))
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, Any]", value).items()
         return "; ".join(f"{name}: {_text(one)}" for name, one in entries)

@@ -42,7 +42,7 @@ class KubernetesVersion:
     configuration: ConfigurationRules | None
     policy: PolicyRules | None
     wording: Wording | None
-    """The reasons for rejections that are worded otherwise than in the newest version."""
+    """The reasons that shared plugins word otherwise than in the newest version."""
     cycle: CycleRules
     extenders: ExtenderRules
     preemption: PreemptionRules
