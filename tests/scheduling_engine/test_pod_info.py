@@ -40,8 +40,8 @@ def test_containers_add_up_and_the_biggest_init_container_counts() -> None:
 def test_old_versions_forget_init_containers_once_the_pod_is_placed() -> None:
     pod = manifest(container(cpu="100m"), init=[container(cpu="1")])
     occupied = {
-        rules.version: pod_resources(pod, rules).requested.milli_cpu
-        for rules in (CLASSIC, MIDDLE, MODERN)
+        version: pod_resources(pod, VERSIONS[version].resources).requested.milli_cpu
+        for version in ("v1.16", "v1.20", "v1.34")
     }
     assert occupied == {"v1.16": 100, "v1.20": 1000, "v1.34": 1000}
     assert pod_resources(pod, CLASSIC).fit.milli_cpu == 1000

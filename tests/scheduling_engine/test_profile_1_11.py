@@ -14,6 +14,7 @@ from scheduling.engine.configuration.profiles import PROFILES, Profile
 from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_node, make_pod
 
 CONDITIONS = ("Ready", "OutOfDisk", "MemoryPressure", "DiskPressure", "PIDPressure")
@@ -65,7 +66,10 @@ def test_the_default_provider_is_that_of_its_time() -> None:
         "MatchInterPodAffinity",
     )
     assert "ImageLocalityPriority" not in dict(profile.scores)
-    for setup in (provider("v1.11", "DefaultProvider"), read_setup(policy_document(), "v1.11")):
+    for setup in (
+        provider(VERSIONS["v1.11"], "DefaultProvider"),
+        read_setup(policy_document(), "v1.11"),
+    ):
         assert setup.profiles[0].filters == profile.filters
         assert setup.profiles[0].scores == profile.scores
 

@@ -496,9 +496,9 @@ def check_setup(
     report = SetupReport(faults=refused_objects(objects), warnings=missing_classes(objects))
     told = str(scenario.get("profile") or "")
     entries = scenario.get("schedulers") or ()
-    if told and told not in VERSIONS:
-        message = f'"{told}" is not one of {", ".join(VERSIONS)}'
-        report.faults.append(SetupFault(part="spec", path="profile", value=told, message=message))
+    unknown = unknown_profile(told)
+    if unknown is not None:
+        report.faults.append(unknown)
         return report
     version = told or _profile_of(configuration)
     part = "spec" if entries else "configuration"
@@ -521,6 +521,14 @@ def check_setup(
         report.profile = version
         report.warnings.append(f"runs under profile {version}, which its configuration is for")
     return report
+
+
+def unknown_profile(name: str) -> SetupFault | None:
+    """The fault of a scenario whose profile is no version; "" is the default."""
+    if not name or name in VERSIONS:
+        return None
+    message = f'"{name}" is not one of {", ".join(VERSIONS)}'
+    return SetupFault(part="spec", path="profile", value=name, message=message)
 
 
 def _profile_of(configuration: Any) -> str:

@@ -23,7 +23,7 @@ from kscope.sim.objects.documents import DocumentError, Limits, read_documents
 from kscope.sim.objects.objects import Manifest, from_manifest
 from scheduling.engine.api_server.first_objects import refused_objects
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.configuration.configuration import check_setup, read_setup
+from scheduling.engine.configuration.configuration import check_setup, read_setup, unknown_profile
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
 from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
 from scheduling.engine.cycle.decisions import decide
@@ -244,7 +244,9 @@ def _check(
     A configuration of an option's own is looked at once it is read.
     """
     if options["policy"] or options["config"]:
-        return SetupReport(faults=refused_objects(objects))
+        unknown = unknown_profile(str(scenario.get("profile") or ""))
+        faults = [] if unknown is None else [unknown]
+        return SetupReport(faults=faults + refused_objects(objects))
     told = {"profile": options["profile"]} if options["profile"] else {}
     return check_setup({**scenario, **told}, configuration, objects)
 
