@@ -39,9 +39,9 @@ POLICY = "Policy"
 _API_VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1")
 # The format of the time before profiles: one scheduler, by a provider or a Policy.
 _BEFORE_PROFILES = "v1alpha1"
-# Each has a queue and a cache of its own.
+# A scenario can have this many schedulers, each with a queue and a cache of its own.
 MOST_SCHEDULERS = 50
-# Plugins that v1 has no more. Upstream: invalidPluginsByVersion.
+# Plugins that the format v1 no longer has. Upstream: invalidPluginsByVersion.
 _TAKEN_OUT = frozenset(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"))
 
 _TOP_FIELDS = (
@@ -61,7 +61,7 @@ _TOP_FIELDS = (
     "delayCacheUntilActive",
     "featureGates",
 )
-# Which v1 has no more.
+# Fields that the format v1 no longer has.
 _ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 _FIELDS_BEFORE_PROFILES = (
     "kind",
@@ -109,7 +109,7 @@ def read_setup(document: Any, version: str) -> SchedulerSetup:
 
 
 def _check_unused(fields: Fields) -> None:
-    """What means nothing to a simulation has to be readable all the same.
+    """Check fields that change nothing in a simulation but have to be valid.
 
     Upstream: component-base/config/validation ValidateClientConnectionConfiguration().
     """
@@ -184,7 +184,7 @@ def _read_profiles(fields: Fields, kubernetes: KubernetesVersion) -> SchedulerSe
 
 
 def _check_queue_sorts(first: Fields, other: Fields) -> None:
-    """What profiles say of their queue's order has to be the same, even if it means the same.
+    """All profiles must configure queueSort in the same words, even where the effect is equal.
 
     Upstream: validateCommonQueueSort().
     """
@@ -195,7 +195,7 @@ def _check_queue_sorts(first: Fields, other: Fields) -> None:
 
 
 def _queue_sort_of(profile: Fields) -> dict[str, list[Any]]:
-    """Upstream: mergePluginSet() keeps of what is disabled the names."""
+    """Upstream: mergePluginSet() keeps only the names of disabled plugins."""
     plugins = profile.mapping("plugins")
     told = None if plugins is None else plugins.mapping("queueSort")
     if told is None:
@@ -207,9 +207,9 @@ def _queue_sort_of(profile: Fields) -> dict[str, list[Any]]:
 
 
 def _with_ignored(profile: Profile, plugin: str, ignored: tuple[str, ...]) -> Profile:
-    """The resources that extenders manage alone are left out of the resource check.
+    """Leave the resources that only extenders manage out of the resource check.
 
-    They take the place of what the plugin's own arguments say. Upstream: buildExtenders().
+    They replace the ignoredResources of the plugin's arguments. Upstream: buildExtenders().
     """
     if not ignored:
         return profile
@@ -290,7 +290,7 @@ def _check_prepared(fields: Fields, sets: PluginSets, catalogue: Catalogue) -> N
     for before, after in (("preFilter", "filter"), ("preScore", "score")):
         for name in sets.of(after):
             if name not in catalogue.in_tree:
-                continue  # It is its author's business what it can do without.
+                continue  # A plugin that is not in-tree may do without.
             if before in catalogue.points_of(name) and name not in sets.of(before):
                 path = fields.at(f"plugins.{before}.disabled")
                 raise ConfigurationError(
@@ -364,7 +364,7 @@ def _without_built_in(*lists: Iterable[str]) -> tuple[str, ...]:
 def _plugin_config(
     fields: Fields, catalogue: Catalogue, warnings: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """The arguments of each plugin. Nobody reads those of one that there is not.
+    """The arguments of each plugin. Those of a plugin that does not exist are not used.
 
     Upstream: decodeNestedObjects(), and validatePluginConfig() of those that were taken out.
     """
@@ -447,7 +447,7 @@ def _algorithm_source(
 
 
 def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElection:
-    """A duration of 0 stands for the default, as do absent ones.
+    """A duration that is 0 or absent is the default.
 
     Upstream: component-base/config/validation ValidateLeaderElectionConfiguration().
     """
@@ -543,7 +543,7 @@ def _profile_of(configuration: Any) -> str:
 
 
 def _try_plugins(profile: Profile) -> None:
-    """Raise ConfigurationError where a plugin of somebody else's does not take its arguments."""
+    """Raise ConfigurationError where a plugin that is not in-tree refuses its arguments."""
     for name in profile.custom_plugins:
         try:
             factory_of(name)(profile.arguments.get(name) or {}, Handle())

@@ -170,7 +170,10 @@ def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
 
 
 def _check_again(choices: Mapping[str, _Choice], catalogue: Catalogue) -> None:
-    """Upstream: expandMultiPointPlugins() minds only what no point says itself."""
+    """Refuse a plugin that multiPoint enables twice, unless each point enables it too.
+
+    Upstream: expandMultiPointPlugins().
+    """
     for point in _EXPANDED:
         for item in choices[_MULTI_POINT].again:
             name = item.text("name")
@@ -221,7 +224,7 @@ def _choice(fields: Fields, point: str, catalogue: Catalogue) -> _Choice:
     disabled: list[str] = []
     for item in fields.items("disabled"):
         name = item.only("name", "weight").text("name")
-        # Upstream does not mind the name of a plugin that it does not have here.
+        # Upstream accepts here the name of a plugin that does not exist.
         disabled.append(name)
     for item in fields.items("enabled"):
         name = item.only("name", "weight").text("name")

@@ -1,7 +1,7 @@
 """Policy JSON and algorithm providers of v1.16, to a SchedulerSetup.
 
 A Policy replaces the default set: a list that is there, even an empty one, is all there is; one
-that is absent stands for DefaultProvider's. What nobody reads ("order") is ignored with a warning.
+that is absent stands for DefaultProvider's. Unknown fields ("order") are ignored with a warning.
 Upstream: v1.16 pkg/scheduler/{plugins,factory}.go, api/validation, algorithmprovider/defaults.
 """
 
@@ -162,7 +162,7 @@ def parse_policy(
 
 
 def _add(arguments: dict[str, Mapping[str, Any]], name: str, key: str, value: Any) -> None:
-    """To what a Policy may have told, which can give any name to a plugin that takes an argument."""
+    """Add a setting to the arguments that a Policy may have given the plugin."""
     arguments[name] = {**arguments.get(name, {}), key: value}
 
 
@@ -330,7 +330,7 @@ def _with_priorities(
     if sum(scores.values()) * 10 > _MAX_TOTAL:
         raise fields.error("priorities", "total priority of priority functions has overflown")
     if not scores and not extenders:
-        # Upstream: PrioritizeNodes() gives everybody EqualPriority then.
+        # Upstream: PrioritizeNodes() then scores by EqualPriority.
         scores[names.EQUAL_PRIORITY] = 1
     kinds |= made_up
     return replace(profile, scores=tuple(scores.items()), kinds=kinds, arguments=arguments)

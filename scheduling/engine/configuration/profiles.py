@@ -143,7 +143,7 @@ class Profile:
         return next((RESERVE_ERRORS[name] for name in unprepared if name in RESERVE_ERRORS), "")
 
     def unreadable(self, preferences: Sequence[Unreadable]) -> str:
-        """What a pod fails with that prefers nodes by such values; "" where nobody reads them.
+        """The error for a pod with unreadable node preferences; "" where no plugin reads them.
 
         Upstream: nodeaffinity.NewPreferredSchedulingTerms(), labels.NewRequirement().
         """

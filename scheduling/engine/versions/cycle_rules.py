@@ -70,7 +70,7 @@ class CycleRules:
     rejected_binding: RejectedBinding
     """Where "binding rejected" is said of a pod that could not be bound."""
     requeues_after_failed_binding: bool
-    """A failed binding is a deleted pod for the queue, which may requeue other pods."""
+    """The queue may requeue other pods when a binding fails and frees its room."""
     requeues_after_lost_nomination: bool
     """The queue may requeue other pods when a nominated pod is deleted or loses its nomination."""
     requeues_after_permit_deletion: bool
