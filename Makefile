@@ -55,6 +55,7 @@ check: setup-dev ## format, lint, types, import contracts, unused code, migratio
 	$(PY) manage.py check
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.docs
+	$(PY) manage.py versions --check
 
 format: setup-dev ## write the format that `make check` wants
 	$(PY) -m ruff check --fix .

@@ -29,4 +29,5 @@ urlpatterns = [
     path("api/", include("scheduling.api_urls")),
     path("", include("kscope.accounts.web.urls")),
     path("", include("kscope.runs.web.urls")),
+    path("", include("scheduling.urls")),
 ]

@@ -15,6 +15,7 @@ class SchedulingConfig(AppConfig):
         from scheduling import models, selectors, services, tasks
         from scheduling.engine.configuration.configuration import check_setup
         from scheduling.engine.framework.source import fingerprint
+        from scheduling.engine.versions.choices import version_choices
 
         wiring.create = services.cluster_create
         wiring.engine_digest = fingerprint
@@ -22,6 +23,7 @@ class SchedulingConfig(AppConfig):
         wiring.prepare = services.cluster_prepare
         wiring.parse_command = services.command_parse
         wiring.check_setup = check_setup
+        wiring.versions = version_choices()
         wiring.enqueue = tasks.enqueue
         wiring.attempt_kept = selectors.attempt_kept
         wiring.touch_objects = services.cluster_touch_objects

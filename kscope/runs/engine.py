@@ -20,6 +20,17 @@ Manifest = dict[str, Any]
 Stop = Literal["event", "cycle"]
 
 
+class VersionChoice(Protocol):
+    """A version of Kubernetes as pages offer it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def has(self) -> tuple[str, ...]: ...
+
+
 class Outcome(Protocol):
     """What became of a command: applied with its first event's seq, or refused and why."""
 
@@ -114,6 +125,8 @@ class Wiring:
     attempt_kept: Callable[[int, str, int], dict[str, Any] | None] | None = None
     # What the engine would not accept in a scenario's setup of its schedulers.
     check_setup: SetupCheck | None = None
+    # The versions of Kubernetes that a run can follow, the newest first.
+    versions: Sequence[VersionChoice] = ()
     writers: list[SliceWriter] = field(default_factory=list)
     copiers: list[HistoryCopier] = field(default_factory=list)
     projections: dict[str, type[Any]] = field(default_factory=dict)

@@ -24,7 +24,6 @@ from kscope.sim.input.cleaning import clean_command
 from kscope.sim.input.loader import LoadResult
 from kscope.sim.kernel.units import MINUTE
 
-PROFILES = ("v1.34", "v1.20", "v1.16", "v1.11")
 TIE_BREAKS = ("random", "name")
 _SAFE_SEED = 2**53
 # How long a page or a request waits for what became of its command.
@@ -123,7 +122,7 @@ def run_create(
     Raises ApplicationError for a bad choice, or when its owner has too many.
     """
     document = scenario.document
-    profile = options.get("profile") or document.get("profile") or "v1.34"
+    profile = options.get("profile") or document.get("profile") or wiring.versions[0].name
     seed, tie_break = options.get("seed"), options.get("tie_break", "random")
     play = options.get("play", False)
     if seed is None:
@@ -147,8 +146,9 @@ def run_create(
 
 
 def _check_choice(document: dict[str, Any], profile: str, seed: int, tie_break: str) -> None:
-    if profile not in PROFILES:
-        raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(PROFILES)}")
+    known = [version.name for version in wiring.versions]
+    if profile not in known:
+        raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(known)}")
     refusal = _setup_refusal(document, profile)
     if refusal:
         raise ApplicationError(refusal)

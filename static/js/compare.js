@@ -14,7 +14,7 @@ const session = startRunPage(root, address);
 const comparison = new Comparison(session, parseSeq(address.query("with")));
 
 render(
-  html`<${ComparePage} session=${session} comparison=${comparison} others=${given("#others")} profiles=${given("#profiles")} />`,
+  html`<${ComparePage} session=${session} comparison=${comparison} others=${given("#others")} versions=${given("#versions")} />`,
   root,
 );
 comparison.start();

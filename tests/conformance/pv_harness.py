@@ -19,6 +19,7 @@ from kscope.sim.objects.objects import (
     Pod,
     StorageClass,
 )
+from scheduling.engine.versions.registry import VERSIONS
 from tests.conformance.vectors import Json, obj, pruned
 from volumes.engine.migration import NO_MIGRATION, Migration
 from volumes.engine.operations.runner import Operation
@@ -32,7 +33,6 @@ from volumes.engine.pv_controller.provisioner import (
     provisioned_manifest,
 )
 from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
-from volumes.engine.pv_controller.writer import V1_20
 
 CLAIMS, VOLUMES = "persistentvolumeclaims", "persistentvolumes"
 SKIP_LOCAL_STORE = "pv-testing-skip-local-store"
@@ -346,7 +346,7 @@ class Harness:
             self.events,
             plugins=PluginRegistry(list(plugins)),
             migration=migration,
-            rules=V1_20,
+            rules=VERSIONS["v1.20"].controller,
             dynamic_provisioning=case.get("dynamicProvisioningEnabled", True),
             claim_queue=None if running else ListQueue(),
             volume_queue=None if running else ListQueue(),

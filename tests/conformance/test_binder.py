@@ -22,7 +22,6 @@ from kscope.sim.objects.objects import (
     Pod,
     StorageClass,
 )
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from scheduling.engine import names
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.framework.framework import Code, CycleState
@@ -30,10 +29,11 @@ from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.wording import WORDING_1_20
 from scheduling.engine.plugins.volumes.volume_binding import VolumeBinding
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.conformance.pv_harness import CLAIMS, VOLUMES, FakeApi
 from tests.conformance.vectors import Json, obj, parametrised, pruned, upstream, without_versions
 from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
-from volumes.engine.binding.binder import V1_20, Binding, PodVolumes, VolumeBinder
+from volumes.engine.binding.binder import Binding, PodVolumes, VolumeBinder
 from volumes.engine.binding.pod_binding import PodBinding
 from volumes.engine.migration import NO_MIGRATION, MigrationGates
 from volumes.engine.phases import BIND_COMPLETED, SELECTED_NODE, YES
@@ -81,7 +81,12 @@ class Env:
         self.is_migrated = case.get("migrationEnabled", True)
         migration = GCE_MIGRATED if self.is_migrated else NO_MIGRATION
         self.binder = VolumeBinder(
-            self.volumes, self.claims, self.listers, self.api, rules=V1_20, migration=migration
+            self.volumes,
+            self.claims,
+            self.listers,
+            self.api,
+            rules=VERSIONS["v1.20"].binder,
+            migration=migration,
         )
         self.pod = obj(
             Pod, case.get("pod") or {"metadata": {"name": "test-pod", "namespace": "testns"}}
@@ -189,7 +194,7 @@ class Search:
         self.row = handle.table.rows[node.name]
         arguments = PROFILES["v1.20"].arguments[names.VOLUME_BINDING]
         self.plugin = VolumeBinding({**arguments, "translates": env.is_migrated}, handle)
-        info = PodInfo(env.pod, RESOURCE_RULES["v1.20"])
+        info = PodInfo(env.pod, VERSIONS["v1.20"].resources)
         self.state = CycleState(info, handle.templates.of(info))
 
     def run(self) -> tuple[str | None, list[str]]:

@@ -6,12 +6,13 @@ import pytest
 
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node
-from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
+from scheduling.engine.nodes.cache import CacheError, SchedulerCache
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.node_info import NodeInfo
 from scheduling.engine.nodes.node_table import CPU, EPHEMERAL_STORAGE, MEMORY, NodeTable
 from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.conformance.scheduler_vectors import (
     ManualClock,
     named,
@@ -33,7 +34,7 @@ class Driven:
             self.table, NodeGauges(self.table), lists_anew=version in ("v1.11", "v1.16")
         )
         self.cache = SchedulerCache(
-            self.clock, CACHE_RULES[version], observer=self.feed, assume_ttl=ttl
+            self.clock, VERSIONS[version].cache, observer=self.feed, assume_ttl=ttl
         )
         self.feed.follow(self.cache)
 

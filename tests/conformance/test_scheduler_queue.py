@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from kscope.sim.kernel.units import MICROSECOND, SECOND
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.backoff import backoff_duration
 from scheduling.engine.queue.events import WILD_CARD, Action, ClusterEvent
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
-from scheduling.engine.queue.rules import QUEUE_RULES
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 from scheduling.engine.queue.unschedulable import UnschedulablePods
+from scheduling.engine.versions.registry import VERSIONS
 from tests.conformance.scheduler_vectors import (
     ManualClock,
     duration,
@@ -57,7 +56,7 @@ class V116Driver:
 
     def __init__(self) -> None:
         self.clock = ManualClock()
-        self.queue = SchedulingQueue(QUEUE_RULES["v1.16"], self.clock)
+        self.queue = SchedulingQueue(VERSIONS["v1.16"].queue, self.clock)
         self.popped: dict[str, QueuedPodInfo] = {}
 
     def run(self, step: Json) -> Any:
@@ -79,7 +78,7 @@ class V116Driver:
             case "AddUnschedulableIfNotPresent":
                 info = self.popped.get(args["pod"])
                 if info is None or info is queue.get(info.key):
-                    rules = RESOURCE_RULES["v1.16"]
+                    rules = VERSIONS["v1.16"].resources
                     info = QueuedPodInfo(PodInfo(_small_pod(args), rules), self.clock.now)
                 else:
                     info.update(_small_pod(args))
@@ -96,7 +95,7 @@ class V116Driver:
             case "Delete":
                 queue.delete(_small_pod(args))
             case "UpdateNominatedPodForNode":
-                info = PodInfo(_small_pod(args), RESOURCE_RULES["v1.16"])
+                info = PodInfo(_small_pod(args), VERSIONS["v1.16"].resources)
                 queue.nominator.add(info, args["node"])
             case "DeleteNominatedPodIfExists":
                 queue.nominator.delete(args["pod"])
@@ -202,7 +201,7 @@ class V120Driver:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.listener = CountingListener()
-        self.queue = SchedulingQueue(QUEUE_RULES["v1.20"], self.clock, listener=self.listener)
+        self.queue = SchedulingQueue(VERSIONS["v1.20"].queue, self.clock, listener=self.listener)
         self.infos: dict[str, QueuedPodInfo] = {}
 
     def run(self, step: Json) -> None:
@@ -272,7 +271,7 @@ class V120Driver:
                 pass
             case "nominator.AddNominatedPod":
                 queue.nominator.add(
-                    PodInfo(pod(args["pod"]), RESOURCE_RULES["v1.20"]), args["nodeName"]
+                    PodInfo(pod(args["pod"]), VERSIONS["v1.20"].resources), args["nodeName"]
                 )
             case "nominator.DeleteNominatedPodIfExists":
                 queue.nominator.delete(args["pod"]["metadata"]["uid"])
@@ -292,7 +291,7 @@ class V120Driver:
         if known is not None and self.queue.get(key) is not known:
             known.attempts = recorded["Attempts"]
             return known
-        pod_info = PodInfo(pod(recorded["Pod"]), RESOURCE_RULES["v1.20"])
+        pod_info = PodInfo(pod(recorded["Pod"]), VERSIONS["v1.20"].resources)
         info = self.infos[key] = QueuedPodInfo(pod_info, since_start(recorded["Timestamp"]))
         info.attempts = recorded["Attempts"]
         return info
@@ -378,7 +377,7 @@ def test_v1_20_pop_gives_what_was_added_and_does_not_wait() -> None:
 
 def test_v1_20_queue_takes_its_backoff_from_the_configuration() -> None:
     """TestPriorityQueue_NewWithOptions: an initial backoff of 2 s, at most 20 s."""
-    rules = replace(QUEUE_RULES["v1.20"], initial_backoff=2 * SECOND, max_backoff=20 * SECOND)
+    rules = replace(VERSIONS["v1.20"].queue, initial_backoff=2 * SECOND, max_backoff=20 * SECOND)
     durations = [backoff_duration(failures, rules) // SECOND for failures in range(1, 7)]
     assert durations == [2, 4, 8, 16, 20, 20]
 
@@ -421,7 +420,7 @@ def test_v1_20_attempts_survive_requeueing(steps: list[Json]) -> None:
     for step in steps:
         if step.get("call") == "queue.flushUnschedulableQLeftover":
             # The recording does not show that the test sets its clock here.
-            driver.clock.now += QUEUE_RULES["v1.20"].leftover_age + 1
+            driver.clock.now += VERSIONS["v1.20"].queue.leftover_age + 1
         driver.run(step)
 
 
@@ -514,7 +513,7 @@ def test_v1_20_unschedulable_pods_pass_the_upstream_table(case: Json) -> None:
     for step in case["steps"]:
         if step["call"] == "unschedulablePodsMap.addOrUpdate":
             recorded = step["args"]["pInfo"]
-            pod_info = PodInfo(pod(recorded["Pod"]), RESOURCE_RULES["v1.20"])
+            pod_info = PodInfo(pod(recorded["Pod"]), VERSIONS["v1.20"].resources)
             pods.put(QueuedPodInfo(pod_info, since_start(recorded["Timestamp"])))
         elif step["call"] == "unschedulablePodsMap.delete":
             pods.remove(_key(step["args"]["pod"]))

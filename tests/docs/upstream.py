@@ -17,7 +17,10 @@ NAMES: Final = frozenset(
         "LimitRanger",
         "OpenMetrics",
         "OutOfcpu",
+        "PodsToActivate",
         "ProcessPool",
+        "SchedulerPopFromBackoffQ",
+        "SchedulerQueueingHints",
         "to_process",
     }
 )

@@ -11,7 +11,7 @@ from kscope.sim.kernel.units import MINUTE, SECOND
 from scheduling.engine import names
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.configuration.profiles import MODERN, PROFILES
+from scheduling.engine.configuration.profiles import PROFILES
 from tests.scenarios.cases import claim, fault, node, play, pod, storage_class, volume
 
 
@@ -30,9 +30,9 @@ def test_a_disk_in_zone_2(
     monkeypatch: pytest.MonkeyPatch, mode: str, checked: bool, zone: str
 ) -> None:
     if not checked:
-        filters = tuple(name for name in MODERN.filters if name != names.VOLUME_ZONE)
+        filters = tuple(name for name in PROFILES["v1.34"].filters if name != names.VOLUME_ZONE)
         assert isinstance(PROFILES, dict)
-        monkeypatch.setitem(PROFILES, "v1.34", replace(MODERN, filters=filters))
+        monkeypatch.setitem(PROFILES, "v1.34", replace(PROFILES["v1.34"], filters=filters))
     played = play(
         node("n1", "z1"),
         node("n2", "z2"),

@@ -6,7 +6,6 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.pod_resources import HostPort
 from scheduling.engine.nodes.cache import (
-    CACHE_RULES,
     CacheError,
     CacheMove,
     CachePlace,
@@ -16,6 +15,7 @@ from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.node_table import CPU, NodeTable
 from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 from tests.scheduling_engine.comparer import compare
 
@@ -53,14 +53,14 @@ class Heard:
 
 def make_cache(version: str = MODERN) -> tuple[SchedulerCache, ManualClock, Heard]:
     clock, heard = ManualClock(), Heard()
-    cache = SchedulerCache(clock, CACHE_RULES[version], listener=heard, observer=heard)
+    cache = SchedulerCache(clock, VERSIONS[version].cache, listener=heard, observer=heard)
     return cache, clock, heard
 
 
 def make_fed_table(version: str = MODERN) -> tuple[SchedulerCache, NodeTable, TableFeed]:
     table = NodeTable()
     feed = TableFeed(table, NodeGauges(table), lists_anew=version == CLASSIC)
-    cache = SchedulerCache(ManualClock(), CACHE_RULES[version], observer=feed)
+    cache = SchedulerCache(ManualClock(), VERSIONS[version].cache, observer=feed)
     feed.follow(cache)
     return cache, table, feed
 

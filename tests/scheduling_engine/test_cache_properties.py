@@ -6,11 +6,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node, Pod
-from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
+from scheduling.engine.nodes.cache import CacheError, SchedulerCache
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.table_feed import TableFeed
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 from tests.scheduling_engine.comparer import compare
 
@@ -46,7 +47,7 @@ class CacheMachine(RuleBasedStateMachine):
             self.table, NodeGauges(self.table), lists_anew=version == "v1.16"
         )
         self.cache = SchedulerCache(
-            self.clock, CACHE_RULES[version], observer=feed if replaces else PlainFeed(feed)
+            self.clock, VERSIONS[version].cache, observer=feed if replaces else PlainFeed(feed)
         )
         feed.follow(self.cache)
 

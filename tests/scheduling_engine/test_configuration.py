@@ -10,7 +10,7 @@ from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.configuration import read_setup
-from scheduling.engine.configuration.profiles import MODERN
+from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
@@ -45,9 +45,9 @@ def _config(plugin: str, **arguments: Any) -> dict[str, Any]:
 
 def test_an_empty_configuration_is_the_default_profile() -> None:
     profile = _setup().profiles[0]
-    assert profile.filters == MODERN.filters
-    assert dict(profile.scores) == dict(MODERN.scores)
-    assert profile.post_filters == MODERN.post_filters
+    assert profile.filters == PROFILES["v1.34"].filters
+    assert dict(profile.scores) == dict(PROFILES["v1.34"].scores)
+    assert profile.post_filters == PROFILES["v1.34"].post_filters
 
 
 @pytest.mark.parametrize("version", ["v1beta3", "v1beta2"])
@@ -69,7 +69,7 @@ def test_scores_are_disabled_and_weighted_at_their_point() -> None:
     assert next(iter(scores)) == "NodeAffinity"
 
 
-def test_what_is_disabled_and_enabled_at_a_point_stands_behind_what_multi_point_brings() -> None:
+def test_a_plugin_disabled_and_enabled_comes_after_multi_point() -> None:
     named = [{"name": "TaintToleration"}]
     plugins = {"filter": {"disabled": named, "enabled": named}}
     filters = _setup({"plugins": plugins}).profiles[0].filters
@@ -77,7 +77,7 @@ def test_what_is_disabled_and_enabled_at_a_point_stands_behind_what_multi_point_
     assert filters[-1] == "TaintToleration"
 
 
-def test_what_extenders_manage_alone_takes_the_place_of_ignored_resources() -> None:
+def test_resources_of_extenders_replace_ignored_resources() -> None:
     managed = [{"name": "example.com/b", "ignoredByScheduler": True}]
     profile = _setup(
         _config("NodeResourcesFit", ignoredResources=["example.com/a"]),
@@ -145,7 +145,7 @@ def test_a_star_leaves_only_what_is_enabled() -> None:
     assert _setup({"plugins": plugins}).profiles[0].scores == (("ImageLocality", 1),)
 
 
-def test_percentage_is_global_unless_a_profile_has_its_own() -> None:
+def test_a_profiles_percentage_overrides_the_global_one() -> None:
     setup = _setup(
         {"schedulerName": "a"},
         {"schedulerName": "b", "percentageOfNodesToScore": 70},
@@ -165,7 +165,7 @@ def test_backoffs_and_bind_timeout_are_in_seconds() -> None:
     assert setup.profiles[0].bind_timeout == 30 * SECOND
 
 
-def test_each_profile_waits_for_volumes_as_long_as_it_says() -> None:
+def test_each_profile_has_its_own_bind_timeout() -> None:
     """Upstream: volumebinding New() makes a binder for each profile."""
     configuration = _document(
         {"schedulerName": "a", **_config("VolumeBinding", bindTimeoutSeconds=5)},
@@ -310,9 +310,7 @@ def test_without_default_preemption_nobody_is_evicted() -> None:
         ({"percentageOfNodesToScore": 101}, "profiles[0].percentageOfNodesToScore", 101),
     ],
 )
-def test_what_is_wrong_is_told_with_path_and_value(
-    profile: dict[str, Any], path: str, value: Any
-) -> None:
+def test_a_fault_names_its_path_and_value(profile: dict[str, Any], path: str, value: Any) -> None:
     fault = _refused(profile)
     assert (fault.path, fault.value) == (path, value)
 
@@ -333,14 +331,14 @@ def test_what_is_wrong_is_told_with_path_and_value(
         ),
     ],
 )
-def test_plugins_that_do_not_fit_are_told_as_upstream_tells_them(
+def test_misplaced_plugins_are_refused_in_upstreams_words(
     point: str, names: list[str], problem: str
 ) -> None:
     enabled = [{"name": name} for name in names]
     assert _refused({"plugins": {point: {"enabled": enabled}}}).problem == problem
 
 
-def test_leaders_are_elected_by_leases_and_zero_is_the_default() -> None:
+def test_leader_election_needs_leases_and_zero_means_default() -> None:
     assert _refused(leaderElection={"resourceLock": "endpoints"}).path == (
         "leaderElection.resourceLock"
     )
@@ -390,7 +388,7 @@ def test_profiles_order_their_queue_in_the_same_words() -> None:
     assert fault.problem == "must be the same for all profiles"
 
 
-def test_arguments_of_a_plugin_that_there_is_not_are_warned_of() -> None:
+def test_arguments_of_an_unknown_plugin_give_a_warning() -> None:
     """Upstream: decodeNestedObjects() leaves out-of-tree arguments as they are."""
     warning = _setup(_config("Mine", color="red")).warnings[0]
     assert warning.startswith("profiles[0].pluginConfig[0].name is not used: there is no plugin")
@@ -420,7 +418,7 @@ def test_a_weight_below_nothing_counts_against_a_node(explain: bool) -> None:
 
 @pytest.mark.parametrize(
     ("disabled", "evaluated"),
-    [([name for name, _ in MODERN.scores], 3), (["*"], 1)],
+    [([name for name, _ in PROFILES["v1.34"].scores], 3), (["*"], 1)],
 )
 def test_volume_binding_counts_as_a_score(disabled: list[str], evaluated: int) -> None:
     """Upstream: hasScoring(); without any score the first node that fits ends the search."""
@@ -442,7 +440,7 @@ def test_a_weight_of_nothing_is_one() -> None:
     assert plugin.weights == [("cpu", 1), ("memory", 2)]
 
 
-def test_node_affinity_without_its_preparation_looks_at_every_node() -> None:
+def test_unprepared_node_affinity_examines_every_node() -> None:
     """As upstream, where Filter then reads the pod again."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
@@ -457,7 +455,7 @@ def test_node_affinity_without_its_preparation_looks_at_every_node() -> None:
         assert (found.node, found.evaluated) == ("n2", looked_at)
 
 
-def test_a_configuration_is_for_the_version_it_was_written_for() -> None:
+def test_a_configuration_fits_only_its_versions() -> None:
     with pytest.raises(ConfigurationError, match="profile is v1.16"):
         read_setup(_document(), "v1.16")
 

@@ -53,7 +53,7 @@ def test_an_empty_configuration_runs_as_the_profile_comes() -> None:
     assert told.digest() == plain.digest()
 
 
-def test_what_is_enabled_goes_behind_the_defaults_that_are_left() -> None:
+def test_enabled_plugins_come_after_the_remaining_defaults() -> None:
     score = {"disabled": [{"name": "*"}], "enabled": [{"name": "NodePreferAvoidPods"}]}
     assert read(plugins={"score": score}).scores == (("NodePreferAvoidPodsPriority", 10),)
     told = read(plugins={"filter": {"disabled": [{"name": "NodeName"}], **enabled("NodeName")}})
@@ -156,7 +156,7 @@ def _ledger(point: str, answer: str) -> Cluster:
         ),
     ],
 )
-def test_failures_are_told_in_the_words_of_the_time(
+def test_failures_use_the_words_of_their_version(
     point: str, answer: str, reason: str, message: str
 ) -> None:
     cluster = _ledger(point, answer)
@@ -176,7 +176,7 @@ def test_every_point_is_asked_in_order() -> None:
     assert node_of(cluster, "p") == "a"
 
 
-def test_a_pod_rejected_while_it_waits_is_told_so() -> None:
+def test_a_rejected_waiting_pod_gets_the_reason() -> None:
     config = [{"name": "Gang", "args": {"size": 2, "timeout": 2 * SECOND}}]
     told = document(plugins={"permit": enabled("Gang")}, pluginConfig=config)
     cluster = played(

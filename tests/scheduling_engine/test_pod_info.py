@@ -3,7 +3,6 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects.pod_resources import (
-    RESOURCE_RULES,
     HostPort,
     host_ports,
     is_scalar_resource_name,
@@ -12,9 +11,10 @@ from kscope.sim.objects.pod_resources import (
 from kscope.sim.objects.quantity import QuantityError
 from scheduling.engine.api_server.defaulting import with_default_requests
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_pod
 
-MODERN, MIDDLE, CLASSIC = (RESOURCE_RULES[version] for version in ("v1.34", "v1.20", "v1.16"))
+MODERN, MIDDLE, CLASSIC = (VERSIONS[version].resources for version in ("v1.34", "v1.20", "v1.16"))
 MIB = 2**20
 
 
@@ -40,8 +40,8 @@ def test_containers_add_up_and_the_biggest_init_container_counts() -> None:
 def test_old_versions_forget_init_containers_once_the_pod_is_placed() -> None:
     pod = manifest(container(cpu="100m"), init=[container(cpu="1")])
     occupied = {
-        rules.version: pod_resources(pod, rules).requested.milli_cpu
-        for rules in (CLASSIC, MIDDLE, MODERN)
+        version: pod_resources(pod, VERSIONS[version].resources).requested.milli_cpu
+        for version in ("v1.16", "v1.20", "v1.34")
     }
     assert occupied == {"v1.16": 100, "v1.20": 1000, "v1.34": 1000}
     assert pod_resources(pod, CLASSIC).fit.milli_cpu == 1000

@@ -8,7 +8,7 @@ from kscope.sim.input.reading import ConfigurationError
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.configuration.configuration import read_setup
-from scheduling.engine.configuration.profiles import CLASSIC
+from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
@@ -48,13 +48,13 @@ def _totals(algorithm: SchedulingAlgorithm, **fields: Any) -> list[int]:
     return scores.total.tolist()
 
 
-def test_lists_that_are_absent_stand_for_the_default_provider() -> None:
+def test_absent_lists_mean_the_default_provider() -> None:
     profile = _setup().profiles[0]
-    assert profile.filters == CLASSIC.filters
-    assert profile.scores == CLASSIC.scores
+    assert profile.filters == PROFILES["v1.16"].filters
+    assert profile.scores == PROFILES["v1.16"].scores
 
 
-def test_a_list_replaces_the_default_set_but_for_what_is_mandatory() -> None:
+def test_a_list_replaces_all_but_mandatory_predicates() -> None:
     profile = _setup(predicates=_predicates("PodFitsResources"), priorities=[]).profiles[0]
     assert profile.filters == (
         "PodPassesBasicChecks",
@@ -65,7 +65,7 @@ def test_a_list_replaces_the_default_set_but_for_what_is_mandatory() -> None:
     assert profile.scores == (("EqualPriority", 1),)
 
 
-def test_predicates_are_asked_in_upstreams_order_whatever_order_says() -> None:
+def test_predicates_follow_upstreams_order() -> None:
     told = [{"name": "HostName", "order": 2}, {"name": "GeneralPredicates", "order": 1}]
     setup = _setup(predicates=told)
     filters = setup.profiles[0].filters
@@ -80,14 +80,14 @@ def test_a_legacy_name_is_accepted_and_never_asked() -> None:
     assert any("PodFitsPorts is never asked" in warning for warning in setup.warnings)
 
 
-def test_an_extenders_timeout_is_in_nanoseconds_and_its_keys_in_any_case() -> None:
+def test_extender_timeouts_are_nanoseconds_with_keys_in_any_case() -> None:
     told = {"URLPrefix": "http://127.0.0.1:1/x", "FilterVerb": "f", "HTTPTIMEOUT": 100_000_000}
     extender = _setup(extenders=[told]).extenders[0]
     assert (extender.url("f"), extender.filter_verb) == ("http://127.0.0.1:1/x/f", "f")
     assert extender.timeout == SECOND // 10
 
 
-def test_of_a_key_written_twice_in_other_cases_the_last_counts() -> None:
+def test_the_last_of_keys_in_different_case_counts() -> None:
     told = {"urlPrefix": "http://127.0.0.1:1", "prioritizeVerb": "p", "weight": 1, "WEIGHT": 5}
     assert _setup(extenders=[told]).extenders[0].weight == 5
 
@@ -143,7 +143,7 @@ def test_what_is_wrong_is_told_with_its_path(fields: dict[str, Any], path: str) 
     assert caught.value.path == path
 
 
-def test_all_predicates_are_asked_when_the_policy_says_so() -> None:
+def test_a_policy_can_ask_all_predicates() -> None:
     for always, message in (
         (False, "0/1 nodes are available: 1 node(s) were unschedulable."),
         (
@@ -174,7 +174,7 @@ def test_node_labels_can_be_required_or_forbidden() -> None:
     assert _schedule(algorithm).node == "b"
 
 
-def test_service_affinity_keeps_a_service_in_the_zone_of_its_first_pod() -> None:
+def test_service_affinity_keeps_the_zone_of_the_first_pod() -> None:
     argument = {"serviceAffinity": {"labels": ["zone"]}}
     algorithm = _algorithm(predicates=[{"name": "CheckServiceAffinity", "argument": argument}])
     for name, zone in (("a1", "a"), ("b1", "b"), ("b2", "b")):
@@ -186,7 +186,7 @@ def test_service_affinity_keeps_a_service_in_the_zone_of_its_first_pod() -> None
     assert algorithm.status_by_node(result.search).keys() == {"a1"}  # type: ignore[arg-type]
 
 
-def test_a_victim_does_not_hold_its_service_where_it_was() -> None:
+def test_a_victim_does_not_fix_its_services_zone() -> None:
     """Upstream: RemovePod() of the metadata's serviceAffinityMetadata."""
     argument = {"serviceAffinity": {"labels": ["zone"]}}
     told = [
@@ -207,7 +207,7 @@ def test_a_victim_does_not_hold_its_service_where_it_was() -> None:
     assert result.preemption.candidates == []
 
 
-def test_a_service_whose_first_pod_is_only_nominated_is_nowhere_to_be_found() -> None:
+def test_service_affinity_ignores_pods_that_are_only_nominated() -> None:
     """Upstream: AddPod() of the metadata, and GetNodeInfo("") in checkServiceAffinity()."""
     argument = {"serviceAffinity": {"labels": ["zone"]}}
     algorithm = _algorithm(predicates=[{"name": "CheckServiceAffinity", "argument": argument}])
@@ -221,7 +221,7 @@ def test_a_service_whose_first_pod_is_only_nominated_is_nowhere_to_be_found() ->
     assert _schedule(algorithm, labels={"app": "x"}, priority=1).node == "a1"
 
 
-def test_a_service_with_an_empty_selector_holds_nobody_together() -> None:
+def test_an_empty_service_selector_matches_no_pod() -> None:
     """As in the API server's store, which knows no difference to a selector that is absent."""
     argument = {"serviceAffinity": {"labels": ["zone"]}}
     algorithm = _algorithm(predicates=[{"name": "CheckServiceAffinity", "argument": argument}])
@@ -233,7 +233,7 @@ def test_a_service_with_an_empty_selector_holds_nobody_together() -> None:
     assert _schedule(algorithm, labels={"app": "x"}).feasible == 2
 
 
-def test_in_tree_volumes_are_counted_against_the_nodes_limit() -> None:
+def test_in_tree_volumes_count_against_the_limit() -> None:
     algorithm = _algorithm(predicates=_predicates("MaxCinderVolumeCount"))
     raw = make_node("n").raw
     allocatable = {**raw["status"]["allocatable"], "attachable-volumes-cinder": "1"}
@@ -246,7 +246,7 @@ def test_in_tree_volumes_are_counted_against_the_nodes_limit() -> None:
     assert refused.message == "0/1 nodes are available: 1 node(s) exceed max volume count."
 
 
-def test_a_priority_of_the_policys_own_name_scores_labels() -> None:
+def test_a_custom_priority_scores_node_labels() -> None:
     told = _priority("Fast", {"labelPreference": {"label": "ssd", "presence": True}})
     algorithm = _algorithm(priorities=told)
     algorithm.table.add_node(make_node("a"))
@@ -257,7 +257,7 @@ def test_a_priority_of_the_policys_own_name_scores_labels() -> None:
     assert [one.name for one in result.scores.plugins] == ["Fast"]
 
 
-def test_the_capacity_ratio_is_a_mean_of_cpu_and_memory() -> None:
+def test_the_capacity_ratio_averages_cpu_and_memory() -> None:
     shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
     told = _priority("Ratio", {"requestedToCapacityRatioArguments": {"shape": shape}})
     algorithm = _algorithm(priorities=told)
@@ -266,7 +266,7 @@ def test_the_capacity_ratio_is_a_mean_of_cpu_and_memory() -> None:
     assert _totals(algorithm, cpu="1", memory="1Gi") == [5, 1]
 
 
-def test_what_scores_nothing_is_not_in_the_mean_of_the_capacity_ratio() -> None:
+def test_the_capacity_ratio_mean_leaves_out_zero_scores() -> None:
     shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
     told = _priority("Ratio", {"requestedToCapacityRatioArguments": {"shape": shape}})
     for version, expected in (("v1.16", 5), ("v1.11", 2)):
@@ -276,7 +276,7 @@ def test_what_scores_nothing_is_not_in_the_mean_of_the_capacity_ratio() -> None:
         assert _totals(algorithm, cpu="1", memory="1Gi") == [expected]
 
 
-def test_the_capacity_ratio_may_be_that_of_other_resources() -> None:
+def test_the_capacity_ratio_can_use_other_resources() -> None:
     shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
     gpu = "example.com/gpu"
     resources = [{"name": gpu, "weight": 3}, {"name": "cpu"}]
@@ -290,7 +290,7 @@ def test_the_capacity_ratio_may_be_that_of_other_resources() -> None:
     assert _totals(algorithm, spec={"containers": [container]}) == [4]
 
 
-def test_a_resource_without_a_name_is_one_that_no_node_has() -> None:
+def test_no_node_has_a_resource_without_a_name() -> None:
     shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
     argument = {"requestedToCapacityRatioArguments": {"shape": shape, "resources": [{}]}}
     algorithm = _algorithm(priorities=_priority("Ratio", argument))
@@ -298,7 +298,7 @@ def test_a_resource_without_a_name_is_one_that_no_node_has() -> None:
     assert _totals(algorithm, cpu="1") == [10]
 
 
-def test_the_capacity_ratio_has_a_name_of_its_own_and_prefers_empty_nodes() -> None:
+def test_the_default_capacity_ratio_prefers_empty_nodes() -> None:
     algorithm = _algorithm(priorities=_priority("RequestedToCapacityRatioPriority"))
     algorithm.table.add_node(make_node("half", cpu="2", memory="2Gi"))
     algorithm.table.add_node(make_node("tenth", cpu="10", memory="10Gi"))
@@ -306,7 +306,7 @@ def test_the_capacity_ratio_has_a_name_of_its_own_and_prefers_empty_nodes() -> N
 
 
 @pytest.mark.parametrize("name", ["ServiceSpreadingPriority", "SelectorSpreadPriority"])
-def test_service_spreading_goes_by_all_that_selects_the_pod(name: str) -> None:
+def test_service_spreading_uses_every_matching_service(name: str) -> None:
     algorithm = _algorithm(priorities=_priority(name))
     for node in ("a", "b"):
         algorithm.table.add_node(make_node(node))
@@ -317,7 +317,7 @@ def test_service_spreading_goes_by_all_that_selects_the_pod(name: str) -> None:
     assert _totals(algorithm, labels={"app": "x"}) == [0, 10]
 
 
-def test_a_set_that_selects_the_unlabelled_spreads_no_pod_without_labels() -> None:
+def test_a_pod_without_labels_is_not_spread() -> None:
     algorithm = _algorithm(priorities=_priority("SelectorSpreadPriority"))
     for node in ("a", "b"):
         algorithm.table.add_node(make_node(node))
@@ -365,7 +365,7 @@ def test_an_annotation_that_cannot_be_read_avoids_nobody(text: str) -> None:
     assert _totals_beside(text) == [10]
 
 
-def test_an_annotation_is_read_whatever_the_case_of_its_keys() -> None:
+def test_annotation_keys_are_read_in_any_case() -> None:
     """Upstream: encoding/json."""
     text = '{"PreferAvoidPods": [{"podsignature": {"PODCONTROLLER": '
     assert _totals_beside(text + '{"Kind": "ReplicaSet", "UID": "u"}}}]}') == [0]
@@ -420,14 +420,14 @@ def test_the_cluster_autoscaler_fills_nodes_up() -> None:
     assert not profile.preempts
 
 
-def test_a_name_that_a_policy_made_up_may_be_told_again_with_another_weight() -> None:
+def test_a_custom_priority_can_repeat_with_another_weight() -> None:
     told = _priority("Fast", {"labelPreference": {"label": "ssd", "presence": True}})
     profile = _setup(priorities=[*told, {"name": "Fast", "weight": 5}]).profiles[0]
     assert profile.scores == (("Fast", 5),)
     assert profile.kinds["Fast"] == "NodeLabelPriority"
 
 
-def test_a_priority_with_an_argument_may_take_the_name_of_another() -> None:
+def test_a_custom_priority_can_reuse_a_registered_name() -> None:
     """Upstream: RegisterCustomPriorityFunction() puts it in the other's place."""
     shape = [{"utilization": 0, "score": 7}, {"utilization": 100, "score": 3}]
     ratio = {"requestedToCapacityRatioArguments": {"shape": shape}}
@@ -447,9 +447,7 @@ def test_a_priority_with_an_argument_may_take_the_name_of_another() -> None:
 
 
 @pytest.mark.parametrize(("told", "weight"), [({}, 7), ({"hardPodAffinitySymmetricWeight": 3}, 3)])
-def test_a_policy_without_a_symmetric_weight_takes_the_configurations(
-    told: dict[str, Any], weight: int
-) -> None:
+def test_a_policy_inherits_the_symmetric_weight(told: dict[str, Any], weight: int) -> None:
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1alpha1",
         "kind": "KubeSchedulerConfiguration",
@@ -496,7 +494,7 @@ def _even() -> SchedulingAlgorithm:
     )
 
 
-def test_even_spread_lets_every_node_pass_where_none_has_the_label() -> None:
+def test_even_spread_passes_all_nodes_without_the_label() -> None:
     """Upstream: EvenPodsSpreadPredicate(), an empty tpPairToMatchNum."""
     algorithm = _even()
     algorithm.table.add_node(make_node("bare"))
@@ -508,7 +506,7 @@ def test_even_spread_lets_every_node_pass_where_none_has_the_label() -> None:
     assert algorithm.schedule(info, explain=False).feasible == 1
 
 
-def test_even_spread_counts_nominated_pods_on_nodes_that_the_pod_does_not_select() -> None:
+def test_even_spread_counts_nominated_pods_on_unselected_nodes() -> None:
     """Upstream: podSpreadCache.updatePod(), which looks at the node's labels only."""
     algorithm = _even()
     for name, disk in (("a", "ssd"), ("b", "none")):
@@ -524,7 +522,7 @@ def test_even_spread_counts_nominated_pods_on_nodes_that_the_pod_does_not_select
     assert algorithm.status_by_node(result.search).keys() == {"b"}
 
 
-def test_even_spread_counts_pods_that_are_being_deleted_and_scores_all_namespaces() -> None:
+def test_even_spread_counts_terminating_pods_of_all_namespaces() -> None:
     algorithm = _even()
     for name in "ab":
         algorithm.table.add_node(make_node(name, labels={"zone": name}))

@@ -14,6 +14,7 @@ from scheduling.engine.configuration.profiles import PROFILES, Profile
 from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_node, make_pod
 
 CONDITIONS = ("Ready", "OutOfDisk", "MemoryPressure", "DiskPressure", "PIDPressure")
@@ -47,7 +48,7 @@ def tried(algorithm: SchedulingAlgorithm, **fields: Any) -> ScheduleResult:
     return algorithm.schedule(PodInfo(make_pod("p", **fields), rules))
 
 
-def test_the_default_provider_is_that_of_its_time() -> None:
+def test_the_default_provider_matches_upstream() -> None:
     profile = PROFILES["v1.11"]
     assert profile.filters[1:] == (
         "CheckNodeCondition",
@@ -65,7 +66,10 @@ def test_the_default_provider_is_that_of_its_time() -> None:
         "MatchInterPodAffinity",
     )
     assert "ImageLocalityPriority" not in dict(profile.scores)
-    for setup in (provider("v1.11", "DefaultProvider"), read_setup(policy_document(), "v1.11")):
+    for setup in (
+        provider(VERSIONS["v1.11"], "DefaultProvider"),
+        read_setup(policy_document(), "v1.11"),
+    ):
         assert setup.profiles[0].filters == profile.filters
         assert setup.profiles[0].scores == profile.scores
 
@@ -92,7 +96,7 @@ def test_a_condition_keeps_pods_off_a_node(conditions: dict[str, str], reason: s
     assert result.message == f"0/1 nodes are available: 1 {reason}."
 
 
-def test_everything_that_is_wrong_with_a_node_is_told() -> None:
+def test_all_bad_conditions_of_a_node_are_reported() -> None:
     node = conditioned(make_node("n", unschedulable=True), Ready="False", OutOfDisk="True")
     assert tried(algorithm_of(node)).message == (
         "0/1 nodes are available: 1 node(s) were not ready, 1 node(s) were out of disk space, "
@@ -153,7 +157,7 @@ def test_gates_of_later_versions_are_unknown() -> None:
         policy(featureGates={"EvenPodsSpread": True})
 
 
-def test_what_a_node_says_of_its_disks_is_not_read_yet() -> None:
+def test_disk_limits_of_a_node_are_not_read() -> None:
     limited = make_node("n").patched(
         {"status": {"allocatable": {"attachable-volumes-gce-pd": "0", "pods": "9", "cpu": "4"}}}
     )
@@ -176,7 +180,7 @@ def _random_node(draw: random.Random, number: int) -> Node:
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("always", [True, False])
-def test_what_is_kept_of_conditions_decides_as_asking_again_does(seed: int, always: bool) -> None:
+def test_kept_conditions_decide_like_fresh_ones(seed: int, always: bool) -> None:
     draw = random.Random(seed)
     profile = replace(PROFILES["v1.11"], checks_all=always)
     nodes = [_random_node(draw, number) for number in range(draw.choice([5, 120]))]
@@ -198,7 +202,7 @@ def test_what_is_kept_of_conditions_decides_as_asking_again_does(seed: int, alwa
                 algorithm.table.add_node(changed)
 
 
-def test_conditions_are_told_in_the_order_of_the_node() -> None:
+def test_conditions_are_reported_in_node_order() -> None:
     """Upstream: CheckNodeConditionPredicate()."""
     gates = {"TaintNodesByCondition": False}
     node = conditioned(
@@ -214,7 +218,7 @@ def test_conditions_are_told_in_the_order_of_the_node() -> None:
     )
 
 
-def test_a_request_of_nothing_however_written_is_best_effort() -> None:
+def test_a_pod_requesting_zero_is_best_effort() -> None:
     algorithm = algorithm_of(conditioned(make_node("n"), MemoryPressure="True"))
     assert tried(algorithm, cpu="0m", memory="0Mi").node is None
 
@@ -239,7 +243,7 @@ def test_every_node_is_looked_at() -> None:
     assert (tried(algorithm).feasible, algorithm.wanted_nodes) == (250, 250)
 
 
-def test_of_several_conditions_of_one_type_the_last_counts() -> None:
+def test_the_last_condition_of_a_type_counts() -> None:
     """Upstream: nodeinfo SetNode()."""
     node = make_node("n")
     told = [{"type": "DiskPressure", "status": status} for status in ("False", "True")]

@@ -39,7 +39,7 @@ def test_the_default_constraints_need_nodes_with_a_zone(profile: str, best: int)
 
 
 @pytest.mark.parametrize(("profile", "raw"), [("v1.20", 10), ("v1.34", 11)])
-def test_the_fraction_of_a_spreading_score_is_cut_off(profile: str, raw: int) -> None:
+def test_spreading_scores_are_truncated(profile: str, raw: int) -> None:
     # Two pods on the node, two in its zone, weighed with ln 4 and ln 3; the skews add 2 and 4: 10.97.
     (first, *_), _ = scores_of_spreading(profile, *crowded(2, **{ZONE: "z"}))
     assert first == raw
@@ -48,7 +48,7 @@ def test_the_fraction_of_a_spreading_score_is_cut_off(profile: str, raw: int) ->
 @pytest.mark.parametrize(
     ("profile", "plugin"), [("v1.20", "VolumeBinding"), ("v1.34", "VolumeRestrictions")]
 )
-def test_a_missing_claim_is_found_by_the_first_plugin_that_looks(profile: str, plugin: str) -> None:
+def test_the_first_plugin_reports_a_missing_claim(profile: str, plugin: str) -> None:
     pod = make_pod("a")
     claim = {"name": "v", "persistentVolumeClaim": {"claimName": "none"}}
     pod["spec"] = {**pod["spec"], "volumes": [claim]}

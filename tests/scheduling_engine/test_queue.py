@@ -18,8 +18,8 @@ from scheduling.engine.queue.events import (
 from scheduling.engine.queue.hints import IN_TREE_HINTS, HintWorld, QueueingHints, Registration
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.requeueing import QueueProfile
-from scheduling.engine.queue.rules import QUEUE_RULES
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 from tests.scheduling_engine.queue_contents import active_pods, counts, place_of
 
@@ -52,7 +52,7 @@ class Moves:
 def make_queue(version: str = MODERN) -> tuple[SchedulingQueue, ManualClock, Moves]:
     clock, moves = ManualClock(), Moves()
     profiles = {"": QueueProfile(pre_enqueue=(Gate(),) if version == MODERN else ())}
-    queue = SchedulingQueue(QUEUE_RULES[version], clock, profiles=profiles, listener=moves)
+    queue = SchedulingQueue(VERSIONS[version].queue, clock, profiles=profiles, listener=moves)
     return queue, clock, moves
 
 
@@ -435,7 +435,7 @@ def test_a_plugin_of_ones_own_says_which_events_help() -> None:
     clock = ManualClock()
     listens = Registration(ClusterEvent("example.com/Widget", Action.ADD), is_named_after_pod)
     hints = QueueingHints({**IN_TREE_HINTS, "Widgets": (listens,)})
-    queue = SchedulingQueue(QUEUE_RULES[MODERN], clock, profiles={"": QueueProfile(hints=hints)})
+    queue = SchedulingQueue(VERSIONS[MODERN].queue, clock, profiles={"": QueueProfile(hints=hints)})
     queue.add(make_pod("a"))
     fail(queue, "Widgets")
     clock.now = MINUTE

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from kscope.sim.objects.selectors import LabelSelector, NodeSelector
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint
@@ -23,13 +22,14 @@ from scheduling.engine.queue.events import (
     pod_scheduling_properties_change,
 )
 from scheduling.engine.queue.hints import HintWorld, QueueingHints
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_node, make_pod
 
 HINTS = QueueingHints()
 
 
 def helps(plugin: str, event: ClusterEvent, pod: Pod, old: Any, new: Any) -> bool:
-    return HINTS.queues(plugin, event, PodInfo(pod, RESOURCE_RULES["v1.34"]), old, new)
+    return HINTS.queues(plugin, event, PodInfo(pod, VERSIONS["v1.34"].resources), old, new)
 
 
 def node_update(action: Action) -> ClusterEvent:
@@ -208,7 +208,7 @@ def test_a_node_has_to_be_what_the_configuration_enforces() -> None:
             return NodeSelector.parse({"nodeSelectorTerms": [term]})
 
     hints = QueueingHints(world=Enforcing())
-    pod = PodInfo(make_pod("p"), RESOURCE_RULES["v1.34"])
+    pod = PodInfo(make_pod("p"), VERSIONS["v1.34"].resources)
     plain, pooled = make_node("n"), make_node("n", labels={"pool": "x"})
     assert not hints.queues("NodeAffinity", NODE_ADD, pod, None, plain)
     assert hints.queues("NodeAffinity", NODE_ADD, pod, None, pooled)
@@ -385,7 +385,7 @@ class Configured(HintWorld):
 
 def test_hints_ask_the_configuration() -> None:
     hints = QueueingHints(world=Configured())
-    pod = PodInfo(make_pod("a"), RESOURCE_RULES["v1.34"])
+    pod = PodInfo(make_pod("a"), VERSIONS["v1.34"].resources)
     for node, helped in (
         (make_node("n"), False),
         (make_node("n", labels={"disk": "ssd"}), True),

@@ -11,8 +11,8 @@ from kscope.sim.objects.objects import Pod
 from scheduling.engine.queue.events import ASSIGNED_POD_DELETE, NODE_ADD, ClusterEvent
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.requeueing import QueueProfile
-from scheduling.engine.queue.rules import QUEUE_RULES
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import ManualClock, make_node, make_pod
 from tests.scheduling_engine.queue_contents import (
     active_pods,
@@ -45,7 +45,7 @@ class QueueMachine(RuleBasedStateMachine):
     def start(self, version: str) -> None:
         profiles = {"": QueueProfile(pre_enqueue=(Gate(),) if version == "v1.34" else ())}
         self.queue = SchedulingQueue(
-            QUEUE_RULES[version], self.clock, profiles=profiles, listener=self
+            VERSIONS[version].queue, self.clock, profiles=profiles, listener=self
         )
         self.modern = version == "v1.34"
 

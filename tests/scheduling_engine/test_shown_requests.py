@@ -6,8 +6,9 @@ import pytest
 
 from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.pod_resources import RESOURCE_RULES, pod_resources
+from kscope.sim.objects.pod_resources import pod_resources
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.versions.registry import VERSIONS
 
 Manifest = dict[str, Any]
 
@@ -68,7 +69,7 @@ def test_pages_show_the_requests_of_the_scheduler(
     shown = cluster.view()[f"pod/default/{pod['metadata']['name']}"]["requests"]
     stored = cluster.store.get("Pod", f"default/{pod['metadata']['name']}")
     assert shown["cpu"] == milli_cpu
-    assert shown == pod_resources(stored.raw, RESOURCE_RULES[profile]).fit.amounts()
+    assert shown == pod_resources(stored.raw, VERSIONS[profile].resources).fit.amounts()
 
 
 def test_a_kubelet_admits_by_the_requests_of_the_scheduler() -> None:

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from kscope.sim.objects.objects import Pod, from_manifest
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from scheduling.engine.framework.framework import FITS, SKIP, CycleState
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread, default_selector
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.scheduling_engine.builders import make_node, make_pod
 
 ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"
 KEYS = (ZONE, HOST, RACK)
-RULES = RESOURCE_RULES["v1.34"]
+RULES = VERSIONS["v1.34"].resources
 
 
 def _cluster(draw: random.Random) -> Handle:

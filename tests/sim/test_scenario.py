@@ -10,6 +10,7 @@ from kscope.sim.input.scenario import STEP_VERBS, Scenario, parse_duration
 from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.commands import VERBS
+from scheduling.engine.configuration.configuration import check_setup
 from scheduling.engine.configuration.profiles import PROFILES
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
@@ -17,7 +18,8 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
 def load(**spec: Any) -> LoadResult:
     header = {"apiVersion": "kscope.dev/v1", "kind": "Scenario", "metadata": {"name": "case"}}
-    return load_files([("a.yaml", json.dumps(header | {"spec": spec}).encode())])
+    text = json.dumps(header | {"spec": spec}).encode()
+    return load_files([("a.yaml", text)], check=check_setup)
 
 
 def steps(*items: Any) -> list[dict[str, Any]]:
@@ -123,11 +125,11 @@ def test_files_with_problems_make_no_scenario() -> None:
 @pytest.mark.parametrize(
     ("spec", "field", "said"),
     [
+        ({"profile": "v9"}, "spec.profile", '"v9" is not one of v1.34, v1.20, v1.16, v1.11'),
         ({"duration": "soon"}, "spec.duration", '"soon" is not a duration like 500ms'),
         ({"duration": -1}, "spec.duration", "-1 is not a duration"),
         ({"seed": "x"}, "spec.seed", 'expected an integer, found "x"'),
         ({"title": 5}, "spec.title", "expected a text, found 5"),
-        ({"profile": "v9"}, "spec.profile", '"v9" is not one of v1.11, v1.16, v1.20, v1.34'),
         ({"tittle": "x"}, "spec.tittle", "unknown field; known are title, question,"),
         ({"latencies": {"bnd": 1}}, "spec.latencies.bnd", "unknown latency; known are watch,"),
         ({"latencies": {"bind": {"uniform": [2, 1]}}}, "spec.latencies.bind", "[low, high]"),

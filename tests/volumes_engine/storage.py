@@ -14,6 +14,7 @@ from kscope.sim.objects.objects import (
     PersistentVolumeClaim,
     from_manifest,
 )
+from scheduling.engine.versions.registry import VERSIONS
 from volumes.engine.phases import protected
 from volumes.engine.ports import InformerListers, StoreVolumeApi
 from volumes.engine.pv_controller.expansion import ExpandController, ExternalResizers
@@ -22,7 +23,7 @@ from volumes.engine.pv_controller.kubernetes_events import SpamFilter
 from volumes.engine.pv_controller.protection import ClaimProtection, VolumeProtection
 from volumes.engine.pv_controller.provisioner import HostPathPlugin, PluginRegistry
 from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
-from volumes.engine.pv_controller.writer import V1_34, ControllerRules
+from volumes.engine.pv_controller.writer import ControllerRules
 
 GI = 1024**3
 Json = dict[str, Any]
@@ -47,7 +48,7 @@ class Storage:
     def __init__(
         self,
         *,
-        rules: ControllerRules = V1_34,
+        rules: ControllerRules = VERSIONS["v1.34"].controller,
         watch: int = MILLISECOND,
         provision: int = SECOND,
         recycle: int | None = None,

@@ -12,7 +12,6 @@ from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.errors import Conflict
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.objects import Pod
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from scheduling.engine.cycle.volume_work import VolumeWork
 from scheduling.engine.framework.framework import Code, CycleState, Detail
 from scheduling.engine.framework.framework import PodVolumes as Plan
@@ -20,6 +19,7 @@ from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.wording import WORDING_1_20, Wording
 from scheduling.engine.plugins.volumes.volume_binding import VolumeBinding
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -92,7 +92,7 @@ class Scheduler:
     def the_pod(self, name: str, *claims: str) -> PodInfo:
         self.storage.create(make_pod(name, *claims))
         self.storage.run(1)
-        return PodInfo(self.pods[f"default/{name}"], RESOURCE_RULES["v1.34"])
+        return PodInfo(self.pods[f"default/{name}"], VERSIONS["v1.34"].resources)
 
     def assume(self, pod: PodInfo, node: str) -> PodVolumes:
         plan, reasons = self.decide(pod, node)

@@ -4,6 +4,7 @@ import pytest
 
 from kscope.sim.errors import NotFound
 from kscope.sim.kernel.units import SECOND
+from scheduling.engine.versions.registry import VERSIONS
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -15,7 +16,6 @@ from tests.volumes_engine.storage import (
 from volumes.engine.phases import SELECTED_NODE
 from volumes.engine.pv_controller.external_provisioner import DriverFaults
 from volumes.engine.pv_controller.provisioner import NodeZones
-from volumes.engine.pv_controller.writer import V1_20
 
 ZONE = "topology.kubernetes.io/zone"
 DRIVER = "csi.example.com"
@@ -33,7 +33,7 @@ def select(storage: Storage, node: str) -> None:
 
 
 def test_a_delayed_claim_is_provisioned_where_the_scheduler_chose() -> None:
-    storage = Storage(rules=V1_20)
+    storage = Storage(rules=VERSIONS["v1.20"].controller)
     two_zones(storage, "WaitForFirstConsumer")
     storage.run(5)
     assert storage.store.objects("PersistentVolume") == []

@@ -6,6 +6,7 @@ import pytest
 
 from kscope.sim.errors import NotFound
 from kscope.sim.kernel.units import SECOND
+from scheduling.engine.versions.registry import VERSIONS
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -15,7 +16,6 @@ from tests.volumes_engine.storage import (
     make_volume,
 )
 from volumes.engine.phases import BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, YES
-from volumes.engine.pv_controller.writer import V1_20
 
 
 def test_a_static_bind_is_four_writes_in_order() -> None:
@@ -112,7 +112,7 @@ def test_a_claim_whose_volume_goes_is_lost_at_once() -> None:
 
 
 def test_a_misbound_claim_is_found_by_the_resync() -> None:
-    storage = Storage(rules=V1_20)
+    storage = Storage(rules=VERSIONS["v1.20"].controller)
     storage.create(make_volume("v"), make_claim("c"))
     storage.run(20)
     other = {"spec": {"claimRef": {"name": "other", "uid": "another"}}}
@@ -162,7 +162,7 @@ def test_a_volume_that_cannot_be_deleted_fails_once_and_is_tried_on() -> None:
 
 
 def test_in_tree_provisioning_from_claim_to_deletion() -> None:
-    storage = Storage(rules=V1_20)
+    storage = Storage(rules=VERSIONS["v1.20"].controller)
     storage.create(make_class("fast", "kubernetes.io/host-path"))
     storage.create(make_claim("c", storageClassName="fast"))
     storage.run(5)

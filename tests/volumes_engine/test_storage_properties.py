@@ -7,6 +7,7 @@ import pytest
 
 from kscope.sim.errors import ApiError
 from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim
+from scheduling.engine.versions.registry import VERSIONS
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -17,9 +18,8 @@ from tests.volumes_engine.storage import (
 from volumes.engine.phases import SELECTED_NODE
 from volumes.engine.ports import StoreVolumeApi, Told
 from volumes.engine.pv_controller.external_provisioner import DriverFaults
-from volumes.engine.pv_controller.writer import V1_16, V1_20, V1_34
 
-RULES = (V1_16, V1_20, V1_34)
+RULES = (VERSIONS["v1.16"].controller, VERSIONS["v1.20"].controller, VERSIONS["v1.34"].controller)
 POLICIES = ("Retain", "Delete", "Recycle")
 
 

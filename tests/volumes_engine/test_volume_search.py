@@ -15,13 +15,13 @@ from kscope.sim.objects.objects import (
     StorageClass,
     quantity,
 )
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine.framework.framework import PodVolumes as Plan
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.plugins.volumes.volume_binding import PodClaims, VolumeFinder
 from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.versions.registry import VERSIONS
 from tests.volumes_engine.storage import (
     make_claim,
     make_class,
@@ -182,7 +182,7 @@ def _size_and_name(volume: PersistentVolume) -> tuple[int, str]:
 def test_every_node_gets_what_the_rules_give(seed: int) -> None:
     world = World(random.Random(seed))
     rows = np.array([world.table.rows[name] for name in NODES])
-    claims, error = world.finder.pod_claims(PodInfo(world.pod, RESOURCE_RULES["v1.34"]))
+    claims, error = world.finder.pod_claims(PodInfo(world.pod, VERSIONS["v1.34"].resources))
     assert not error
     codes, plans = world.finder.unbound(claims, rows)
     for place, name in enumerate(NODES):

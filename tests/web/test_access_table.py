@@ -78,6 +78,7 @@ OPEN = Rule(GET="everybody")
 RULES = {
     # Pages.
     "favicon.ico": OPEN,
+    "versions/": OPEN,
     "healthz": OPEN,
     "readyz": OPEN,
     "metrics": Rule(GET="admins"),

@@ -1,6 +1,7 @@
 """The storage half of a cluster, put together: the PV controller and the kubelets."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kscope.sim.api_server import process
@@ -11,7 +12,7 @@ from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.kernel.view import Attributes
 from kscope.sim.objects.objects import ApiObject
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
+from kscope.sim.objects.pod_resources import ResourceRules
 from volumes.engine.attach_detach.context import Context
 from volumes.engine.attach_detach.controller import AttachDetachController
 from volumes.engine.attach_detach.csi_attacher import CsiAttacher
@@ -22,7 +23,6 @@ from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
 from volumes.engine.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
 from volumes.engine.ports import InformerListers, StoreVolumeApi
-from volumes.engine.pv_controller import writer
 from volumes.engine.pv_controller.expansion import CONTROLLER as EXPAND_CONTROLLER
 from volumes.engine.pv_controller.expansion import RESIZER, ExpandController, ExternalResizers
 from volumes.engine.pv_controller.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
@@ -38,19 +38,25 @@ from volumes.engine.pv_controller.provisioner import (
 )
 from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
 from volumes.engine.pv_controller.recycler import PodRecyclers
+from volumes.engine.pv_controller.writer import ControllerRules
 
 PV_CONTROLLER = "pv-controller"
 KUBELET = "kubelet"
 
-_RULES = {
-    "v1.11": writer.V1_16,
-    "v1.16": writer.V1_16,
-    "v1.20": writer.V1_20,
-    "v1.34": writer.V1_34,
-}
-
 # The first resync comes one period after the controller's start. Upstream: 15 s.
 _RESYNC = 15 * SECOND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageRules:
+    """What one version does with storage; see also ControllerRules and BinderRules."""
+
+    migrates_in_tree: bool
+    """CSI drivers do the work of the in-tree plugins of clouds (CSI migration)."""
+    recovers_attachments: bool
+    """The attach/detach controller reads VolumeAttachments when it starts."""
+    reconstructs_all: bool
+    """A kubelet that starts takes over every volume that it finds on its disk."""
 
 
 class RecordedEvents:
@@ -99,14 +105,17 @@ class VolumeActors:
         store: ObjectStore,
         recorder: Recorder,
         latencies: Latencies,
-        profile: str,
+        rules: StorageRules,
+        controller_rules: ControllerRules,
+        resource_rules: ResourceRules,
         faults: DriverFaults | None = None,
     ) -> None:
         self._loop = loop
         self._store = store
         self._recorder = recorder
         self._latencies = latencies
-        self._profile = profile
+        self._rules = rules
+        self._controller_rules = controller_rules
         self.driver_faults = faults or DriverFaults()
         self._watch = watch = latencies.draw("watch")
         listers = InformerListers(store, watch)
@@ -120,8 +129,8 @@ class VolumeActors:
         self.volume_protection = VolumeProtection(loop, store, listers)
         self.kubelets = Kubelets(
             KubeletContext(loop, store, recorder, latencies, self._events(KUBELET), watch),
-            rules=RESOURCE_RULES[profile],
-            options=VolumeManagerOptions(reconstructs_all=profile == "v1.34"),
+            rules=resource_rules,
+            options=VolumeManagerOptions(reconstructs_all=rules.reconstructs_all),
         )
         self.attach_detach = self._new_attach_detach()
         self.csi_attacher = self._new_csi_attacher()
@@ -181,17 +190,17 @@ class VolumeActors:
         return RecordedEvents(self._recorder, component, self._loop, self._store)
 
     def _new_pv_controller(self, listers: InformerListers) -> PersistentVolumeController:
-        loop, profile = self._loop, self._profile
+        loop, rules = self._loop, self._rules
         controller = PersistentVolumeController(
             loop,
             StoreVolumeApi(self._store, PV_CONTROLLER),
             listers,
             SpamFilter(loop, self._events(PV_CONTROLLER)),
             plugins=PluginRegistry(
-                _in_tree_plugins(profile, self._store, listers, self._latencies, self.driver_faults)
+                _in_tree_plugins(rules, self._store, listers, self._latencies, self.driver_faults)
             ),
-            migration=ALL_MIGRATED if profile == "v1.34" else NO_MIGRATION,
-            rules=_RULES[profile],
+            migration=ALL_MIGRATED if rules.migrates_in_tree else NO_MIGRATION,
+            rules=self._controller_rules,
             answer_delay=self._latencies.draw("api_write"),
             answers=self._store.answers(PV_CONTROLLER),
         )
@@ -240,8 +249,8 @@ class VolumeActors:
         return AttachDetachController(
             context,
             watch_latency=self._watch,
-            # Upstream since 1.21: processVolumeAttachments().
-            recovers_attachments=self._profile == "v1.34",
+            # Upstream: processVolumeAttachments().
+            recovers_attachments=self._rules.recovers_attachments,
         )
 
     def _new_csi_attacher(self) -> CsiAttacher:
@@ -262,15 +271,15 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
 
 
 def _in_tree_plugins(
-    profile: str,
+    rules: StorageRules,
     store: ObjectStore,
     listers: InformerListers,
     latencies: Latencies,
     faults: DriverFaults,
 ) -> list[VolumePlugin]:
-    """The controller's own plugins. Those of the clouds have gone to CSI by v1.34."""
+    """The plugins of the PV controller itself; migrated ones are left to their CSI drivers."""
     plugins: list[VolumePlugin] = [HostPathPlugin(latencies, PodRecyclers(store), faults)]
-    if profile != "v1.34":
+    if not rules.migrates_in_tree:
         zones = NodeZones(listers.node_informer)
         plugins += [
             CloudDiskPlugin(name, known.source, zones, latencies, faults)

@@ -14,6 +14,7 @@ from kscope.accounts.web.pages import for_editors, refused
 from kscope.runs import services
 from kscope.runs.access import found_run, found_scenario, readable_runs, readable_scenarios
 from kscope.runs.compare.comparing import runs_to_compare
+from kscope.runs.engine import wiring
 from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_dict
 from kscope.runs.web.uploads import upload_take
@@ -125,10 +126,15 @@ def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> Http
         "run_data": {**run_dict(run), "may_change": may_change},
         "may_change": may_change,
         "page": page,
-        "profiles": services.PROFILES,
+        "versions": wiring.versions,
+        "version_data": _version_data(),
         **more,
     }
     return render(request, f"runs/{page}.html", context)
+
+
+def _version_data() -> list[dict[str, Any]]:
+    return [{"name": one.name, "summary": one.summary, "has": one.has} for one in wiring.versions]
 
 
 @require_POST
@@ -154,17 +160,21 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
 def scenario_upload(request: HttpRequest) -> HttpResponse:
     """Read uploaded files and report what was understood, or what is wrong and where."""
     if request.method == "GET":
-        return render(request, "runs/upload.html")
+        return render(request, "runs/upload.html", {"versions": wiring.versions})
     files = request.FILES.getlist("files")
     if not files:
         messages.error(request, "Choose at least one file.")
-        return render(request, "runs/upload.html", status=400)
+        return render(request, "runs/upload.html", {"versions": wiring.versions}, status=400)
     name = request.POST.get("name", "").strip()
     try:
         upload = upload_take(files, name=name, owner_id=visitor_of(request).account_id)
     except ApplicationError as refusal:
         return refused(request, refusal.message, refusal.status)
-    context = {"report": upload.report, "scenario": upload.scenario}
+    context = {
+        "report": upload.report,
+        "scenario": upload.scenario,
+        "versions": wiring.versions,
+    }
     return render(request, "runs/upload.html", context, status=200 if upload.scenario else 422)
 
 

@@ -38,8 +38,15 @@ STEP_VERBS = (
     "start_scheduler",
     "replace",
 )
-# Those about a node, which may be named without "node/".
-_NODE_VERBS = STEP_VERBS[5:11]
+# The verbs whose object is a node, which can then be named without "node/".
+_NODE_VERBS = (
+    "cordon",
+    "uncordon",
+    "delete_pods",
+    "evict_pods",
+    "stop_kubelet",
+    "start_kubelet",
+)
 # What a step says of the object that it is about.
 _STEP_FIELDS = (
     *("object", "kind", "apiVersion", "namespace", "name"),
@@ -47,8 +54,6 @@ _STEP_FIELDS = (
 )
 # What may become of the dependents of what is deleted.
 _PROPAGATIONS = ("Background", "Foreground", "Orphan")
-# The versions of Kubernetes that scheduling.engine.configuration.profiles knows.
-PROFILE_NAMES = ("v1.11", "v1.16", "v1.20", "v1.34")
 _SPEC_FIELDS = (
     "title",
     "question",
@@ -113,7 +118,8 @@ class Scenario:
     steps: tuple[Step, ...] = ()
     until: int = DEFAULT_UNTIL
     latencies: Mapping[str, Latency] = field(default_factory=dict[str, Latency])
-    profile: str = "v1.34"
+    # The version of Kubernetes; "" for the newest.
+    profile: str = ""
     seed: int = 0
     source: str = ""
     # A KubeSchedulerConfiguration or a Policy for the one scheduler there is otherwise.
@@ -190,9 +196,6 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
             _check_length(name, value, (*where, name), report)
         elif value is not None:
             report.add((*where, name), value, f"expected a text, found {shown(value)}")
-    if header.get("profile", "v1.34") not in PROFILE_NAMES:
-        message = f"{shown(header['profile'])} is not one of {', '.join(PROFILE_NAMES)}"
-        report.add((*spec_path, "profile"), header["profile"], message)
     seed = spec.get("seed")
     if isinstance(seed, int) and not isinstance(seed, bool):
         header["seed"] = seed

@@ -10,7 +10,7 @@ calculateResource(), predicates.go GetResourceRequest() (v1.16).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -36,36 +36,20 @@ _DEFAULT_REQUESTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceRules:
-    """How one version of the scheduler adds up what a pod asks for."""
+    """How one version of the scheduler adds up what a pod requests; by default, as the newest does."""
 
-    version: str
-    # Sums of exact quantities rounded once, sidecars, pod-level requests, resized containers.
-    modern: bool
-    # Do init containers count in what the node's pods have requested, and in non-zero requests?
-    init_containers_occupy: bool
-    overhead: bool
+    sums_exactly: bool = True
+    """Requests are added exactly and rounded once; sidecars, pod-level requests and resized containers count."""
+    init_containers_occupy: bool = True
+    """Init containers count in what the pods of a node have requested, and in default requests."""
+    overhead: bool = True
+    """The overhead of a pod's RuntimeClass is added to its requests."""
+    memo: str = field(init=False, repr=False)
 
-    @property
-    def memo(self) -> str:
-        """Under which name a pod's template keeps what these rules made of it."""
-        return self.version
-
-
-RESOURCE_RULES: Mapping[str, ResourceRules] = {
-    # PodOverhead is an alpha gate, off; calculateResource() looks at spec.containers only.
-    "v1.11": ResourceRules(
-        version="v1.11", modern=False, init_containers_occupy=False, overhead=False
-    ),
-    "v1.16": ResourceRules(
-        version="v1.16", modern=False, init_containers_occupy=False, overhead=False
-    ),
-    "v1.20": ResourceRules(
-        version="v1.20", modern=False, init_containers_occupy=True, overhead=True
-    ),
-    "v1.34": ResourceRules(
-        version="v1.34", modern=True, init_containers_occupy=True, overhead=True
-    ),
-}
+    def __post_init__(self) -> None:
+        """Name these rules, so that a pod's template can keep what they made of it."""
+        flags = (self.sums_exactly, self.init_containers_occupy, self.overhead)
+        object.__setattr__(self, "memo", "".join("01"[flag] for flag in flags))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +120,6 @@ class HostPort:
     port: int
 
 
-def newest_rules() -> ResourceRules:
-    """The rules of the newest version there is."""
-    return RESOURCE_RULES["v1.34"]
-
-
 def pod_resources(pod: Manifest, rules: ResourceRules) -> PodResources:
     """What the pod of this manifest requests under these rules; equal specs share one answer.
 
@@ -180,7 +159,7 @@ def requests_and_ports(
             [_container_essence(container) for container in spec.get("initContainers") or ()],
             spec.get("overhead"),
             spec.get("resources"),
-            resized_containers(pod) if rules.modern else None,
+            resized_containers(pod) if rules.sums_exactly else None,
         )
     )
     return _parse_essence(essence, rules)
@@ -242,13 +221,13 @@ def _parse_essence(
     essence: bytes, rules: ResourceRules
 ) -> tuple[PodResources, tuple[HostPort, ...]]:
     containers, init_containers, overhead, pod_level, resized = orjson.loads(essence)
-    sidecars = [c for c in init_containers if rules.modern and c[2] == "Always"]
+    sidecars = [c for c in init_containers if rules.sums_exactly and c[2] == "Always"]
     ports = tuple(
         HostPort(ip=ip or "0.0.0.0", protocol=protocol or "TCP", port=port)
         for _, _, _, claimed in (*containers, *sidecars)
         for ip, protocol, port in claimed or ()
     )
-    if rules.modern:
+    if rules.sums_exactly:
         return _modern(containers, init_containers, overhead, pod_level, resized), ports
     return _classic(containers, init_containers, overhead, rules), ports
 

@@ -15,7 +15,7 @@ from kscope.sim.objects.objects import (
     Pod,
     StorageClass,
 )
-from kscope.sim.objects.pod_resources import ResourceRules, newest_rules, pod_resources
+from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
 
 
 def attributes(obj: ApiObject, rules: ResourceRules | None = None) -> Attributes:
@@ -23,7 +23,7 @@ def attributes(obj: ApiObject, rules: ResourceRules | None = None) -> Attributes
 
     *rules* say how a pod's requests are added up, those of the newest version by default.
     """
-    shown = _projected(obj, rules or newest_rules())
+    shown = _projected(obj, rules or ResourceRules())
     shown["created"] = _time(obj.creation_timestamp)
     if obj.deletion_timestamp:
         shown["deleting"] = _time(obj.deletion_timestamp)

@@ -21,7 +21,6 @@ from kscope.sim.kernel.rng import Streams
 from kscope.sim.kernel.units import MINUTE
 from kscope.sim.kernel.view import State
 from kscope.sim.objects.objects import Manifest, from_manifest
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from kscope.sim.objects.projection import attributes
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
@@ -29,15 +28,15 @@ from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.configuration.configuration import read_schedulers
 from scheduling.engine.configuration.extenders import ExtenderCalls
-from scheduling.engine.configuration.profiles import V1_34
 from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
 from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.framework.source import fingerprint, package_digest, plugin_fingerprints
+from scheduling.engine.versions.registry import NEWEST, VERSIONS
 from scheduling.engine.workloads.actors import WorkloadActors
 from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets
-from scheduling.engine.workloads.rules import WORKLOAD_RULES, WorkloadRules
+from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import VolumeActors
 from volumes.engine.phases import settled
 
@@ -71,6 +70,7 @@ class Cluster:
     """A simulated control plane with its nodes, at one instant of virtual time."""
 
     def __init__(self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak) -> None:
+        version = VERSIONS[profile]
         specs = read_schedulers(scenario.schedulers, scenario.configuration, profile)
         self.horizon = scenario.until
         self._budget: Budget | None = None
@@ -79,11 +79,13 @@ class Cluster:
         self.recorder = Recorder(self.loop)
         self.streams = Streams(seed)
         self.latencies = Latencies(scenario.latencies, self.streams)
-        self._resource_rules = RESOURCE_RULES[profile]
+        self._resource_rules = version.resources
         self.store = ObjectStore(self.loop, self.recorder, seed, self._resource_rules)
-        workload_rules = WORKLOAD_RULES[profile]
+        workload_rules = version.workloads
         self.admission = Admission(
-            self.store, default_tolerations=True, labels_namespaces=profile == V1_34
+            self.store,
+            default_tolerations=True,
+            labels_namespaces=version.namespaces_have_name_label,
         )
         run = {"name": scenario.name, "profile": profile, "seed": seed}
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
@@ -98,7 +100,9 @@ class Cluster:
             store=self.store,
             recorder=self.recorder,
             latencies=self.latencies,
-            profile=profile,
+            rules=version.storage,
+            controller_rules=version.controller,
+            resource_rules=version.resources,
         )
         injector = FaultInjector(self.store, self.recorder, self.streams, self.volumes)
         self._executor = CommandExecutor(
@@ -142,7 +146,7 @@ class Cluster:
         cls,
         scenario: Scenario,
         *,
-        profile: str = "v1.34",
+        profile: str = NEWEST.name,
         seed: int = 0,
         tie_break: TieBreak = "random",
     ) -> "Cluster":

@@ -20,27 +20,28 @@ from scheduling.engine.configuration.extenders import read_extenders
 from scheduling.engine.configuration.plugin_arguments import check_arguments
 from scheduling.engine.configuration.plugin_sets import (
     BUILT_IN,
-    CATALOGUES,
-    SCORES_1_20,
     Catalogue,
     PluginSets,
     plugin_sets,
 )
 from scheduling.engine.configuration.policy import parse_policy, provider
-from scheduling.engine.configuration.profiles import PROFILES, V1_16, V1_20, V1_34, Profile
+from scheduling.engine.configuration.profiles import Profile, default_profile
 from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin, factory_of
 from scheduling.engine.configuration.setup import LeaderElection, SchedulerSetup, default_setup
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
+from scheduling.engine.versions.registry import NEWEST, VERSIONS
 from volumes.engine.binding.binder import DEFAULT_BIND_TIMEOUT
 
 GROUP = "kubescheduler.config.k8s.io"
 KIND = "KubeSchedulerConfiguration"
 POLICY = "Policy"
-_MODERN_VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2")
-_CLASSIC_VERSION = "v1alpha1"
-# Each has a queue and a cache of its own.
+_API_VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1")
+# The format of the time before profiles: one scheduler, by a provider or a Policy.
+_BEFORE_PROFILES = "v1alpha1"
+# A scenario can have this many schedulers, each with a queue and a cache of its own.
 MOST_SCHEDULERS = 50
-# Plugins that v1 has no more. Upstream: invalidPluginsByVersion.
+# Plugins that the format v1 no longer has. Upstream: invalidPluginsByVersion.
 _TAKEN_OUT = frozenset(("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"))
 
 _TOP_FIELDS = (
@@ -60,9 +61,9 @@ _TOP_FIELDS = (
     "delayCacheUntilActive",
     "featureGates",
 )
-# Which v1 has no more.
+# Fields that the format v1 no longer has.
 _ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
-_CLASSIC_FIELDS = (
+_FIELDS_BEFORE_PROFILES = (
     "kind",
     "apiVersion",
     "metadata",
@@ -88,28 +89,27 @@ def read_setup(document: Any, version: str) -> SchedulerSetup:
 
     Raises ConfigurationError.
     """
-    fields = Fields(document)
+    fields, kubernetes = Fields(document), VERSIONS[version]
     kind = fields.text("kind", KIND)
     if kind == POLICY:
-        _only_for(fields, version, "v1.16", "v1.11")
-        return parse_policy(document, version)
+        _check_format(fields, POLICY, kubernetes)
+        return parse_policy(document, kubernetes)
     if kind != KIND:
         raise fields.error("kind", f'"{kind}" is not {KIND} or {POLICY}')
-    group, _, format_version = fields.text("apiVersion").partition("/")
-    if group != GROUP or format_version not in (*_MODERN_VERSIONS, _CLASSIC_VERSION):
-        known = ", ".join(f"{GROUP}/{one}" for one in (*_MODERN_VERSIONS, _CLASSIC_VERSION))
+    group, _, api_version = fields.text("apiVersion").partition("/")
+    if group != GROUP or api_version not in _API_VERSIONS:
+        known = ", ".join(f"{GROUP}/{one}" for one in _API_VERSIONS)
         raise fields.error("apiVersion", f'"{fields.text("apiVersion")}" is not one of {known}')
-    if format_version == _CLASSIC_VERSION:
-        _only_for(fields, version, "v1.16", "v1.11")
-        _check_unused(fields.only(*_CLASSIC_FIELDS))
-        return _parse_classic(fields, version)
-    _only_for(fields, version, *(("v1.34", "v1.20") if format_version == "v1beta1" else ("v1.34",)))
-    _check_unused(fields.only(*_TOP_FIELDS, *(() if format_version == "v1" else _ADDRESSES)))
-    return _parse_modern(fields, version)
+    _check_format(fields, api_version, kubernetes)
+    if api_version == _BEFORE_PROFILES:
+        _check_unused(fields.only(*_FIELDS_BEFORE_PROFILES))
+        return _read_without_profiles(fields, kubernetes)
+    _check_unused(fields.only(*_TOP_FIELDS, *(() if api_version == "v1" else _ADDRESSES)))
+    return _read_profiles(fields, kubernetes)
 
 
 def _check_unused(fields: Fields) -> None:
-    """What means nothing to a simulation has to be readable all the same.
+    """Check fields that change nothing in a simulation but have to be valid.
 
     Upstream: component-base/config/validation ValidateClientConnectionConfiguration().
     """
@@ -129,22 +129,27 @@ def _check_unused(fields: Fields) -> None:
         raise client.error("burst", "must be non-negative")
 
 
-def _only_for(fields: Fields, version: str, *versions: str) -> None:
-    if version not in versions:
-        what = fields.text("apiVersion") or fields.text("kind")
-        told = f"{what} is for {' and '.join(versions)}; the scheduler's profile is {version}"
-        raise fields.error("apiVersion", told)
+def _check_format(fields: Fields, format_: str, kubernetes: KubernetesVersion) -> None:
+    """Raise ConfigurationError where *kubernetes* does not read the format of the document."""
+    if format_ in kubernetes.formats:
+        return
+    readers = " and ".join(one.name for one in VERSIONS.values() if format_ in one.formats)
+    document = fields.text("apiVersion") or fields.text("kind")
+    problem = f"{document} is for {readers}; the scheduler's profile is {kubernetes.name}"
+    raise fields.error("apiVersion", problem)
 
 
 # -- v1 ------------------------------------------------------------------------------------------
 
 
-def _parse_modern(fields: Fields, version: str) -> SchedulerSetup:
+def _read_profiles(fields: Fields, kubernetes: KubernetesVersion) -> SchedulerSetup:
     initial = fields.integer("podInitialBackoffSeconds", 1, low=1)
     longest = fields.integer("podMaxBackoffSeconds", 10)
     if longest < initial:
         problem = "must be greater than or equal to PodInitialBackoffSeconds"
         raise fields.error("podMaxBackoffSeconds", problem)
+    rules = kubernetes.configuration
+    assert rules is not None
     percentage = fields.integer("percentageOfNodesToScore", 0, low=0, high=100)
     fields.integer("parallelism", 16, low=1, high=(1 << 31) - 1)
     extenders = read_extenders(fields, legacy=False)
@@ -153,7 +158,7 @@ def _parse_modern(fields: Fields, version: str) -> SchedulerSetup:
     warnings: list[str] = []
     items = fields.items("profiles") or [Fields({}, "profiles[0]")]
     for item in items:
-        parsed = _parse_profile(item, percentage, version)
+        parsed = _read_profile(item, percentage, kubernetes)
         # Upstream: SetDefaults_KubeSchedulerConfiguration() names one that is alone.
         is_unnamed = item.get("schedulerName") is None and len(items) > 1
         if is_unnamed or item.get("schedulerName") == "":
@@ -173,13 +178,13 @@ def _parse_modern(fields: Fields, version: str) -> SchedulerSetup:
         initial_backoff=initial * SECOND,
         max_backoff=longest * SECOND,
         extenders=extenders,
-        leader_election=_leader_election(fields, only_leases=version == V1_34),
+        leader_election=_leader_election(fields, only_leases=rules.only_leases),
         warnings=tuple(warnings),
     )
 
 
 def _check_queue_sorts(first: Fields, other: Fields) -> None:
-    """What profiles say of their queue's order has to be the same, even if it means the same.
+    """All profiles must configure queueSort in the same words, even where the effect is equal.
 
     Upstream: validateCommonQueueSort().
     """
@@ -190,7 +195,7 @@ def _check_queue_sorts(first: Fields, other: Fields) -> None:
 
 
 def _queue_sort_of(profile: Fields) -> dict[str, list[Any]]:
-    """Upstream: mergePluginSet() keeps of what is disabled the names."""
+    """Upstream: mergePluginSet() keeps only the names of disabled plugins."""
     plugins = profile.mapping("plugins")
     told = None if plugins is None else plugins.mapping("queueSort")
     if told is None:
@@ -202,9 +207,9 @@ def _queue_sort_of(profile: Fields) -> dict[str, list[Any]]:
 
 
 def _with_ignored(profile: Profile, plugin: str, ignored: tuple[str, ...]) -> Profile:
-    """The resources that extenders manage alone are left out of the resource check.
+    """Leave the resources that only extenders manage out of the resource check.
 
-    They take the place of what the plugin's own arguments say. Upstream: buildExtenders().
+    They replace the ignoredResources of the plugin's arguments. Upstream: buildExtenders().
     """
     if not ignored:
         return profile
@@ -218,10 +223,12 @@ class _Parsed:
     warnings: list[str]
 
 
-def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
-    share = () if version == V1_20 else ("percentageOfNodesToScore",)
+def _read_profile(fields: Fields, percentage: int, kubernetes: KubernetesVersion) -> _Parsed:
+    rules = kubernetes.configuration
+    assert rules is not None
+    share = ("percentageOfNodesToScore",) if rules.profile_percentage else ()
     fields.only("schedulerName", *share, "plugins", "pluginConfig")
-    catalogue = CATALOGUES[version]
+    catalogue = Catalogue(kubernetes.name, rules)
     sets = plugin_sets(fields.mapping("plugins"), catalogue)
     warnings: list[str] = []
     arguments = _plugin_config(fields, catalogue, warnings)
@@ -235,7 +242,7 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
     if not sets.of("bind"):
         problem = f"at least one bind plugin is needed {whose}"
         raise ConfigurationError(fields.at("plugins.bind"), None, problem)
-    if version == V1_20:
+    if rules.checks_preparation:
         _check_prepared(fields, sets, catalogue)
     binding = arguments.get(names.VOLUME_BINDING) or {}
     told = binding.get("bindTimeoutSeconds")
@@ -244,9 +251,9 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
         for key, value in (arguments.get(names.DEFAULT_PREEMPTION) or {}).items()
         if value is not None
     }
-    base = PROFILES[version]
+    base = default_profile(kubernetes)
     defaults = base.preemption
-    scores, arguments = _scores(fields, sets, arguments, base)
+    scores, arguments = _scores(fields, sets, arguments, kubernetes)
     profile = replace(
         base,
         name=profile_name,
@@ -279,11 +286,11 @@ def _parse_profile(fields: Fields, percentage: int, version: str) -> _Parsed:
 
 
 def _check_prepared(fields: Fields, sets: PluginSets, catalogue: Catalogue) -> None:
-    """v1.20: no in-tree plugin may be asked that could only fail; v1.34's do, see unprepared.py."""
+    """Refuse in-tree plugins that would fail in every attempt; compare unprepared.py."""
     for before, after in (("preFilter", "filter"), ("preScore", "score")):
         for name in sets.of(after):
             if name not in catalogue.in_tree:
-                continue  # It is its author's business what it can do without.
+                continue  # A plugin that is not in-tree may do without.
             if before in catalogue.points_of(name) and name not in sets.of(before):
                 path = fields.at(f"plugins.{before}.disabled")
                 raise ConfigurationError(
@@ -317,15 +324,20 @@ def _left_out(sets: PluginSets, catalogue: Catalogue) -> frozenset[tuple[str, st
 
 
 def _scores(
-    fields: Fields, sets: PluginSets, arguments: dict[str, dict[str, Any]], base: Profile
+    fields: Fields,
+    sets: PluginSets,
+    arguments: dict[str, dict[str, Any]],
+    kubernetes: KubernetesVersion,
 ) -> tuple[tuple[tuple[str, int], ...], dict[str, dict[str, Any]]]:
     """The scores with their weights, and the arguments of all plugins, by the engine's names."""
+    assert kubernetes.configuration is not None
+    old_scores = kubernetes.configuration.old_scores
     scores: dict[str, int] = {}
     for name in _without_built_in(sets.of("score")):
         # VolumeBinding scores behind a feature gate only, which is off.
         if name == names.VOLUME_BINDING:
             continue
-        known = SCORES_1_20.get(name) if base.refuses_per_node else None
+        known = old_scores.get(name)
         if known is None:
             scores[name] = sets.weight(name)
             continue
@@ -337,7 +349,7 @@ def _scores(
             told: dict[str, Any] = {"type": known.strategy, **arguments.pop(name, {})}
             own = arguments.get(known.plugin, {})
             arguments[known.plugin] = {**own, "scoringStrategy": told}
-    merged = {name: dict(one) for name, one in base.arguments.items()}
+    merged = {name: dict(one) for name, one in kubernetes.plugins.arguments.items()}
     for name, one in arguments.items():
         merged[name] = {**merged.get(name, {}), **one}
     return tuple(scores.items()), merged
@@ -352,7 +364,7 @@ def _without_built_in(*lists: Iterable[str]) -> tuple[str, ...]:
 def _plugin_config(
     fields: Fields, catalogue: Catalogue, warnings: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """The arguments of each plugin. Nobody reads those of one that there is not.
+    """The arguments of each plugin. Those of a plugin that does not exist are not used.
 
     Upstream: decodeNestedObjects(), and validatePluginConfig() of those that were taken out.
     """
@@ -379,11 +391,11 @@ def _plugin_config(
 # -- v1alpha1 ------------------------------------------------------------------------------------
 
 
-def _parse_classic(fields: Fields, version: str) -> SchedulerSetup:
-    """The configuration of v1.16's time: one scheduler, by a provider or an inline Policy."""
+def _read_without_profiles(fields: Fields, kubernetes: KubernetesVersion) -> SchedulerSetup:
+    """One scheduler, by a provider or an inline Policy."""
     # Upstream: SetDefaults_KubeSchedulerConfiguration() takes 0 for what is not said.
     weight = fields.integer("hardPodAffinitySymmetricWeight", 1, low=0, high=100) or 1
-    setup = _algorithm_source(fields, version, weight)
+    setup = _algorithm_source(fields, kubernetes, weight)
     profile = setup.profiles[0]
     profile = replace(
         profile,
@@ -409,11 +421,13 @@ def _parse_classic(fields: Fields, version: str) -> SchedulerSetup:
     )
 
 
-def _algorithm_source(fields: Fields, version: str, hard_weight: int) -> SchedulerSetup:
+def _algorithm_source(
+    fields: Fields, kubernetes: KubernetesVersion, hard_weight: int
+) -> SchedulerSetup:
     source = fields.mapping("algorithmSource")
     gates = fields.get("featureGates")
     if source is None:
-        return provider(version, "DefaultProvider", gates)
+        return provider(kubernetes, "DefaultProvider", gates)
     source.only("provider", "policy")
     if source.get("policy") is not None:
         policy = source.mapping("policy")
@@ -423,17 +437,17 @@ def _algorithm_source(fields: Fields, version: str, hard_weight: int) -> Schedul
                 "policy", "a file or ConfigMap is not read; hand the Policy in as a document"
             )
         told = {"featureGates": gates, **policy.raw}
-        return parse_policy(told, version, policy.path, hard_weight=hard_weight)
+        return parse_policy(told, kubernetes, policy.path, hard_weight=hard_weight)
     name = source.text("provider", "DefaultProvider")
     try:
-        return provider(version, name, gates)
+        return provider(kubernetes, name, gates)
     except KeyError as unknown:
         known = "DefaultProvider, ClusterAutoscalerProvider"
         raise source.error("provider", f'"{name}" is not one of {known}') from unknown
 
 
 def _leader_election(fields: Fields, *, only_leases: bool = False) -> LeaderElection:
-    """A duration of 0 stands for the default, as do absent ones.
+    """A duration that is 0 or absent is the default.
 
     Upstream: component-base/config/validation ValidateLeaderElectionConfiguration().
     """
@@ -482,7 +496,11 @@ def check_setup(
     report = SetupReport(faults=refused_objects(objects), warnings=missing_classes(objects))
     told = str(scenario.get("profile") or "")
     entries = scenario.get("schedulers") or ()
-    version = told or _profile_of(configuration) or V1_34
+    unknown = unknown_profile(told)
+    if unknown is not None:
+        report.faults.append(unknown)
+        return report
+    version = told or _profile_of(configuration)
     part = "spec" if entries else "configuration"
     try:
         specs = read_schedulers(entries, configuration, version)
@@ -499,25 +517,33 @@ def check_setup(
             "the scheduler configuration among the files is not used: "
             "the scenario says how its schedulers are configured"
         )
-    if version not in (told, V1_34):
+    if version not in (told, NEWEST.name):
         report.profile = version
         report.warnings.append(f"runs under profile {version}, which its configuration is for")
     return report
 
 
+def unknown_profile(name: str) -> SetupFault | None:
+    """The fault of a scenario whose profile is no version; "" is the default."""
+    if not name or name in VERSIONS:
+        return None
+    message = f'"{name}" is not one of {", ".join(VERSIONS)}'
+    return SetupFault(part="spec", path="profile", value=name, message=message)
+
+
 def _profile_of(configuration: Any) -> str:
-    """The profile that a configuration of the time of Policies needs, or ""."""
+    """The newest version that reads the format of *configuration*."""
     if not isinstance(configuration, dict):
-        return ""
+        return NEWEST.name
     document = cast("dict[str, Any]", configuration)
-    classic = document.get("kind") == POLICY or document.get("apiVersion") == (
-        f"{GROUP}/{_CLASSIC_VERSION}"
-    )
-    return V1_16 if classic else ""
+    api_version = str(document.get("apiVersion") or "").removeprefix(f"{GROUP}/")
+    format_ = POLICY if document.get("kind") == POLICY else api_version
+    readers = (name for name, one in VERSIONS.items() if format_ in one.formats)
+    return next(readers, NEWEST.name)
 
 
 def _try_plugins(profile: Profile) -> None:
-    """Raise ConfigurationError where a plugin of somebody else's does not take its arguments."""
+    """Raise ConfigurationError where a plugin that is not in-tree refuses its arguments."""
     for name in profile.custom_plugins:
         try:
             factory_of(name)(profile.arguments.get(name) or {}, Handle())
@@ -566,8 +592,8 @@ def read_schedulers(
 def _read_scheduler(item: Fields, version: str) -> SchedulerSpec:
     item.only("name", "profile", "configuration", "replicas")
     version = item.text("profile", version)
-    if version not in PROFILES:
-        raise item.error("profile", f'"{version}" is not one of {", ".join(PROFILES)}')
+    if version not in VERSIONS:
+        raise item.error("profile", f'"{version}" is not one of {", ".join(VERSIONS)}')
     told = item.get("configuration")
     setup = default_setup(version)
     if told is not None:

@@ -98,7 +98,7 @@ class ExtenderSettings:
 
 
 class ExtenderTransport(Protocol):
-    """Whoever really talks to extenders."""
+    """Makes the HTTP calls to extenders."""
 
     def post(self, url: str, body: bytes, timeout: int) -> bytes:
         """The body of the answer, within *timeout* ns. Raises ExtenderError."""
@@ -107,7 +107,7 @@ class ExtenderTransport(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one call: the body of the answer, or why there is none."""
+    """The result of one call: the body of the answer, or why there is none."""
 
     body: str = ""
     error: str = ""
@@ -117,7 +117,7 @@ class ExtenderCalls:
     """All calls of one run, numbered from 1.
 
     Call n is answered from `answers` where it is known already, else by `transport`. Neither is
-    part of a checkpoint: whoever restores one puts them in again.
+    part of a checkpoint: the code that restores one puts them in again.
     """
 
     def __init__(self, recorder: Recorder | None = None) -> None:
@@ -340,7 +340,7 @@ def _trimmed(text: str) -> str:
                 names = [{"metadata": {"name": node["metadata"]["name"]}} for node in items]
                 trimmed = {**trimmed, key: {"items": names}}
     except (KeyError, TypeError, ValueError):
-        # Whoever reads it tells what is wrong with it.
+        # The code that reads the answer reports what is wrong with it.
         return text
     return orjson.dumps(trimmed).decode()
 

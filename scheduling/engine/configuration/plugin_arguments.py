@@ -29,7 +29,7 @@ _CONSTRAINT = (
 def check_arguments(plugin: str, fields: Fields) -> None:
     """Raise ConfigurationError where the arguments of *plugin* are not what it takes.
 
-    A plugin of somebody else's checks its own.
+    A plugin that is not in-tree checks its own arguments.
     """
     kind = fields.text("kind")
     if kind and kind != f"{plugin}Args" and plugin in _CHECKS:

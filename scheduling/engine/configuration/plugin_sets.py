@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from kscope.sim.input.reading import ConfigurationError, Fields
 from scheduling.engine import names
-from scheduling.engine.configuration.profiles import PROFILES, V1_20, V1_34
 from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin, factory_of
 from scheduling.engine.framework.simple import ColumnsFactory
+from scheduling.engine.versions.configuration_rules import ConfigurationRules
 
 POINTS = (
     "preEnqueue",
@@ -50,37 +50,7 @@ _METHODS = {
     "bind": "bind",
     "postBind": "post_bind",
 }
-# v1.34's in-tree plugins, in the order of the default multiPoint, with their weights and points.
-_DEFAULTS: tuple[tuple[str, int, tuple[str, ...]], ...] = (
-    (names.SCHEDULING_GATES, 0, ("preEnqueue",)),
-    (names.PRIORITY_SORT, 0, ("queueSort",)),
-    (names.NODE_UNSCHEDULABLE, 0, ("filter",)),
-    (names.NODE_NAME, 0, ("filter",)),
-    (names.TAINT_TOLERATION, 3, ("filter", "preScore", "score")),
-    (names.NODE_AFFINITY, 2, ("preFilter", "filter", "preScore", "score")),
-    (names.NODE_PORTS, 0, ("preFilter", "filter")),
-    (names.NODE_RESOURCES_FIT, 1, ("preFilter", "filter", "preScore", "score")),
-    (names.VOLUME_RESTRICTIONS, 0, ("preFilter", "filter")),
-    (names.NODE_VOLUME_LIMITS, 0, ("preFilter", "filter")),
-    (
-        names.VOLUME_BINDING,
-        0,
-        ("preFilter", "filter", "reserve", "preBind", "preScore", "score"),
-    ),
-    (names.VOLUME_ZONE, 0, ("preFilter", "filter")),
-    (names.POD_TOPOLOGY_SPREAD, 2, ("preFilter", "filter", "preScore", "score")),
-    (names.INTER_POD_AFFINITY, 2, ("preFilter", "filter", "preScore", "score")),
-    (
-        names.DYNAMIC_RESOURCES,
-        0,
-        ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "preBind"),
-    ),
-    (names.DEFAULT_PREEMPTION, 0, ("postFilter",)),
-    (names.NODE_RESOURCES_BALANCED_ALLOCATION, 1, ("preScore", "score")),
-    (names.IMAGE_LOCALITY, 1, ("score",)),
-    (names.DEFAULT_BINDER, 0, ("bind",)),
-)
-# Of these the engine has no class: what they do is the scheduler's own business here.
+# The scheduler itself does what these do; they have no class.
 BUILT_IN = frozenset(
     (
         names.SCHEDULING_GATES,
@@ -90,54 +60,6 @@ BUILT_IN = frozenset(
         names.DEFAULT_BINDER,
     )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class OldScore:
-    """A score of v1.20 that the engine has under another name, or as a strategy of another."""
-
-    plugin: str
-    strategy: str = ""
-    # NodePreferAvoidPods gives 10 of 10 here and 100 of 100 there.
-    scale: int = 1
-
-
-SCORES_1_20: Mapping[str, OldScore] = {
-    "NodeResourcesLeastAllocated": OldScore(names.NODE_RESOURCES_FIT, "LeastAllocated"),
-    "NodeResourcesMostAllocated": OldScore(names.NODE_RESOURCES_FIT, "MostAllocated"),
-    "NodePreferAvoidPods": OldScore(names.NODE_PREFER_AVOID_PODS_PRIORITY, scale=10),
-}
-# v1.20's defaults at each point. Upstream: algorithmprovider/registry.go getDefaultConfig().
-_DEFAULTS_1_20: Mapping[str, tuple[tuple[str, int], ...]] = {
-    "queueSort": ((names.PRIORITY_SORT, 0),),
-    "preFilter": (
-        (names.NODE_RESOURCES_FIT, 0),
-        (names.NODE_PORTS, 0),
-        (names.POD_TOPOLOGY_SPREAD, 0),
-        (names.INTER_POD_AFFINITY, 0),
-        (names.VOLUME_BINDING, 0),
-    ),
-    "filter": tuple((name, 0) for name in PROFILES[V1_20].filters),
-    "postFilter": ((names.DEFAULT_PREEMPTION, 0),),
-    "preScore": (
-        (names.INTER_POD_AFFINITY, 0),
-        (names.POD_TOPOLOGY_SPREAD, 0),
-        (names.TAINT_TOLERATION, 0),
-    ),
-    "score": (
-        (names.NODE_RESOURCES_BALANCED_ALLOCATION, 1),
-        (names.IMAGE_LOCALITY, 1),
-        (names.INTER_POD_AFFINITY, 1),
-        ("NodeResourcesLeastAllocated", 1),
-        (names.NODE_AFFINITY, 1),
-        ("NodePreferAvoidPods", 10_000),
-        (names.POD_TOPOLOGY_SPREAD, 2),
-        (names.TAINT_TOLERATION, 1),
-    ),
-    "reserve": ((names.VOLUME_BINDING, 0),),
-    "preBind": ((names.VOLUME_BINDING, 0),),
-    "bind": ((names.DEFAULT_BINDER, 0),),
-}
 
 
 @dataclass(slots=True)
@@ -156,13 +78,15 @@ class PluginSets:
         return self.weights.get(name) or 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
     """The in-tree plugins that a configuration for *version* can name, and what they extend."""
 
-    version: str
-    points: tuple[str, ...]
-    in_tree: Mapping[str, tuple[str, ...]]
+    def __init__(self, version: str, rules: ConfigurationRules) -> None:
+        self.version = version
+        self.rules = rules
+        # Scheduling gates, and with them PreEnqueue, came with a multiPoint that had them.
+        self.points = POINTS if rules.multi_point else POINTS[1:]
+        self.in_tree: Mapping[str, tuple[str, ...]] = _points_of_plugins(rules)
 
     def points_of(self, name: str) -> tuple[str, ...]:
         """The extension points that plugin *name* takes part at. Raises UnknownPlugin."""
@@ -191,21 +115,13 @@ class Catalogue:
             raise item.error("name", f'plugin "{name}" does not extend {_interface(point)} plugin')
 
 
-def _points_1_20() -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for point, plugins in _DEFAULTS_1_20.items():
+def _points_of_plugins(rules: ConfigurationRules) -> dict[str, tuple[str, ...]]:
+    """The extension points by plugin."""
+    found = {plugin.name: plugin.points for plugin in rules.multi_point}
+    for point, plugins in rules.by_point.items():
         for name, _ in plugins:
             found[name] = (*found.get(name, ()), point)
-    return {**found, "NodeResourcesMostAllocated": ("score",)}
-
-
-CATALOGUES: Mapping[str, Catalogue] = {
-    V1_34: Catalogue(
-        version=V1_34, points=POINTS, in_tree={name: points for name, _, points in _DEFAULTS}
-    ),
-    # Gates came in v1.26.
-    V1_20: Catalogue(version=V1_20, points=POINTS[1:], in_tree=_points_1_20()),
-}
+    return {**found, **dict.fromkeys(rules.optional_scores, ("score",))}
 
 
 @dataclass(slots=True)
@@ -224,7 +140,7 @@ class _Choice:
 
 def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
     """What `plugins` makes of the defaults. Raises ConfigurationError."""
-    if catalogue.version == V1_20:
+    if not catalogue.rules.multi_point:
         return _appended(fields, catalogue)
     choices = {point: _Choice() for point in (_MULTI_POINT, *POINTS)}
     if fields is not None:
@@ -233,7 +149,7 @@ def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
             chosen = fields.mapping(point)
             if chosen is not None:
                 choices[point] = _choice(chosen.only("enabled", "disabled"), point, catalogue)
-    multi = _merged(choices[_MULTI_POINT])
+    multi = _merged(choices[_MULTI_POINT], catalogue)
     _check_again(choices, catalogue)
     sets = PluginSets()
     for point in POINTS:
@@ -254,7 +170,10 @@ def plugin_sets(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
 
 
 def _check_again(choices: Mapping[str, _Choice], catalogue: Catalogue) -> None:
-    """Upstream: expandMultiPointPlugins() minds only what no point says itself."""
+    """Refuse a plugin that multiPoint enables twice, unless each point enables it too.
+
+    Upstream: expandMultiPointPlugins().
+    """
     for point in _EXPANDED:
         for item in choices[_MULTI_POINT].again:
             name = item.text("name")
@@ -263,7 +182,7 @@ def _check_again(choices: Mapping[str, _Choice], catalogue: Catalogue) -> None:
 
 
 def _appended(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
-    """v1.20: at each point the defaults that are not disabled, then what is enabled."""
+    """Without multiPoint: at each point the defaults that are not disabled, then what is enabled."""
     if fields is not None:
         fields.only(*catalogue.points)
     sets = PluginSets()
@@ -274,7 +193,7 @@ def _appended(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
             choice = _choice(chosen.only("enabled", "disabled"), point, catalogue)
         found = {
             name: weight
-            for name, weight in _DEFAULTS_1_20.get(point, ())
+            for name, weight in catalogue.rules.by_point.get(point, ())
             if "*" not in choice.disabled and name not in choice.disabled
         }
         for name in choice.enabled:
@@ -288,11 +207,11 @@ def _appended(fields: Fields | None, catalogue: Catalogue) -> PluginSets:
     return sets
 
 
-def _merged(custom: _Choice) -> dict[str, int]:
+def _merged(custom: _Choice, catalogue: Catalogue) -> dict[str, int]:
     """The default multiPoint with what is enabled and disabled laid over it."""
     merged: dict[str, int] = {}
     if "*" not in custom.disabled:
-        for name, weight, _ in _DEFAULTS:
+        for name, weight, _ in catalogue.rules.multi_point:
             if name not in custom.disabled:
                 merged[name] = custom.enabled.get(name, weight)
     for name, weight in custom.enabled.items():
@@ -305,7 +224,7 @@ def _choice(fields: Fields, point: str, catalogue: Catalogue) -> _Choice:
     disabled: list[str] = []
     for item in fields.items("disabled"):
         name = item.only("name", "weight").text("name")
-        # Upstream does not mind the name of a plugin that it does not have here.
+        # Upstream accepts here the name of a plugin that does not exist.
         disabled.append(name)
     for item in fields.items("enabled"):
         name = item.only("name", "weight").text("name")

@@ -1,7 +1,7 @@
 """Policy JSON and algorithm providers of v1.16, to a SchedulerSetup.
 
 A Policy replaces the default set: a list that is there, even an empty one, is all there is; one
-that is absent stands for DefaultProvider's. What nobody reads ("order") is ignored with a warning.
+that is absent stands for DefaultProvider's. Unknown fields ("order") are ignored with a warning.
 Upstream: v1.16 pkg/scheduler/{plugins,factory}.go, api/validation, algorithmprovider/defaults.
 """
 
@@ -16,22 +16,16 @@ from kscope.sim.input.reading import Fields
 from scheduling.engine import names
 from scheduling.engine.configuration.extenders import ExtenderSettings, read_extenders
 from scheduling.engine.configuration.plugin_arguments import check_shape
-from scheduling.engine.configuration.profiles import PROFILES, RATIO_1_11, V1_11, Profile
+from scheduling.engine.configuration.profiles import Profile, default_profile
 from scheduling.engine.configuration.setup import SchedulerSetup
+from scheduling.engine.versions.configuration_rules import PolicyRules
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 
 TAINT_NODES_BY_CONDITION = "TaintNodesByCondition"
 # Alpha in v1.11, and gone with it.
 DYNAMIC_PROVISIONING = "DynamicProvisioningScheduling"
 EVEN_PODS_SPREAD = "EvenPodsSpread"
 RESOURCE_LIMITS = "ResourceLimitsPriorityFunction"
-
-# The gates that this scheduler has, with their defaults.
-_GATES = {TAINT_NODES_BY_CONDITION: True, EVEN_PODS_SPREAD: False, RESOURCE_LIMITS: False}
-_GATES_1_11 = {
-    TAINT_NODES_BY_CONDITION: False,
-    RESOURCE_LIMITS: False,
-    DYNAMIC_PROVISIONING: False,
-}
 
 # The order in which predicates are asked; one that is not in it never is. Upstream: Ordering().
 ORDERING = (
@@ -65,16 +59,6 @@ _BY_CONDITION = (
     names.CHECK_NODE_MEMORY_PRESSURE,
     names.CHECK_NODE_PID_PRESSURE,
     names.CHECK_NODE_DISK_PRESSURE,
-)
-# What came after v1.11, or could not be named there.
-_SINCE_1_12 = frozenset(
-    (
-        names.CHECK_NODE_UNSCHEDULABLE,
-        names.MAX_CSI_VOLUME_COUNT,
-        names.MAX_CINDER_VOLUME_COUNT,
-        names.EVEN_PODS_SPREAD,
-        names.EVEN_PODS_SPREAD_PRIORITY,
-    )
 )
 # These two need an argument, and go by whatever name the Policy gives them; the third has a place in
 # the order, and is registered nowhere.
@@ -125,7 +109,7 @@ _POLICY_FIELDS = (
 )
 
 
-def provider(version: str, name: str, gates: Any = None) -> SchedulerSetup:
+def provider(version: KubernetesVersion, name: str, gates: Any = None) -> SchedulerSetup:
     """DefaultProvider or ClusterAutoscalerProvider. Raises KeyError for any other."""
     profile = _default_profile(version, _read_gates(gates, version))
     if name == "ClusterAutoscalerProvider":
@@ -140,7 +124,7 @@ def provider(version: str, name: str, gates: Any = None) -> SchedulerSetup:
 
 
 def parse_policy(
-    document: Any, version: str, path: str = "", *, hard_weight: int = 1
+    document: Any, version: KubernetesVersion, path: str = "", *, hard_weight: int = 1
 ) -> SchedulerSetup:
     """The setup of a Policy under *version*. Raises ConfigurationError.
 
@@ -178,20 +162,20 @@ def parse_policy(
 
 
 def _add(arguments: dict[str, Mapping[str, Any]], name: str, key: str, value: Any) -> None:
-    """To what a Policy may have told, which can give any name to a plugin that takes an argument."""
+    """Add a setting to the arguments that a Policy may have given the plugin."""
     arguments[name] = {**arguments.get(name, {}), key: value}
 
 
-def _read_gates(value: Any, version: str) -> dict[str, bool]:
+def _read_gates(value: Any, version: KubernetesVersion) -> dict[str, bool]:
     """The feature gates; kscope's stand-in for the --feature-gates flag."""
-    gates = _GATES_1_11 if version == V1_11 else _GATES
+    gates = version.feature_gates
     fields = Fields(value or {}, "featureGates").only(*gates)
     return {name: fields.boolean(name, default=default) for name, default in gates.items()}
 
 
-def _default_profile(version: str, gates: Mapping[str, bool]) -> Profile:
+def _default_profile(version: KubernetesVersion, gates: Mapping[str, bool]) -> Profile:
     """DefaultProvider under *gates*. Upstream: defaults.go, ApplyFeatureGates()."""
-    profile = PROFILES[version]
+    profile = default_profile(version)
     filters, scores = list(profile.filters), list(profile.scores)
     if gates[TAINT_NODES_BY_CONDITION]:
         filters = [name for name in filters if name not in _BY_CONDITION]
@@ -201,12 +185,11 @@ def _default_profile(version: str, gates: Mapping[str, bool]) -> Profile:
     if gates.get(EVEN_PODS_SPREAD):
         filters.append(names.EVEN_PODS_SPREAD)
         scores.append((names.EVEN_PODS_SPREAD_PRIORITY, 1))
-    if gates[RESOURCE_LIMITS] and version != V1_11:
-        # v1.11 makes it known, but puts it into no provider.
+    if gates[RESOURCE_LIMITS] and _rules(version).limits_priority_by_default:
         scores.append((names.RESOURCE_LIMITS_PRIORITY, 1))
-    arguments = dict(profile.arguments)
+    arguments: dict[str, Mapping[str, Any]] = dict(profile.arguments)
     if gates.get(DYNAMIC_PROVISIONING):
-        arguments[names.CHECK_VOLUME_BINDING] = {"in_rounds": True}
+        _add(arguments, names.CHECK_VOLUME_BINDING, "provisions", True)
     return replace(profile, filters=_ordered(filters), scores=tuple(scores), arguments=arguments)
 
 
@@ -221,7 +204,7 @@ def _ordered(filters: list[str]) -> tuple[str, ...]:
 def _with_predicates(
     profile: Profile, fields: Fields, gates: Mapping[str, bool], warnings: list[str]
 ) -> Profile:
-    chosen: list[str] = list(_mandatory(profile.version, gates))
+    chosen: list[str] = list(_mandatory(profile.kubernetes, gates))
     kinds: dict[str, str] = dict(profile.kinds)
     arguments: dict[str, Mapping[str, Any]] = dict(profile.arguments)
     made_up: dict[str, str] = {}
@@ -231,7 +214,7 @@ def _with_predicates(
         if told is not None:
             made_up[name], arguments[name] = told
         elif name not in made_up:
-            kind = _registered_predicate(item, name, gates, profile.version)
+            kind = _registered_predicate(item, name, gates, profile.kubernetes)
             if kind != name:
                 kinds[name] = kind
         warnings += _ignored(item)
@@ -244,17 +227,20 @@ def _with_predicates(
     return replace(profile, filters=_ordered(chosen), kinds=kinds, arguments=arguments)
 
 
-def _mandatory(version: str, gates: Mapping[str, bool]) -> tuple[str, ...]:
+def _rules(version: KubernetesVersion) -> PolicyRules:
+    assert version.policy is not None
+    return version.policy
+
+
+def _mandatory(version: KubernetesVersion, gates: Mapping[str, bool]) -> tuple[str, ...]:
     """In force under any Policy. Upstream: RegisterMandatoryFitPredicate(), ApplyFeatureGates()."""
     if not gates[TAINT_NODES_BY_CONDITION]:
         return (names.CHECK_NODE_CONDITION,)
-    if version == V1_11:
-        return (names.POD_TOLERATES_NODE_TAINTS,)
-    return (names.CHECK_NODE_UNSCHEDULABLE, names.POD_TOLERATES_NODE_TAINTS)
+    return _rules(version).mandatory
 
 
-def _known(registered: frozenset[str], version: str) -> frozenset[str]:
-    return registered - _SINCE_1_12 if version == V1_11 else registered
+def _is_known(name: str, registered: frozenset[str], version: KubernetesVersion) -> bool:
+    return name in registered and name not in _rules(version).unknown
 
 
 def _ignored(item: Fields) -> list[str]:
@@ -294,14 +280,16 @@ def _check_argument(item: Fields, kind: str, name: str, choices: Sequence[Fields
         raise item.error("name", _NAME_FAULT.format(name))
 
 
-def _registered_predicate(item: Fields, name: str, gates: Mapping[str, bool], version: str) -> str:
+def _registered_predicate(
+    item: Fields, name: str, gates: Mapping[str, bool], version: KubernetesVersion
+) -> str:
     """The plugin behind a predicate that goes by its own name."""
     problem = f"Invalid configuration: Predicate type not found for {name}"
     gated = dict.fromkeys(_BY_CONDITION, (TAINT_NODES_BY_CONDITION, False)) | {
         names.CHECK_NODE_UNSCHEDULABLE: (TAINT_NODES_BY_CONDITION, True),
         names.EVEN_PODS_SPREAD: (EVEN_PODS_SPREAD, True),
     }
-    if name not in _known(_PREDICATES, version):
+    if not _is_known(name, _PREDICATES, version):
         raise item.error("name", problem)
     gate, needed = gated.get(name, ("", False))
     if gate and gates[gate] is not needed:
@@ -332,23 +320,25 @@ def _with_priorities(
                 "weight",
                 f"Priority {name} should have a positive weight applied to it or it has overflown",
             )
-        told = _custom_priority(item, name, profile.version)
+        told = _custom_priority(item, name, profile.kubernetes)
         if told is not None:
             made_up[name], arguments[name] = told
         elif name not in made_up:
-            _check_priority(item, name, gates, profile.version)
+            _check_priority(item, name, gates, profile.kubernetes)
         warnings += _ignored(item)
         scores[name] = weight
     if sum(scores.values()) * 10 > _MAX_TOTAL:
         raise fields.error("priorities", "total priority of priority functions has overflown")
     if not scores and not extenders:
-        # Upstream: PrioritizeNodes() gives everybody EqualPriority then.
+        # Upstream: PrioritizeNodes() then scores by EqualPriority.
         scores[names.EQUAL_PRIORITY] = 1
     kinds |= made_up
     return replace(profile, scores=tuple(scores.items()), kinds=kinds, arguments=arguments)
 
 
-def _custom_priority(item: Fields, name: str, version: str) -> tuple[str, Mapping[str, Any]] | None:
+def _custom_priority(
+    item: Fields, name: str, version: KubernetesVersion
+) -> tuple[str, Mapping[str, Any]] | None:
     """The plugin behind a priority with an argument. Upstream: RegisterCustomPriorityFunction()."""
     argument = item.mapping("argument")
     if argument is None:
@@ -366,19 +356,22 @@ def _custom_priority(item: Fields, name: str, version: str) -> tuple[str, Mappin
     return names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY, _ratio(ratio, version)
 
 
-def _ratio(fields: Fields, version: str) -> Mapping[str, Any]:
-    """The shape, and since v1.16 the resources with their weights."""
+def _ratio(fields: Fields, version: KubernetesVersion) -> Mapping[str, Any]:
+    """The shape and, where the version reads them, the resources with their weights."""
     check_shape(fields, "shape", 10)
-    told: dict[str, Any] = {"shape": fields.values("shape")}
-    if version == V1_11:
-        return {**told, **RATIO_1_11}
+    rules = _rules(version)
+    told: dict[str, Any] = {"shape": fields.values("shape"), **rules.ratio_arguments}
+    if not rules.ratio_reads_resources:
+        return told
     for resource in fields.items("resources"):
         resource.text("name")
         resource.integer("weight", 0)
     return {**told, "resources": fields.values("resources")}
 
 
-def _check_priority(item: Fields, name: str, gates: Mapping[str, bool], version: str) -> None:
+def _check_priority(
+    item: Fields, name: str, gates: Mapping[str, bool], version: KubernetesVersion
+) -> None:
     """Raise ConfigurationError unless there is a priority that goes by this name of its own."""
     problem = f"Invalid configuration: Priority type not found for {name}"
     for priority, gate in (
@@ -387,5 +380,5 @@ def _check_priority(item: Fields, name: str, gates: Mapping[str, bool], version:
     ):
         if name == priority and gates.get(gate) is False:
             raise item.error("name", f"{problem}: feature gate {gate} is off")
-    if name not in _known(_PRIORITIES, version):
+    if not _is_known(name, _PRIORITIES, version):
         raise item.error("name", problem)

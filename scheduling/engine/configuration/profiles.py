@@ -1,12 +1,12 @@
-"""Which plugins run in which order with which weights: the default profiles, as data."""
+"""A profile: which plugins run, in which order and with which weights."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from kscope.sim.objects.pod_resources import RESOURCE_RULES, ResourceRules
+from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine import names
 from scheduling.engine.configuration.registry import IN_TREE, factory_of
 from scheduling.engine.framework.framework import (
@@ -29,21 +29,17 @@ from scheduling.engine.framework.unprepared import (
     unprepared_filter,
     unprepared_score,
 )
-from scheduling.engine.framework.wording import WORDING_1_20, Wording
 from scheduling.engine.plugins.classic.all_predicates import AllPredicates
 from scheduling.engine.plugins.scheduling_gates import SchedulingGates
 from scheduling.engine.pods.pod_template import Unreadable
 from scheduling.engine.preemption.preemption import PreemptionRules
+from scheduling.engine.versions.cycle_rules import CycleRules
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
+from scheduling.engine.versions.registry import VERSIONS
 from volumes.engine.binding.binder import DEFAULT_BIND_TIMEOUT
 
-V1_34 = "v1.34"
-V1_20 = "v1.20"
-V1_16 = "v1.16"
-V1_11 = "v1.11"
-
-
-# What these do outside of filters and scores is the scheduler's own business, not a class's.
-_OWN_BUSINESS = frozenset(
+# The scheduler itself does what these do beside Filter and Score; they have no class for it.
+_BUILT_IN = frozenset(
     (
         names.PRIORITY_SORT,
         names.DYNAMIC_RESOURCES,
@@ -52,132 +48,86 @@ _OWN_BUSINESS = frozenset(
         names.DEFAULT_BINDER,
     )
 )
-# What the in-tree post-filters say for themselves; see SchedulingAlgorithm.preempt().
-_MODERN_POST_FILTERS = (names.DYNAMIC_RESOURCES, names.DEFAULT_PREEMPTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """One set of plugins; pods choose it by its name, the schedulerName.
+    """The plugins that decide on the pods that name it in their schedulerName.
 
     `filters` are in the order in which they are asked, `scores` maps plugins to weights;
     `post_filters` to `post_binds` name the plugins at these points, in order. `kinds` says which
-    plugin stands behind a name that a Policy made up. `percentage` is percentageOfNodesToScore;
+    plugin stands behind a name that a Policy has made up. `percentage` is percentageOfNodesToScore;
     0 means adaptive. `checks_all` asks every filter about every node (alwaysCheckAllPredicates).
+    `bind_timeout` is bindTimeoutSeconds in ns.
     """
 
     name: str
-    version: str
+    kubernetes: KubernetesVersion
+    preemption: PreemptionRules
     filters: tuple[str, ...]
     scores: tuple[tuple[str, int], ...]
     arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     percentage: int = 0
-    preemption: PreemptionRules = field(default_factory=PreemptionRules)
-    # v1.16 speaks of predicates: errors end the cycle, and messages are put together differently.
-    is_classic: bool = False
-    # v1.20: a refusal before any node was looked at counts as every node's, PreFilter narrows
-    # nothing, and messages do not speak of preemption.
-    refuses_per_node: bool = False
-    # v1.20: the scheduler's own write of the condition wakes the pod (see QueueRules), a deleted
-    # pod that was waiting gets an Event, and a failed binding wakes nobody else.
-    status_wakes: bool = False
-    wording: Wording | None = None
-    pre_enqueues: tuple[str, ...] = (names.SCHEDULING_GATES,)
+    pre_enqueues: tuple[str, ...] = ()
     queue_sort: str = names.PRIORITY_SORT
     # The order at PreFilter, where it is not that of the filters.
     pre_filters: tuple[str, ...] = ()
-    # How long a binding waits for its volumes, in ns. Upstream: bindTimeoutSeconds.
     bind_timeout: int = DEFAULT_BIND_TIMEOUT
-    # VolumeBinding is among the scores. Its feature gate is off: it only counts as one.
+    # VolumeBinding is among the scores. Its feature gate is off, so it scores nothing.
     scores_volumes: bool = False
-    # Of somebody else's plugins those at PreScore, in order; the in-tree ones never fail there.
+    # The plugins at PreScore that are not in-tree, in order; the in-tree ones never fail there.
     pre_scores: tuple[str, ...] = ()
-    # The points among PreFilter, Filter, PreScore and Score that a plugin has a method for, but
-    # takes no part at, although it does so at another point.
+    # (plugin, point): the points from PreFilter to Score that a plugin has a method for and is
+    # disabled at, while it takes part at another point.
     left_out: frozenset[tuple[str, str]] = frozenset()
-    post_filters: tuple[str, ...] = _MODERN_POST_FILTERS
-    reserves: tuple[str, ...] = (names.VOLUME_BINDING,)
+    post_filters: tuple[str, ...] = ()
+    reserves: tuple[str, ...] = ()
     permits: tuple[str, ...] = ()
-    pre_binds: tuple[str, ...] = (names.VOLUME_BINDING,)
-    binds: tuple[str, ...] = (names.DEFAULT_BINDER,)
+    pre_binds: tuple[str, ...] = ()
+    binds: tuple[str, ...] = ()
     post_binds: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     checks_all: bool = False
-    # v1.11: a worker binds the volumes and sends the pod round again until all are bound.
-    binds_in_rounds: bool = False
+
+    @property
+    def version(self) -> str:
+        """The name of the version of Kubernetes that the profile follows."""
+        return self.kubernetes.name
+
+    @property
+    def rules(self) -> CycleRules:
+        """How the version schedules and binds."""
+        return self.kubernetes.cycle
 
     @property
     def resource_rules(self) -> ResourceRules:
         """How requests are added up."""
-        return RESOURCE_RULES[self.version]
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the profile follows v1.34, and no version before it."""
-        return not (self.is_classic or self.refuses_per_node)
-
-    @property
-    def counts_attachments(self) -> bool:
-        """Whether NodeVolumeLimits looks at VolumeAttachments, too (since v1.33)."""
-        return self.is_current
+        return self.kubernetes.resources
 
     @property
     def preempts(self) -> bool:
-        """Whether room is made by evictions."""
+        """Whether pods are evicted for a pod that fits nowhere."""
         return names.DEFAULT_PREEMPTION in self.post_filters
 
     @property
     def custom_plugins(self) -> tuple[str, ...]:
-        """All plugins of somebody else's, each once."""
-        asked = (*self.filters, *dict(self.scores), *self._enqueuing, *self._later)
+        """All plugins that are not in-tree, each once."""
+        asked = (*self.filters, *dict(self.scores), *self.pre_enqueues, *self._later)
         return tuple(name for name in dict.fromkeys(asked) if self._is_custom(name))
 
     def _is_custom(self, name: str) -> bool:
-        own = name in _OWN_BUSINESS or name == names.SCHEDULING_GATES
+        own = name in _BUILT_IN or name == names.SCHEDULING_GATES
         return not (own or name in IN_TREE or name in self.kinds)
 
     @property
     def takes_first_fit(self) -> bool:
-        """Whether the search may end with the first node that fits (since v1.30)."""
-        return self.is_current and not (self.scores or self.scores_volumes)
-
-    @property
-    def looks_at_all_nodes(self) -> bool:
-        """Whether no search ends before the last node, whatever `percentage` says (before v1.12)."""
-        return self.version == V1_11
-
-    @property
-    def has_budgets_counted(self) -> bool:
-        """Whether the reference decisions count the pods of a budget that has no status."""
-        return self.version != V1_11
-
-    @property
-    def tries_nominated_first(self) -> bool:
-        """Whether the node that a pod is nominated to is tried before all others (since v1.22)."""
-        return self.is_current
-
-    @property
-    def has_hints(self) -> bool:
-        """Whether plugins say which events help the pods that they turned away (since v1.32)."""
-        return self.is_current
-
-    @property
-    def scores_sent_back(self) -> bool:
-        """Whether nodes that an extender sends back are scored as they are, without their pods.
-
-        Upstream: extender.go HTTPExtender.Filter(), kubernetes#141781.
-        """
-        return self.is_current
-
-    @property
-    def marks_victims(self) -> bool:
-        """Whether pods that are evicted for others say so in condition DisruptionTarget (1.26)."""
-        return self.is_current
+        """Whether the search may end with the first node that fits."""
+        return self.rules.stops_at_first_without_scores and not (self.scores or self.scores_volumes)
 
     @property
     def heeds_gates(self) -> bool:
-        """Whether a pod with scheduling gates waits outside of the queue (since v1.26)."""
-        return names.SCHEDULING_GATES in self._enqueuing
+        """Whether a pod with scheduling gates waits outside of the queue."""
+        return names.SCHEDULING_GATES in self.pre_enqueues
 
     @property
     def fails_unprepared(self) -> bool:
@@ -193,17 +143,17 @@ class Profile:
         return next((RESERVE_ERRORS[name] for name in unprepared if name in RESERVE_ERRORS), "")
 
     def unreadable(self, preferences: Sequence[Unreadable]) -> str:
-        """What a pod fails with that prefers nodes by such values; "" where nobody reads them.
+        """The error for a pod with unreadable node preferences; "" where no plugin reads them.
 
         Upstream: nodeaffinity.NewPreferredSchedulingTerms(), labels.NewRequirement().
         """
         problem = preferences[0].alone
         name, scores = names.NODE_AFFINITY, dict(self.scores)
-        if self.is_classic:
+        if self.rules.uses_predicates:
             name = names.NODE_AFFINITY_PRIORITY
             # A Policy may give its name to another priority.
             return problem if name in scores and name not in self.kinds else ""
-        if not self.refuses_per_node:
+        if self.rules.checks_preferences_in_pre_score:
             problem = combined(one.with_path for one in preferences)
             # It is asked there whether it scores or not.
             is_enabled = name in scores or (name, "score") in self.left_out
@@ -258,7 +208,7 @@ class Profile:
         """
         plugins = PluginSet()
         weights = dict(self.scores)
-        for name in dict.fromkeys((*self.filters, *weights, *self._enqueuing, *self._later)):
+        for name in dict.fromkeys((*self.filters, *weights, *self.pre_enqueues, *self._later)):
             if name == names.DYNAMIC_RESOURCES:
                 # It is asked only where it fails.
                 plugins.filter.append(unprepared_filter(name))
@@ -283,9 +233,9 @@ class Profile:
         return Framework(
             handle,
             plugins,
-            wording=self.wording,
-            narrows=not self.refuses_per_node,
-            late=frozenset({names.VOLUME_ZONE}) if self.refuses_per_node else frozenset(),
+            wording=self.kubernetes.wording,
+            narrows=self.rules.narrows_in_pre_filter,
+            late=frozenset(self.rules.plugins_without_pre_filter),
         )
 
     def _takes_part(self, name: str, point: str) -> bool:
@@ -315,10 +265,6 @@ class Profile:
                 score = unprepared_score(plugin)
             plugins.score.append((score, weight))
 
-    @property
-    def _enqueuing(self) -> tuple[str, ...]:
-        return () if self.is_classic else self.pre_enqueues
-
     def _make(self, name: str, handle: Handle) -> Plugin:
         if name == names.SCHEDULING_GATES:
             return SchedulingGates()
@@ -331,177 +277,28 @@ class Profile:
 
 
 def _custom(plugins: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in plugins if name not in _OWN_BUSINESS)
+    return tuple(name for name in plugins if name not in _BUILT_IN)
 
 
-MODERN = Profile(
-    name="default-scheduler",
-    version=V1_34,
-    filters=(
-        names.NODE_UNSCHEDULABLE,
-        names.NODE_NAME,
-        names.TAINT_TOLERATION,
-        names.NODE_AFFINITY,
-        names.NODE_PORTS,
-        names.NODE_RESOURCES_FIT,
-        names.VOLUME_RESTRICTIONS,
-        names.NODE_VOLUME_LIMITS,
-        names.VOLUME_BINDING,
-        names.VOLUME_ZONE,
-        names.POD_TOPOLOGY_SPREAD,
-        names.INTER_POD_AFFINITY,
-    ),
-    scores=(
-        (names.TAINT_TOLERATION, 3),
-        (names.NODE_AFFINITY, 2),
-        (names.NODE_RESOURCES_FIT, 1),
-        (names.POD_TOPOLOGY_SPREAD, 2),
-        (names.INTER_POD_AFFINITY, 2),
-        (names.NODE_RESOURCES_BALANCED_ALLOCATION, 1),
-        (names.IMAGE_LOCALITY, 1),
-    ),
-)
+def default_profile(version: KubernetesVersion) -> Profile:
+    """The profile of a scheduler of *version* without a configuration."""
+    plugins = version.plugins
+    return Profile(
+        name="default-scheduler",
+        kubernetes=version,
+        preemption=version.preemption,
+        filters=plugins.filters,
+        scores=plugins.scores,
+        arguments=plugins.arguments,
+        pre_enqueues=plugins.pre_enqueues,
+        post_filters=plugins.post_filters,
+        reserves=plugins.reserves,
+        pre_binds=plugins.pre_binds,
+        binds=plugins.binds,
+    )
 
-# The framework with its defaults of that version; NodeResourcesLeastAllocated is what
-# NodeResourcesFit scores, NodePreferAvoidPods gives 10 of 10 here and 100 of 100 there.
-# Upstream: pkg/scheduler/algorithmprovider/registry.go getDefaultConfig().
-FRAMEWORK_1_20 = replace(
-    MODERN,
-    version=V1_20,
-    scores=(
-        (names.NODE_RESOURCES_BALANCED_ALLOCATION, 1),
-        (names.IMAGE_LOCALITY, 1),
-        (names.INTER_POD_AFFINITY, 1),
-        (names.NODE_RESOURCES_FIT, 1),
-        (names.NODE_AFFINITY, 1),
-        (names.NODE_PREFER_AVOID_PODS_PRIORITY, 100_000),
-        (names.POD_TOPOLOGY_SPREAD, 2),
-        (names.TAINT_TOLERATION, 1),
-    ),
-    arguments={
-        names.NODE_RESOURCES_FIT: {"gives_up_too_small": False, "compares_all": True},
-        names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": True},
-        names.IMAGE_LOCALITY: {"counts_as_reported": True},
-        names.POD_TOPOLOGY_SPREAD: {"rounds": False, "defaults_need_all_labels": True},
-        names.INTER_POD_AFFINITY: {"skips_early": False},
-        names.VOLUME_BINDING: {
-            "knows_lost_claims": False,
-            "awaits_own_claims": False,
-            "translates": False,
-        },
-        names.NODE_VOLUME_LIMITS: {"is_modern": False},
-        names.VOLUME_RESTRICTIONS: {"looks_at_claims": False},
-    },
-    preemption=PreemptionRules(
-        limits_candidates=False,
-        sorts_victims=False,
-        errors_fail=False,
-        clears_without_candidates=False,
-        trusts_unseen=True,
-        knows_its_victims=False,
-        needs_evictions=False,
-        spares_the_leaving=False,
-    ),
-    pre_enqueues=(),
-    refuses_per_node=True,
-    status_wakes=True,
-    wording=WORDING_1_20,
-)
 
-_CLASSIC_RULES = PreemptionRules(
-    budgets_count_down=False,
-    needs_victims=False,
-    limits_candidates=False,
-    sorts_victims=False,
-    checks_policy=False,
-    errors_fail=False,
-    clears_without_candidates=False,
-    gives_hopeless_up=False,
-    trusts_unseen=True,
-    knows_its_victims=False,
-    needs_evictions=False,
-    spares_the_leaving=False,
-)
-
-# DefaultProvider with TaintNodesByCondition on. Upstream: algorithmprovider/defaults.
-CLASSIC = Profile(
-    name="default-scheduler",
-    version=V1_16,
-    filters=(
-        names.POD_PASSES_BASIC_CHECKS,
-        names.CHECK_NODE_UNSCHEDULABLE,
-        names.GENERAL_PREDICATES,
-        names.NO_DISK_CONFLICT,
-        names.POD_TOLERATES_NODE_TAINTS,
-        names.MAX_EBS_VOLUME_COUNT,
-        names.MAX_GCE_PD_VOLUME_COUNT,
-        names.MAX_CSI_VOLUME_COUNT,
-        names.MAX_AZURE_DISK_VOLUME_COUNT,
-        names.CHECK_VOLUME_BINDING,
-        names.NO_VOLUME_ZONE_CONFLICT,
-        names.MATCH_INTER_POD_AFFINITY,
-    ),
-    scores=(
-        (names.SELECTOR_SPREAD_PRIORITY, 1),
-        (names.INTER_POD_AFFINITY_PRIORITY, 1),
-        (names.LEAST_REQUESTED_PRIORITY, 1),
-        (names.BALANCED_RESOURCE_ALLOCATION, 1),
-        (names.NODE_PREFER_AVOID_PODS_PRIORITY, 10_000),
-        (names.NODE_AFFINITY_PRIORITY, 1),
-        (names.TAINT_TOLERATION_PRIORITY, 1),
-        (names.IMAGE_LOCALITY_PRIORITY, 1),
-    ),
-    preemption=_CLASSIC_RULES,
-    is_classic=True,
-    post_filters=(names.DEFAULT_PREEMPTION,),
-)
-
-# How RequestedToCapacityRatioPriority takes its mean there.
-RATIO_1_11 = {"averages_all": True}
-
-# DefaultProvider of v1.11, asked in the same order. TaintNodesByCondition is off by default, so that
-# nodes are looked at by their conditions; CSI volumes are not counted yet; ImageLocalityPriority is
-# there, but not by default. Its volumes are bound in rounds, and nothing is provisioned for a chosen
-# node while the feature gate DynamicProvisioningScheduling is off, as it is by default.
-# Upstream: v1.11 pkg/scheduler/algorithmprovider/defaults/defaults.go.
-OLDEST = replace(
-    CLASSIC,
-    version=V1_11,
-    filters=(
-        names.POD_PASSES_BASIC_CHECKS,
-        names.CHECK_NODE_CONDITION,
-        names.GENERAL_PREDICATES,
-        names.NO_DISK_CONFLICT,
-        names.POD_TOLERATES_NODE_TAINTS,
-        names.MAX_EBS_VOLUME_COUNT,
-        names.MAX_GCE_PD_VOLUME_COUNT,
-        names.MAX_AZURE_DISK_VOLUME_COUNT,
-        names.CHECK_VOLUME_BINDING,
-        names.NO_VOLUME_ZONE_CONFLICT,
-        names.CHECK_NODE_MEMORY_PRESSURE,
-        names.CHECK_NODE_PID_PRESSURE,
-        names.CHECK_NODE_DISK_PRESSURE,
-        names.MATCH_INTER_POD_AFFINITY,
-    ),
-    scores=tuple(
-        (name, weight) for name, weight in CLASSIC.scores if name != names.IMAGE_LOCALITY_PRIORITY
-    ),
-    preemption=replace(_CLASSIC_RULES, goes_by_start=False),
-    binds_in_rounds=True,
-    arguments={
-        names.CHECK_VOLUME_BINDING: {"in_rounds": True, "provisions": False},
-        names.CHECK_NODE_CONDITION: {"knows_out_of_disk": True},
-        names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY: RATIO_1_11,
-        # The gate AttachVolumeLimit is off: what a node says of itself is not read.
-        names.MAX_EBS_VOLUME_COUNT: {"reads_allocatable": False},
-        names.MAX_GCE_PD_VOLUME_COUNT: {"reads_allocatable": False},
-        names.MAX_AZURE_DISK_VOLUME_COUNT: {"reads_allocatable": False},
-    },
-)
-
+# The default profile of each version, the newest first.
 PROFILES: Mapping[str, Profile] = {
-    V1_34: MODERN,
-    V1_20: FRAMEWORK_1_20,
-    V1_16: CLASSIC,
-    V1_11: OLDEST,
+    name: default_profile(version) for name, version in VERSIONS.items()
 }

@@ -1,4 +1,4 @@
-"""Everything one scheduler process is told at its start: its profiles and what they share."""
+"""How one scheduler process is configured: its profiles and what they share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.configuration.extenders import ExtenderSettings
 from scheduling.engine.configuration.profiles import PROFILES, Profile
-from scheduling.engine.queue.rules import QUEUE_RULES, QueueRules
+from scheduling.engine.queue.rules import QueueRules
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +39,9 @@ class SchedulerSetup:
     warnings: tuple[str, ...] = ()
 
     @property
-    def version(self) -> str:
+    def kubernetes(self) -> KubernetesVersion:
         """The version of Kubernetes, the same for all profiles."""
-        return self.profiles[0].version
+        return self.profiles[0].kubernetes
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,7 +51,7 @@ class SchedulerSetup:
     @property
     def queue_rules(self) -> QueueRules:
         """The queue's rules with this process's backoffs."""
-        rules = QUEUE_RULES[self.version]
+        rules = self.kubernetes.queue
         if self.initial_backoff is not None:
             rules = replace(rules, initial_backoff=self.initial_backoff)
         if self.max_backoff is not None:
@@ -63,5 +64,5 @@ class SchedulerSetup:
 
 
 def default_setup(version: str) -> SchedulerSetup:
-    """The scheduler of *version* as it comes. Raises KeyError for an unknown version."""
+    """The scheduler of *version* without a configuration. Raises KeyError for an unknown version."""
     return SchedulerSetup(profiles=(PROFILES[version],))

@@ -97,6 +97,7 @@ class SchedulingAlgorithm:
         extenders: Sequence[Extender] = (),
     ) -> None:
         self.profile = profile
+        self._rules = rules = profile.rules
         self.handle = handle
         self.table = handle.table
         self.framework = profile.build(handle)
@@ -104,9 +105,9 @@ class SchedulingAlgorithm:
         self.extenders = ExtenderRounds(extenders, self.framework, profile) if extenders else None
         self._ties = ties
         plugins = self.framework.plugins.by_name.values()
-        handle.listers.volumes.asks_fields = profile.is_classic
-        handle.listers.volumes.lists_by_field = profile.is_classic
-        self._may_fail = profile.is_classic or any(plugin.may_fail for plugin in plugins)
+        handle.listers.volumes.asks_fields = rules.asks_volume_fields
+        handle.listers.volumes.lists_by_field = rules.lists_volumes_by_field
+        self._may_fail = rules.uses_predicates or any(plugin.may_fail for plugin in plugins)
         # What is only there to prepare is asked in every cycle.
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared
         # In-tree plugins that find nothing of their PreFilter's at Reserve.
@@ -132,7 +133,7 @@ class SchedulingAlgorithm:
 
     def _nodes_to_find(self, node_count: int) -> int:
         """One is as good as another where nothing is scored. Upstream: hasScoring()."""
-        if self.profile.looks_at_all_nodes:
+        if self._rules.examines_all_nodes:
             return node_count
         return 1 if self._takes_first else nodes_to_find(node_count, self.profile.percentage)
 
@@ -198,11 +199,11 @@ class SchedulingAlgorithm:
         return result
 
     def _without_nodes(self, pod: PodInfo) -> ScheduleResult:
-        """No nodes is what is told; v1.16 looks at the pod's claims before.
+        """Report that there are no nodes, or in some versions first what is wrong with the claims.
 
         Upstream: generic_scheduler.go Schedule(), podPassesBasicChecks().
         """
-        if self.profile.is_classic:
+        if self._rules.checks_claims_without_nodes:
             status, _, _ = self.framework.run_pre_filters(self.framework.new_state(pod))
             if status.code is Code.ERROR:
                 return ScheduleResult(pod, ERROR, message=status.message)
@@ -294,7 +295,7 @@ class SchedulingAlgorithm:
         )
 
     def _scored(self, search: Search, feasible: IntArray) -> Scores:
-        if not (search.is_sent_back and self.profile.scores_sent_back):
+        if not (search.is_sent_back and self.profile.kubernetes.extenders.scores_returned_nodes):
             return self.framework.score(search.state, feasible)
         with self.table.bare(feasible):
             return self.framework.score(search.state, feasible)
@@ -337,13 +338,13 @@ class SchedulingAlgorithm:
 
     def _promised_row(self, pod: PodInfo) -> int:
         """The row that is tried before all others; -1 where there is none."""
-        if not self.profile.tries_nominated_first:
+        if not self._rules.tries_nominated_node_first:
             return -1
         return self.table.rows.get(pod.pod.nominated_node_name, -1)
 
     def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
         """The decision by what is kept per template, or None where the full path is needed."""
-        if self._may_fail and (not self.profile.is_classic or pod.pod.claim_names):
+        if self._may_fail and (not self._rules.uses_predicates or pod.pod.claim_names):
             return None  # An error fails the attempt, wherever it happens.
         if self._may_sink or (self.nominated.by_node and self.nominated.concern(pod)):
             return None
@@ -406,11 +407,10 @@ class SchedulingAlgorithm:
         status = search.status
         pod = search.state.pod
         if status.code is Code.ERROR:
-            where = (
-                "" if self.profile.is_classic else f'running PreFilter plugin "{status.plugin}": '
-            )
+            named = self._rules.names_extension_points
+            where = f'running PreFilter plugin "{status.plugin}": ' if named else ""
             return ScheduleResult(pod, ERROR, message=where + status.message, search=search)
-        if self.profile.refuses_per_node:
+        if self._rules.counts_pre_filter_rejections:
             count = len(self.table)
             message = fit_error(count, dict.fromkeys(status.reasons, count))
         else:
@@ -418,8 +418,8 @@ class SchedulingAlgorithm:
         return ScheduleResult(pod, UNSCHEDULABLE, message=message, search=search)
 
     def _volumes_may_fail(self, pod: PodInfo) -> bool:
-        """Whether plugins may fail on a disk of the pod's, or on others' beside it; v1.34 only."""
-        if not pod.pod.volumes or not self.profile.is_current:
+        """Whether plugins may fail on a disk of the pod's, or on others' beside it."""
+        if not (pod.pod.volumes and self._rules.fails_on_untranslatable_volumes):
             return False
         if self.table.pods_at_fault or self.nominated.concern(pod):
             return True
@@ -428,7 +428,7 @@ class SchedulingAlgorithm:
     def _error(self, search: Search) -> ScheduleResult | None:
         """An attempt in which some plugin failed on some node fails as a whole."""
         kinds = self._kinds(search)
-        if not self.profile.is_classic:
+        if self._rules.names_extension_points:
             failed = next((one for one, _ in kinds if one.code is Code.ERROR), None)
             if failed is None:
                 return None
@@ -506,7 +506,7 @@ class SchedulingAlgorithm:
         if result.result != UNSCHEDULABLE or search is None:
             return None
         nominated_node = result.pod.pod.nominated_node_name
-        if self.profile.refuses_per_node:
+        if self._rules.post_filter == "silent":
             if self.profile.custom_post_filters:
                 result.preemption, _ = self._post_filter(search, nominated_node)
             elif self.profile.preempts:
@@ -519,8 +519,8 @@ class SchedulingAlgorithm:
 
     def _fit_error(self, search: Search, post_filter: str = "") -> str:
         reasons = self.reasons(search)
-        if not reasons and not self.profile.is_current:
-            # Extenders left nodes out without a word. The old versions end the list all the same.
+        if not reasons and self._rules.ends_empty_reasons:
+            # Extenders left nodes out without a reason.
             return f"{fit_error(len(self.table), {})} ."
         return fit_error(
             len(self.table), reasons, pre_filter=search.status.message, post_filter=post_filter
@@ -542,7 +542,7 @@ class SchedulingAlgorithm:
                 search, self._refused(search), evict
             )
         dynamic = names.DYNAMIC_RESOURCES in asked
-        if not search.status.is_success and self.profile.is_classic:
+        if not search.status.is_success and self._rules.post_filter == "absent":
             return Preemption(), ""
         if dynamic and not dynamic_resources_ran(search, self.profile):
             # Its PostFilter finds no state of its PreFilter, and that ends it.
@@ -552,7 +552,8 @@ class SchedulingAlgorithm:
             # Hopes stay as they are. Upstream: schedulingCycle(), a result without nominatingInfo.
             return Preemption(), ", ".join(said)
         preemption = self._evict(search, nominated_node)
-        if preemption.chosen is not None or not preemption.message or self.profile.is_classic:
+        reports = self._rules.post_filter == "reported"
+        if preemption.chosen is not None or not preemption.message or not reports:
             return preemption, ""
         if preemption.failed:
             # An error ends the round, and what others said is not told.

@@ -40,7 +40,6 @@ from scheduling.engine.plugins.volumes.volume_zone import BETA_ZONE
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Preemption
 from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets
-from scheduling.engine.workloads.rules import WORKLOAD_RULES
 from volumes.engine.phases import claim_ref_of
 
 Attempt = dict[str, Any]
@@ -188,7 +187,7 @@ class Decisions:
             "storageClassName": claim.storage_class_name or "",
             "volumeMode": claim.spec.get("volumeMode") or "Filesystem",
         }
-        if self.algorithm.profile.is_classic:
+        if self.algorithm.profile.rules.uses_predicates:
             spec |= self._zone_affinity(node_name)
         volume = from_manifest(
             {
@@ -225,7 +224,7 @@ class Decisions:
             volumes=self._plan(result),
         )
         search = result.search
-        if search is not None and not self.algorithm.profile.is_classic:
+        if search is not None and not self.algorithm.profile.rules.uses_predicates:
             attempt["prefilter"] = _status_dict(search.status)
         if result.result != ERROR:
             attempt["preemption"] = self._preemption(result.preemption)
@@ -247,7 +246,7 @@ class Decisions:
             if plugin:
                 status = framework.explain(search.state, plugin, code)
                 verdict = {"plugin": status.plugin, "reasons": list(status.reasons)}
-                if not self.algorithm.profile.is_classic:
+                if not self.algorithm.profile.rules.uses_predicates:
                     verdict["code"] = status.code.value
             filters[table.name(row)] = verdict
         return dict(sorted(filters.items()))
@@ -259,7 +258,7 @@ class Decisions:
         # v1.16's format shows the reduced score, before its weight.
         columns = {
             score.name: (
-                score.normalized if self.algorithm.profile.is_classic else score.weighted
+                score.normalized if self.algorithm.profile.rules.uses_predicates else score.weighted
             ).tolist()
             for score in scores.plugins
         }
@@ -344,8 +343,8 @@ def decide(
     decisions = Decisions(algorithm, evidence, by_columns, by_name if len(by_name) > 1 else {})
     pending: list[PodInfo] = []
     everything = admitted(objects)
-    if profile.has_budgets_counted:
-        everything = with_counted_budgets(everything, WORKLOAD_RULES[profile.version])
+    if profile.rules.counts_budgets_without_status:
+        everything = with_counted_budgets(everything, profile.kubernetes.workloads)
     for obj in everything:
         if isinstance(obj, Node):
             handle.table.add_node(obj)
@@ -366,7 +365,7 @@ def decide(
     for info in pending:
         # Room is kept for those that come with a nomination, but for gated ones.
         node, gates = info.pod.nominated_node_name, info.pod.scheduling_gates
-        if node and (profile.is_classic or not gates):
+        if node and (profile.rules.uses_predicates or not gates):
             algorithm.nominated.add(node, info)
     for info in pending:
         decisions.decide(info)

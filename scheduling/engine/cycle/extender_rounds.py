@@ -13,7 +13,6 @@ import numpy as np
 
 from scheduling.engine.configuration.extenders import (
     EXTENDER,
-    MAX_EXTENDER_PRIORITY,
     Extender,
     ExtenderError,
     Filtered,
@@ -21,7 +20,6 @@ from scheduling.engine.configuration.extenders import (
 )
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.framework.framework import (
-    MAX_NODE_SCORE,
     Code,
     CycleState,
     Detail,
@@ -68,8 +66,7 @@ class ExtenderRounds:
     ) -> None:
         self.extenders = tuple(extenders)
         self._table = framework.handle.table
-        self._is_classic = profile.is_classic
-        self._is_old = not profile.is_current
+        self._rules = profile.kubernetes.extenders
         self._verdicts = ExtenderVerdicts()
         framework.plugins.filter.append(self._verdicts)
         self._place = len(framework.plugins.filter)
@@ -85,7 +82,7 @@ class ExtenderRounds:
     def filter(self, search: Search) -> str:
         """Let the extenders refuse nodes of *search*; the error that ends the attempt, or ""."""
         pod = search.state.pod
-        cluster = self._table.rows if self._is_classic else None
+        cluster = self._table.rows if self._rules.restores_nodes else None
         for extender in self.extenders:
             left = search.feasible.tolist()
             if not left:
@@ -108,8 +105,10 @@ class ExtenderRounds:
         kept = frozenset(answer.names)
         # Of nodes that were refused before, some extenders may leave any, and v1.34 takes what is
         # said of them. Upstream: Filter(), findNodesThatPassExtenders().
-        brings_back = kept if self._is_classic or answer.in_full else frozenset[str]()
-        renamed = frozenset[str]() if self._is_old else answer.failed.keys() | answer.unresolvable
+        brings_back = kept if self._rules.restores_nodes or answer.in_full else frozenset[str]()
+        renamed = frozenset[str]()
+        if self._rules.replaces_reasons:
+            renamed = answer.failed.keys() | answer.unresolvable
         fitted = verdicts.fits.tolist()
         for place, row in enumerate(verdicts.rows.tolist()):
             name = self._table.name(row)
@@ -128,13 +127,15 @@ class ExtenderRounds:
             verdicts.code[place] = said.index(status) + 1
 
     def _status(self, name: str, answer: Filtered) -> Status:
-        if name in answer.unresolvable and not self._is_classic:
+        if name in answer.unresolvable and self._rules.reads_unresolvable:
             return Status(Code.UNRESOLVABLE, (answer.unresolvable[name],), EXTENDER)
         if name in answer.failed:
             return Status(Code.UNSCHEDULABLE, (answer.failed[name],), EXTENDER)
         # Left out without a word: such a node has no status, which counts as beyond help. Before
         # v1.31 it did not. Upstream: nodesWherePreemptionMightHelp(), NodeToStatus.
-        return Status(Code.UNSCHEDULABLE, (), EXTENDER) if self._is_old else LEFT_OUT
+        if self._rules.omitted_is_unresolvable:
+            return LEFT_OUT
+        return Status(Code.UNSCHEDULABLE, (), EXTENDER)
 
     def prioritize(self, state: CycleState, scores: Scores) -> None:
         """Add the extenders' scores to the totals. An extender that fails adds nothing."""
@@ -148,9 +149,8 @@ class ExtenderRounds:
             except ExtenderError:
                 continue
             raw = np.array([told.get(node.name, 0) for node in nodes], np.int64)
-            # v1.34 brings the extender's 0..10 up to the plugins' 0..100.
-            scale = 1 if self._is_classic else MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
-            one = PluginScore(extender.name, settings.weight, raw, raw * scale)
+            scaled = raw * self._rules.score_scale
+            one = PluginScore(extender.name, settings.weight, raw, scaled)
             scores.plugins.append(one)
             scores.total = scores.total + one.weighted
 
@@ -181,7 +181,7 @@ class ExtenderRounds:
         self, extender: Extender, pod: PodInfo, candidates: dict[str, Candidate]
     ) -> dict[str, Candidate]:
         # v1.16 does not tell of broken budgets where it names the victims only.
-        silent = self._is_classic and extender.settings.node_cache_capable
+        silent = not self._rules.exchanges_violations and extender.settings.node_cache_capable
         offered = {
             node: (one.victims, 0 if silent else one.violations) for node, one in candidates.items()
         }
@@ -189,7 +189,7 @@ class ExtenderRounds:
         victims = {node: self._victims(extender, node, told) for node, told in answer.items()}
         left: dict[str, Candidate] = {}
         for node, told in answer.items():
-            if not victims[node] and not self._is_classic:
+            if not victims[node] and self._rules.requires_victims:
                 if extender.settings.ignorable:
                     continue
                 raise ExtenderError(f'expected at least one victim pod on node "{node}"')
@@ -197,7 +197,7 @@ class ExtenderRounds:
             reprieved = [] if one is None else one.reprieved
             row = self._table.rows[node]
             # Upstream: v1.16's convertToNodeToVictims() drops the number of violations.
-            violations = 0 if self._is_classic else told.violations
+            violations = told.violations if self._rules.exchanges_violations else 0
             left[node] = Candidate(row, node, victims[node], reprieved, violations)
         return left
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from kscope.sim.kernel.loop import Timer
 from scheduling.engine.cycle.state import SchedulerState
-from scheduling.engine.nodes.cache import CACHE_RULES
 
 
 class PeriodicFlushes:
@@ -29,7 +28,7 @@ class PeriodicFlushes:
         self._expiry_timer: Timer | None = None
         # The queue's change count when the timers were set; -1 once one has fired.
         self._waits_seen = 0
-        self._assumptions_expire = bool(CACHE_RULES[state.profile.version].assume_ttl)
+        self._assumptions_expire = bool(state.profile.kubernetes.cache.assume_ttl)
 
     def set_timers(self) -> None:
         """Set each timer to the next tick at which its flush has something to do."""

@@ -208,6 +208,6 @@ class Scheduler:
 
 def _binding_kind(setup: SchedulerSetup) -> type[BindingCycle]:
     """The in-tree binding cycle, unless the version or the plugins need another."""
-    if setup.profiles[0].binds_in_rounds:
+    if setup.profiles[0].rules.binds_in_rounds:
         return RoundsBindingCycle
     return PluggedBindingCycle if is_plugged(setup.profiles) else BindingCycle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from kscope.sim.api_server.store import ObjectStore
@@ -28,7 +28,7 @@ from scheduling.engine.framework.framework import (
     Plugin,
 )
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
+from scheduling.engine.nodes.cache import CacheError, SchedulerCache
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.nodes.table_feed import TableFeed
@@ -109,7 +109,7 @@ class SchedulerState:
             self.gauges,
             scheduler="" if neighbours is not None else setup.names[0],
             shows_nodes=neighbours is not None,
-            has_series=not profile.is_classic,
+            has_series=profile.rules.events_in_series,
         )
         self.extenders = [Extender(one, around.calls) for one in setup.extenders]
         nominated = Nominated(self.handle.table)
@@ -120,11 +120,14 @@ class SchedulerState:
             )
             for one in setup.profiles
         }
-        self.feed = TableFeed(self.handle.table, self.gauges, lists_anew=profile.is_classic)
-        self.cache = SchedulerCache(loop, CACHE_RULES[profile.version], observer=self.feed)
+        cache_rules = profile.kubernetes.cache
+        self.feed = TableFeed(
+            self.handle.table, self.gauges, lists_anew=cache_rules.relists_after_any_change
+        )
+        self.cache = SchedulerCache(loop, cache_rules, observer=self.feed)
         self.feed.follow(self.cache)
         self.queue = SchedulingQueue(
-            replace(setup.queue_rules, status_counts=profile.status_wakes),
+            setup.queue_rules,
             loop,
             profiles={name: _queue_profile(one) for name, one in self.algorithms.items()},
             sort=_queue_sort(self.algorithms[profile.name]),
@@ -134,7 +137,7 @@ class SchedulerState:
         )
         chronicle.queue = self.queue
         self.volume_work = VolumeWork(
-            loop, around.store, self.handle, self.known, profile.version, around.latencies
+            loop, around.store, self.handle, self.known, profile.kubernetes, around.latencies
         )
         self.volume_work.timeouts = {
             name: one.profile.bind_timeout for name, one in self.algorithms.items()

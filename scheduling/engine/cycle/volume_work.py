@@ -18,19 +18,12 @@ from kscope.sim.objects.objects import (
 from scheduling.engine.framework.framework import PodVolumes as Plan
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
-from volumes.engine.binding import binder
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
 from volumes.engine.binding.binder import Binding, PodVolumes, VolumeBinder
 from volumes.engine.binding.pod_binding import PodBinding
 from volumes.engine.migration import ALL_MIGRATED, NO_MIGRATION
 from volumes.engine.ports import StoreVolumeApi
-
-_RULES = {
-    "v1.11": binder.V1_11,
-    "v1.16": binder.V1_16,
-    "v1.20": binder.V1_20,
-    "v1.34": binder.V1_34,
-}
 
 
 class SchedulerLookups:
@@ -64,7 +57,7 @@ class VolumeWork:
         store: ObjectStore,
         handle: Handle,
         pods: dict[str, Pod],
-        version: str,
+        version: KubernetesVersion,
         latencies: Latencies,
     ) -> None:
         self._loop = loop
@@ -81,8 +74,8 @@ class VolumeWork:
             self._claims,
             SchedulerLookups(handle, pods),
             StoreVolumeApi(store, "scheduler"),
-            rules=_RULES[version],
-            migration=ALL_MIGRATED if version == "v1.34" else NO_MIGRATION,
+            rules=version.binder,
+            migration=ALL_MIGRATED if version.storage.migrates_in_tree else NO_MIGRATION,
         )
 
     def observe(self, event: WatchEvent) -> None:

@@ -13,7 +13,6 @@ from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeC
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.framework.waiting_pods import WaitingPod
-from scheduling.engine.nodes.cache import CACHE_RULES
 from scheduling.engine.pods.pod_info import PodInfo, requests_changed
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.events import ClusterEvent
@@ -28,7 +27,8 @@ class Watches:
         self._state = state
         self._neighbours = state.neighbours
         self._rules = state.rules
-        self._profile = state.profile
+        self._kubernetes = state.profile.kubernetes
+        self._cycle_rules = state.profile.rules
         self._known = state.known
         self._bindings = state.bindings
         self._store = state.store
@@ -45,7 +45,7 @@ class Watches:
         # Until v1.20 any update of an assigned pod may wake others. Later, no plugin in the tree
         # listens to a change of its status alone.
         self._queue_needs_every_update = (
-            not state.profile.has_hints
+            not state.profile.kubernetes.queue.hints
             or bool(state.extenders)
             or any(one.custom_plugins for one in profiles)
         )
@@ -53,7 +53,7 @@ class Watches:
     def start(self) -> None:
         """Watch every kind that can change a decision; the first events list what exists."""
         delay = self._latencies.draw("watch")
-        attachments = ("VolumeAttachment",) if self._profile.counts_attachments else ()
+        attachments = ("VolumeAttachment",) if self._cycle_rules.counts_attachments else ()
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
         for kind in (*attachments, *_WATCHED_KINDS):
             self._store.watch(kind, handlers.get(kind, self.observe_other), delay)
@@ -102,14 +102,14 @@ class Watches:
         Since v1.33. That it now gets this very node comes to the same until v1.35. Upstream:
         updatePodInSchedulingQueue(), deletePodFromSchedulingQueue().
         """
-        if pod.nominated_node_name and self._profile.has_hints:
+        if pod.nominated_node_name and self._cycle_rules.requeues_after_lost_nomination:
             self._queue.move_all_to_active_or_backoff(
                 cluster_events.ASSIGNED_POD_DELETE, pod, None, at_most=pod.priority
             )
 
     def _pending_pod_deleted(self, old: Pod, new: Pod) -> None:
         waits = self._queue.get(old.key) is not None or old.key in self._bindings
-        if waits and not self._profile.has_hints:
+        if waits and self._cycle_rules.reports_deleted_pods:
             # Its deletion is an update first, which brings it back to be skipped.
             message = f"skip schedule deleting pod: {old.key}"
             self._chronicle.record_event(new, "FailedScheduling", "Warning", message)
@@ -124,7 +124,7 @@ class Watches:
     def _waiting_pod_deleted(self, pod: Pod, waiting: WaitingPod) -> None:
         """A deleted pod no longer waits in Permit. Upstream: deletePodFromSchedulingQueue()."""
         waiting.reject("", "removed")
-        if not self._profile.status_wakes:
+        if self._cycle_rules.requeues_after_permit_deletion:
             binding = self._bindings.get(pod.key)
             freed = pod if binding is None else binding.assumed
             self._queue.move_all_to_active_or_backoff(
@@ -138,7 +138,7 @@ class Watches:
         runs out.
         """
         binding = self._bindings.get(gone.key)
-        if binding is not None and CACHE_RULES[self._profile.version].removes_assumed:
+        if binding is not None and self._kubernetes.cache.removes_assumed:
             self._binding.forget(binding)
             self._queue.assigned_pod_deleted(binding.info.pod)
 

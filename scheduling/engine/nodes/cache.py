@@ -17,12 +17,10 @@ pkg/scheduler/internal/cache/cache.go, interface.go (v1.16, v1.20), pkg/schedule
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn, Protocol, runtime_checkable
 
-from kscope.sim.kernel.units import SECOND
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
+from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine.nodes.node_info import NodeInfo
 from scheduling.engine.nodes.node_tree import NodeTree, NodeTreeError, zone_key
 from scheduling.engine.pods.pod_info import PodInfo
@@ -40,43 +38,27 @@ _CORRUPTED = "Schedulercache is corrupted and can badly affect scheduling decisi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheRules:
-    """How the cache of one version behaves. Durations in nanoseconds."""
+    """How the scheduler cache of one version behaves. Durations are nanoseconds."""
 
-    version: str
-    # How long an assumed pod stays after its binding finished; 0 means for ever (v1.34).
+    resources: ResourceRules
     assume_ttl: int
-    clean_period: int = 1 * SECOND
-    # v1.16 looks at the beta zone labels only.
-    beta_zones_only: bool = False
-    # v1.34 takes the confirmed pod for the assumed one; before, the node kept the assumed one.
-    confirm_replaces_pod: bool = False
-    # v1.34: a pod that was deleted before it was confirmed can be removed.
-    removes_assumed: bool = False
-    # Since v1.20 a change of a node that was never added puts it into the tree.
-    update_adds_to_tree: bool = True
-    # Errors of v1.34 name the pod beside its uid.
-    errors_name_pod: bool = False
-
-
-_RULES_1_16 = CacheRules(
-    version="v1.16",
-    assume_ttl=30 * SECOND,
-    beta_zones_only=True,
-    update_adds_to_tree=False,
-)
-
-CACHE_RULES: Mapping[str, CacheRules] = {
-    "v1.11": replace(_RULES_1_16, version="v1.11"),
-    "v1.16": _RULES_1_16,
-    "v1.20": CacheRules(version="v1.20", assume_ttl=30 * SECOND),
-    "v1.34": CacheRules(
-        version="v1.34",
-        assume_ttl=0,
-        confirm_replaces_pod=True,
-        removes_assumed=True,
-        errors_name_pod=True,
-    ),
-}
+    """How long an assumed pod stays after its binding finished, if no update confirms it; 0 is for ever."""
+    clean_period: int
+    """How often the cache looks for assumed pods that have expired."""
+    beta_zones_only: bool
+    """Only the beta labels say in which zone a node is."""
+    confirm_replaces_pod: bool
+    """The confirmed pod replaces the assumed one; otherwise the node keeps the assumed one."""
+    removes_assumed: bool
+    """A pod that was deleted before it was confirmed can be removed."""
+    update_adds_to_tree: bool
+    """An update of a node that was never added puts it into the node tree."""
+    relists_after_any_change: bool
+    """Any change of a node makes the snapshot list the nodes anew, which may change their order."""
+    errors_name_pod: bool
+    """Errors name the pod beside its uid."""
+    missing_uid_error: str
+    """The error for a pod without a uid."""
 
 
 class CacheError(Exception):
@@ -168,7 +150,7 @@ class SchedulerCache:
     def __init__(
         self,
         clock: Clock,
-        rules: CacheRules = CACHE_RULES["v1.34"],
+        rules: CacheRules,
         *,
         listener: CacheListener | None = None,
         observer: NodeObserver | None = None,
@@ -176,7 +158,7 @@ class SchedulerCache:
         started_at: int = 0,
     ) -> None:
         self.rules = rules
-        self.resource_rules = RESOURCE_RULES[rules.version]
+        self.resource_rules = rules.resources
         self.tree = NodeTree()
         self._clock = clock
         self._started_at = started_at
@@ -564,8 +546,7 @@ class SchedulerCache:
 
     def _uid(self, info: PodInfo, move: CacheMove) -> str:
         if not info.uid:
-            first = "C" if self.rules.version in ("v1.11", "v1.16") else "c"
-            self._refuse(info, move, first + "annot get cache key for pod with empty UID")
+            self._refuse(info, move, self.rules.missing_uid_error)
         return info.uid
 
     def _refuse(

@@ -172,7 +172,7 @@ PRESENT_BUT_EMPTY = PodAffinity(present=True)
 
 def requests_changed(old: Pod, new: Pod, rules: ResourceRules) -> bool:
     """Whether a resize that only the status tells of has changed what the pod requests."""
-    if not rules.modern or not (may_resize(old.status) or may_resize(new.status)):
+    if not rules.sums_exactly or not (may_resize(old.status) or may_resize(new.status)):
         return False
     return PodInfo(old, rules).resources != PodInfo(new, rules).resources
 
@@ -226,14 +226,14 @@ def _parsed(
     name = rules.memo
     known = pod.template.get(name)
     # What a resize made of the requests stands in the status, which the template outlives.
-    resized = rules.modern and resized_containers(pod.raw) is not None
+    resized = rules.sums_exactly and resized_containers(pod.raw) is not None
     if known is not None and not resized:
         return known
     spec = pod.spec
     affinity = _section(spec, "affinity")
     parsed = (
         *requests_and_ports(pod.raw, spec, rules),
-        parse_affinity(affinity, pod.namespace, pod.labels if rules.modern else None)
+        parse_affinity(affinity, pod.namespace, pod.labels if rules.sums_exactly else None)
         if affinity
         else NO_AFFINITY,
     )

@@ -279,11 +279,13 @@ def spread_constraints(pod: PodInfo) -> tuple[SpreadConstraint, ...]:
     """
     spec: Manifest = pod.pod.raw.get("spec") or {}
     entries: list[Manifest] = spec.get("topologySpreadConstraints") or []
-    if not pod.rules.modern:
+    if not pod.rules.sums_exactly:
         entries = [{key: each[key] for key in _FIRST_FIELDS if key in each} for each in entries]
     found = tuple(spread_constraint(each, pod.pod.labels) for each in entries)
     # Upstream: countPodsMatchSelector() counts nobody for the empty selector since v1.27 only.
-    return found if pod.rules.modern else tuple(replace(one, selects_all=False) for one in found)
+    return (
+        found if pod.rules.sums_exactly else tuple(replace(one, selects_all=False) for one in found)
+    )
 
 
 def spread_constraint(constraint: Manifest, labels: Mapping[str, str]) -> SpreadConstraint:

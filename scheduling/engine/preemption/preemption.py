@@ -50,40 +50,38 @@ _NO_VICTIMS = Status(Code.UNRESOLVABLE, (NO_VICTIMS,))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionRules:
-    """What differs between versions.
-
-    `budgets_count_down`: victims of one node use a budget up together, not each alone.
-    `needs_victims`: a node without pods of lower priority is no candidate.
-    `limits_candidates`: on big clusters only some candidates are looked for, from a random start.
-    `sorts_victims`: victims are put in order of importance again after the reprieve.
-    `errors_fail`: a filter that fails in a dry run fails the whole, unless some node would do.
-    `clears_without_candidates`: the pod loses its nomination when no node would do, not only when
-    evictions could help on none.
-    `gives_hopeless_up`: a pod whose nominated node is beyond help need not wait for those that leave
-    it (not in 1.16).
-    `goes_by_start`: of equally important pods those that run for longer are spared (not in 1.11).
-    `trusts_unseen`: evictions may help on nodes of which nobody has said anything (before 1.31).
-    `knows_its_victims`: only pods that terminate for a preemption are waited for (since 1.26).
-    `needs_evictions`: a node on which nobody would have to go fails its dry run (since 1.22).
-    `spares_the_leaving`: pods that terminate already are no more evicted, nor told of it (1.34.1).
-    """
+    """How preemption works in one version; by default, as in the newest."""
 
     budgets_count_down: bool = True
+    """Victims on one node use up a disruption budget together; otherwise each is compared with it alone."""
     needs_victims: bool = True
+    """A node without pods of lower priority is no candidate."""
     limits_candidates: bool = True
+    """In a large cluster only some candidates are looked for, from a random start."""
     sorts_victims: bool = True
+    """Victims are ordered by importance again after some were spared."""
     checks_policy: bool = True
+    """A pod with preemptionPolicy Never does not preempt."""
     errors_fail: bool = True
+    """A filter that fails in a dry run fails the preemption, unless another node is a candidate."""
     clears_without_candidates: bool = True
+    """A pod loses its nomination when no node is a candidate; otherwise only when evictions could help nowhere."""
     gives_hopeless_up: bool = True
+    """A pod does not wait for victims on its nominated node when evictions can no longer help there."""
     goes_by_start: bool = True
+    """Of equally important victims, those that started first are spared."""
     trusts_unseen: bool = False
+    """Evictions may help on a node that no plugin has rejected."""
     knows_its_victims: bool = True
+    """A preemptor waits only for pods that terminate because of a preemption."""
     needs_evictions: bool = True
+    """A node where no pod has to be evicted fails its dry run."""
     spares_the_leaving: bool = True
-    # How many candidates are looked for. Upstream: DefaultPreemptionArgs.
+    """Pods that terminate already are not evicted again and get no Event."""
     candidate_percentage: int = 10
+    """The share of the nodes that are looked at as candidates (minCandidateNodesPercentage)."""
     min_candidates: int = 100
+    """How many nodes are looked at as candidates at least (minCandidateNodesAbsolute)."""
 
 
 @dataclass(slots=True)

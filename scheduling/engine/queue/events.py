@@ -10,7 +10,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kscope.sim.objects.pod_resources import RESOURCE_RULES, pod_resources
+from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
 from kscope.sim.objects.quantity import Quantity, parse
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def moves_classic_queue(event: ClusterEvent, new: Any) -> bool:
 
 
 def _scaled_down(new: Pod, old: Pod) -> bool:
-    rules = RESOURCE_RULES["v1.34"]
+    rules = ResourceRules()
     now, before = pod_resources(new.raw, rules).requested, pod_resources(old.raw, rules).requested
     if now is before:
         return False

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.active import PrioritySort, QueueSort
 from scheduling.engine.queue.backoff import backoff_policy
@@ -100,7 +99,7 @@ class SchedulingQueue:
     ) -> None:
         order = sort or PrioritySort()
         self._rules = rules
-        self._resource_rules = RESOURCE_RULES[rules.version]
+        self._resource_rules = rules.resources
         self._clock = clock
         self._requeueing = Requeueing(profiles)
         self._backoff_policy = backoff_policy(rules)

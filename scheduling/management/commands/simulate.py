@@ -23,12 +23,12 @@ from kscope.sim.objects.documents import DocumentError, Limits, read_documents
 from kscope.sim.objects.objects import Manifest, from_manifest
 from scheduling.engine.api_server.first_objects import refused_objects
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.configuration.configuration import check_setup, read_setup
+from scheduling.engine.configuration.configuration import check_setup, read_setup, unknown_profile
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
-from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
 from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis import diagnose
+from scheduling.engine.versions.registry import NEWEST, VERSIONS
 from scheduling.extender_client import HttpTransport
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -54,7 +54,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """See docs/decisions.md for the mode of that name."""
         parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or a folder of them")
-        parser.add_argument("--profile", choices=sorted(PROFILES), help="default: the scenario's")
+        parser.add_argument("--profile", choices=list(VERSIONS), help="default: the scenario's")
         parser.add_argument("--mode", choices=("run", "decisions"), default="run")
         parser.add_argument("--until", metavar="DURATION", help="virtual time to stop at: 10m")
         for part, words in _LIMITS.items():
@@ -138,7 +138,7 @@ class Command(BaseCommand):
         try:
             cluster = Cluster.create(
                 scenario,
-                profile=options["profile"] or scenario.profile,
+                profile=options["profile"] or scenario.profile or NEWEST.name,
                 seed=_seed(scenario, options),
                 tie_break=options["tie_break"],
             )
@@ -179,7 +179,7 @@ class Command(BaseCommand):
         self, scenario: Scenario, options: dict[str, Any], loaded: LoadResult
     ) -> SchedulerSetup:
         """The scheduler's configuration; what is wrong with it is reported with its file."""
-        version = options["profile"] or scenario.profile
+        version = options["profile"] or scenario.profile or NEWEST.name
         if scenario.configuration is None:
             return default_setup(version)
         given = options["policy"] or options["config"]
@@ -244,9 +244,11 @@ def _check(
     A configuration of an option's own is looked at once it is read.
     """
     if options["policy"] or options["config"]:
-        return SetupReport(faults=refused_objects(objects))
-    chosen = {"profile": options["profile"]} if options["profile"] else {}
-    return check_setup({**scenario, **chosen}, configuration, objects)
+        unknown = unknown_profile(str(scenario.get("profile") or ""))
+        faults = [] if unknown is None else [unknown]
+        return SetupReport(faults=faults + refused_objects(objects))
+    told = {"profile": options["profile"]} if options["profile"] else {}
+    return check_setup({**scenario, **told}, configuration, objects)
 
 
 def _configured(scenario: Scenario, options: dict[str, Any]) -> Scenario:

@@ -10,7 +10,7 @@ again. Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go (until 
 pkg/controller/volume/scheduling/scheduler_binder.go).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from kscope.sim.errors import ApiError, NotFound, SimError
@@ -46,27 +46,20 @@ DEFAULT_BIND_TIMEOUT: Final = 600 * SECOND
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinderRules:
-    """In what the binder differs from version to version: its texts, and one answer."""
+    """The texts of the volume binder in one version, and one rule; by default, as in the newest."""
 
     error_prefix: str = "binding volumes: "
+    """What precedes an error of the binder."""
     out_of_reach: str = "no matching NodeSelectorTerms"
+    """The error for a volume that its node cannot reach."""
     timed_out: str = "context deadline exceeded"
+    """The error when the binding takes too long."""
     provisioning_failed: str = 'provisioning failed for PVC "{name}"'
+    """The error when a claim loses its selected node."""
     pod_gone: str = 'pod does not exist any more: pod "{name}" not found'
-    # v1.11 leaves out of a decision what the volumes say already.
+    """The error when the pod is deleted meanwhile."""
     only_changes: bool = False
-
-
-V1_16: Final = BinderRules(
-    error_prefix="",
-    out_of_reach="No matching NodeSelectorTerms",
-    timed_out="timed out waiting for the condition",
-    provisioning_failed='selectedNode annotation value "{has}" not set to scheduled node "{node}"',
-    pod_gone='pod "{key}" does not exist any more',
-)
-V1_11: Final = replace(V1_16, only_changes=True)
-V1_20: Final = BinderRules(timed_out="timed out waiting for the condition")
-V1_34: Final = BinderRules()
+    """A decision leaves out what the volumes say already."""
 
 
 class BindingError(SimError):
@@ -127,7 +120,7 @@ class VolumeBinder:
         listers: BinderListers,
         api: VolumeApi,
         *,
-        rules: BinderRules = V1_34,
+        rules: BinderRules = BinderRules(),
         migration: Migration = NO_MIGRATION,
     ) -> None:
         self.volumes = volumes

@@ -7,7 +7,7 @@ from typing import cast
 
 from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.objects.objects import Node, Pod
-from kscope.sim.objects.pod_resources import ResourceRules, newest_rules
+from kscope.sim.objects.pod_resources import ResourceRules
 from volumes.engine.kubelet.context import KubeletContext
 from volumes.engine.kubelet.node_status import NodeStatusReporter
 from volumes.engine.kubelet.pod_worker import Worker
@@ -30,7 +30,9 @@ class Kubelets:
         options: VolumeManagerOptions | None = None,
     ) -> None:
         self._store = context.store
-        self._pods = PodWorkers(context, rules or newest_rules(), options or VolumeManagerOptions())
+        self._pods = PodWorkers(
+            context, rules or ResourceRules(), options or VolumeManagerOptions()
+        )
         self._nodes: dict[str, Node] = {}
         # Pods of nodes whose kubelet does not run, or that do not exist, by node and uid.
         self._orphans: dict[str, dict[str, Pod]] = {}

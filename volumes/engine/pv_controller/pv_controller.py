@@ -61,10 +61,7 @@ from volumes.engine.pv_controller.provisioner import (
 from volumes.engine.pv_controller.provisioning import ExternalProvisioning, Provisioning
 from volumes.engine.pv_controller.reclaim import Deletion, Recycling
 from volumes.engine.pv_controller.unsettled import UnsettledObjects
-from volumes.engine.pv_controller.writer import V1_16 as V1_16
-from volumes.engine.pv_controller.writer import V1_20 as V1_20
 from volumes.engine.pv_controller.writer import (
-    V1_34,
     ControllerError,
     ControllerRules,
     VolumeWriter,
@@ -96,7 +93,7 @@ class PersistentVolumeController(VolumeWriter):
         *,
         plugins: PluginRegistry | None = None,
         migration: Migration = NO_MIGRATION,
-        rules: ControllerRules = V1_34,
+        rules: ControllerRules,
         dynamic_provisioning: bool = True,
         claim_queue: KeyQueue | None = None,
         volume_queue: KeyQueue | None = None,

@@ -57,52 +57,24 @@ EXTERNAL_FINALIZER: Final = "external-provisioner.volume.kubernetes.io/finalizer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerRules:
-    """In what the controller differs from version to version."""
+    """What the PV controller of one version does."""
 
-    # The claim's annotations that tell an external provisioner to start.
     provisioner_annotations: tuple[str, ...]
+    """The annotations of a claim that start an external provisioner."""
     external_provisioning: str
-    # Whether an unbound delayed claim's event names the pods that wait with it.
-    names_waiting_pods: bool = True
-    # Whether a claim that names another claim's volume gets an event.
-    says_volume_taken: bool = True
-    # Whether a claim without a class gets the default class once there is one.
-    retroactive_default_class: bool = False
-    # Whether the in-tree deletion finalizer is kept on provisioned volumes.
-    honors_reclaim_policy: bool = False
-    # Whether a claim whose selected node is gone is sent back to the scheduler.
-    reschedules_lost_node: bool = False
-    # Whether a claim of the wrong uid is looked up again before its volume is released.
-    rechecks_claim_uid: bool = False
-
-
-_EXTERNAL_BEFORE_1_28 = (
-    'waiting for a volume to be created, either by external provisioner "{}" or manually created '
-    "by system administrator"
-)
-_EXTERNAL_SINCE_1_28 = (
-    "Waiting for a volume to be created either by the external provisioner '{}' or manually by "
-    "the system administrator. If volume creation is delayed, please verify that the provisioner "
-    "is running and correctly registered."
-)
-V1_16: Final = ControllerRules(
-    provisioner_annotations=(BETA_STORAGE_PROVISIONER,),
-    external_provisioning=_EXTERNAL_BEFORE_1_28,
-    names_waiting_pods=False,
-    says_volume_taken=False,
-)
-V1_20: Final = ControllerRules(
-    provisioner_annotations=(BETA_STORAGE_PROVISIONER,),
-    external_provisioning=_EXTERNAL_BEFORE_1_28,
-)
-V1_34: Final = ControllerRules(
-    provisioner_annotations=(BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER),
-    external_provisioning=_EXTERNAL_SINCE_1_28,
-    retroactive_default_class=True,
-    honors_reclaim_policy=True,
-    reschedules_lost_node=True,
-    rechecks_claim_uid=True,
-)
+    """The Event of a claim that waits for an external provisioner."""
+    names_waiting_pods: bool
+    """The Event of a claim that waits for its first consumer names the pods that wait with it."""
+    says_volume_taken: bool
+    """A claim that names a volume of another claim gets an Event."""
+    retroactive_default_class: bool
+    """A claim without a class gets the default class once there is one."""
+    honors_reclaim_policy: bool
+    """Provisioned in-tree volumes keep a finalizer until their deletion has succeeded."""
+    reschedules_lost_node: bool
+    """A claim whose selected node is gone goes back to the scheduler."""
+    rechecks_claim_uid: bool
+    """A claim with another uid is looked up again before its volume is released."""
 
 
 class ControllerError(SimError):

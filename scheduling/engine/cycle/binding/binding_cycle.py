@@ -45,7 +45,9 @@ class BindingCycle:
         self._loop = state.loop
         self._store = state.store
         self._latencies = state.latencies
-        self._profile = state.profile
+        self._rules = state.profile.rules
+        extender_rules = state.profile.kubernetes.extenders
+        self._ignores_failed_binders = extender_rules.ignores_failed_binders
         self._known = state.known
         self._bindings = state.bindings
         self._chronicle = state.chronicle
@@ -73,7 +75,7 @@ class BindingCycle:
                 binding.volumes = self._volume_work.assume(info, node, self.volume_plan(decision))
         except SimError as moved_on:
             text = str(moved_on)
-            if self._profile.is_classic:
+            if not self._rules.names_extension_points:
                 self._failures.handle_error(queued, text, told=f"AssumePodVolumes failed: {text}")
             else:
                 text = f'running Reserve plugin "{names.VOLUME_BINDING}": {text}'
@@ -141,7 +143,7 @@ class BindingCycle:
         if error is None:
             self._loop.call_after(self._latencies.draw("bind"), self.bind, binding)
         else:
-            if self._profile.is_classic:
+            if not self._rules.names_extension_points:
                 self._fail(binding, error, "VolumeBindingFailed")
             else:
                 self._fail(binding, f'running PreBind plugin "VolumeBinding": {error}')
@@ -177,8 +179,9 @@ class BindingCycle:
         except ExtenderError as refusal:
             self._reject(binding, str(refusal))
         except ApiError as refusal:
-            who = "" if self._profile.is_classic else f'running Bind plugin "{binding.binder}": '
-            self._reject(binding, f"{who}{refusal}")
+            named = self._rules.names_extension_points
+            where = f'running Bind plugin "{binding.binder}": ' if named else ""
+            self._reject(binding, f"{where}{refusal}")
 
     def _bind_by_extender(self, binding: Binding) -> bool:
         """Ask the extender that binds, if there is one: what it writes is then written for it.
@@ -191,8 +194,7 @@ class BindingCycle:
                 try:
                     extender.bind(binding.info, binding.node)
                 except ExtenderError:
-                    # In v1.20 and before it could not be ignored here.
-                    if not settings.ignorable or not self._profile.is_current:
+                    if not (settings.ignorable and self._ignores_failed_binders):
                         raise
                     continue
                 return True
@@ -211,18 +213,14 @@ class BindingCycle:
             self._cache.finish_binding(binding.info)
 
     def _reject(self, binding: Binding, error: str) -> None:
-        """The pod was not bound: with what the versions put before the reason.
-
-        In v1.16 the Event alone says that, not the condition; in v1.11 that says nothing at all.
-        """
-        if self._profile.binds_in_rounds:
-            told = f"Binding rejected: {error}"
-            self._fail(binding, "", "BindingRejected", told=told)
-        elif self._profile.is_classic:
+        """The pod was not bound; where that is said depends on the version."""
+        where = self._rules.rejected_binding
+        if where == "event only":
+            self._fail(binding, "", "BindingRejected", told=f"Binding rejected: {error}")
+        elif where == "event":
             self._fail(binding, error, told=f"Binding rejected: {error}")
         else:
-            prefix = "binding rejected: " if self._profile.refuses_per_node else ""
-            self._fail(binding, prefix + error)
+            self._fail(binding, f"binding rejected: {error}" if where == "condition" else error)
 
     def _fail(
         self, binding: Binding, error: str, reason: str = "SchedulerError", *, told: str = ""
@@ -230,7 +228,7 @@ class BindingCycle:
         """Unreserve, forget, and send the pod round again. Upstream: handleBindingCycleError()."""
         self.forget(binding)
         pod = binding.info.pod
-        if self._profile.is_current:
+        if self._rules.requeues_after_failed_binding:
             # Its leaving is told first (since 1.22).
             self._queue.move_all_to_active_or_backoff(
                 cluster_events.ASSIGNED_POD_DELETE, binding.assumed, None

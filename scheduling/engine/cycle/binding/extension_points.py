@@ -6,17 +6,18 @@ Upstream: pkg/scheduler/framework/runtime/framework.go Run…Plugins().
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
-from scheduling.engine.configuration.profiles import Profile
+from scheduling.engine.configuration.profiles import Profile, default_profile
 from scheduling.engine.framework.framework import (
     Code,
     Plugin,
     Status,
 )
 from scheduling.engine.framework.messages import fit_error
+from scheduling.engine.versions.registry import NEWEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,16 @@ class Points:
 
     def __init__(self, profile: Profile, plugins: dict[str, Plugin]) -> None:
         self._plugins = plugins
-        # v1.20 has texts of its own, and tells the pod "unschedulable" at Permit only.
-        self._is_old = profile.refuses_per_node
+        self._rules = profile.rules
         self.reserves = profile.reserves
         self.permits = profile.permits
         self.pre_binds = profile.pre_binds
         self.binds = profile.binds
         self.post_binds = profile.post_binds
+
+    @property
+    def _bind_prefix(self) -> str:
+        return "binding rejected: " if self._rules.rejected_binding == "condition" else ""
 
     def plugin(self, name: str) -> Plugin | None:
         """The plugin, or None where the name stands for what the scheduler does itself."""
@@ -61,14 +65,14 @@ class Points:
             return self._rejection(point, status, pod)
         if point == "WaitOnPermit":
             return Failure(f"waiting on permit for pod: {text}")
-        prefix = "binding rejected: " if self._is_old and point == "Bind" else ""
+        prefix = self._bind_prefix if point == "Bind" else ""
         if status.code is Code.SKIP and point == "Bind":
             return Failure(prefix + text)
         return Failure(f'{prefix}running {point} plugin "{status.plugin}": {text}')
 
     def _rejection(self, point: str, status: Status, pod: Pod) -> Failure:
         text, plugin = status.message, status.plugin
-        if not self._is_old:
+        if self._rules.rejects_at_every_point:
             if point in ("PreBind", "Bind"):
                 return Failure(text, "Unschedulable")
             reasons = {reason: status.reasons.count(reason) for reason in status.reasons}
@@ -81,12 +85,12 @@ class Points:
         if point == "WaitOnPermit":
             text = f'pod "{pod.name}" rejected while waiting on permit: {text}'
             return Failure(text, "Unschedulable")
-        prefix = "binding rejected: " if point == "Bind" else ""
+        prefix = self._bind_prefix if point == "Bind" else ""
         return Failure(f'{prefix}running {point} plugin "{plugin}": {text}')
 
 
 NO_POINTS = Points(
-    Profile(name="", version="v1.34", filters=(), scores=(), reserves=(names.VOLUME_BINDING,)), {}
+    replace(default_profile(NEWEST), name="", filters=(), scores=(), binds=(), pre_binds=()), {}
 )
 
 

@@ -312,7 +312,7 @@ class PluggedBindingCycle(BindingCycle):
         Upstream: schedulingCycle(), bindingCycle(), PodsToActivate.
         """
         wanted: dict[str, Pod] = state.data.pop(PODS_TO_ACTIVATE, None) or {}
-        if not wanted or self._profile.refuses_per_node:
+        if not wanted or not self._rules.activates_pods:
             return False
         self._chronicle.record("PodsActivated", pod.id, ", ".join(wanted), {"pods": list(wanted)})
         self._queue.activate(list(wanted.values()))
@@ -328,7 +328,7 @@ class PluggedBindingCycle(BindingCycle):
         """
         self.forget(binding)
         pod, queued = binding.info.pod, binding.queued
-        in_binding = attempt is None and not self._profile.status_wakes
+        in_binding = attempt is None and self._rules.requeues_after_failed_binding
         if in_binding and not failure.is_rejection:
             # Its leaving counts for itself, too: nothing has refused it.
             self._wake_for_freed_room(binding)

@@ -105,7 +105,7 @@ class Evictions:
             return None
         grace = stored.grace_period_seconds
         try:
-            if self._profile.marks_victims:
+            if self._profile.rules.marks_victims:
                 self._mark_victim(stored, preemptor)
             self._store.delete(
                 "Pod", victim.key, by=COMPONENT, grace_seconds=grace, event="PodEvicted"
@@ -134,7 +134,4 @@ class Evictions:
         )
 
     def _preempted_by(self, pod: Pod) -> str:
-        if self._profile.marks_victims:
-            return f"Preempted by pod {pod.uid}"
-        # In v1.11 the Event goes on where its reason ends.
-        return f"by {pod.key}" if self._profile.binds_in_rounds else f"Preempted by {pod.key}"
+        return self._profile.rules.preempted_message.format(key=pod.key, uid=pod.uid)

@@ -25,7 +25,7 @@ class FailureHandler:
         self, state: SchedulerState, writer: PodStatusWriter, evictions: Evictions
     ) -> None:
         self._state = state
-        self._profile = state.profile
+        self._rules = state.profile.rules
         self._known = state.known
         self._chronicle = state.chronicle
         self._queue = state.queue
@@ -40,20 +40,19 @@ class FailureHandler:
         preemption = decision.preemption
         chosen = preemption.chosen if preemption else None
         evicts = True
-        if chosen is not None and not self._profile.is_classic:
+        if chosen is not None and self._rules.evicts_before_reporting:
             evicts = self._evictions.make_room(queued, chosen)
         self._chronicle.show_pod(pod.key, blocker=attempt.blocker)
         seq = self._chronicle.record_event(pod, "FailedScheduling", "Warning", decision.message)
         self._state.keep_attempt(attempt, seq)
         self.requeue(queued, began=attempt.began)
-        failed = decision.result != UNSCHEDULABLE and self._clears_nominations
-        # In v1.20 and before an error of the cycle is told like a refusal.
+        failed = decision.result != UNSCHEDULABLE and self._rules.reports_scheduler_errors
         reason = "SchedulerError" if failed else "Unschedulable"
-        if not self._profile.is_classic:
+        if self._rules.evicts_before_reporting:
             nominated = self._nominate(queued, pod, decision) if evicts else None
             self._writer.patch_condition(pod, reason, decision.message, nominated)
             return
-        # Room is made once the failure is told. Upstream: v1.16 scheduler.go scheduleOne().
+        # Upstream: v1.16 scheduler.go scheduleOne().
         self._writer.patch_condition(pod, reason, decision.message)
         if chosen is None:
             self._nominate(queued, pod, decision)
@@ -92,10 +91,10 @@ class FailureHandler:
             clears = preemption.clears
         else:
             # An error, or no node at all.
-            clears = self._clears_nominations and (
+            clears = self._rules.errors_end_nomination and (
                 decision.result != UNSCHEDULABLE or decision.search is None
             )
-        if not self._clears_nominations:
+        if not self._rules.errors_end_nomination:
             if clears and pod.nominated_node_name:
                 # A write of its own; the nomination ends when it comes back.
                 self._writer.write_nomination(pod, None)
@@ -108,14 +107,6 @@ class FailureHandler:
             self._queue.nominator.add(queued.pod_info)
         return None
 
-    @property
-    def _clears_nominations(self) -> bool:
-        """Whether what fails otherwise than for want of room ends a nomination (since 1.22).
-
-        Upstream: schedule_one.go, clearNominatedNode.
-        """
-        return self._profile.is_current
-
     def handle_error(
         self, queued: QueuedPodInfo, message: str, reason: str = "SchedulerError", *, told: str = ""
     ) -> None:
@@ -127,7 +118,7 @@ class FailureHandler:
         self._chronicle.record_event(pod, "FailedScheduling", "Warning", told or message)
         self.requeue(queued)
         nominated = None
-        if self._clears_nominations:
+        if self._rules.errors_end_nomination:
             self._queue.nominator.delete(queued.pod_info.uid)
             nominated = ""
         self._writer.patch_condition(pod, reason, message, nominated)

@@ -23,7 +23,7 @@ class PodStatusWriter:
     def __init__(self, state: SchedulerState) -> None:
         self._loop = state.loop
         self._store = state.store
-        self._profile = state.profile
+        self._rules = state.profile.rules
 
     def write_nomination(self, pod: Pod, node: str | None) -> bool:
         """Whether the API server has it."""
@@ -79,7 +79,7 @@ class PodStatusWriter:
 
         Raises ApiError. Upstream: util.PatchPodStatus(), Retriable(), retry.DefaultBackoff.
         """
-        tries = _PATCH_TRIES if self._profile.is_current else 1
+        tries = _PATCH_TRIES if self._rules.retries_status_writes else 1
         for left in reversed(range(tries)):
             try:
                 self._store.patch("Pod", pod.key, {"status": status}, by=COMPONENT, event=fact)

@@ -5,8 +5,8 @@
  * one that changed the object, null if that is not known. An edge represents all its `moves`, "from>to",
  * where "" means outside the machine; `leaves` maps the last state of a deleted object to its final state.
  * A `passing` state is not counted, because objects leave it at once; objects in an `outer` state have not
- * entered the machine yet. `since` and `until` are the first and the last Kubernetes version that has a
- * state or an edge.
+ * entered the machine yet. Versions differ in some states and edges: these exist where the version has what
+ * they `needs`.
  */
 const QUEUE = {
   key: "queue",
@@ -18,7 +18,7 @@ const QUEUE = {
     [670, 144],
   ],
   states: [
-    {key: "gated", title: "Gated", mark: "gated", family: "held", at: [150, 22], since: "v1.34"},
+    {key: "gated", title: "Gated", mark: "gated", family: "held", at: [150, 22], needs: "gates"},
     {key: "active", title: "Active", mark: "active", family: "ready", at: [86, 124]},
     {key: "in_flight", title: "In flight", mark: "in-flight", family: "working", at: [284, 124]},
     {key: "assumed", title: "Assumed", mark: "assumed", family: "promised", at: [490, 124]},
@@ -27,13 +27,13 @@ const QUEUE = {
   ],
   edges: [
     {moves: [">active"], path: "M20 144H84", text: [50, 136, "middle", "PodAdd"]},
-    {moves: [">gated"], path: "M14 136V44H148", text: [82, 36, "middle", "PreEnqueue rejects"], since: "v1.34"},
-    {moves: ["gated>active"], path: "M182 64V122", text: [190, 98, "start", "gate removed"], since: "v1.34"},
+    {moves: [">gated"], path: "M14 136V44H148", text: [82, 36, "middle", "PreEnqueue rejects"], needs: "gates"},
+    {moves: ["gated>active"], path: "M182 64V122", text: [190, 98, "start", "gate removed"], needs: "gates"},
     {moves: ["active>in_flight"], path: "M214 144H282", text: [248, 136, "middle", "Pop"]},
     {moves: ["in_flight>assumed"], path: "M412 144H488", text: [451, 136, "middle", "AssumePod"]},
     {moves: ["assumed>"], path: "M618 144H664", text: [642, 136, "middle", "AddPod"]},
     {moves: ["in_flight>backoff"], path: "M296 166V230", text: [289, 190, "end", "moved while in flight"]},
-    {moves: ["backoff>in_flight"], path: "M316 230V168", text: [322, 190, "start", "Pop"], since: "v1.34"},
+    {moves: ["backoff>in_flight"], path: "M316 230V168", text: [322, 190, "start", "Pop"], needs: "early_pop"},
     {moves: ["in_flight>unschedulable"], path: "M398 166V230", text: [406, 190, "start", "ScheduleAttemptFailure"]},
     {
       moves: ["unschedulable>active"],
@@ -63,7 +63,7 @@ const CACHE = {
     {key: "initial", title: "Initial", mark: "available", family: "ready", at: [16, 84], outer: true},
     {key: "assumed", title: "Assumed", mark: "assumed", family: "promised", at: [260, 84]},
     {key: "added", title: "Added", mark: "bound", family: "settled", at: [502, 84]},
-    {key: "expired", title: "Expired", mark: "expired", family: "held", at: [260, 212], passing: true, until: "v1.20"},
+    {key: "expired", title: "Expired", mark: "expired", family: "held", at: [260, 212], passing: true, needs: "expiry"},
     {key: "deleted", title: "Deleted", mark: "lost", family: "held", at: [502, 212], passing: true},
   ],
   edges: [
@@ -76,14 +76,14 @@ const CACHE = {
       moves: ["assumed>expired"],
       path: "M324 124V210",
       text: [332, 172, "start", "TTL 30 s after binding"],
-      until: "v1.20",
+      needs: "expiry",
     },
     {
       moves: ["initial>added"],
       path: "M80 84V28H520V82",
       text: [290, 22, "middle", "AddPod, observed by watch before AssumePod"],
     },
-    {moves: ["expired>added"], path: "M388 232H470V146H520V126", text: [464, 248, "end", "AddPod"], until: "v1.20"},
+    {moves: ["expired>added"], path: "M388 232H470V146H520V126", text: [464, 248, "end", "AddPod"], needs: "expiry"},
   ],
   leaves: {added: "deleted"},
   stateOf(pod, event) {

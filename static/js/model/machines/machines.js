@@ -32,10 +32,9 @@ export function volumeLook(volume) {
   return VOLUME.states.find((state) => state.key === key);
 }
 
-/** Whether a state or an edge exists in a Kubernetes version. `versions` lists all of them, newest first. */
-export function isPossible({since, until}, version, versions) {
-  const age = versions.indexOf(version);
-  return !(since && age > versions.indexOf(since)) && !(until && age < versions.indexOf(until));
+/** Whether a state or an edge exists in a Kubernetes version, which `has` what it needs or not. */
+export function isPossible({needs}, has) {
+  return !needs || has.includes(needs);
 }
 
 /**

@@ -37,7 +37,8 @@ function Body({session, followed, versions}) {
     return {machine, id: id.value, moves};
   });
   const {profile} = session.run.value;
-  const exists = (stateOrEdge) => isPossible(stateOrEdge, profile, versions);
+  const has = versions.find(({name}) => name === profile)?.has ?? [];
+  const exists = (stateOrEdge) => isPossible(stateOrEdge, has);
   return html`
     <main class="machines">
       <${ArrowHeads} />

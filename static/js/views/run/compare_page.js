@@ -20,20 +20,20 @@ import {NO_FORK} from "../../model/shared/rights.js";
 import {Mark, Name} from "../shared/mark.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 
-/** A run compared with another one. `others` are the runs to choose from, `profiles` the profiles for a replay. */
-export function ComparePage({session, comparison, others, profiles}) {
+/** A run compared with another one. `others` are the runs to choose from, `versions` the versions of Kubernetes. */
+export function ComparePage({session, comparison, others, versions}) {
   return html`<${RunPage} session=${session}>
-    <${Body} session=${session} comparison=${comparison} others=${others} profiles=${profiles} /><//>`;
+    <${Body} session=${session} comparison=${comparison} others=${others} versions=${versions} /><//>`;
 }
 
-function Body({session, comparison, others, profiles}) {
+function Body({session, comparison, others, versions}) {
   const read = comparison.result.value;
   // A result for another moment is not shown.
   const result = read && session.playhead.past.value && read.at !== session.model.at ? null : read;
   const problem = comparison.problem.value;
   return html`
     <main class="page compare">
-      <${Head} session=${session} comparison=${comparison} others=${others} profiles=${profiles} />
+      <${Head} session=${session} comparison=${comparison} others=${others} versions=${versions} />
       ${comparison.other === null && html`<${Choice} session=${session} others=${others} />`}
       ${problem && html`<p class="small tinted f-stuck" role="alert">${problem}</p>`}
       ${comparison.other !== null && !result && !problem && html`<${Reading} session=${session} />`}
@@ -41,7 +41,7 @@ function Body({session, comparison, others, profiles}) {
     </main>`;
 }
 
-function Head({session, comparison, others, profiles}) {
+function Head({session, comparison, others, versions}) {
   const run = session.run.value;
   return html`
     <div class="pagehead"><h1>Compare <span class="ns">#${run.id} with</span></h1>
@@ -57,12 +57,12 @@ function Head({session, comparison, others, profiles}) {
           <option key=${each.id} value=${String(each.id)}>${runLine(each)}</option>`,
             )}</optgroup>`,
         )}</select>
-      <div class="end"><span class="small mute">Replay with profile</span>${profiles
-        .filter((profile) => profile !== run.profile)
+      <div class="end"><span class="small mute">Replay with <a href="/versions/">profile</a></span>${versions
+        .filter(({name}) => name !== run.profile)
         .map(
-          (profile) => html`
-        <button key=${profile} class="btn" disabled=${!session.mayFork} title=${session.mayFork ? undefined : NO_FORK} aria-label=${`Replay with profile ${profile} and compare`}
-          onClick=${() => comparison.withProfile(profile)}>${profile}</button>`,
+          ({name, summary}) => html`
+        <button key=${name} class="btn" disabled=${!session.mayFork} title=${session.mayFork ? summary : NO_FORK} aria-label=${`Replay with profile ${name} and compare`}
+          onClick=${() => comparison.withProfile(name)}>${name}</button>`,
         )}</div></div>`;
 }
 

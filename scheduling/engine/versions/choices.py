@@ -1,0 +1,38 @@
+"""The versions as pages offer them, without their rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scheduling.engine import names
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
+from scheduling.engine.versions.registry import VERSIONS
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChoice:
+    """A version in a list of choices.
+
+    `has` names what the state machines of pods have in this version and not in every one:
+    "gates", "early_pop" (backoff to in flight) and "expiry" (of an assumed pod).
+    """
+
+    name: str
+    summary: str
+    has: tuple[str, ...]
+
+
+def version_choices() -> tuple[VersionChoice, ...]:
+    """All versions, the newest first."""
+    return tuple(
+        VersionChoice(version.name, version.summary, _has(version)) for version in VERSIONS.values()
+    )
+
+
+def _has(version: KubernetesVersion) -> tuple[str, ...]:
+    features = {
+        "gates": names.SCHEDULING_GATES in version.plugins.pre_enqueues,
+        "early_pop": version.queue.pops_from_backoff,
+        "expiry": version.cache.assume_ttl > 0,
+    }
+    return tuple(name for name, is_there in features.items() if is_there)

@@ -1,0 +1,107 @@
+"""How the scheduling and binding cycles of versions differ, and their dealings with extenders.
+
+They stand here and not beside their code because `configuration` and `cycle`, which follow them,
+are above the versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+PostFilterRule = Literal["absent", "silent", "reported"]
+RejectedBinding = Literal["unsaid", "condition", "event", "event only"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CycleRules:
+    """What one version does from taking a pod off the queue to binding it, and what it reports."""
+
+    uses_predicates: bool
+    """Predicates filter nodes and priorities score them from 0 to 10; there is no scheduling framework."""
+    examines_all_nodes: bool
+    """Every search examines all nodes; there is no percentageOfNodesToScore."""
+    stops_at_first_without_scores: bool
+    """Without Score plugins a search stops at the first feasible node."""
+    tries_nominated_node_first: bool
+    """The node that a pod is nominated to is tried before all others."""
+    checks_claims_without_nodes: bool
+    """The claims of a pod are checked even when the cluster has no nodes."""
+    narrows_in_pre_filter: bool
+    """A PreFilter plugin may name the only nodes to examine, and preemption may help a pod that it rejects."""
+    checks_preferences_in_pre_score: bool
+    """Unreadable node preferences of a pod fail in PreScore, all at once; otherwise the first fails in Score."""
+    counts_pre_filter_rejections: bool
+    """The message counts a rejection in PreFilter as one by every node."""
+    plugins_without_pre_filter: tuple[str, ...]
+    """Plugins that have no PreFilter in this version, only in later ones."""
+    post_filter: PostFilterRule
+    """Whether there is a PostFilter extension point, and whether the message of the pod reports it."""
+    ends_empty_reasons: bool
+    """A message without reasons still ends in a full stop."""
+    names_extension_points: bool
+    """Errors name the extension point and the plugin that failed."""
+    fails_on_untranslatable_volumes: bool
+    """A volume that cannot be translated for its CSI driver fails the attempt."""
+    asks_volume_fields: bool
+    """A volume whose node affinity uses matchFields can be reached from no node."""
+    lists_volumes_by_field: bool
+    """Volumes are listed by the class in their spec, not by the one in their beta annotation."""
+    counts_attachments: bool
+    """NodeVolumeLimits counts the VolumeAttachments of a node too."""
+    counts_budgets_without_status: bool
+    """A disruption budget without a status is counted as its controller would count it."""
+    evicts_before_reporting: bool
+    """Victims are evicted before the failure of their preemptor is reported; otherwise after."""
+    marks_victims: bool
+    """Victims get the condition DisruptionTarget."""
+    preempted_message: str
+    """The Event of a victim; {key} and {uid} are those of the preemptor."""
+    errors_end_nomination: bool
+    """A pod loses its nomination when its attempt fails with an error."""
+    reports_scheduler_errors: bool
+    """After an error the reason in the condition of the pod is SchedulerError; otherwise Unschedulable."""
+    retries_status_writes: bool
+    """A write of the status of a pod is retried after an internal error of the API server."""
+    activates_pods: bool
+    """A plugin may have other pods tried at once (PodsToActivate)."""
+    rejects_at_every_point: bool
+    """A plugin may reject a pod at any point from Reserve to Bind; otherwise only in Permit."""
+    rejected_binding: RejectedBinding
+    """Where "binding rejected" is said of a pod that could not be bound."""
+    requeues_after_failed_binding: bool
+    """The queue may requeue other pods when a binding fails and frees its room."""
+    requeues_after_lost_nomination: bool
+    """The queue may requeue other pods when a nominated pod is deleted or loses its nomination."""
+    requeues_after_permit_deletion: bool
+    """The queue may requeue other pods when a pod is deleted that waits in Permit."""
+    reports_deleted_pods: bool
+    """A pending pod that is deleted gets the Event "skip schedule deleting pod"."""
+    binds_in_rounds: bool
+    """Volumes are bound before the pod is, which is scheduled again until all of them are bound."""
+    events_in_series: bool
+    """Events that repeat are counted in a series (events.k8s.io)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtenderRules:
+    """What one version asks of extenders and accepts from them."""
+
+    restores_nodes: bool
+    """An extender may return, by name, nodes that were rejected before."""
+    replaces_reasons: bool
+    """What an extender says of a node that was rejected before replaces the earlier reason."""
+    reads_unresolvable: bool
+    """An extender may say that evictions cannot help on a node (failedAndUnresolvableNodes)."""
+    omitted_is_unresolvable: bool
+    """Evictions cannot help on a node that an extender leaves out without a reason."""
+    scores_returned_nodes: bool
+    """Nodes that an extender sends back in full are scored as if they had no pods."""
+    score_scale: int
+    """What the scores of an extender, 0 to 10, are multiplied by."""
+    exchanges_violations: bool
+    """The number of violated disruption budgets is sent to extenders and read from their answers."""
+    requires_victims: bool
+    """A node for which an extender names no victims is an error."""
+    ignores_failed_binders: bool
+    """When an ignorable extender fails to bind a pod, the next one or the scheduler binds it."""

@@ -1,0 +1,52 @@
+"""What the settings mean by which a plugin follows a version: `DefaultPlugins.arguments`."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from scheduling.engine import names
+
+_READS_ALLOCATABLE: Final = {"reads_allocatable": "The limit is read from the status of the node."}
+
+SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
+    names.NODE_RESOURCES_FIT: {
+        "gives_up_too_small": "Evictions are not tried on a node that would be too small when empty.",
+        "compares_all": "CPU, memory and disk are compared even if the pod requests only other resources.",
+    },
+    names.NODE_RESOURCES_BALANCED_ALLOCATION: {
+        "counts_defaults": "Containers without requests count with default ones, and a full node scores 0.",
+    },
+    names.IMAGE_LOCALITY: {
+        "counts_as_reported": "An image counts on as many nodes as it did when the node last reported it.",
+    },
+    names.POD_TOPOLOGY_SPREAD: {
+        "rounds": "Scores are rounded; otherwise truncated.",
+        "defaults_need_all_labels": "With default constraints, a node that lacks a topology label is not scored.",
+    },
+    names.INTER_POD_AFFINITY: {
+        "skips_early": "A pod without affinity skips Filter, and does not see nominated pods there.",
+    },
+    names.VOLUME_BINDING: {
+        "knows_lost_claims": "A claim in phase Lost rejects the pod; otherwise only its missing volume does.",
+        "awaits_own_claims": "The claim of an ephemeral volume is awaited and has to belong to the pod.",
+        "translates": "In-tree disks are treated as those of their CSI drivers where the node says so.",
+    },
+    names.NODE_VOLUME_LIMITS: {
+        "is_modern": "All volumes of a driver count, in-tree ones too; otherwise only claims of CSI volumes.",
+    },
+    names.VOLUME_RESTRICTIONS: {
+        "looks_at_claims": "A claim with ReadWriteOncePod that another pod uses rejects the pod.",
+    },
+    names.CHECK_VOLUME_BINDING: {
+        "in_rounds": "A claim that names its volume counts as bound, and volumes are bound in rounds.",
+        "provisions": "Volumes are provisioned for a chosen node.",
+    },
+    names.CHECK_NODE_CONDITION: {
+        "knows_out_of_disk": "A node with the condition OutOfDisk is rejected.",
+    },
+    names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY: {
+        "averages_all": "The score is the plain mean over CPU and memory.",
+    },
+    names.MAX_EBS_VOLUME_COUNT: _READS_ALLOCATABLE,
+    names.MAX_GCE_PD_VOLUME_COUNT: _READS_ALLOCATABLE,
+    names.MAX_AZURE_DISK_VOLUME_COUNT: _READS_ALLOCATABLE,
+}

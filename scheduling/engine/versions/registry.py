@@ -1,0 +1,16 @@
+"""The versions of Kubernetes that can be simulated. A new one is named here and nowhere else."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
+from scheduling.engine.versions.v1_11 import V1_11
+from scheduling.engine.versions.v1_16 import V1_16
+from scheduling.engine.versions.v1_20 import V1_20
+from scheduling.engine.versions.v1_34 import V1_34
+
+# The newest first: a run follows it unless a scenario or a person chooses another one.
+VERSIONS: Final[Mapping[str, KubernetesVersion]] = {
+    version.name: version for version in (V1_34, V1_20, V1_16, V1_11)
+}
+NEWEST: Final = next(iter(VERSIONS.values()))

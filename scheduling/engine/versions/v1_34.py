@@ -1,0 +1,256 @@
+"""Kubernetes v1.34: the scheduling framework with queueing hints.
+
+Upstream: v1.34 pkg/scheduler/apis/config/v1/default_plugins.go.
+"""
+
+from kscope.sim.kernel.units import MINUTE, SECOND
+from kscope.sim.objects.pod_resources import ResourceRules
+from scheduling.engine import names
+from scheduling.engine.nodes.cache import CacheRules
+from scheduling.engine.preemption.preemption import PreemptionRules
+from scheduling.engine.queue.rules import QueueRules
+from scheduling.engine.versions.configuration_rules import (
+    ConfigurationRules,
+    DefaultPlugins,
+    InTreePlugin,
+)
+from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
+from scheduling.engine.versions.kubernetes_version import KubernetesVersion
+from scheduling.engine.workloads.rules import WorkloadRules
+from volumes.engine.actors import StorageRules
+from volumes.engine.binding.binder import BinderRules
+from volumes.engine.phases import BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER
+from volumes.engine.pv_controller.writer import ControllerRules
+
+_RESOURCES = ResourceRules(
+    sums_exactly=True,
+    init_containers_occupy=True,
+    overhead=True,
+)
+_ALL_FOUR = ("preFilter", "filter", "preScore", "score")
+
+V1_34 = KubernetesVersion(
+    name="v1.34",
+    summary="The current scheduling framework: queueing hints, scheduling gates, CSI migration.",
+    formats=("v1", "v1beta3", "v1beta2", "v1beta1", "v1alpha2"),
+    feature_gates={},
+    namespaces_have_name_label=True,
+    plugins=DefaultPlugins(
+        pre_enqueues=(names.SCHEDULING_GATES,),
+        filters=(
+            names.NODE_UNSCHEDULABLE,
+            names.NODE_NAME,
+            names.TAINT_TOLERATION,
+            names.NODE_AFFINITY,
+            names.NODE_PORTS,
+            names.NODE_RESOURCES_FIT,
+            names.VOLUME_RESTRICTIONS,
+            names.NODE_VOLUME_LIMITS,
+            names.VOLUME_BINDING,
+            names.VOLUME_ZONE,
+            names.POD_TOPOLOGY_SPREAD,
+            names.INTER_POD_AFFINITY,
+        ),
+        scores=(
+            (names.TAINT_TOLERATION, 3),
+            (names.NODE_AFFINITY, 2),
+            (names.NODE_RESOURCES_FIT, 1),
+            (names.POD_TOPOLOGY_SPREAD, 2),
+            (names.INTER_POD_AFFINITY, 2),
+            (names.NODE_RESOURCES_BALANCED_ALLOCATION, 1),
+            (names.IMAGE_LOCALITY, 1),
+        ),
+        post_filters=(names.DYNAMIC_RESOURCES, names.DEFAULT_PREEMPTION),
+        reserves=(names.VOLUME_BINDING,),
+        pre_binds=(names.VOLUME_BINDING,),
+        binds=(names.DEFAULT_BINDER,),
+        arguments={
+            names.NODE_RESOURCES_FIT: {"gives_up_too_small": True, "compares_all": False},
+            names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": False},
+            names.IMAGE_LOCALITY: {"counts_as_reported": False},
+            names.POD_TOPOLOGY_SPREAD: {"rounds": True, "defaults_need_all_labels": False},
+            names.INTER_POD_AFFINITY: {"skips_early": True},
+            names.VOLUME_BINDING: {
+                "knows_lost_claims": True,
+                "awaits_own_claims": True,
+                "translates": True,
+            },
+            names.NODE_VOLUME_LIMITS: {"is_modern": True},
+            names.VOLUME_RESTRICTIONS: {"looks_at_claims": True},
+        },
+    ),
+    configuration=ConfigurationRules(
+        multi_point=(
+            InTreePlugin(names.SCHEDULING_GATES, 0, ("preEnqueue",)),
+            InTreePlugin(names.PRIORITY_SORT, 0, ("queueSort",)),
+            InTreePlugin(names.NODE_UNSCHEDULABLE, 0, ("filter",)),
+            InTreePlugin(names.NODE_NAME, 0, ("filter",)),
+            InTreePlugin(names.TAINT_TOLERATION, 3, ("filter", "preScore", "score")),
+            InTreePlugin(names.NODE_AFFINITY, 2, _ALL_FOUR),
+            InTreePlugin(names.NODE_PORTS, 0, ("preFilter", "filter")),
+            InTreePlugin(names.NODE_RESOURCES_FIT, 1, _ALL_FOUR),
+            InTreePlugin(names.VOLUME_RESTRICTIONS, 0, ("preFilter", "filter")),
+            InTreePlugin(names.NODE_VOLUME_LIMITS, 0, ("preFilter", "filter")),
+            InTreePlugin(
+                names.VOLUME_BINDING,
+                0,
+                ("preFilter", "filter", "reserve", "preBind", "preScore", "score"),
+            ),
+            InTreePlugin(names.VOLUME_ZONE, 0, ("preFilter", "filter")),
+            InTreePlugin(names.POD_TOPOLOGY_SPREAD, 2, _ALL_FOUR),
+            InTreePlugin(names.INTER_POD_AFFINITY, 2, _ALL_FOUR),
+            InTreePlugin(
+                names.DYNAMIC_RESOURCES,
+                0,
+                ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "preBind"),
+            ),
+            InTreePlugin(names.DEFAULT_PREEMPTION, 0, ("postFilter",)),
+            InTreePlugin(names.NODE_RESOURCES_BALANCED_ALLOCATION, 1, ("preScore", "score")),
+            InTreePlugin(names.IMAGE_LOCALITY, 1, ("score",)),
+            InTreePlugin(names.DEFAULT_BINDER, 0, ("bind",)),
+        ),
+        by_point={},
+        optional_scores=(),
+        old_scores={},
+        profile_percentage=True,
+        only_leases=True,
+        checks_preparation=False,
+    ),
+    policy=None,
+    wording=None,
+    cycle=CycleRules(
+        uses_predicates=False,
+        examines_all_nodes=False,
+        stops_at_first_without_scores=True,
+        tries_nominated_node_first=True,
+        checks_claims_without_nodes=False,
+        narrows_in_pre_filter=True,
+        checks_preferences_in_pre_score=True,
+        counts_pre_filter_rejections=False,
+        plugins_without_pre_filter=(),
+        post_filter="reported",
+        ends_empty_reasons=False,
+        names_extension_points=True,
+        fails_on_untranslatable_volumes=True,
+        asks_volume_fields=False,
+        lists_volumes_by_field=False,
+        counts_attachments=True,
+        counts_budgets_without_status=True,
+        evicts_before_reporting=True,
+        marks_victims=True,
+        preempted_message="Preempted by pod {uid}",
+        errors_end_nomination=True,
+        reports_scheduler_errors=True,
+        retries_status_writes=True,
+        activates_pods=True,
+        rejects_at_every_point=True,
+        rejected_binding="unsaid",
+        requeues_after_failed_binding=True,
+        requeues_after_lost_nomination=True,
+        requeues_after_permit_deletion=True,
+        reports_deleted_pods=False,
+        binds_in_rounds=False,
+        events_in_series=True,
+    ),
+    extenders=ExtenderRules(
+        restores_nodes=False,
+        replaces_reasons=True,
+        reads_unresolvable=True,
+        omitted_is_unresolvable=True,
+        scores_returned_nodes=True,
+        score_scale=10,
+        exchanges_violations=True,
+        requires_victims=True,
+        ignores_failed_binders=True,
+    ),
+    preemption=PreemptionRules(
+        budgets_count_down=True,
+        needs_victims=True,
+        limits_candidates=True,
+        sorts_victims=True,
+        checks_policy=True,
+        errors_fail=True,
+        clears_without_candidates=True,
+        gives_hopeless_up=True,
+        goes_by_start=True,
+        trusts_unseen=False,
+        knows_its_victims=True,
+        needs_evictions=True,
+        spares_the_leaving=True,
+        candidate_percentage=10,
+        min_candidates=100,
+    ),
+    queue=QueueRules(
+        resources=_RESOURCES,
+        backoff="counts",
+        initial_backoff=1 * SECOND,
+        max_backoff=10 * SECOND,
+        backoff_flush_period=1 * SECOND,
+        backoff_window=1 * SECOND,
+        leftover_age=5 * MINUTE,
+        leftover_flush_period=30 * SECOND,
+        pops_from_backoff=True,
+        hints=True,
+        update_leaves_backoff=False,
+        status_counts=False,
+        present_errors={
+            "unschedulable": "Pod {pod} is already present in unschedulable queue",
+            "gated": "Pod {pod} is already present in unschedulable queue",
+            "active": "Pod {pod} is already present in the active queue",
+            "backoff": "Pod {pod} is already present in the backoff queue",
+        },
+    ),
+    cache=CacheRules(
+        resources=_RESOURCES,
+        assume_ttl=0,
+        clean_period=1 * SECOND,
+        beta_zones_only=False,
+        confirm_replaces_pod=True,
+        removes_assumed=True,
+        update_adds_to_tree=True,
+        relists_after_any_change=False,
+        errors_name_pod=True,
+        missing_uid_error="cannot get cache key for pod with empty UID",
+    ),
+    resources=_RESOURCES,
+    workloads=WorkloadRules(
+        taints_by_condition=True,
+        taints_new_nodes=False,
+        disruption_conditions=True,
+        scaled_from=True,
+        log_scale_down=True,
+        pod_index=True,
+        pending_pods_get_claims=True,
+        job_waits_first=True,
+        budget_resync=0,
+        monitor_grace=50 * SECOND,
+        tells_pods_of_node=True,
+    ),
+    storage=StorageRules(
+        migrates_in_tree=True,
+        recovers_attachments=True,
+        reconstructs_all=True,
+    ),
+    controller=ControllerRules(
+        provisioner_annotations=(BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER),
+        external_provisioning=(
+            "Waiting for a volume to be created either by the external provisioner '{}' or "
+            "manually by the system administrator. If volume creation is delayed, please verify "
+            "that the provisioner is running and correctly registered."
+        ),
+        names_waiting_pods=True,
+        says_volume_taken=True,
+        retroactive_default_class=True,
+        honors_reclaim_policy=True,
+        reschedules_lost_node=True,
+        rechecks_claim_uid=True,
+    ),
+    binder=BinderRules(
+        error_prefix="binding volumes: ",
+        out_of_reach="no matching NodeSelectorTerms",
+        timed_out="context deadline exceeded",
+        provisioning_failed='provisioning failed for PVC "{name}"',
+        pod_gone='pod does not exist any more: pod "{name}" not found',
+        only_changes=False,
+    ),
+)

@@ -1,0 +1,7 @@
+"""Addresses of pages."""
+
+from django.urls import path
+
+from scheduling import web
+
+urlpatterns = [path("versions/", web.versions, name="versions")]
