@@ -11,8 +11,8 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
 from scheduling.engine.diagnosis.candidates import REQUIRED
 from scheduling.engine.diagnosis.report import named
+from tests.builders import Manifest, node, node_of, played, pod, scene
 from tests.scheduling_engine.comparer import cache_differences
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
