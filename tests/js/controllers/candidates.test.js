@@ -50,7 +50,7 @@ function setUp() {
   return {candidates, asked, change};
 }
 
-test("the rules are asked about the chosen claim, once for what has not changed", async () => {
+test("an unchanged claim is asked about once", async () => {
   const {candidates, asked, change} = setUp();
   assert.equal(candidates.held.value.status, "loading");
   await rest();

@@ -32,7 +32,7 @@ function setUp(state, address = {}) {
   return {chosen, change, selection, ids: () => [chosen.claim, chosen.volume, chosen.pod].map(({id}) => id.value)};
 }
 
-test("with a claim its volume and a pod that uses it are followed", () => {
+test("a claim's volume and pod are followed", () => {
   const state = {"claim/a/data": BOUND, "volume/pv": {phase: "Bound", claim: "a/data"}, "pod/a/db": {claims: ["data"]}};
   const {chosen, ids, selection} = setUp(state, {claim: "claim/a/data"});
   assert.deepEqual(ids(), ["claim/a/data", "volume/pv", "pod/a/db"]);
@@ -42,12 +42,12 @@ test("with a claim its volume and a pod that uses it are followed", () => {
   assert.deepEqual([selection.claim.value, selection.volume.value], [null, "volume/pv"]);
 });
 
-test("a volume that is gone is known by the claim that names it still", () => {
+test("a deleted volume is known by its claim", () => {
   const {ids} = setUp({"claim/a/data": {phase: "Lost", volume: "pv"}}, {volume: "volume/pv"});
   assert.deepEqual(ids(), ["claim/a/data", "volume/pv", null]);
 });
 
-test("while nobody has chosen it stays with a claim until that is bound", () => {
+test("the default claim stays until bound", () => {
   const {chosen, change} = setUp({"claim/a/z": {phase: "Pending"}, "volume/pv": {phase: "Available"}});
   assert.equal(chosen.id.value, "claim/a/z");
   change({"claim/a/b": {phase: "Pending"}});

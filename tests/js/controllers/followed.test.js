@@ -66,7 +66,7 @@ test("the claim is the pod's and the volume is the claim's", () => {
   assert.deepEqual(ids(page().followed), ["pod/shop/web-0", "claim/shop/data-0", "volume/pv-0"]);
 });
 
-test("without a claim of its own, one that something is left to do for is followed", () => {
+test("an unfinished claim is followed by default", () => {
   const {session, followed} = page();
   session.selection.pod.value = "pod/shop/web-1";
   assert.deepEqual(ids(followed), ["pod/shop/web-1", "claim/shop/data-0", "volume/pv-0"]);
@@ -120,7 +120,7 @@ test("events are read on from those at hand whenever the object changes", async 
   assert.equal(asked.filter(([object]) => object === "claim/shop/data-0").length, 1);
 });
 
-test("what is read for an object that is no longer followed is dropped", async () => {
+test("late events of a former object are dropped", async () => {
   const {session, followed} = page();
   followed.start();
   await settled();
@@ -133,7 +133,7 @@ test("what is read for an object that is no longer followed is dropped", async (
   );
 });
 
-test("the volume on a node is that of the pod on its node, until another is picked", () => {
+test("the pod's node volume is selected by default", () => {
   const {followed, change} = page();
   const {attachment} = followed.objects;
   assert.equal(attachment.id.value, null);

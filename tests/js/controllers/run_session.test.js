@@ -76,7 +76,7 @@ afterEach(() => {
   clearTimeout(session.commands.settleTimer);
 });
 
-test("a page opened at an event shows nothing before its state is there", async () => {
+test("a page waits for its event's state", async () => {
   session = opened(40);
   const started = session.start();
   assert.equal(session.isWaiting, true);
@@ -168,7 +168,7 @@ test("what failed may be tried again where that is safe", async () => {
   assert.equal(session.notices.again.value, null);
 });
 
-test("a step pressed while a seek is on its way is taken from where it leads", async () => {
+test("a step during a seek starts at its target", async () => {
   session.playhead.seek({seq: 0});
   const stepped = session.playhead.stepEvent();
   api.release();
@@ -199,7 +199,7 @@ test("what follows the event shown hears of every step", async () => {
   assert.deepEqual(seen, [LENGTH, 10, 11, 12]);
 });
 
-test("a step before a second seek does not move what that one reaches", async () => {
+test("an earlier step does not move a seek", async () => {
   session.playhead.seek({seq: 10});
   const stepped = session.playhead.stepEvent();
   const arrived = session.playhead.seek({seq: 50});
@@ -218,7 +218,7 @@ test("a step after a seek that failed does nothing", async () => {
   assert.equal(session.notices.message.value, "the server answered 500");
 });
 
-test("play pressed while a seek is on its way does not play the run itself", async () => {
+test("play during a seek leaves the run paused", async () => {
   session.playhead.seek({seq: 0});
   const pressed = session.playhead.togglePlay();
   session.playhead.jumpToNewest();
@@ -257,7 +257,7 @@ test("two steps back pressed at once go back two events", async () => {
   assert.equal(asked(), 28);
 });
 
-test("two changes are sent one after the other, up to the first that is refused", async () => {
+test("changes are sent until one is refused", async () => {
   const [first, second] = [
     {verb: "uncordon", object: "node/n"},
     {verb: "patch", object: "pod/a/p", patch: {}},

@@ -67,7 +67,7 @@ test("a lost connection comes back after the newest seq", () => {
   assert.equal(sockets[1].url.searchParams.get("after"), "812");
 });
 
-test("a server that stays away is asked ever more seldom, but at least every 8 s", () => {
+test("reconnecting backs off to 8 s at most", () => {
   open();
   for (let i = 0; i < 12; i += 1) {
     sockets.at(-1).close();

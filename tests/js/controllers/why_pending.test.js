@@ -58,7 +58,7 @@ test("what was asked is forgotten when the cluster changes", async () => {
   assert.equal(why.held.value, null);
 });
 
-test("the answer before stays while it is asked again, and when that fails", async () => {
+test("the last answer stays until the next", async () => {
   const api = new SlowApi();
   const why = new WhyPending(api);
   const first = why.ask("pod/a/one", null);

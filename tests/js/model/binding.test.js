@@ -44,7 +44,7 @@ function after(seq, more = [], users = []) {
   });
 }
 
-test("the writes of a bind are told one by one, refused ones too, then those to come", () => {
+test("every write of a bind is listed", () => {
   const rows = (seq) => writesOf(after(seq)).map(({name, status, seq: when}) => [name, status, when]);
   assert.deepEqual(rows(5), [
     ["PV write", "done", 3],
@@ -87,7 +87,7 @@ test("tries of the same kind in a row are one line", () => {
   );
 });
 
-test("of a half-bound claim the answer tells which half is missing and what was refused", () => {
+test("a half-bound claim names its missing half", () => {
   assert.equal(
     claimAnswer(after(4)).sentence,
     "pv is reserved for this claim, but the claim's volumeName is not set yet.",
@@ -103,14 +103,14 @@ test("of a half-bound claim the answer tells which half is missing and what was 
   );
 });
 
-test("a volume that is reserved and too small is told with what it lacks, and may be given it", () => {
+test("a reserved volume that is too small is offered", () => {
   const small = event(8, "VolumeUpdated", VOLUME, {[VOLUME]: {phase: "Available", capacity: GI, claim: "shop/data"}});
   const {figure, fixes} = claimAnswer({...after(2, []), volume: small.changes[VOLUME], holder: "pv", state: "half"});
   assert.deepEqual(figure, {value: "1 Gi", words: "too small: 1 Gi for a request of 2 Gi"});
   assert.deepEqual(fixes[0].patch, {spec: {capacity: {storage: String(2 * GI)}}});
 });
 
-test("a bound claim tells how much more it has than it asked for", () => {
+test("a bound claim shows its surplus capacity", () => {
   assert.deepEqual(claimAnswer(after(7)).figure, {value: "5 Gi", words: "for a request of 2 Gi, 3 Gi more"});
 });
 
@@ -127,7 +127,7 @@ test("a lost claim tells when its volume went", () => {
   assert.deepEqual([bind.mark, bind.seq, reclaim.what], ["lost", 9, "pv is deleted"]);
 });
 
-test("a bound claim whose volume has gone is not half-bound but forsaken until it is Lost", () => {
+test("a bound claim without its volume is forsaken", () => {
   const binding = after(8, [event(8, "VolumeDeleted", VOLUME, {[VOLUME]: null})]);
   assert.equal(claimAnswer(binding).sentence, "Its volume pv was deleted; the claim is not marked Lost yet.");
   assert.deepEqual(writesOf(binding).at(-1).name, "PV gone");

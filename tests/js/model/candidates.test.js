@@ -17,7 +17,7 @@ const PENDING = {
   state: "pending",
 };
 
-test("an unbound claim is asked about as things stand, for the node that its pod came closest to", () => {
+test("an unbound claim is judged for the closest node", () => {
   const users = [["pod/shop/db", {blocker: {node: "n2"}}]];
   assert.deepEqual(questionOf({...PENDING, users}, NODES), {
     of: "claim/shop/data",
@@ -29,7 +29,7 @@ test("an unbound claim is asked about as things stand, for the node that its pod
   assert.equal(questionOf({...PENDING, claim: undefined}, NODES), null);
 });
 
-test("a bound claim is asked about as it was just before its volume was chosen", () => {
+test("a bound claim is judged just before binding", () => {
   const chose = {kind: "VolumePreBound", object: "volume/pv", seq: 7, message: "claimRef names shop/data"};
   const bound = {...PENDING, volumeId: "volume/pv", state: "bound", events: [chose]};
   assert.equal(questionOf(bound, NODES).seq, 6);
@@ -63,7 +63,7 @@ test("while nothing is taken the best is not yet chosen", () => {
   assert.equal(verdictLook("claimed")[2], "Taken");
 });
 
-test("of a volume without a claim it is asked which claims it fits", () => {
+test("an unclaimed volume asks for fitting claims", () => {
   const free = {...PENDING, claim: undefined, volume: {phase: "Available"}, volumeId: "volume/pv", volumeName: "pv"};
   assert.deepEqual(questionOf(free, NODES), {of: "volume/pv", path: "volumes/pv/claimants/", seq: null});
   assert.equal(askedWords({claims: 3, fits: 1}), "ignoring node affinity · fits 1 of 3 claims");

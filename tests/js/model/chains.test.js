@@ -55,7 +55,7 @@ test("a volume whose claim is gone says so in the claim's place", () => {
   assert.deepEqual(left("Available"), ["unbound", "right", "shop/data does not exist yet"]);
 });
 
-test("a released volume is not half of a new claim of the same name", () => {
+test("a released volume ignores a new claim", () => {
   const state = {
     [CLAIM]: {phase: "Pending", class: "ssd"},
     "volume/pv": {phase: "Released", claim: "shop/data", class: "ssd"},
@@ -76,7 +76,7 @@ test("a claim without a volume says what it waits for", () => {
   assert.deepEqual(waiting({selected_node: "n1"}), ["waits", "provisioning for n1"]);
 });
 
-test("chains stand by class, those without one last, and are counted by kind", () => {
+test("chains are sorted by class", () => {
   const chains = chainsOf({
     ...bound,
     "volume/free": {phase: "Available"},
@@ -97,7 +97,7 @@ test("chains stand by class, those without one last, and are counted by kind", (
   assert.deepEqual(spans(chains.list.concat(chains.list.at(-1))), [1, 1, 2, 0]);
 });
 
-test("of many chains one page is shown, at first the one with the chosen object", () => {
+test("the first page has the selected chain", () => {
   const many = Object.fromEntries(
     Array.from({length: 2 * PAGE + 1}, (_, i) => [`volume/pv-${i}`, {phase: "Available"}]),
   );
@@ -122,7 +122,7 @@ test("chains are made anew only when claims, volumes or classes have changed", (
   );
 });
 
-test("the node of a chain is where its pod is, else where its volume can be reached", () => {
+test("a chain names its pod's or volume's node", () => {
   assert.equal(placeOf({node: "n1", phase: "Running"}, {}, {affinity: "zone In a"}).words, "pod runs");
   assert.equal(placeOf({nominated: "n2"}, {}, {}).name, "n2");
   assert.deepEqual(

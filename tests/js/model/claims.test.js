@@ -5,7 +5,7 @@ import {Claims, bindingMode, claimState, claimSteps} from "../../../static/js/mo
 
 const status = (claim, holder, users = []) => claimSteps(claim, holder, "", users).map((step) => step.status);
 
-test("a claim is bound when both sides name each other and its phase says so", () => {
+test("a claim is bound when both sides agree", () => {
   assert.equal(claimState({phase: "Bound", volume: "pv-1"}, "pv-1"), "bound");
   assert.equal(claimState({phase: "Pending", volume: "pv-1"}, "pv-1"), "half");
 });
@@ -39,7 +39,7 @@ test("the steps go on from provision to bind to use", () => {
   assert.deepEqual(status(bound, "pv-1", user({node: "n1", phase: "Running"})), ["done", "done", "done"]);
 });
 
-test("a claim finds the volume that names it and the pods that mount it", () => {
+test("a claim finds its volume and its pods", () => {
   const claims = new Claims();
   const entities = new Map([["pod/shop/db-0", {claims: ["data"]}]]);
   claims.updateClaim("claim/shop/data", undefined, {phase: "Pending"});
@@ -54,7 +54,7 @@ test("a claim finds the volume that names it and the pods that mount it", () => 
   assert.equal(claims.holder("claim/shop/data"), null);
 });
 
-test("of two volumes that name a claim the one it names back holds it", () => {
+test("a claim belongs to the volume it names", () => {
   const claims = new Claims();
   claims.updateVolume("volume/pv-1", undefined, {claim: "shop/data"});
   claims.updateVolume("volume/pv-2", undefined, {claim: "shop/data"});

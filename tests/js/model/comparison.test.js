@@ -37,7 +37,7 @@ test("utilisation is shown as it is worked out", () => {
   assert.equal(shareDifference({a: [0, 0], b: [2, 4]}), "");
 });
 
-test("events that are the same in both are folded into one row, a single one is not", () => {
+test("equal events of both runs share a row", () => {
   const rows = [row(1, true), row(2, false), row(3, true), row(4, true)];
   const folded = foldedRows(rows);
   assert.deepEqual(
@@ -69,7 +69,7 @@ test("the nearest relatives are offered first", () => {
   );
 });
 
-test("a run in a line names the run it is a fork of", () => {
+test("a fork names the run it came from", () => {
   const run = {id: 11, name: "what if", profile: "v1.34", seed: 7, parent: 3, forked_at: 30e9};
   assert.equal(runLine(run), "#11 what if, v1.34, seed 7, fork of #3 at 30.000 s");
   assert.equal(runLine({...run, parent: null}), "#11 what if, v1.34, seed 7");

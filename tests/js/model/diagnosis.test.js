@@ -71,7 +71,7 @@ test("an answer is about one event", () => {
   assert.equal(isCurrent(null, 7), false);
 });
 
-test("an answer stays while the run goes on, but is not shown of another past", () => {
+test("an answer is hidden in another past", () => {
   assert.equal(answerFor(HELD, "pod/a/b", {seq: 9, past: false}), HELD);
   assert.equal(answerFor(HELD, "pod/a/b", {seq: 7, past: true}), HELD);
   assert.equal(answerFor(HELD, "pod/a/b", {seq: 6, past: true}), null);
@@ -81,7 +81,7 @@ test("an answer stays while the run goes on, but is not shown of another past", 
   assert.equal(answerFor(null, "pod/a/b", {seq: 7, past: false}), null);
 });
 
-test("a blocker says which attempt it is of and how long ago that was", () => {
+test("a blocker names its attempt and age", () => {
   const place = {seq: 857, at: 62.4e9};
   const attempt = {number: 3, seq: 812, at: 50e9};
   assert.equal(
@@ -94,7 +94,7 @@ test("a blocker says which attempt it is of and how long ago that was", () => {
   assert.equal(instantWords({attempt: 0}, attempt, place), "");
 });
 
-test("an answer that is out of date says which event it is of", () => {
+test("an outdated answer names its event", () => {
   assert.equal(
     staleWords({seq: 812, at: 50e9}, 62.4e9),
     "This is of event 812, 12.40 s ago; the run has continued since then.",
@@ -110,7 +110,7 @@ const OUTDATED = {
   sinceAnswer: 100,
 };
 
-test("an answer that is out of date is asked for again once the run rests", () => {
+test("an outdated answer is refreshed at rest", () => {
   assert.equal(askAgainIn(OUTDATED), 700);
   assert.equal(askAgainIn({...OUTDATED, place: {seq: 7, past: false}}), null);
   assert.equal(askAgainIn({...OUTDATED, place: {seq: 6, past: true}}), null);

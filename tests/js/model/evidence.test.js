@@ -25,7 +25,7 @@ test("evidence of a later event is not shown", () => {
   assert.equal(evidenceAt(held, {id, pod, seq: 39, isPast: false}).evidence, null);
 });
 
-test("the past shows no earlier attempt meanwhile, a run that goes on does", () => {
+test("only a playing run shows earlier attempts", () => {
   const later = {attempts: 3, queue: "backoff"};
   assert.deepEqual(evidenceAt(held, {id, pod: later, seq: 90, isPast: true}), {status: "loading", evidence: null});
   assert.deepEqual(evidenceAt(held, {id, pod: later, seq: 90, isPast: false}), {status: "loading", evidence});

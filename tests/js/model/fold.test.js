@@ -32,7 +32,7 @@ test("a merge patch does what RFC 7386 says", () => {
   }
 });
 
-test("a merge patch leaves its target alone and shares what it does not touch", () => {
+test("a merge patch copies only what it changes", () => {
   const target = Object.freeze({kept: Object.freeze({x: 1}), changed: Object.freeze({y: 1})});
   const merged = mergePatch(target, {changed: {y: 2}});
   assert.equal(merged.kept, target.kept);
@@ -43,7 +43,7 @@ test("folding an event without changes keeps the state", () => {
   assert.deepEqual(fold({"pod/a/b": {node: "n"}}, null), {"pod/a/b": {node: "n"}});
 });
 
-test("folding into a map gives the same state as folding a plain object", () => {
+test("maps and plain objects fold alike", () => {
   const state = {"pod/a/b": {queue: "active", since: 1}, "pod/a/c": {queue: "gated"}};
   const changes = {"pod/a/b": {queue: null, node: "n1"}, "pod/a/c": null, "pod/a/d": {queue: "active"}};
   const entities = new Map(Object.entries(state));

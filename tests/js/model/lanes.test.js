@@ -39,7 +39,7 @@ test("the pod stuck longest heads the unschedulable", () => {
   assert.deepEqual(names(lanes, "unschedulable"), ["old", "new"]);
 });
 
-test("a pod is in one lane at a time and leaves all of them when it is bound", () => {
+test("a pod is in one lane until bound", () => {
   const waiting = {queue: "active"};
   const flying = {queue: "in_flight"};
   const lanes = lanesOf({web: waiting});
@@ -55,7 +55,7 @@ test("a pod is in one lane at a time and leaves all of them when it is bound", (
   );
 });
 
-test("a long lane shows its first pods, and the same ones however they came", () => {
+test("a long lane always shows the same pods", () => {
   // A linear congruence: many pods in an order that has nothing to do with theirs.
   const random = (i) => (i * 7919 + 13) % 10007;
   const lanes = new Lanes();
@@ -83,7 +83,7 @@ test("a long lane shows its first pods, and the same ones however they came", ()
   }
 });
 
-test("what is left of a backoff is a part of the whole of it", () => {
+test("a backoff's rest is a fraction of it", () => {
   const pod = {queue_since: 10, backoff_until: 20};
   assert.equal(backoffLeft(pod, 10), 1);
   assert.equal(backoffLeft(pod, 15), 0.5);

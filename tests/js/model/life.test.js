@@ -62,7 +62,7 @@ test("a binding that did not end on the node has failed", () => {
   assert.equal(lane(lifeOf(ID, STORY, 10), "binding").slices[0].failed, false);
 });
 
-test("lanes that few pods go through are left out while they are empty", () => {
+test("rare lanes are hidden while empty", () => {
   assert.equal(lane(lifeOf(ID, STORY, 10), "gated"), undefined);
   assert.equal(lane(lifeOf(ID, eventsOf({queue: "gated"}), 1), "gated").slices.length, 1);
 });
@@ -87,13 +87,13 @@ test("events of others say nothing about the pod", () => {
   assert.equal(life.from, null);
 });
 
-test("of a pod that runs for long the way to its node stays in sight", () => {
+test("a long-running pod keeps its start visible", () => {
   const life = lifeOf(ID, STORY, 10);
   assert.deepEqual(axisOf(life, 3600 * SECOND), {from: 0, to: 9 * SECOND * 1.25});
   assert.deepEqual(axisOf(lifeOf(ID, STORY, 4), 4 * SECOND), {from: 0, to: 4 * SECOND});
 });
 
-test("a pod that ran from the start is drawn to the moment shown", () => {
+test("an initial pod is drawn until now", () => {
   const life = lifeOf(ID, eventsOf({phase: "Running", node: "n1"}), 1);
   assert.deepEqual(axisOf(life, 77.8 * SECOND), {from: 0, to: 77.8 * SECOND});
 });

@@ -51,7 +51,7 @@ const STORY = eventsAbout(
   null,
 );
 
-test("a pod's moves are its changes of state, one machine at a time", () => {
+test("a pod's transitions belong to one machine", () => {
   assert.deepEqual(ways(QUEUE, POD, STORY), [
     ">active",
     "active>in_flight",
@@ -68,12 +68,12 @@ test("what comes after the event shown has not happened yet", () => {
   assert.deepEqual(ways(QUEUE, POD, STORY, 3), [">active", "active>in_flight"]);
 });
 
-test("a pod that has ended counts no more, though it is still there", () => {
+test("a finished pod is not counted", () => {
   const events = eventsAbout(POD, {cache: "added", node: "n1"}, {phase: "Succeeded"});
   assert.deepEqual(ways(CACHE, POD, events), [">added", "added>deleted"]);
 });
 
-test("an assumption that runs out is told from one that was taken back", () => {
+test("expired and forgotten assumptions differ", () => {
   const events = eventsAbout(POD, {cache: "assumed"}, {cache: null});
   assert.deepEqual(ways(CACHE, POD, events), [">assumed", "assumed>initial"]);
   events[1].kind = "AssumptionExpired";
@@ -105,7 +105,7 @@ test("each side of a binding is half-bound by itself", () => {
   );
 });
 
-test("an edge is lit as often as it was taken, the last one by itself", () => {
+test("an edge lights up as often as taken", () => {
   const light = lit(QUEUE, movesOf(QUEUE, POD, STORY, 7));
   const times = (move) => light.taken.get(QUEUE.edges.find(({moves}) => moves.includes(move)));
   assert.equal(times("active>in_flight"), 1);
@@ -135,7 +135,7 @@ test("what a profile does not know is not possible in it", () => {
   );
 });
 
-test("every edge joins states that are drawn, and stands for moves of its own", () => {
+test("every edge joins two drawn states", () => {
   for (const machine of MACHINES) {
     const keys = new Set(["", ...machine.states.map(({key}) => key)]);
     const moves = machine.edges.flatMap((edge) => edge.moves);
@@ -170,7 +170,7 @@ test("who is not in the cache yet is counted, but not held", () => {
 const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";
 const OPERATION = MACHINES.find(({key}) => key === "operation");
 
-test("a volume on a node goes from the wish through its backoffs to the mount and away", () => {
+test("a node's volume passes through every state", () => {
   const eventsOf = (...patches) =>
     patches.map(([volumes, attachments], i) => ({
       seq: i + 1,
@@ -212,7 +212,7 @@ test("a volume on a node goes from the wish through its backoffs to the mount an
   assert.equal(taken.size, 6);
 });
 
-test("the volumes of all nodes are counted by where they are, and have names", () => {
+test("node volumes are counted by state", () => {
   const tally = new Tally(OPERATION);
   const before = {attachments: {[DISK]: {name: "d1"}}};
   const after = {
@@ -289,7 +289,7 @@ test("a claim that only its volume names is half-bound on both pages", () => {
   assert.equal(stateNow(CLAIM, "claim/shop/a", model.entities.get("claim/shop/a"), model), "half");
 });
 
-test("a state that another object brought about is lit as where it is now", () => {
+test("another object's transition lights the current state", () => {
   const moves = movesOf(CLAIM, "claim/shop/a", eventsAbout("claim/shop/a", {phase: "Pending"}), 9);
   assert.equal(lit(CLAIM, moves).here, "pending");
   assert.equal(lit(CLAIM, moves, "half").here, "half");

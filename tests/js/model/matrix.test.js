@@ -38,7 +38,7 @@ const zoneOf = (name) => (name === "n1" ? "b" : "a");
 
 const kinds = (row) => row.cells?.map(({kind}) => kind);
 
-test("a matrix tells where the scheduler stopped and what would refuse as well", () => {
+test("a matrix shows later refusals too", () => {
   const {rows} = matrixOf(evidence, zoneOf);
   const of = (name) => rows.find((row) => row.name === name);
   assert.deepEqual(kinds(of("n1")), ["bad", "skip", "also"]);
@@ -54,7 +54,7 @@ test("nodes stand by how close they came, by zone or by name", () => {
   assert.deepEqual(names("name"), ["n1", "n2", "n3", "n4"]);
 });
 
-test("a refusal for the sake of nominated pods leaves the others what they are", () => {
+test("a nominated pod's refusal changes no other cell", () => {
   const kept = {
     plugin: "NodeResourcesFit",
     text: "room is kept",

@@ -22,7 +22,7 @@ function waiting(operation) {
   return {...READY, volumes: {[DISK]: volume}};
 }
 
-test("a node that is not ready says how many pods are bound to it", () => {
+test("an unready node counts its bound pods", () => {
   const pods = new Map([
     ["pod/shop/web", {node: "n1"}],
     ["pod/shop/api", {nominated: "n1"}],
@@ -33,7 +33,7 @@ test("a node that is not ready says how many pods are bound to it", () => {
   assert.deepEqual(figure, {value: "1", words: "pod is bound here"});
 });
 
-test("an operation that fails names the pod, the count, the error and the next try", () => {
+test("a failed operation shows error and next retry", () => {
   const error = 'MountVolume.MountDevice failed for volume "d1" : wrong fs type';
   const failed = {name: "volume_mount", failures: 4, error, failed: 6 * SECOND, retry_at: 10 * SECOND};
   assert.deepEqual(nodeAnswer("n1", waiting(failed), NOBODY, 8 * SECOND), {
@@ -54,7 +54,7 @@ test("a pod that waits for its volume is not stuck yet", () => {
   assert.deepEqual([family, sentence, figure.value], ["clock", "shop/web waits for d1.", "2.000"]);
 });
 
-test("a volume that nobody wants is worth a sentence once its unmount does not come", () => {
+test("an overdue unmount is reported", () => {
   const attachment = {name: "d1", attached: true, mounted_by_node: true, detach_requested: 0, deadline: 360 * SECOND};
   const node = {...READY, attachments: {[DISK]: attachment}};
   assert.equal(nodeAnswer("n1", node, NOBODY, SECOND).family, "settled");
@@ -69,7 +69,7 @@ test("pressure and a cordon are told, an empty node is calm", () => {
   assert.equal(nodeAnswer("n1", READY, NOBODY, 0).family, "settled");
 });
 
-test("a volume that may be on one node only leads to the node that has it", () => {
+test("an exclusive volume links to its node", () => {
   const wants = {name: "d1", desired: {"shop/web": 0}, multi_attach_error_reported: true};
   const node = {...READY, attachments: {[DISK]: wants}};
   assert.match(nodeAnswer("n1", node, NOBODY, 0).sentence, /is attached to another node/);
@@ -81,7 +81,7 @@ test("a volume that may be on one node only leads to the node that has it", () =
   assert.deepEqual(holdersOf(entities, DISK, "n1"), ["n2"]);
 });
 
-test("resources are what is requested, assumed, there and free, slots of drivers last", () => {
+test("driver slots come last among resources", () => {
   const node = {...READY, requested: {cpu: 4500, pods: 1}, assumed: {cpu: 500}, attachments: {[DISK]: {name: "d1"}}};
   const rows = resourcesOf(node, {"disk.csi.example.com": 8, "other.example.com": 2});
   assert.deepEqual(
@@ -98,7 +98,7 @@ test("resources are what is requested, assumed, there and free, slots of drivers
   assert.equal(shortage({requests: {memory: 24}}, {...READY}), null);
 });
 
-test("pods that wait for a volume come first, promised ones before those that run", () => {
+test("pods waiting for volumes come first", () => {
   const pods = new Map([
     ["pod/shop/api", {node: "n1", phase: "Running"}],
     ["pod/shop/web", {node: "n1", phase: "Pending"}],
@@ -160,7 +160,7 @@ test("a running pod neither waits nor cannot start", () => {
   assert.equal(nodeAnswer("n1", fails, pods, 3 * SECOND).sentence, "SetUp of d1 for shop/web failed 2 times, no.");
 });
 
-test("the list has nodes first on which something is stuck, and counts them", () => {
+test("nodes with stuck volumes come first", () => {
   const nodes = new Nodes();
   nodes.updateNode("node/n1", undefined, READY);
   nodes.updateNode("node/n2", undefined, {...READY, ready: false});

@@ -35,7 +35,7 @@ test("a volume that is mounted for all who want it is equal", () => {
   assert.deepEqual(mountStates(row, 0), [["ok", "settled", "", "shop/web"]]);
 });
 
-test("a mount that failed says how often and when it is tried again", () => {
+test("a failed mount shows count and next retry", () => {
   const operation = {name: "volume_mount", failures: 4, error: ERROR, failed: 6 * SECOND, retry_at: 10.1 * SECOND};
   const row = only({...WANTED, attached: true, operations: {"*": operation}}, {name: "d1", attached: true});
   assert.deepEqual([row.sign, row.family], ["+", "stuck"]);
@@ -103,7 +103,7 @@ test("volumes that differ come before those that agree", () => {
   assert.deepEqual(deviceState(rows[1], 0), [null, "", "no device"]);
 });
 
-test("an error is named by the call and cut to what the driver said", () => {
+test("an error shows call and driver's message", () => {
   assert.equal(callOf({name: "volume_mount", error: ERROR}), "MountDevice");
   assert.equal(callOf({name: "volume_attach", error: "no slot"}), "Attach");
   assert.equal(shortError(ERROR), "wrong fs type");

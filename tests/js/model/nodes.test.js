@@ -26,7 +26,7 @@ test("zones and nodes stand in natural order, those without a zone last", () => 
   ]);
 });
 
-test("a pod moves from the node that was promised to the one it was bound to", () => {
+test("a nominated pod moves to its bound node", () => {
   const nodes = new Nodes();
   const nominated = {nominated: "n1"};
   nodes.updatePod("pod/a/web", undefined, nominated);
@@ -54,7 +54,7 @@ test("only the nodes concerned count as changed", () => {
   );
 });
 
-test("tiles show what holds the place, and nothing for a pod that is done", () => {
+test("tiles leave out finished pods", () => {
   assert.equal(tileState({node: "n"}), "bound");
   assert.equal(tileState({node: "n", deleting: 0}), "terminating");
   assert.equal(tileState({assumed: "n"}), "assumed");

@@ -42,7 +42,7 @@ const short = ({look, title, from, to, until}) => [
   until === null ? null : until / SECOND,
 ];
 
-test("a lane has the operations of a volume one after the other, with the backoff between", () => {
+test("a lane shows operations and backoffs in order", () => {
   const [{name, slices}] = operationLanes(ID, STORY, 6);
   assert.equal(name, "d1");
   assert.deepEqual(slices.map(short), [
@@ -62,7 +62,7 @@ test("what comes after the event shown is not found yet", () => {
   ]);
 });
 
-test("what fails as soon as it is begun is marked all the same", () => {
+test("an immediate failure is still marked", () => {
   const at = (second, again, failures) => ({
     operation: {name: "volume_attach", failures, failed: second * SECOND, retry_at: again * SECOND},
   });
@@ -75,7 +75,7 @@ test("what fails as soon as it is begun is marked all the same", () => {
   ]);
 });
 
-test("a mount that stands is a line until it is undone, and a node that goes ends all", () => {
+test("a deleted node ends every mount's line", () => {
   const events = told(
     [1, {name: "d1", mounts: {"shop/web": "VolumeMounted"}}],
     [5, {mounts: null}],

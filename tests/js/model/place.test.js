@@ -19,7 +19,7 @@ test("event 0 is an instant like any other", () => {
   assert.equal(pageHref(7, "volumes", {seq: 0}), "/runs/7/volumes/?seq=0");
 });
 
-test("the path of a pod's page names the pod instead of the query", () => {
+test("a pod page's path names the pod", () => {
   assert.equal(pageHref(7, "pod", {...PLACE, of: "shop/web-4"}), "/runs/7/pods/shop/web-4/?claim=shop/data&seq=812");
 });
 
@@ -43,7 +43,7 @@ test("a query keeps what is not changed", () => {
   assert.equal(changedSearch("?seq=3", {seq: null}), "");
 });
 
-test("a fork opens with the same page and what is picked on it", () => {
+test("a fork keeps page and selection", () => {
   const here = {pathname: "/runs/3/pods/shop/web-3/", search: "?seq=812&attempt=2&claim=shop%2Fdata"};
   assert.equal(hrefInRun(14, here), "/runs/14/pods/shop/web-3/?claim=shop/data");
   assert.equal(hrefInRun(14, {pathname: "/runs/3/", search: ""}, {pod: "pod/a/b"}), "/runs/14/?pod=a/b");

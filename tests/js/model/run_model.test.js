@@ -86,7 +86,7 @@ test("there is no step back before what was folded one by one", () => {
   assert.equal(model.seq, 5);
 });
 
-test("time goes on without events, but not past events that are not here yet", () => {
+test("time never passes events still to come", () => {
   const model = new RunModel();
   model.reset({seq: 5, at: 100, state: {}, events: []});
   assert.equal(model.rest(6, 300), false);

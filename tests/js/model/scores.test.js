@@ -35,7 +35,7 @@ test("nothing is told where nothing was scored", () => {
   assert.equal(scoresOf({scores: {}}, 3), null);
 });
 
-test("a plugin that counts a thousand times more leaves the bars of the others to be seen", () => {
+test("one heavy plugin leaves other bars visible", () => {
   const plugins = (least) => ({NodePreferAvoidPods: [100, 100, 1_000_000], LeastAllocated: [least, least, least]});
   const {rows} = scoresOf(
     {

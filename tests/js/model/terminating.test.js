@@ -53,7 +53,7 @@ const BINDING = {
   storageClass: undefined,
 };
 
-test("the answer about a terminating claim says what holds it, not that all is well", () => {
+test("a terminating claim shows what holds it", () => {
   const claim = HELD;
   const volume = {phase: "Bound", claim: "shop/data"};
   const {family, sentence} = claimAnswer({...BINDING, claim, volume}, null);

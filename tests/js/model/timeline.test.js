@@ -30,7 +30,7 @@ test("a long run widens its buckets and loses no event", () => {
   assert.equal(total(histogram), 120 + 999 * 5);
 });
 
-test("bars lie within the axis, the highest is 1 and empty stretches have none", () => {
+test("bars stay within the axis", () => {
   const histogram = new Histogram();
   histogram.reset({to: 4 * SECOND, counts: [1, 0, 9, 4]});
   const bars = histogram.bars();

@@ -26,7 +26,7 @@ function outcome({
   return trialOutcome({trial, status}, ID, {pod, events, seq, at});
 }
 
-test("a pod that is bound where and when it was promised keeps the promise", () => {
+test("a pod bound as predicted keeps the promise", () => {
   const bound = {seq: 22, at: 20 * SECOND, kind: "PodBound"};
   const {family, words} = outcome({pod: {node: "n1"}, events: [...OLDER, LATER, bound]});
   assert.deepEqual([family, words], ["settled", "It was bound to n1 at 20.000 s, as predicted."]);
@@ -43,11 +43,11 @@ test("while it plays the old error is not what came of it", () => {
   assert.deepEqual([family, words], ["clock", "Playing up to 20.000 s, when it should be bound to n1."]);
 });
 
-test("the error of an older attempt is not a refusal of the change", () => {
+test("an older error refuses no change", () => {
   assert.equal(outcome({}).words, "It was not scheduled by 20.000 s.");
 });
 
-test("a refusal by an attempt after the change is what came of it", () => {
+test("a later refusal is the trial's outcome", () => {
   const refused = {
     seq: 21,
     at: 20 * SECOND,
@@ -63,7 +63,7 @@ test("what is not read yet is not judged", () => {
   assert.equal(outcome({events: OLDER}).words, "Reading the outcome…");
 });
 
-test("a look back to before the end says what was to come of it", () => {
+test("a look back shows the trial's outcome", () => {
   const bound = {seq: 22, at: 20 * SECOND, kind: "PodBound"};
   const {words} = outcome({events: [...OLDER, LATER, bound], seq: 20, at: 19 * SECOND});
   assert.equal(words, "It was not scheduled by 19.000 s.");

@@ -27,7 +27,7 @@ test("of a node that fits alone nobody asks the score", () => {
   );
 });
 
-test("the node that lacks the smallest part of the request is the closest", () => {
+test("the closest node lacks the smallest share", () => {
   const short = (resource, requested, missing) => ({
     plugin: "NodeResourcesFit",
     failing: ["NodeResourcesFit"],
