@@ -7,6 +7,9 @@ NODE := $(PY) kscope/up/setup.py node
 ESLINT := $(NODE) node_modules/eslint/bin/eslint.js
 PRETTIER := $(NODE) node_modules/prettier/bin/prettier.cjs
 FRONT_END := static tests/js eslint.config.js
+# Containers often set it. Each process of a test, of which there are hundreds, would then compile
+# every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup setup-dev up test test-py test-js test-e2e test-chaos soak fuzz check format bench lock clean clean-data
 
@@ -23,19 +26,19 @@ up: setup ## start kscope and print its address; Ctrl-C stops it
 	@exec $(PY) manage.py up
 
 test: setup-dev ## the whole suite, on servers of its own; all parts, also when one fails
-	@.ci/parts test-py test-js test-e2e test-chaos
+	@.ci/parts test-py "test-js test-e2e test-chaos"
 
 test-py: setup-dev
-	@$(PY) -m pytest -n 4 --dist worksteal $(PYTEST_ARGS)
+	@$(PY) -u -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
 test-js: setup-dev
 	@$(NODE) --test $(sort $(wildcard tests/js/*/*/*.test.js))
 
 test-e2e: setup-dev
-	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/e2e
+	@DJANGO_ALLOW_ASYNC_UNSAFE=1 $(PY) -u -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/e2e
 
 test-chaos: setup-dev ## kill what runs, at random moments with a seed, and look for what was lost
-	@$(PY) -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/chaos
+	@$(PY) -u -m pytest -o addopts="-p tests.plugin --import-mode=importlib -n 2 --dist worksteal" tests/chaos
 
 soak: setup-dev ## 200 such episodes; SOAK_ARGS="--episodes 50 --seed 7" for others
 	@$(PY) -m tests.chaos.soak $(SOAK_ARGS)

@@ -46,7 +46,7 @@ def test_nothing_is_lost_on_given_servers(given: Tree, seed: int) -> None:
     assert Episode(given, plan_of(seed)).play() == []
 
 
-def test_an_acknowledged_command_survives_a_crash_of_the_database(embedded: Tree) -> None:
+def test_acknowledged_commands_survive_a_database_crash(embedded: Tree) -> None:
     api = Api(embedded.port)
     scenario = api.insist("scenarios/")["scenarios"][0]["id"]
     run = api.insist("runs/", {"scenario": scenario})["id"]
@@ -89,7 +89,7 @@ def fill(disk: Path) -> Path:
     return filler
 
 
-def test_a_full_disk_is_told_and_a_run_goes_on_when_there_is_room() -> None:
+def test_a_run_survives_a_full_disk() -> None:
     with small_disk(256) as disk:
         tree = Tree(embedded=True, disk=disk)
         try:

@@ -27,7 +27,7 @@ def table() -> list[Any]:
 
 
 @pytest.mark.parametrize("case", table())
-def test_assume(case: tuple[str, Json]) -> None:
+def test_an_assumed_object_is_kept_as_upstream(case: tuple[str, Json]) -> None:
     test, row = case
     make_cache, kind = KINDS[test]
     cache: AssumeCache[Any] = make_cache()
@@ -58,7 +58,7 @@ def volumes_of(cache: VolumeAssumeCache, storage_class: str) -> list[PersistentV
 
 
 @pytest.mark.parametrize("test", KINDS)
-def test_restore(test: str) -> None:
+def test_a_restored_object_is_kept_as_upstream(test: str) -> None:
     make_cache, kind = KINDS[test]
     cache: AssumeCache[Any] = make_cache()
     manifest = {"metadata": {"name": "x", "namespace": "ns1", "resourceVersion": "5"}}
@@ -73,7 +73,7 @@ def test_restore(test: str) -> None:
     assert cache.get(old.key) is old
 
 
-def test_basic_volume_cache() -> None:
+def test_volumes_are_listed_by_storage_class() -> None:
     cache = VolumeAssumeCache()
     with pytest.raises(NotFound):
         cache.get("nothere")
@@ -103,7 +103,7 @@ def test_volume_cache_with_storage_classes() -> None:
 
 
 @pytest.mark.parametrize("test", KINDS)
-def test_the_same_version_does_not_displace_what_is_assumed(test: str) -> None:
+def test_the_same_version_keeps_the_assumed_object(test: str) -> None:
     make_cache, kind = KINDS[test]
     cache: AssumeCache[Any] = make_cache()
     manifest = {"metadata": {"name": "x", "namespace": "ns1", "resourceVersion": "1"}}

@@ -225,7 +225,7 @@ class Search:
 
 
 @pytest.mark.parametrize("case", group(*FIND))
-def test_find_pod_volumes(case: Json) -> None:
+def test_volumes_of_a_pod_are_found(case: Json) -> None:
     for variant in case.get("capacityVariants") or [{}]:
         check_find(case, variant)
 
@@ -268,7 +268,7 @@ def assume_env(case: Json) -> tuple[Env, PodVolumes]:
 
 
 @pytest.mark.parametrize("case", group("TestAssumePodVolumes"))
-def test_assume_pod_volumes(case: Json) -> None:
+def test_volumes_of_a_pod_are_assumed(case: Json) -> None:
     env, volumes = assume_env(case)
     if case["shouldFail"]:
         for raw in case["actual"]["apiClaims"]:
@@ -311,7 +311,7 @@ def test_revert_assumed_pod_volumes(case: Json) -> None:
 
 
 @pytest.mark.parametrize("case", group("TestBindAPIUpdate"))
-def test_bind_api_update(case: Json) -> None:
+def test_bindings_are_written_as_upstream(case: Json) -> None:
     env = Env(case)
     api_volumes = case["cachedPVs"] if case["apiPVs"] is None else case["apiPVs"]
     api_claims = case["cachedPVCs"] if case["apiPVCs"] is None else case["apiPVCs"]
@@ -347,7 +347,7 @@ CHECK = ("TestCheckBindings", "TestCheckBindingsWithCSIMigration")
 
 
 @pytest.mark.parametrize("case", group(*CHECK))
-def test_check_bindings(case: Json) -> None:
+def test_bindings_are_checked_as_upstream(case: Json) -> None:
     env = Env(case)
     env.init_volumes(case["initPVs"], case["initPVs"])
     env.init_claims(case["initPVCs"], case["initPVCs"])
@@ -452,7 +452,7 @@ class Waiter:
 
 
 @pytest.mark.parametrize("case", group("TestBindPodVolumes"))
-def test_bind_pod_volumes(case: Json) -> None:
+def test_volumes_of_a_pod_are_bound(case: Json) -> None:
     env = Env(case)
     waiter = Waiter(env)
     env.api.watch = waiter.watched

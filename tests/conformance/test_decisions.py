@@ -108,10 +108,10 @@ def _play(path: Path, profile: str) -> None:
 
 
 @pytest.mark.parametrize("path", _scenarios("v1.34"))
-def test_the_clusters_of_kube_scheduler_1_34_can_be_played(path: Path) -> None:
+def test_clusters_of_v1_34_can_be_played(path: Path) -> None:
     _play(path, "v1.34")
 
 
 @pytest.mark.parametrize("path", _scenarios("v1.16"))
-def test_the_clusters_of_kube_scheduler_1_16_can_be_played(path: Path) -> None:
+def test_clusters_of_v1_16_can_be_played(path: Path) -> None:
     _play(path, "v1.16")

@@ -50,7 +50,7 @@ def test_best_match_for_claim(case: Json) -> None:
 
 
 @pytest.mark.parametrize("case", group("findMatchingVolume"))
-def test_find_matching_volume(case: Json) -> None:
+def test_a_claim_finds_upstreams_volume(case: Json) -> None:
     volumes, claim, node = volumes_of(case), claim_of(case), obj(Node, case["node"])
     excluded = case["excludedVolumeNames"]
     found = find_matching_volume(claim, volumes, node, excluded, case["delayBinding"])
@@ -78,13 +78,13 @@ def test_check_volume_satisfies_claim(case: Json) -> None:
 
 
 @pytest.mark.parametrize("case", group("checkVolumeModeMismatches"))
-def test_volume_mode_mismatches(case: Json) -> None:
+def test_volume_modes_must_match_as_upstream(case: Json) -> None:
     offer = Offer(obj(PersistentVolume, case["volume"]))
     assert (offer.mode != Wanted(claim_of(case)).mode) == case["expectedMismatch"]
 
 
 @pytest.mark.parametrize("case", group("checkAccessModes"))
-def test_access_modes(case: Json) -> None:
+def test_access_modes_are_compared_as_upstream(case: Json) -> None:
     offer = Offer(obj(PersistentVolume, case["volume"]))
     assert all(m in offer.modes for m in Wanted(claim_of(case)).modes) == case["expected"]
 

@@ -116,7 +116,7 @@ def _place(manifest: Json) -> tuple[str, str]:
     return node.name, zone_key(node.labels)
 
 
-def test_v1_20_list_of_a_miscounted_tree_is_an_error() -> None:
+def test_listing_a_miscounted_tree_is_an_error() -> None:
     tests = upstream("scheduler_node_tree_test.json")
     if tests is None:
         pytest.skip("no reference vectors")

@@ -62,7 +62,7 @@ def steps(trace: list[Json]) -> list[Json]:
 
 
 @pytest.mark.parametrize("case", cases("sync"))
-def test_sync(case: tuple[Json, Json]) -> None:
+def test_one_sync_does_as_upstream(case: tuple[Json, Json]) -> None:
     done = harness(*case)
     error = done.run_sync()
     check_outcome(done)
@@ -71,7 +71,7 @@ def test_sync(case: tuple[Json, Json]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("multisync"))
-def test_multisync(case: tuple[Json, Json]) -> None:
+def test_repeated_syncs_do_as_upstream(case: tuple[Json, Json]) -> None:
     done = harness(*case)
     done.run_multisync()
     check_outcome(done)
@@ -79,7 +79,7 @@ def test_multisync(case: tuple[Json, Json]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("running"))
-def test_running(case: tuple[Json, Json]) -> None:
+def test_a_running_controller_does_as_upstream(case: tuple[Json, Json]) -> None:
     done = harness(*case, running=True)
     done.run_running()
     check_outcome(done)
@@ -127,7 +127,7 @@ def _delay_cases() -> list[Any]:
 
 
 @pytest.mark.parametrize("case", _delay_cases())
-def test_delay_binding_mode(case: Json) -> None:
+def test_binding_is_delayed_as_upstream(case: Json) -> None:
     listers = FakeListers({}, CONTROLLER["delayBindingMode"]["storageClasses"], [])
     claim = obj(PersistentVolumeClaim, case["claim"])
     if case["shouldFail"]:
@@ -146,7 +146,7 @@ def _migration_cases() -> list[Any]:
 
 
 @pytest.mark.parametrize("case", _migration_cases())
-def test_migration_annotations(case: Json) -> None:
+def test_migration_annotations_are_written_as_upstream(case: Json) -> None:
     controller = _bare_harness().controller
     controller.migration = MigrationGates(frozenset(case["migrationGatesOn"]))
     claim_keys = (STORAGE_PROVISIONER, BETA_STORAGE_PROVISIONER)

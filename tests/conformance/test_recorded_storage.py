@@ -229,7 +229,7 @@ def _meaning(raw: Json) -> Json:
 
 
 @pytest.mark.parametrize("name", scenarios())
-def test_recorded_storage(name: str) -> None:
+def test_the_controller_repeats_the_recorded_writes(name: str) -> None:
     replay = Replay(name)
     replay.run()
     assert replay.simulated_changes() == replay.recorded_changes()

@@ -365,7 +365,7 @@ def test_v1_20_queue_passes_the_upstream_test(case: Json) -> None:
         driver.run(step)
 
 
-def test_v1_20_pop_gives_what_was_added_and_does_not_wait() -> None:
+def test_v1_20_pop_returns_an_added_pod_at_once() -> None:
     """TestPriorityQueue_Pop and TestSchedulingQueue_Close, without the second thread."""
     queue = V120Driver().queue
     assert queue.pop() is None
@@ -375,7 +375,7 @@ def test_v1_20_pop_gives_what_was_added_and_does_not_wait() -> None:
     assert queue.pop() is None
 
 
-def test_v1_20_queue_takes_its_backoff_from_the_configuration() -> None:
+def test_v1_20_backoff_comes_from_the_configuration() -> None:
     """TestPriorityQueue_NewWithOptions: an initial backoff of 2 s, at most 20 s."""
     rules = replace(VERSIONS["v1.20"].queue, initial_backoff=2 * SECOND, max_backoff=20 * SECOND)
     durations = [backoff_duration(failures, rules) // SECOND for failures in range(1, 7)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs import mentions
+from tests.docs import mentions, wrapping
 from tests.docs.documents import ROOT, parse, paths, read
 
 # What each kind of name looks like in a document, and is called in the message.
@@ -47,6 +47,25 @@ BAD = {
 @pytest.mark.parametrize("path", paths(), ids=lambda path: path.name)
 def test_a_document_names_only_what_exists(path: Path) -> None:
     assert [str(one) for one in mentions.missing(read(path))] == []
+
+
+@pytest.mark.parametrize("path", paths(), ids=lambda path: path.name)
+def test_prose_is_wrapped_at_100_columns(path: Path) -> None:
+    assert wrapping.long_lines(read(path)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_long"),
+    [
+        ("word " * 21, True),
+        (f"- [a page]({'x' * 100})", False),
+        (f"See https://example.com/{'x' * 100}", False),
+        (f"| a | {'b' * 100} |", False),
+        (f"```text\n{'code ' * 21}\n```", False),
+    ],
+)
+def test_only_prose_counts_as_too_long(line: str, is_long: bool) -> None:
+    assert bool(wrapping.long_lines(parse(ROOT / "docs" / "page.md", line))) == is_long
 
 
 @pytest.mark.parametrize("case", BAD)

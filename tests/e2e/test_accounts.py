@@ -91,9 +91,7 @@ def _can_be_watched(page: Page, run: str) -> None:
     expect(page.get_by_role("button", name="Fork here")).to_have_count(0)
 
 
-def test_somebody_who_is_not_logged_in_sees_what_is_public(
-    browser: Browser, server: tuple[str, str]
-) -> None:
+def test_anonymous_users_see_public_runs_only(browser: Browser, server: tuple[str, str]) -> None:
     with watched_page(browser, server[0]) as page:
         page.goto("/")
         expect(page.get_by_role("heading", name="Scenarios")).to_be_visible()

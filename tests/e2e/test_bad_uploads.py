@@ -15,7 +15,7 @@ def _scenario_names(site: Site) -> list[str]:
     return sorted(each["name"] for each in listed)
 
 
-def test_a_bad_quantity_is_shown_with_its_line_and_field(page: Page, site: Site) -> None:
+def test_a_bad_quantity_shows_line_and_field(page: Page, site: Site) -> None:
     before = _scenario_names(site)
     content = cluster_file("bad-quantity", node("n1"), pod("broken", cpu="12 potatoes"))
     upload(page, "bad-quantity", content)
@@ -30,7 +30,7 @@ def test_a_bad_quantity_is_shown_with_its_line_and_field(page: Page, site: Site)
     assert _scenario_names(site) == before
 
 
-def test_one_broken_item_of_a_list_keeps_the_others_out(page: Page, site: Site) -> None:
+def test_one_broken_item_rejects_the_whole_list(page: Page, site: Site) -> None:
     before = _scenario_names(site)
     items = [node("n1"), {"apiVersion": "v1", "kind": "Pod", "metadata": {}}]
     content = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
@@ -39,7 +39,7 @@ def test_one_broken_item_of_a_list_keeps_the_others_out(page: Page, site: Site) 
     assert _scenario_names(site) == before
 
 
-def test_a_file_that_is_no_yaml_says_where_reading_stopped(page: Page, site: Site) -> None:
+def test_invalid_yaml_shows_where_reading_stopped(page: Page, site: Site) -> None:
     before = _scenario_names(site)
     upload(page, "no-yaml", b"apiVersion: v1\nkind: [Pod\nmetadata: {}\n")
     row = page.get_by_role("region", name="Problems").get_by_role("row").nth(1)
@@ -47,7 +47,7 @@ def test_a_file_that_is_no_yaml_says_where_reading_stopped(page: Page, site: Sit
     assert _scenario_names(site) == before
 
 
-def test_a_file_of_200_mb_is_refused_in_words(page: Page, site: Site, tmp_path: Path) -> None:
+def test_a_file_of_200_mb_is_refused(page: Page, site: Site, tmp_path: Path) -> None:
     before = _scenario_names(site)
     huge = tmp_path / "huge.yaml"
     with huge.open("wb") as file:

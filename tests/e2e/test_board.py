@@ -17,7 +17,7 @@ from tests.e2e.stories import (
 )
 
 
-def test_pause_stops_the_run_and_a_step_adds_one_event(page: Page) -> None:
+def test_after_pause_a_step_adds_one_event(page: Page) -> None:
     run = start(page, "stepping", one_pod_every_ten_seconds("stepping"))
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
@@ -35,7 +35,7 @@ def test_pause_stops_the_run_and_a_step_adds_one_event(page: Page) -> None:
     expect(page.get_by_role("region", name="Newest events")).to_contain_text("AttemptStarted")
 
 
-def test_a_pod_that_fits_nowhere_says_what_it_is_short_of(page: Page) -> None:
+def test_an_unschedulable_pod_shows_what_it_lacks(page: Page) -> None:
     start(page, "too-many", one_pod_too_many("too-many"))
     finish(page)
     pod_button(page, "big-").click()
@@ -44,7 +44,7 @@ def test_a_pod_that_fits_nowhere_says_what_it_is_short_of(page: Page) -> None:
     expect(inspector).to_contain_text("500m")
 
 
-def test_scrubbing_back_shows_the_past_and_the_way_home(page: Page) -> None:
+def test_scrubbing_shows_the_past_and_leads_back(page: Page) -> None:
     start(page, "scrubbing", one_pod_too_many("scrubbing"))
     finish(page)
     newest = shown_seq(page)
@@ -133,7 +133,7 @@ def test_nothing_scrolls_sideways_on_a_phone(browser: Browser, page: Page, site:
     context.close()
 
 
-def test_a_demo_of_the_gallery_plays_to_its_end(page: Page) -> None:
+def test_a_demo_plays_to_its_end(page: Page) -> None:
     page.goto("/")
     page.get_by_role("button", name=re.compile("Start a run of")).first.click()
     expect(page.locator("main.board:not(.waiting)")).to_be_visible(timeout=PATIENCE_MS)

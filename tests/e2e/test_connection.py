@@ -92,7 +92,7 @@ def test_a_quiet_run_stays_live(page: Page) -> None:
     expect(page.locator("#connection")).to_have_text("Live")
 
 
-def test_a_command_that_could_not_be_sent_says_so(page: Page) -> None:
+def test_an_unsent_command_is_reported(page: Page) -> None:
     start(page, "unsent", one_pod_too_many("unsent"))
     finish(page)
     page.route("**/transport/", lambda route: route.abort("connectionrefused"))

@@ -52,7 +52,7 @@ def test_a_fork_is_made_where_one_is_looking(page: Page) -> None:
     expect(row.get_by_role("link", name=f"fork of #{run} at")).to_be_visible()
 
 
-def test_two_ways_lie_beside_each_other_from_where_they_part(page: Page) -> None:
+def test_two_runs_are_compared_from_their_fork(page: Page) -> None:
     run = start(page, "compared", one_pod_too_many("compared"))
     finish(page)
     fork = cordoned_fork(page, run)
@@ -73,7 +73,7 @@ def test_two_ways_lie_beside_each_other_from_where_they_part(page: Page) -> None
     expect(elsewhere).to_contain_text("none", timeout=PATIENCE_MS)
 
 
-def test_the_same_is_played_under_another_profile_at_a_press(page: Page) -> None:
+def test_one_button_repeats_under_another_profile(page: Page) -> None:
     run = start(page, "profiles", one_pod_too_many("profiles"))
     finish(page)
     page.goto(f"/runs/{run}/compare/")
@@ -85,7 +85,7 @@ def test_the_same_is_played_under_another_profile_at_a_press(page: Page) -> None
     expect(numbers.get_by_role("row").filter(has_text="Bound").first).to_contain_text("2")
 
 
-def test_a_change_is_tried_in_a_fork_until_the_pod_is_bound(page: Page) -> None:
+def test_a_change_is_tried_in_a_fork(page: Page) -> None:
     run = start(page, "tried", one_pod_too_many("tried"))
     finish(page)
     page.goto(f"/runs/{run}/pods/shop/big-2/")

@@ -37,7 +37,7 @@ def test_a_step_takes_the_tabs_along(page: Page) -> None:
     expect(tab).to_have_attribute("href", re.compile(rf"seq={newest - 1}$"))
 
 
-def test_the_timeline_has_the_transport_and_shows_the_instant(page: Page) -> None:
+def test_the_timeline_shows_transport_and_instant(page: Page) -> None:
     run = start(page, "transport", one_pod_too_many("transport"))
     finish(page)
     page.goto(f"/runs/{run}/?seq=9")
@@ -59,7 +59,7 @@ def test_the_timeline_has_the_transport_and_shows_the_instant(page: Page) -> Non
     expect(page.get_by_label("Sequence number")).to_have_value("10")
 
 
-def test_the_timeline_offers_no_more_where_there_is_nothing_more(page: Page) -> None:
+def test_the_timeline_stops_offering_more_at_its_end(page: Page) -> None:
     run = start(page, "more", one_pod_too_many("more"))
     finish(page)
     # A page of events exactly as long as what there is.

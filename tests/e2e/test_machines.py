@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
 
 
-def test_the_way_of_a_pod_is_lit_in_queue_and_cache(page: Page) -> None:
+def test_a_pods_transitions_light_up(page: Page) -> None:
     run = start(page, "machines", one_pod_too_many("machines"))
     finish(page)
     page.get_by_role("link", name="Machines").click()
@@ -22,7 +22,7 @@ def test_the_way_of_a_pod_is_lit_in_queue_and_cache(page: Page) -> None:
     expect(cache.get_by_role("combobox")).to_have_value("shop/big-1")
 
 
-def test_a_move_leads_to_the_moment_it_was_made(page: Page) -> None:
+def test_a_transition_links_to_its_event(page: Page) -> None:
     run = start(page, "machines-past", one_pod_too_many("machines-past"))
     finish(page)
     page.goto(f"/runs/{run}/machines/?pod=shop/big-0")
@@ -35,7 +35,7 @@ def test_a_move_leads_to_the_moment_it_was_made(page: Page) -> None:
     expect(moves).not_to_contain_text("PodConfirmed")
 
 
-def test_a_pod_that_is_not_there_is_not_followed(page: Page) -> None:
+def test_a_missing_pod_is_not_followed(page: Page) -> None:
     run = start(page, "machines-nobody", one_pod_too_many("machines-nobody"))
     finish(page)
     page.goto(f"/runs/{run}/machines/?pod=shop/big-2")
@@ -49,7 +49,7 @@ def test_a_pod_that_is_not_there_is_not_followed(page: Page) -> None:
     expect(page).to_have_url(f"/runs/{run}/machines/?pod=shop/big-1")
 
 
-def test_what_is_being_typed_outlives_a_change_of_the_cluster(page: Page) -> None:
+def test_typed_text_survives_a_cluster_change(page: Page) -> None:
     run = start(page, "machines-typing", one_pod_too_many("machines-typing"))
     finish(page)
     page.goto(f"/runs/{run}/machines/?pod=shop/big-2")

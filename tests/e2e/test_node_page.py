@@ -10,7 +10,7 @@ from tests.e2e.stories import PATIENCE_MS, finish, one_pod_too_many, start
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "wrong-fs-type.yaml"
 
 
-def test_a_mount_that_fails_is_told_with_its_next_try(page: Page) -> None:
+def test_a_failed_mount_shows_its_next_retry(page: Page) -> None:
     run = start(page, "wrong-fs", SCENARIO.read_bytes())
     finish(page)
     page.goto(f"/runs/{run}/nodes/node-1/?seq=100")
@@ -45,7 +45,7 @@ def test_a_mount_that_fails_is_told_with_its_next_try(page: Page) -> None:
     expect(page).to_have_url(re.compile(rf"/runs/{run}/nodes/node-1/\?pod=default/\w+$"))
 
 
-def test_the_list_of_nodes_leads_to_a_node_that_can_be_cordoned(page: Page) -> None:
+def test_a_node_is_cordoned_from_its_page(page: Page) -> None:
     run = start(page, "nodes", one_pod_too_many("nodes"))
     finish(page)
     page.get_by_role("link", name="Nodes").click()
@@ -63,7 +63,7 @@ def test_the_list_of_nodes_leads_to_a_node_that_can_be_cordoned(page: Page) -> N
     expect(page.get_by_text("This node is not in the cluster")).to_be_visible(timeout=PATIENCE_MS)
 
 
-def test_a_card_of_the_board_leads_to_its_node(page: Page) -> None:
+def test_a_board_card_links_to_its_node(page: Page) -> None:
     run = start(page, "card", one_pod_too_many("card"))
     page.get_by_role("article", name="Node small").get_by_role("link").click()
     expect(page).to_have_url(f"/runs/{run}/nodes/small/")

@@ -115,9 +115,7 @@ def test_the_selection_comes_from_the_instant(recorded: Page, story: dict[str, i
     assert chosen == {"shop/big-1"}  # the one that waits there; later none does
 
 
-def test_from_one_instant_to_another_nothing_between_is_painted(
-    recorded: Page, story: dict[str, int]
-) -> None:
+def test_a_jump_paints_nothing_in_between(recorded: Page, story: dict[str, int]) -> None:
     recorded.goto(f"/runs/{story['run']}/?seq={story['before']}")
     shows(recorded, story["before"])
     field = recorded.get_by_label("Sequence number")
@@ -147,7 +145,7 @@ def test_evidence_of_another_instant_is_not_painted(recorded: Page, story: dict[
         assert frame["seq"] != "0" or "Attempts" not in frame["text"]
 
 
-def test_an_event_that_does_not_exist_is_not_replaced(page: Page, story: dict[str, int]) -> None:
+def test_a_missing_event_is_not_replaced(page: Page, story: dict[str, int]) -> None:
     page.goto(f"/runs/{story['run']}/pods/?seq=999999")
     expect(page.get_by_role("alert").filter(has_text="999,999 cannot be shown")).to_be_visible()
     expect(page.get_by_role("table")).to_have_count(0)

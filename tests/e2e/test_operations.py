@@ -23,7 +23,7 @@ def test_the_operations_page_shows_who_is_at_work(page: Page) -> None:
         expect(processes.get_by_role("rowheader", name=role).first).to_be_visible()
 
 
-def test_a_run_decided_otherwise_today_is_read_and_repeated(page: Page, site: Site) -> None:
+def test_an_outdated_run_is_read_and_repeated(page: Page, site: Site) -> None:
     run = start(page, "recorded", one_pod_too_many("recorded"))
     finish(page)
     with psycopg.connect(read_run_file(site.data)["database_url"], autocommit=True) as database:

@@ -12,7 +12,7 @@ from tests.e2e.stories import (
 )
 
 
-def test_the_inspector_leads_to_the_pod_and_its_matrix(page: Page) -> None:
+def test_the_inspector_links_to_the_pods_matrix(page: Page) -> None:
     start(page, "pod-page", one_pod_that_lacks_two_things("pod-page"))
     finish(page)
     pod_button(page, "huge").click()
@@ -28,7 +28,7 @@ def test_the_inspector_leads_to_the_pod_and_its_matrix(page: Page) -> None:
     expect(evidence).to_be_hidden()
 
 
-def test_a_pod_that_was_placed_shows_how_its_node_was_scored(page: Page) -> None:
+def test_a_bound_pod_shows_its_nodes_scores(page: Page) -> None:
     run = start(page, "pod-scores", one_pod_too_many("pod-scores"))
     finish(page)
     page.goto(f"/runs/{run}/pods/")
@@ -39,7 +39,7 @@ def test_a_pod_that_was_placed_shows_how_its_node_was_scored(page: Page) -> None
     expect(page.get_by_role("region", name="Life of the pod")).to_contain_text("Running")
 
 
-def test_a_pod_page_looks_at_the_past_like_every_page(page: Page) -> None:
+def test_a_pod_page_shows_the_past(page: Page) -> None:
     run = start(page, "pod-past", one_pod_too_many("pod-past"))
     finish(page)
     page.goto(f"/runs/{run}/pods/shop/big-0/?seq=1")

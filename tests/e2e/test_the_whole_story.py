@@ -18,7 +18,7 @@ from tests.e2e.stories import (
 TAINT = [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}]
 
 
-def test_a_taint_set_in_the_admin_shows_on_the_live_board(
+def test_a_taint_from_the_admin_reaches_the_board(
     page: Page, browser: Browser, site: Site, tmp_path: Path
 ) -> None:
     run = start(page, "taint-story", one_pod_every_ten_seconds("taint-story"))
@@ -87,7 +87,7 @@ def _check_the_timeline(page: Page, site: Site, run: int, tmp_path: Path) -> Non
     assert len(events) <= head
 
 
-def test_the_export_link_of_the_timeline_downloads_every_event(page: Page, site: Site) -> None:
+def test_the_export_link_downloads_every_event(page: Page, site: Site) -> None:
     run = start(page, "export", one_pod_every_ten_seconds("export"))
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()

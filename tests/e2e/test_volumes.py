@@ -18,7 +18,7 @@ def half_bound(page: Page, name: str) -> int:
     return run
 
 
-def test_a_half_bound_claim_tells_its_missing_half_and_leads_to_the_write_that_was_refused(
+def test_a_half_bound_claim_links_to_the_refusal(
     page: Page,
 ) -> None:
     run = half_bound(page, "volumes")
@@ -44,7 +44,7 @@ def test_a_half_bound_claim_tells_its_missing_half_and_leads_to_the_write_that_w
     expect(candidates).to_contain_text("label tier in (gold) is not met: tier=bronze")
 
 
-def test_chains_that_are_broken_can_be_told_apart_and_picked(page: Page) -> None:
+def test_broken_chains_can_be_selected(page: Page) -> None:
     run = half_bound(page, "volumes-broken")
     page.get_by_role("link", name="Volumes", exact=True).click()
     page.get_by_role("button", name="Broken 2").click(timeout=PATIENCE_MS)
@@ -65,7 +65,7 @@ def test_chains_that_are_broken_can_be_told_apart_and_picked(page: Page) -> None
     )
 
 
-def test_the_board_and_the_pods_page_lead_to_the_claim(page: Page) -> None:
+def test_board_and_pod_page_link_to_claims(page: Page) -> None:
     run = half_bound(page, "volumes-links")
     page.goto(f"/runs/{run}/pods/shop/orders-0/")
     page.get_by_role("link", name="orders", exact=True).click(timeout=PATIENCE_MS)

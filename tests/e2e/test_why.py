@@ -13,7 +13,7 @@ from tests.e2e.stories import (
 )
 
 
-def test_a_change_that_was_tried_in_a_fork_is_applied_by_a_button(page: Page) -> None:
+def test_a_button_applies_a_tried_change(page: Page) -> None:
     start(page, "would-fix", one_pod_too_many("would-fix"))
     finish(page)
     pod_button(page, "big-").click()
@@ -28,7 +28,7 @@ def test_a_change_that_was_tried_in_a_fork_is_applied_by_a_button(page: Page) ->
     expect(section).to_have_count(0)
 
 
-def test_two_changes_that_only_do_together_are_applied_by_one_button(page: Page) -> None:
+def test_one_button_applies_two_needed_changes(page: Page) -> None:
     start(page, "would-fix-two", one_pod_that_lacks_two_things("would-fix-two"))
     finish(page)
     pod_button(page, "huge").click()

@@ -67,7 +67,7 @@ def test_the_folded_events_are_what_the_engine_holds(seed: int) -> None:
             assert name in attributes or name not in state[entity], entity
 
 
-def test_a_command_taken_at_the_same_position_gives_the_same_history() -> None:
+def test_the_same_command_gives_the_same_history() -> None:
     first = Cluster.create(random_scenario(5), seed=5)
     first.advance(2 * SECOND)
     first.apply(CORDON)

@@ -95,7 +95,7 @@ def _waiting(cluster: Cluster) -> list[str]:
 
 @settings(max_examples=25, deadline=None)
 @given(PLACES)
-def test_every_change_that_is_offered_gives_the_pod_a_node(place: tuple[int, str, int]) -> None:
+def test_every_offered_change_gets_the_pod_scheduled(place: tuple[int, str, int]) -> None:
     cluster = _cluster(place)
     blob = cluster.checkpoint()
     for key in _waiting(cluster):
@@ -122,7 +122,7 @@ def _bound(blob: bytes, found: Diagnosis, fix: Fix) -> tuple[str, int]:
 
 @settings(max_examples=25, deadline=None)
 @given(PLACES)
-def test_what_is_said_of_a_pod_left_alone_comes_true(place: tuple[int, str, int]) -> None:
+def test_the_prediction_for_an_unchanged_cluster_holds(place: tuple[int, str, int]) -> None:
     cluster = _cluster(place)
     outlooks = {key: diagnose(cluster, key).outlook for key in _waiting(cluster)}
     bound: dict[str, tuple[str, int]] = {}
@@ -152,7 +152,7 @@ def test_diagnosing_leaves_no_trace_in_the_run(place: tuple[int, str, int]) -> N
 
 @settings(max_examples=25, deadline=None)
 @given(PLACES)
-def test_every_waiting_pod_is_told_something(place: tuple[int, str, int]) -> None:
+def test_every_waiting_pod_gets_a_diagnosis(place: tuple[int, str, int]) -> None:
     cluster = _cluster(place)
     for key in _waiting(cluster):
         found = diagnose(cluster, key)

@@ -55,7 +55,7 @@ def played(seed: int, size: int = 1) -> tuple[Cluster, list[Event]]:
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.integers(0, 1_000_000))
-def test_whatever_goes_wrong_the_rules_hold_and_the_run_comes_to_rest(seed: int) -> None:
+def test_faults_break_no_rule_and_no_run(seed: int) -> None:
     cluster, events = played(seed)
     written = cluster.store.revision
     cluster.advance(UNTIL)
@@ -90,7 +90,7 @@ def in_slices(seed: int, cuts: Random) -> str:
 
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(st.integers(0, 1_000_000))
-def test_a_run_with_faults_goes_on_from_any_checkpoint_as_it_would_have(seed: int) -> None:
+def test_faults_survive_a_restore_from_any_checkpoint(seed: int) -> None:
     cluster = created(seed)
     cluster.advance(UNTIL)
     cluster.take()
@@ -99,7 +99,7 @@ def test_a_run_with_faults_goes_on_from_any_checkpoint_as_it_would_have(seed: in
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.integers(0, 1_000_000))
-def test_whatever_goes_wrong_the_volumes_of_every_node_are_shown_as_they_are(seed: int) -> None:
+def test_faults_leave_the_shown_volumes_true(seed: int) -> None:
     cluster = created(seed)
     while cluster.now < 2 * MINUTE:
         cluster.advance(cluster.now + SECOND // 3)

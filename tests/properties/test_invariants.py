@@ -59,7 +59,7 @@ def test_no_volume_is_bound_to_two_claims(seed: int) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000))
-def test_the_cache_is_what_the_store_says_once_the_run_is_quiet(seed: int) -> None:
+def test_a_quiet_runs_cache_equals_the_store(seed: int) -> None:
     cluster = Cluster.create(random_scenario(seed), seed=seed)
     cluster.advance(UNTIL)
     # What was written last is still on its way to the scheduler's watches.

@@ -46,7 +46,7 @@ def _loaded(paths: list[Path], chance: Random) -> LoadResult:
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
-def test_a_changed_cluster_is_refused_or_decided_alike_anew_and_by_columns(seed: int) -> None:
+def test_columns_decide_a_changed_cluster_alike(seed: int) -> None:
     chance = Random(seed)
     loaded = _loaded(REFERENCES, chance)
     if not loaded.ok:
@@ -62,7 +62,7 @@ def test_a_changed_cluster_is_refused_or_decided_alike_anew_and_by_columns(seed:
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
-def test_a_changed_scenario_is_refused_or_played_to_its_end(seed: int) -> None:
+def test_a_changed_scenario_is_refused_or_played(seed: int) -> None:
     chance = Random(seed)
     loaded = _loaded(DEMOS if chance.random() < 0.7 else REFERENCES, chance)
     if not loaded.ok:

@@ -52,7 +52,7 @@ def _kinds(seed: int) -> Iterator[Callable[[], Cluster]]:
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(seed=st.integers(0, 10_000))
-def test_every_pod_has_one_place_and_no_node_is_over_committed(place: int, seed: int) -> None:
+def test_no_pod_is_doubled_no_node_overcommitted(place: int, seed: int) -> None:
     cluster = list(_kinds(seed))[place]()
     while cluster.now < UNTIL and cluster.next_at is not None:
         cluster.advance(UNTIL, stop="event")

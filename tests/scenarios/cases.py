@@ -4,73 +4,33 @@ from typing import Any
 
 from kscope.sim.input.scenario import Scenario, Step
 from kscope.sim.kernel.units import MINUTE, SECOND
+from tests import builders
+from tests.builders import budget, csi_node
+from tests.builders.nodes import ZONE
 from tests.scenarios.played import Played
 
-ZONE = "topology.kubernetes.io/zone"
+__all__ = ["budget", "csi_node"]
 
 
 def node(name: str, zone: str, cpu: str = "4") -> dict[str, Any]:
-    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {ZONE: zone, "kubernetes.io/hostname": name}},
-        "status": {"capacity": amounts, "allocatable": amounts},
-    }
+    return builders.node(name, zone, cpu=cpu, pods="10")
 
 
 def pod(name: str, claim: str = "", cpu: str = "100m", **spec: Any) -> dict[str, Any]:
-    mounted = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]}
-    container: dict[str, Any] = {
-        "name": "c",
-        "image": "web:1",
-        "resources": {"requests": {"cpu": cpu}},
-    }
-    if claim:
-        container["volumeMounts"] = [{"name": "v", "mountPath": "/data"}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"containers": [container], **(mounted if claim else {}), **spec},
-    }
+    return builders.pod(name, cpu=cpu, claims=[claim] if claim else (), **spec)
 
 
 def claim(name: str, storage_class: str = "disk", size: str = "2Gi") -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "storageClassName": storage_class,
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": size}},
-        },
-    }
+    return builders.claim(name, storage_class, size)
 
 
 def volume(name: str, size: str = "5Gi", zone: str = "") -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name, "labels": {ZONE: zone} if zone else {}},
-        "spec": {
-            "storageClassName": "disk",
-            "accessModes": ["ReadWriteOnce"],
-            "capacity": {"storage": size},
-            "csi": {"driver": "csi.example.com", "volumeHandle": name},
-        },
-    }
+    source = {"driver": "csi.example.com", "volumeHandle": name}
+    return builders.volume(name, "disk", size, labels={ZONE: zone} if zone else {}, csi=source)
 
 
 def storage_class(mode: str, provisioner: str = "kubernetes.io/no-provisioner") -> dict[str, Any]:
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "disk"},
-        "provisioner": provisioner,
-        "volumeBindingMode": mode,
-    }
+    return builders.storage_class("disk", provisioner, mode=mode)
 
 
 def labelled(made: dict[str, Any], **labels: str) -> dict[str, Any]:
@@ -82,16 +42,6 @@ def running(made: dict[str, Any], on: str) -> dict[str, Any]:
     """A pod that has run on its node since before the beginning."""
     made["spec"]["nodeName"] = on
     return {**made, "status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"}}
-
-
-def budget(name: str, **spec: Any) -> dict[str, Any]:
-    """A PodDisruptionBudget for the pods labelled app: *name*."""
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"selector": {"matchLabels": {"app": name}}, **spec},
-    }
 
 
 def deployment(name: str, pod_spec: dict[str, Any], replicas: int = 1) -> dict[str, Any]:
@@ -133,17 +83,6 @@ def keeps_away_from(**labels: str) -> dict[str, Any]:
     """A required anti-affinity, as the affinity of a pod."""
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-
-
-def csi_node(name: str, driver: str = "csi.example.com") -> dict[str, Any]:
-    """What makes the driver's volumes reachable from the node alone that they were made for."""
-    of_driver = {"name": driver, "nodeID": name, "topologyKeys": ["kubernetes.io/hostname"]}
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "CSINode",
-        "metadata": {"name": name},
-        "spec": {"drivers": [of_driver]},
-    }
 
 
 def play(

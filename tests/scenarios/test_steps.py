@@ -6,41 +6,18 @@ from kscope.sim.input.scenario import Scenario, Step
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from tests import builders
+from tests.builders import budget, node
 from tests.scenarios.played import Played
 
 REFUSED = "TooManyRequests: Cannot evict pod as it would violate the pod's disruption budget."
 
 
-def node(name: str) -> dict[str, Any]:
-    amounts = {"cpu": "4", "memory": "8Gi", "pods": "10"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name},
-        "status": {"capacity": amounts, "allocatable": amounts},
-    }
-
-
 def pod(name: str, on: str = "n1", owner: str = "", **spec: Any) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"name": name, "namespace": "default", "labels": {"app": "web"}}
+    made = builders.pod(name, cpu="", labels={"app": "web"}, nodeName=on, **spec)
     if owner:
-        metadata["ownerReferences"] = [{"kind": owner, "name": "x", "uid": "u"}]
-    containers = [{"name": "c", "image": "web:1"}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"nodeName": on, "containers": containers, **spec},
-    }
-
-
-def budget(**spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"selector": {"matchLabels": {"app": "web"}}, **spec},
-    }
+        made["metadata"]["ownerReferences"] = [{"kind": owner, "name": "x", "uid": "u"}]
+    return made
 
 
 def play(objects: list[dict[str, Any]], *steps: tuple[int, str, str, int | None]) -> Played:
@@ -70,7 +47,7 @@ def test_an_eviction_without_a_budget_is_a_graceful_deletion() -> None:
 
 
 def test_a_budget_lets_as_many_go_as_it_can_spare() -> None:
-    objects = [node("n1"), *(pod(name) for name in "abc"), budget(minAvailable=2)]
+    objects = [node("n1"), *(pod(name) for name in "abc"), budget("web", minAvailable=2)]
     played = play(objects, *((5, "evict", f"pod/default/{name}", None) for name in "abc"))
     assert played.story("PodTerminating") == ["5 PodTerminating pod/default/a"]
     assert refusals(played) == [REFUSED, REFUSED]
@@ -96,7 +73,7 @@ def test_an_eviction_by_labels_that_no_pod_has_is_refused() -> None:
 
 def test_an_eviction_is_noted_in_the_budget_before_the_pod_goes() -> None:
     cluster = Cluster.create(
-        Scenario(name="x", objects=(node("n1"), pod("a"), pod("b"), budget(minAvailable=1)))
+        Scenario(name="x", objects=(node("n1"), pod("a"), pod("b"), budget("web", minAvailable=1)))
     )
     cluster.advance(5 * SECOND)
     assert cluster.apply(Command(verb="evict", object="pod/default/a")).applied
@@ -110,7 +87,7 @@ def test_a_budget_whose_pods_nobody_has_counted_yet_allows_nothing() -> None:
     objects = (node("n1"), pod("a"))
     cluster = Cluster.create(Scenario(name="x", objects=objects))
     cluster.advance(5 * SECOND)
-    guard = budget(minAvailable=0)
+    guard = budget("web", minAvailable=0)
     cluster.apply(Command(verb="create", manifest=guard))
     assert cluster.apply(Command(verb="evict", object="pod/default/a")).reason == (
         f"TooManyRequests: The disruption budget {guard['metadata']['name']} is still being "
@@ -121,7 +98,7 @@ def test_a_budget_whose_pods_nobody_has_counted_yet_allows_nothing() -> None:
 def test_a_pending_pod_is_evicted_whatever_its_budget_says() -> None:
     waiting = pod("a", on="", nodeSelector={"no": "where"})
     played = play(
-        [node("n1"), waiting, budget(minAvailable=1)], (5, "evict", "pod/default/a", None)
+        [node("n1"), waiting, budget("web", minAvailable=1)], (5, "evict", "pod/default/a", None)
     )
     assert played.story("PodDeleted") == ["5 PodDeleted pod/default/a"]
 

@@ -9,16 +9,20 @@ from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cycle.binding.bind_queue import STARTED, RoundsBindingCycle
-from tests.scheduling_engine.comparer import cache_differences
-from tests.scheduling_engine.scenes import Manifest, node_of, played, pod, scene
-from tests.scheduling_engine.volume_scenes import (
+from tests.builders import (
+    Manifest,
     claim,
     host,
     local_disk,
     local_volume,
+    node_of,
+    played,
+    pod,
+    scene,
     storage_class,
     user_of,
 )
+from tests.scheduling_engine.comparer import cache_differences
 
 
 def cluster_of(*objects: Manifest, profile: str = "v1.11", **fields: object) -> Cluster:
@@ -105,7 +109,7 @@ def test_one_worker_binds_one_pod_after_the_other() -> None:
     names = ("one", "two", "three")
     objects = [storage_class("local"), host("a")]
     for name in names:
-        objects += [local_volume(f"{name}-disk", "a"), claim(name), user_of(name, name)]
+        objects += [local_volume(f"{name}-disk", "a"), claim(name, "local"), user_of(name, name)]
     cluster = played(cluster_of(*objects))
     events = cluster.take().events
     writes = [one.at for one in events if one.kind == "VolumePreBound"]

@@ -7,8 +7,8 @@ from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.queue_contents import place_of
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 
 def _cluster() -> Cluster:

@@ -8,7 +8,7 @@ from kscope.sim.errors import Invalid
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
+from tests.builders import node, node_of, played, pod, scene
 
 
 def _refusal(cluster: Cluster, **parts: Any) -> str:

@@ -16,9 +16,9 @@ from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.comparer import cache_differences
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 
 def _document(*profiles: dict[str, Any], **fields: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import PROFILES, Profile
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
+from tests.builders import Manifest, node, node_of, played, pod, scene
 from tests.scheduling_engine.test_extension_points import (
     condition,
     installed,

@@ -30,8 +30,8 @@ from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.framework.source import package_digest
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 
 class QuietHours(Plugin):

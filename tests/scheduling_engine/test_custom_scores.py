@@ -24,8 +24,8 @@ from scheduling.engine.framework.framework import (
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import Manifest, node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 
 BROKEN = Status(Code.ERROR, ("the scales are broken",))
 ANSWERS = {

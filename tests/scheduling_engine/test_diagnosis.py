@@ -11,8 +11,20 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
 from scheduling.engine.diagnosis.candidates import REQUIRED
 from scheduling.engine.diagnosis.report import named
+from tests.builders import (
+    Manifest,
+    claim,
+    node,
+    node_of,
+    played,
+    pod,
+    reachable_from,
+    scene,
+    storage_class,
+    user_of,
+    volume,
+)
 from tests.scheduling_engine.comparer import cache_differences
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
@@ -55,50 +67,9 @@ def _tainted(name: str, key: str, value: str = "", **fields: Any) -> Manifest:
     return {**node(name, **fields), "spec": {"taints": [taint]}}
 
 
-def _with_claim(name: str, claim: str, **fields: Any) -> Manifest:
-    volume = {"name": "data", "persistentVolumeClaim": {"claimName": claim}}
-    return pod(name, volumes=[volume], **fields)
-
-
-def _claim(name: str, class_name: str, size: str = "1Gi", **spec: Any) -> Manifest:
-    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {**wanted, "storageClassName": class_name, **spec},
-    }
-
-
-def _class(
-    name: str, provisioner: str = "kubernetes.io/no-provisioner", *, delayed: bool = True
-) -> Manifest:
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": name},
-        "provisioner": provisioner,
-        "volumeBindingMode": "WaitForFirstConsumer" if delayed else "Immediate",
-    }
-
-
 def _volume(name: str, class_name: str, size: str, key: str = "", value: str = "") -> Manifest:
-    spec: dict[str, Any] = {
-        "accessModes": ["ReadWriteOnce"],
-        "capacity": {"storage": size},
-        "storageClassName": class_name,
-        "hostPath": {"path": "/x"},
-    }
-    if key:
-        requirement = {"key": key, "operator": "In", "values": [value]}
-        terms = [{"matchExpressions": [requirement]}]
-        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name},
-        "spec": spec,
-    }
+    reach = {"nodeAffinity": reachable_from(key, value)} if key else {}
+    return volume(name, class_name, size, hostPath={"path": "/x"}, **reach)
 
 
 def _labelled(manifest: Manifest, **labels: str) -> Manifest:
@@ -625,8 +596,8 @@ def test_two_resources_may_be_asked_less_of() -> None:
 def test_a_claim_and_a_label_are_missing_together() -> None:
     found = _diagnosed(
         node("n"),
-        _with_claim("p", "data", nodeSelector={"disk": "ssd"}),
-        _class("fast", "csi.example.com"),
+        user_of("data", "p", nodeSelector={"disk": "ssd"}),
+        storage_class("fast", "csi.example.com"),
     )
     (fix,) = found.fixes
     assert fix.text.startswith("Create the claim default/data")
@@ -694,8 +665,8 @@ def test_the_place_is_gone_when_another_pod_is_first() -> None:
 
 @pytest.mark.parametrize("profile", ALL_PROFILES)
 def test_a_missing_claim_is_created(profile: str) -> None:
-    fast = _class("fast", "csi.example.com", delayed=False)
-    found = _diagnosed(node("n"), fast, _with_claim("p", "data"), profile=profile)
+    fast = storage_class("fast", "csi.example.com", mode="Immediate")
+    found = _diagnosed(node("n"), fast, user_of("data", "p"), profile=profile)
     assert found.causes[0].sentence == "Claim default/data does not exist."
     assert _fix(found, "claim").text.startswith(
         "Create the claim default/data, 1Gi of class fast: it is bound to n at "
@@ -705,19 +676,19 @@ def test_a_missing_claim_is_created(profile: str) -> None:
 def test_a_missing_class_is_created_like_another() -> None:
     found = _diagnosed(
         node("n"),
-        _class("slow", "csi.example.com"),
-        _claim("data", "fast"),
-        _with_claim("p", "data"),
+        storage_class("slow", "csi.example.com"),
+        claim("data", "fast"),
+        user_of("data", "p"),
     )
     assert found.sentence == "Claim default/data wants class fast, which does not exist."
     assert _fix(found, "class").text.startswith("Create the class fast, like slow: ")
 
 
 def test_a_claim_without_a_class_is_given_one() -> None:
-    claim = _claim("data", "")
-    del claim["spec"]["storageClassName"]
+    wanted = claim("data", "")
+    del wanted["spec"]["storageClassName"]
     found = _diagnosed(
-        node("n"), _class("slow", "csi.example.com"), claim, _with_claim("p", "data")
+        node("n"), storage_class("slow", "csi.example.com"), wanted, user_of("data", "p")
     )
     assert _fix(found, "class").text.startswith("Give the claim default/data the class slow: ")
 
@@ -726,10 +697,10 @@ def test_a_claim_without_a_class_is_given_one() -> None:
 def test_a_local_volume_is_added_on_a_node(profile: str) -> None:
     found = _diagnosed(
         node("n", labels={HOSTNAME: "n"}),
-        _class("local"),
-        _claim("data", "local", "5Gi"),
+        storage_class("local"),
+        claim("data", "local", "5Gi"),
         _volume("small", "local", "1Gi", HOSTNAME, "n"),
-        _with_claim("p", "data"),
+        user_of("data", "p"),
         profile=profile,
     )
     assert _fix(found, "volume").text.startswith(
@@ -740,10 +711,10 @@ def test_a_local_volume_is_added_on_a_node(profile: str) -> None:
 def test_a_volume_is_added_in_a_zone() -> None:
     found = _diagnosed(
         node("n", labels={ZONE: "a"}),
-        _class("zonal"),
-        _claim("data", "zonal", "5Gi"),
+        storage_class("zonal"),
+        claim("data", "zonal", "5Gi"),
         _volume("other", "zonal", "5Gi", ZONE, "b"),
-        _with_claim("p", "data"),
+        user_of("data", "p"),
     )
     assert _fix(found, "volume").text.startswith("Add a volume of 5Gi of class zonal in zone a: ")
 
@@ -752,9 +723,9 @@ def test_a_volume_is_added_in_a_zone() -> None:
 def test_an_immediate_claim_is_given_a_volume(profile: str) -> None:
     found = _diagnosed(
         node("n"),
-        _class("slow", delayed=False),
-        _claim("data", "slow", "2Gi"),
-        _with_claim("p", "data"),
+        storage_class("slow", mode="Immediate"),
+        claim("data", "slow", "2Gi"),
+        user_of("data", "p"),
         profile=profile,
     )
     assert _fix(found, "volume").text.startswith("Add a volume of 2Gi of class slow: ")
@@ -766,23 +737,23 @@ def test_two_claims_without_volumes_need_more_than_one() -> None:
     ]
     found = _diagnosed(
         node("n", labels={HOSTNAME: "n"}),
-        _class("local"),
-        _claim("one", "local"),
-        _claim("two", "local"),
+        storage_class("local"),
+        claim("one", "local"),
+        claim("two", "local"),
         pod("p", volumes=volumes),
     )
     assert found.fixes == ()
 
 
 def test_a_node_is_added_where_the_volume_is() -> None:
-    claim = _claim("data", "zonal", volumeName="there")
-    claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
-    claim["metadata"]["uid"] = "c"
-    claim["status"] = {"phase": "Bound"}
+    wanted = claim("data", "zonal", volumeName="there")
+    wanted["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    wanted["metadata"]["uid"] = "c"
+    wanted["status"] = {"phase": "Bound"}
     volume = _volume("there", "zonal", "1Gi", ZONE, "b")
     volume["spec"]["claimRef"] = {"kind": "PersistentVolumeClaim", "namespace": "default"}
     volume["spec"]["claimRef"] |= {"name": "data", "uid": "c"}
-    found = _diagnosed(node("n", labels={ZONE: "a"}), claim, volume, _with_claim("p", "data"))
+    found = _diagnosed(node("n", labels={ZONE: "a"}), wanted, volume, user_of("data", "p"))
     assert _fix(found, "node").text.startswith(
         f"Add one more node like n, but with {ZONE}=b: it is bound to n-more "
     )
@@ -790,10 +761,10 @@ def test_a_node_is_added_where_the_volume_is() -> None:
 
 @pytest.mark.parametrize("profile", ALL_PROFILES)
 def test_a_volume_that_is_gone_is_made_again(profile: str) -> None:
-    claim = _claim("data", "", volumeName="gone")
-    claim["metadata"] |= {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}, "uid": "c"}
-    claim["status"] = {"phase": "Bound"}
-    found = _diagnosed(node("n"), claim, _with_claim("p", "data"), profile=profile)
+    wanted = claim("data", "", volumeName="gone")
+    wanted["metadata"] |= {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}, "uid": "c"}
+    wanted["status"] = {"phase": "Bound"}
+    found = _diagnosed(node("n"), wanted, user_of("data", "p"), profile=profile)
     assert found.causes[0].sentence == (
         "Claim default/data names volume gone, which does not exist."
     )
@@ -819,9 +790,9 @@ def test_storage_is_given_room() -> None:
         node("n", labels={"rack": "1"}),
         driver,
         capacity,
-        _class("fast", "csi.example.com"),
-        _claim("data", "fast", "5Gi"),
-        _with_claim("p", "data"),
+        storage_class("fast", "csi.example.com"),
+        claim("data", "fast", "5Gi"),
+        user_of("data", "p"),
     )
     assert _fix(found, "capacity").text.startswith(
         "Let storage rack-1 of class fast have room for 5Gi: "
@@ -839,11 +810,11 @@ def test_a_pod_leaves_with_its_volumes() -> None:
     found = _diagnosed(
         node("n"),
         limits,
-        _class("fast", "csi.example.com"),
-        _claim("one", "fast"),
-        _claim("two", "fast"),
-        _with_claim("old", "one"),
-        steps=[(5, "create", {"manifest": _with_claim("p", "two")})],
+        storage_class("fast", "csi.example.com"),
+        claim("one", "fast"),
+        claim("two", "fast"),
+        user_of("one", "old"),
+        steps=[(5, "create", {"manifest": user_of("two", "p")})],
     )
     assert found.check is not None
     assert (found.check.unit, found.check.requested, found.check.free) == ("volumes", 1, 0)
@@ -861,16 +832,16 @@ def test_a_taken_host_port_is_freed(profile: str) -> None:
 
 
 def test_a_claim_in_use_elsewhere_is_freed() -> None:
-    claim = _claim("data", "local", accessModes=["ReadWriteOncePod"])
+    wanted = claim("data", "local", accessModes=["ReadWriteOncePod"])
     volume = _volume("v", "local", "1Gi")
     volume["spec"]["accessModes"] = ["ReadWriteOncePod"]
     found = _diagnosed(
         *(node(name) for name in "nm"),
-        _class("local"),
-        claim,
+        storage_class("local"),
+        wanted,
         volume,
-        _with_claim("old", "data"),
-        steps=[(5, "create", {"manifest": _with_claim("p", "data")})],
+        user_of("data", "old"),
+        steps=[(5, "create", {"manifest": user_of("data", "p")})],
     )
     assert _kinds(found) == ["pod"]
 

@@ -12,8 +12,8 @@ from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import Manifest, node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 
 
 class Said:

@@ -13,7 +13,7 @@ import pytest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.configuration.extenders import ExtenderError
 from scheduling.extender_client import HttpTransport
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
+from tests.builders import Manifest, node, node_of, played, pod, scene
 
 Reply = Callable[[dict[str, Any]], Any]
 

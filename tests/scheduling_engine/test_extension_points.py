@@ -29,9 +29,8 @@ from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.events import NODE, Action, ClusterEvent
 from scheduling.engine.queue.hints import Registration
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
+from tests.builders import Manifest, host, local_disk, node, node_of, played, pod, scene, user_of
 from tests.scheduling_engine.comparer import cache_differences
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
-from tests.scheduling_engine.volume_scenes import host, local_disk, user_of
 
 ANSWERS = {
     "ok": SUCCESS,

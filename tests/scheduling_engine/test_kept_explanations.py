@@ -14,8 +14,7 @@ from scheduling.engine.columns.explanation import Explanation
 from scheduling.engine.columns.kept_verdicts import KeptVerdicts
 from scheduling.engine.cycle import scheduler
 from scheduling.engine.cycle.attempt import SchedulingAttempt
-from tests.scheduling_engine.scenes import node, pod, scene
-from tests.scheduling_engine.volume_scenes import host, local_disk, user_of
+from tests.builders import host, local_disk, node, pod, scene, user_of
 
 PROFILES = ["v1.34", "v1.20", "v1.16", "v1.11"]
 

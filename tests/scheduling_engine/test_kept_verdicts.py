@@ -21,8 +21,8 @@ from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.framework.runtime import Scores, Search
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import claim, local_volume, storage_class
 from tests.scheduling_engine.builders import make_node, make_pod
-from tests.scheduling_engine.volume_scenes import claim, local_volume, storage_class
 from volumes.engine.phases import claim_ref_of
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -137,7 +137,7 @@ class Twins:
         if template["claims"]:
             name = f"claim-{number}"
             spec["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]
-            self.put(claim(name))
+            self.put(claim(name, "local"))
             self.put(local_volume(f"disk-{number}", f"node-{self.draw.randrange(self.nodes):03d}"))
         pod = make_pod(
             f"pod-{number:04d}",

@@ -3,8 +3,8 @@
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.comparer import cache_differences
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 _PAIR = ({"name": "default-scheduler", "replicas": 2},)
 _FIRST, _SECOND = "scheduler/default-scheduler-0", "scheduler/default-scheduler-1"

@@ -3,8 +3,7 @@
 import pytest
 
 from scheduling.engine.cluster.cluster import Cluster
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, scene
-from tests.scheduling_engine.volume_scenes import claim, storage_class, user_of
+from tests.builders import Manifest, claim, node, node_of, played, scene, storage_class, user_of
 
 ZONE = "topology.kubernetes.io/zone"
 EBS_ZONE = "topology.ebs.csi.aws.com/zone"
@@ -126,7 +125,7 @@ def test_a_disk_that_cannot_be_translated_is_never_done_binding() -> None:
     }
     del volume["spec"]["claimRef"]
     there = node("n", labels={ZONE: "a", EBS_ZONE: "a"})
-    objects = (storage_class("local"), volume, claim("data"), csi_node("n"), there)
+    objects = (storage_class("local"), volume, claim("data", "local"), csi_node("n"), there)
     cluster = played_with(*objects, user_of("data"))
     failures = [
         event.message for event in cluster.take().events if "failed to translate" in event.message

@@ -14,8 +14,8 @@ from scheduling.engine.framework.framework import CycleState
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.plugins.volumes.node_volume_limits import NodeVolumeLimits, limit_key
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import Manifest, node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
 from volumes.engine.translation import csi_handle
 
 EBS = "ebs.csi.aws.com"

@@ -1,28 +1,20 @@
 """Who is nominated for a node, and until when others leave room for it."""
 
-from typing import Any
-
 import pytest
 
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration import profiles
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import apply_command, node, node_of, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod
 from tests.scheduling_engine.queue_contents import unschedulable_pods
-from tests.scheduling_engine.scenes import node, node_of, pod, scene
 
 PROFILES = ("v1.34", "v1.20", "v1.16")
-
-
-def _do(cluster: Cluster, **command: Any) -> None:
-    outcome = cluster.apply(Command(**command))
-    assert outcome.applied, outcome.reason
 
 
 def _nominated(cluster: Cluster, name: str) -> str:
@@ -38,11 +30,11 @@ def test_a_preemptor_that_is_deleted_reserves_nothing_any_more(profile: str) -> 
     low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=30)
     cluster = Cluster.create(scene(node("n", cpu="2"), low, until=100 * SECOND), profile=profile)
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(10 * SECOND)
     assert _nominated(cluster, "high") == "n"
-    _do(cluster, verb="delete", object="pod/default/high", grace_seconds=0)
-    _do(cluster, verb="create", manifest=pod("middle", cpu="1", priority=5))
+    apply_command(cluster, verb="delete", object="pod/default/high", grace_seconds=0)
+    apply_command(cluster, verb="create", manifest=pod("middle", cpu="1", priority=5))
     cluster.advance(90 * SECOND)
     assert node_of(cluster, "middle") == "n"
 
@@ -56,10 +48,10 @@ def test_a_pod_that_comes_with_a_nomination_has_room_kept_for_it(profile: str) -
         scene(node("n", cpu="2"), leaving, until=200 * SECOND), profile=profile
     )
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="delete", object="pod/default/leaving")
-    _do(cluster, verb="create", manifest=high)
+    apply_command(cluster, verb="delete", object="pod/default/leaving")
+    apply_command(cluster, verb="create", manifest=high)
     cluster.advance(6 * SECOND)
-    _do(cluster, verb="create", manifest=pod("small", cpu="1"))
+    apply_command(cluster, verb="create", manifest=pod("small", cpu="1"))
     cluster.advance(20 * SECOND)
     assert node_of(cluster, "small") == ""
     cluster.advance(150 * SECOND)
@@ -100,9 +92,9 @@ def test_a_host_port_that_is_kept_for_a_nominated_pod_keeps_others_off_and_is_to
     old = pod("old", cpu="4", nodeName="n")
     cluster = Cluster.create(scene(node("n"), old, until=200 * SECOND))
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="create", manifest=pod("boss", priority=10, containers=[boss]))
+    apply_command(cluster, verb="create", manifest=pod("boss", priority=10, containers=[boss]))
     cluster.advance(cluster.now + SECOND // 2)
-    _do(cluster, verb="create", manifest=pod("other", containers=[web]))
+    apply_command(cluster, verb="create", manifest=pod("other", containers=[web]))
     cluster.advance(cluster.now + SECOND // 4)
     cluster.take()
     told = cluster.view()["pod/default/other"]["blocker"]

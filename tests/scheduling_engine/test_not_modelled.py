@@ -7,7 +7,7 @@ import pytest
 from kscope.sim.kernel.recorder import Event
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis import diagnose
-from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene
+from tests.builders import Manifest, node, node_of, played, pod, scene
 
 _VERSIONS = ("v1.11", "v1.16", "v1.20", "v1.34")
 _NEED = (

@@ -4,19 +4,13 @@ from typing import Any
 
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
+from tests.builders import apply_command, node, node_of, played, pod, scene
 
 ZONE = "topology.kubernetes.io/zone"
 
 
 def _labelled(manifest: dict[str, Any], **labels: str) -> dict[str, Any]:
     return {**manifest, "metadata": {**manifest["metadata"], "labels": labels}}
-
-
-def _do(cluster: Cluster, **command: Any) -> None:
-    outcome = cluster.apply(Command(**command))
-    assert outcome.applied, outcome.reason
 
 
 def test_a_namespace_selector_does_not_wake_the_pod_when_the_wanted_one_comes() -> None:
@@ -34,7 +28,7 @@ def test_a_namespace_selector_does_not_wake_the_pod_when_the_wanted_one_comes() 
     database = _labelled(pod("db", nodeName="n"), app="db")
     database["metadata"]["namespace"] = "team"
     played(cluster, 5)
-    _do(cluster, verb="create", manifest=database)
+    apply_command(cluster, verb="create", manifest=database)
     assert node_of(played(cluster), "web") == ""
     # The flush of what has waited for five minutes.
     assert node_of(played(cluster, 400), "web") == "n"
@@ -61,7 +55,7 @@ def test_a_pod_that_goes_wakes_those_that_spread_by_default() -> None:
     objects = (service, node("a", labels={ZONE: "a"}), tainted, placed, waiting)
     cluster = Cluster.create(scene(*objects, configuration=configuration, until=900 * SECOND))
     assert node_of(played(cluster, 5), "waiting") == ""
-    _do(cluster, verb="delete", object="pod/default/placed")
+    apply_command(cluster, verb="delete", object="pod/default/placed")
     assert node_of(played(cluster), "waiting") == "a"
 
 

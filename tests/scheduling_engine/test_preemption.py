@@ -9,7 +9,7 @@ from kscope.sim.errors import Conflict
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
+from tests.builders import apply_command, node, node_of, played, pod, scene
 
 
 def _started(cluster: Cluster, name: str, at: str) -> None:
@@ -55,9 +55,9 @@ def test_of_equals_the_one_that_changed_last_has_to_go(
         _started(cluster, name, "2026-01-01T00:00:01Z")
     if renewed:
         patch = {"status": {"message": "still here"}}
-        _do(cluster, verb="patch", object=f"pod/default/{renewed}", patch=patch)
+        apply_command(cluster, verb="patch", object=f"pod/default/{renewed}", patch=patch)
     cluster.advance(10 * SECOND)
-    _do(cluster, verb="create", manifest=pod("high", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", priority=10))
     played(cluster, 30)
     left = [one.name for one in cluster.store.objects("Pod")]
     assert sorted(left) == sorted({"high", *names} - {gone})
@@ -81,11 +81,6 @@ def test_a_victim_says_for_whom_it_had_to_go(profile: str) -> None:
     assert told == ([expected] if profile == "v1.34" else [])
 
 
-def _do(cluster: Cluster, **command: Any) -> None:
-    outcome = cluster.apply(Command(**command))
-    assert outcome.applied, outcome.reason
-
-
 def _facts(cluster: Cluster, name: str) -> list[str]:
     return [one.kind for one in cluster.take().events if one.object == f"pod/default/{name}"]
 
@@ -96,9 +91,9 @@ def test_a_pod_that_terminates_already_is_not_evicted_again(profile: str, told: 
     low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=60)
     cluster = Cluster.create(scene(node("n", cpu="2"), low), profile=profile)
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="delete", object="pod/default/low")
+    apply_command(cluster, verb="delete", object="pod/default/low")
     cluster.advance(5 * SECOND + SECOND // 10)
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(5 * SECOND + SECOND // 2)
     assert cluster.store.get("Pod", "default/high").status["nominatedNodeName"] == "n"
     facts = _facts(cluster, "low")
@@ -112,7 +107,7 @@ def _with_a_hope(profile: str) -> Cluster:
     objects = (node("n"), pod("a", **low), pod("b", **low))
     cluster = Cluster.create(scene(*objects), profile=profile)
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
+    apply_command(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
     cluster.advance(5 * SECOND + SECOND // 4)
     cluster.take()
     return cluster
@@ -124,7 +119,7 @@ def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
 ) -> None:
     """Since 1.32. Upstream: preemption.go prepareCandidateAsync()."""
     cluster = _with_a_hope(profile)
-    _do(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
     cluster.advance(5 * SECOND + SECOND // 2)
     told = [one.kind for one in cluster.take().events]
     assert (told.index("NominationCleared") < told.index("Preempted")) == first
@@ -134,7 +129,7 @@ def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
 def test_a_nomination_that_is_cleared_stands_until_the_watch_tells_of_it(profile: str) -> None:
     """Upstream: clearNominatedNodeName() and v1.16 RemoveNominatedNodeName() only write."""
     cluster = _with_a_hope(profile)
-    _do(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
     nominator = cluster.schedulers[0].queue.nominator
     while "nominatedNodeName" in cluster.store.get("Pod", "default/middle").status:
         cluster.advance(cluster.next_at or 0, max_steps=1)
@@ -159,7 +154,7 @@ def test_a_victim_is_told_in_the_words_of_the_version(
     low = pod("low", cpu="2", nodeName="n")
     cluster = Cluster.create(scene(node("n", cpu="2"), low), profile=profile)
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(5 * SECOND + SECOND // 10)
     told = [one for one in cluster.take().events if one.kind in order][:2]
     assert [one.kind for one in told] == order
@@ -191,7 +186,7 @@ def test_a_preemptor_whose_victim_could_not_be_deleted_is_tried_again_at_once() 
     cluster.advance(5 * SECOND)
     fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
     assert cluster.apply(Command(verb="fault", patch=fault)).applied
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     played(cluster, 10)
     assert node_of(cluster, "high") == "n"
     queued = [one.message for one in cluster.take().events if one.kind == "PodQueued"]
@@ -204,7 +199,7 @@ def test_v1_16_tells_the_failure_then_nominates_then_evicts() -> None:
     cluster = Cluster.create(scene(node("n", cpu="2"), low), profile="v1.16")
     cluster.advance(5 * SECOND)
     cluster.take()
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(5 * SECOND + SECOND // 2)
     told = [event.kind for event in cluster.take().events]
     wanted = ["FailedScheduling", "PodConditionUpdated", "PodNominated", "PodEvicted", "Preempted"]
@@ -219,7 +214,7 @@ def test_v1_16_evicts_nobody_for_a_nomination_that_is_not_written() -> None:
     # Of the scheduler's two writes of this attempt the condition is the first.
     fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 2}
     assert cluster.apply(Command(verb="fault", patch=fault)).applied
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(5 * SECOND + SECOND // 2)
     assert not cluster.store.get("Pod", "default/low").deletion_timestamp
     assert len(cluster.scheduler.queue.nominator) == 0
@@ -246,7 +241,7 @@ def test_old_versions_stop_at_the_first_victim_that_they_cannot_evict(
         return delete(store, kind, key, **fields)
 
     monkeypatch.setattr(ObjectStore, "delete", refuse_one)
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(5 * SECOND + SECOND // 10)
     told = [event.kind for event in cluster.take().events]
     first, *again = (at for at, kind in enumerate(told) if kind == "AttemptStarted")
@@ -264,7 +259,7 @@ def test_the_last_victim_stays_when_another_could_not_be_evicted() -> None:
     fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
     assert cluster.apply(Command(verb="fault", patch=fault)).applied
     cluster.take()
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(6 * SECOND)
     order = [one.kind for one in cluster.take().events]
     assert order.count("Preempted") == 2
@@ -276,9 +271,9 @@ def test_a_preemptor_whose_victims_are_gone_already_is_tried_again_at_once() -> 
     low = pod("low", cpu="2", nodeName="n")
     cluster = Cluster.create(scene(node("n", cpu="2"), low))
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
-    _do(cluster, verb="fault", patch={"lag": "Pod", "delay": "3s"})
-    _do(cluster, verb="delete", object="pod/default/low", grace_seconds=0)
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="fault", patch={"lag": "Pod", "delay": "3s"})
+    apply_command(cluster, verb="delete", object="pod/default/low", grace_seconds=0)
     cluster.advance(6 * SECOND)
     queued = [one.message for one in cluster.take().events if one.kind == "PodQueued"]
     assert "ForceActivate" in queued
@@ -290,10 +285,10 @@ def test_a_victim_made_anew_unseen_goes_in_the_place_of_its_namesake(profile: st
     low = pod("low", cpu="2", nodeName="n")
     cluster = Cluster.create(scene(node("n", cpu="2"), low), profile=profile)
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
-    _do(cluster, verb="fault", patch={"lag": "Pod", "delay": "3s"})
-    _do(cluster, verb="delete", object="pod/default/low", grace_seconds=0)
-    _do(cluster, verb="create", manifest=low)
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="fault", patch={"lag": "Pod", "delay": "3s"})
+    apply_command(cluster, verb="delete", object="pod/default/low", grace_seconds=0)
+    apply_command(cluster, verb="create", manifest=low)
     cluster.advance(6 * SECOND)
     assert cluster.store.get("Pod", "default/low").deletion_timestamp
 
@@ -305,9 +300,9 @@ def test_a_patch_is_sent_again_when_the_server_fails(times: int, evicted: bool) 
     cluster = Cluster.create(scene(node("n", cpu="2"), low))
     cluster.advance(5 * SECOND)
     fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "reason": "InternalError"}
-    _do(cluster, verb="fault", patch={**fault, "times": times})
+    apply_command(cluster, verb="fault", patch={**fault, "times": times})
     cluster.take()
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(6 * SECOND)
     told = [one.kind for one in cluster.take().events]
     assert (told.index("Preempted") < told.index("FailedScheduling")) == evicted

@@ -9,56 +9,25 @@ from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from tests.builders import claim, storage_class, user_of, volume
 from tests.scheduling_engine.comparer import cache_differences
 from tests.workloads.builders import Json, make_node
 
 NODES = (make_node("n1"), make_node("n2"))
-NEVER = {
-    "apiVersion": "storage.k8s.io/v1",
-    "kind": "StorageClass",
-    "metadata": {"name": "never"},
-    "provisioner": "csi.example.com",
-    "volumeBindingMode": "WaitForFirstConsumer",
-}
+NEVER = storage_class("never", "csi.example.com")
 ABSENT = Command(verb="fault", patch={"absent": "csi.example.com"})
 
 
 def make_claim(name: str = "data", storage_class: str = "never", **spec: Any) -> Json:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
-            "storageClassName": storage_class,
-            **spec,
-        },
-    }
+    return claim(name, storage_class, **spec)
 
 
 def make_volume(name: str = "pv") -> Json:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name},
-        "spec": {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "manual",
-            "hostPath": {"path": "/data"},
-        },
-    }
+    return volume(name, "manual", hostPath={"path": "/data"})
 
 
 def make_pod(name: str = "p", claim: str = "data") -> Json:
-    volume = {"name": "v", "persistentVolumeClaim": {"claimName": claim}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"containers": [{"name": "c", "image": "app:1"}], "volumes": [volume]},
-    }
+    return user_of(claim, name, cpu="")
 
 
 def made(*objects: Json, latencies: Mapping[str, Latency] | None = None) -> Cluster:

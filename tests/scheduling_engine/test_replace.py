@@ -8,8 +8,8 @@ from kscope.sim.errors import Invalid
 from kscope.sim.input.loader import load_files
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
+from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.comparer import cache_differences
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 
 def _replace(cluster: Cluster, manifest: dict[str, Any]) -> str:

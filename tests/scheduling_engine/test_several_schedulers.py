@@ -4,8 +4,8 @@ import pytest
 
 from kscope.sim.input.reading import ConfigurationError
 from scheduling.engine.cluster.cluster import Cluster
+from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.comparer import cache_differences
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 _TWO = ({"name": "default-scheduler"}, {"name": "second"})
 

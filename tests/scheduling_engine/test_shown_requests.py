@@ -9,23 +9,12 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.pod_resources import pod_resources
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.versions.registry import VERSIONS
-
-Manifest = dict[str, Any]
+from tests.builders import Manifest, node, pod
 
 
 def _container(cpu: str, **fields: Any) -> Manifest:
     resources = {"requests": {"cpu": cpu, "memory": "64Mi"}}
     return {"name": f"c{cpu}", "image": "i", "resources": resources, **fields}
-
-
-def _pod(name: str, **spec: Any) -> Manifest:
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-
-
-def _node(cpu: str) -> Manifest:
-    status = {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "9"}}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": status}
 
 
 def _played(profile: str, *objects: Manifest) -> Cluster:
@@ -37,14 +26,14 @@ def _played(profile: str, *objects: Manifest) -> Cluster:
     return cluster
 
 
-SIDECAR = _pod(
+SIDECAR = pod(
     "sidecar",
     containers=[_container("100m")],
     initContainers=[_container("200m", restartPolicy="Always"), _container("50m")],
 )
-OVERHEAD = _pod("overhead", containers=[_container("100m")], overhead={"cpu": "30m"})
-WHOLE_POD = _pod("whole", containers=[_container("100m")], resources={"requests": {"cpu": "700m"}})
-FRACTIONS = _pod("fractions", containers=[_container("100u"), {**_container("100u"), "name": "d"}])
+OVERHEAD = pod("overhead", containers=[_container("100m")], overhead={"cpu": "30m"})
+WHOLE_POD = pod("whole", containers=[_container("100m")], resources={"requests": {"cpu": "700m"}})
+FRACTIONS = pod("fractions", containers=[_container("100u"), {**_container("100u"), "name": "d"}])
 
 
 @pytest.mark.parametrize(
@@ -65,7 +54,7 @@ FRACTIONS = _pod("fractions", containers=[_container("100u"), {**_container("100
 def test_pages_show_the_requests_of_the_scheduler(
     pod: Manifest, profile: str, milli_cpu: int
 ) -> None:
-    cluster = _played(profile, _node("4"), pod)
+    cluster = _played(profile, node("n1", cpu="4"), pod)
     shown = cluster.view()[f"pod/default/{pod['metadata']['name']}"]["requests"]
     stored = cluster.store.get("Pod", f"default/{pod['metadata']['name']}")
     assert shown["cpu"] == milli_cpu
@@ -73,21 +62,23 @@ def test_pages_show_the_requests_of_the_scheduler(
 
 
 def test_a_kubelet_admits_by_the_requests_of_the_scheduler() -> None:
-    fits_without_sidecar = _pod("late", nodeName="n1", containers=[_container("600m")])
+    fits_without_sidecar = pod("late", nodeName="n1", containers=[_container("600m")])
     bound = {**SIDECAR, "spec": {**SIDECAR["spec"], "nodeName": "n1"}}
-    cluster = _played("v1.34", _node("800m"), bound, fits_without_sidecar)
+    cluster = _played("v1.34", node("n1", cpu="800m"), bound, fits_without_sidecar)
     status = cluster.store.get("Pod", "default/late").status
     assert status["reason"] == "OutOfcpu"
     assert "requested: 600, used: 300, capacity: 800" in status["message"]
 
 
 def test_a_kubelet_counts_a_pod_as_the_cache_does() -> None:
-    first = _pod(
+    first = pod(
         "first", nodeName="n1", containers=[_container("100m")], initContainers=[_container("900m")]
     )
-    second = _pod("second", nodeName="n1", containers=[_container("500m")])
+    second = pod("second", nodeName="n1", containers=[_container("500m")])
     old, new = (
-        _played(profile, _node("1"), first, second).store.get("Pod", "default/second").phase
+        _played(profile, node("n1", cpu="1"), first, second)
+        .store.get("Pod", "default/second")
+        .phase
         for profile in ("v1.16", "v1.20")
     )
     assert (old, new) == ("Running", "Failed")

@@ -16,8 +16,8 @@ from scheduling.engine.framework.framework import SUCCESS, Code, Status
 from scheduling.engine.framework.simple import NodeState, SimplePlugin, columns_of
 from scheduling.engine.framework.source import package_digest
 from scheduling.engine.nodes.node_table import NodeTable
+from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 STATUSES = {
     "fits": SUCCESS,

@@ -1,16 +1,8 @@
 """In which order the nodes of a running cluster are looked at."""
 
-from typing import Any
-
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from tests.scheduling_engine.scenes import node, node_of, pod, scene
-
-
-def _do(cluster: Cluster, **command: Any) -> None:
-    outcome = cluster.apply(Command(**command))
-    assert outcome.applied, outcome.reason
+from tests.builders import apply_command, node, node_of, pod, scene
 
 
 def test_a_node_that_went_and_came_back_between_two_cycles_keeps_its_place() -> None:
@@ -24,10 +16,10 @@ def test_a_node_that_went_and_came_back_between_two_cycles_keeps_its_place() -> 
     cluster = Cluster.create(scene(*nodes, pod("first"), configuration=nothing_scored))
     cluster.advance(5 * SECOND)
     assert node_of(cluster, "first") == "a"
-    _do(cluster, verb="delete", object="node/b")
+    apply_command(cluster, verb="delete", object="node/b")
     cluster.advance(6 * SECOND)
-    _do(cluster, verb="create", manifest=node("b"))
+    apply_command(cluster, verb="create", manifest=node("b"))
     cluster.advance(7 * SECOND)
-    _do(cluster, verb="create", manifest=pod("second"))
+    apply_command(cluster, verb="create", manifest=pod("second"))
     cluster.advance(8 * SECOND)
     assert node_of(cluster, "second") == "b"

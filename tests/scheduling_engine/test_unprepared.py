@@ -10,8 +10,8 @@ from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import node, node_of, played, pod, scene
 from tests.scheduling_engine.builders import make_node, make_pod
-from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 
 Switched = tuple[str, str]
 

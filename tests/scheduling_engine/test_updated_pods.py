@@ -7,7 +7,7 @@ import pytest
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from tests.scheduling_engine.scenes import Manifest, node, node_of, pod, scene
+from tests.builders import Manifest, node, node_of, pod, scene
 
 READY = {"status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Slow"}]}}
 

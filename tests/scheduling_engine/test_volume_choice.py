@@ -13,14 +13,9 @@ from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, Schedul
 from scheduling.engine.framework.framework import PodVolumes
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import reachable_from
 from tests.scheduling_engine.builders import make_node, make_pod
-from tests.volumes_engine.storage import (
-    make_claim,
-    make_class,
-    make_csi_node,
-    make_volume,
-    reachable_from,
-)
+from tests.volumes_engine.storage import make_claim, make_class, make_csi_node, make_volume
 from volumes.engine.phases import BIND_COMPLETED, SELECTED_NODE
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

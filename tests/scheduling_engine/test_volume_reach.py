@@ -6,11 +6,14 @@ Since 1.20 what wants a name keeps no node out then, before that every node.
 import pytest
 
 from scheduling.engine.cluster.cluster import Cluster
-from tests.scheduling_engine.scenes import Manifest, node_of, played, scene
-from tests.scheduling_engine.volume_scenes import (
+from tests.builders import (
+    Manifest,
     claim,
     host,
     local_volume,
+    node_of,
+    played,
+    scene,
     storage_class,
     user_of,
 )
@@ -43,14 +46,14 @@ def test_a_volume_for_a_node_by_name_is_found_for_every_node_or_none(
     profile: str, where: str
 ) -> None:
     volume = by_name(local_volume("disk", "a"), "a")
-    objects = (storage_class("local"), volume, claim("data"), host("b"), user_of("data"))
+    objects = (storage_class("local"), volume, claim("data", "local"), host("b"), user_of("data"))
     assert placed(*objects, profile=profile) == where
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16", "v1.11"])
 def test_labels_count_beside_a_nodes_name(profile: str) -> None:
     volume = with_labels(by_name(local_volume("disk", "a"), "a"), disk="ssd")
-    objects = (storage_class("local"), volume, claim("data"), host("a"), user_of("data"))
+    objects = (storage_class("local"), volume, claim("data", "local"), host("a"), user_of("data"))
     assert placed(*objects, profile=profile) == ""
 
 

@@ -9,8 +9,9 @@ from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
+from tests.builders import reachable_from
 from tests.scheduling_engine.builders import make_node, make_pod
-from tests.volumes_engine.storage import make_claim, make_class, make_volume, reachable_from
+from tests.volumes_engine.storage import make_claim, make_class, make_volume
 from volumes.engine.phases import BIND_COMPLETED, SELECTED_NODE
 
 Json = dict[str, Any]

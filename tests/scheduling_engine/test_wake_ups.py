@@ -7,17 +7,11 @@ import pytest
 from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
-from tests.scheduling_engine.scenes import Manifest, node, node_of, pod, scene
+from tests.builders import Manifest, apply_command, node, node_of, pod, scene
 
 
 def _run(*objects: Manifest, profile: str = "v1.34", **fields: Any) -> Cluster:
     return Cluster.create(scene(*objects, until=300 * SECOND, **fields), profile=profile)
-
-
-def _do(cluster: Cluster, **command: Any) -> None:
-    outcome = cluster.apply(Command(**command))
-    assert outcome.applied, outcome.reason
 
 
 def _tries(cluster: Cluster, name: str) -> int:
@@ -31,7 +25,7 @@ def test_a_pod_without_room_is_tried_when_any_node_is_uncordoned() -> None:
     cluster = _run(node("a", cpu="1"), cordoned, big)
     cluster.advance(30 * SECOND)
     cluster.take()
-    _do(cluster, verb="patch", object="node/b", patch={"spec": {"unschedulable": None}})
+    apply_command(cluster, verb="patch", object="node/b", patch={"spec": {"unschedulable": None}})
     cluster.advance(31 * SECOND)
     assert _tries(cluster, "big") >= 1
 
@@ -41,12 +35,12 @@ def test_the_end_of_a_nomination_wakes_who_had_to_respect_it() -> None:
     slow = {"stop": Latency("fixed", 100 * SECOND)}
     cluster = _run(node("n", cpu="2"), low, latencies=slow)
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(6 * SECOND)
-    _do(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
+    apply_command(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
     cluster.advance(40 * SECOND)
     cluster.take()
-    _do(cluster, verb="delete", object="pod/default/high", grace_seconds=0)
+    apply_command(cluster, verb="delete", object="pod/default/high", grace_seconds=0)
     cluster.advance(45 * SECOND)
     assert _tries(cluster, "middle") == 1
 
@@ -55,9 +49,9 @@ def test_a_bound_pod_that_was_nominated_wakes_the_less_important() -> None:
     low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=20)
     cluster = _run(node("n", cpu="2"), low)
     cluster.advance(5 * SECOND)
-    _do(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
+    apply_command(cluster, verb="create", manifest=pod("high", cpu="2", priority=10))
     cluster.advance(6 * SECOND)
-    _do(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
+    apply_command(cluster, verb="create", manifest=pod("middle", cpu="2", priority=5))
     cluster.advance(60 * SECOND)
     events = cluster.take().events
     bound = next(
@@ -79,7 +73,9 @@ def test_a_pod_that_changed_while_it_was_tried_comes_back_as_it_is_now(profile: 
     cluster = _run(tainted, pod("a"), profile=profile, latencies=slow)
     cluster.advance(2 * SECOND)
     tolerations = [{"key": "k", "operator": "Exists"}]
-    _do(cluster, verb="patch", object="pod/default/a", patch={"spec": {"tolerations": tolerations}})
+    apply_command(
+        cluster, verb="patch", object="pod/default/a", patch={"spec": {"tolerations": tolerations}}
+    )
     cluster.advance(40 * SECOND)
     assert node_of(cluster, "a") == "n"
 
@@ -98,7 +94,9 @@ def test_a_resize_that_only_the_status_tells_of_frees_room() -> None:
     cluster = _run(node("n", cpu="2"), shrinking, pod("waiting", cpu="1"))
     cluster.advance(20 * SECOND)
     assert node_of(cluster, "waiting") == ""
-    _do(cluster, verb="patch", object="pod/default/shrinking", patch={"status": status("1")})
+    apply_command(
+        cluster, verb="patch", object="pod/default/shrinking", patch={"status": status("1")}
+    )
     cluster.advance(40 * SECOND)
     assert node_of(cluster, "waiting") == "n"
 
@@ -107,12 +105,14 @@ def test_what_an_old_version_missed_counts_from_the_cycle_that_runs_when_a_bindi
     slow = {"bind": Latency("fixed", 5 * SECOND)}
     cluster = _run(node("n", cpu="4"), pod("first"), profile="v1.16", latencies=slow)
     cluster.advance(1 * SECOND)
-    _do(cluster, verb="patch", object="node/n", patch={"metadata": {"labels": {"a": "b"}}})
+    apply_command(
+        cluster, verb="patch", object="node/n", patch={"metadata": {"labels": {"a": "b"}}}
+    )
     cluster.advance(2 * SECOND)
-    _do(cluster, verb="create", manifest=pod("second"))
+    apply_command(cluster, verb="create", manifest=pod("second"))
     cluster.advance(4 * SECOND)
     fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
-    _do(cluster, verb="fault", patch=fault)
+    apply_command(cluster, verb="fault", patch=fault)
     cluster.advance(6 * SECOND)
     parked = [one.object for one in cluster.take().events if one.kind == "PodParked"]
     assert parked == ["pod/default/first"]
@@ -127,7 +127,9 @@ def test_until_hints_any_update_of_a_wanted_pod_wakes_its_friends(profile: str, 
     cluster = _run(node("n"), wanted, pod("friend", cpu="9", affinity=wants), profile=profile)
     cluster.advance(20 * SECOND)
     cluster.take()
-    _do(cluster, verb="patch", object="pod/default/wanted", patch={"status": {"message": "hello"}})
+    apply_command(
+        cluster, verb="patch", object="pod/default/wanted", patch={"status": {"message": "hello"}}
+    )
     cluster.advance(25 * SECOND)
     assert _tries(cluster, "friend") == tries
 
@@ -162,7 +164,7 @@ def test_new_storage_capacity_wakes_who_waits_for_storage() -> None:
     cluster.advance(20 * SECOND)
     cluster.take()
     capacity = {"storageClassName": "slow", "nodeTopology": {}, "capacity": "10Gi"}
-    _do(cluster, verb="create", manifest=_storage("CSIStorageCapacity", "x", **capacity))
+    apply_command(cluster, verb="create", manifest=_storage("CSIStorageCapacity", "x", **capacity))
     cluster.advance(25 * SECOND)
     assert _tries(cluster, "a") == 1
 
@@ -173,7 +175,7 @@ def test_until_hints_a_waiting_pod_is_brought_back_by_its_deletion(
 ) -> None:
     cluster = _run(node("n", cpu="1"), pod("big", cpu="2"), profile=profile)
     cluster.advance(20 * SECOND)
-    _do(cluster, verb="delete", object="pod/default/big")
+    apply_command(cluster, verb="delete", object="pod/default/big")
     cluster.advance(25 * SECOND)
     messages = [one.message for one in cluster.take().events if one.kind == "FailedScheduling"]
     assert ("skip schedule deleting pod: default/big" in messages) is told

@@ -172,7 +172,7 @@ def test_an_older_run_is_shown_at_its_events(older: None, pk: int) -> None:
 
 
 @pytest.mark.parametrize("pk", RUNS)
-def test_an_older_run_goes_on_or_says_why_not(older: None, pk: int) -> None:
+def test_an_older_run_continues_or_gives_reasons(older: None, pk: int) -> None:
     before = history(Run.objects.get(pk=pk))
     run = play_on(pk)
     assert history(run)[: len(before)] == before
@@ -187,7 +187,7 @@ def test_an_older_run_goes_on_or_says_why_not(older: None, pk: int) -> None:
             services.run_transport(run=run, action="play")
 
 
-def test_a_run_that_went_on_has_a_checkpoint_of_this_version(tampered: None) -> None:
+def test_a_continued_run_has_a_new_checkpoint(tampered: None) -> None:
     run = services.run_fork(run=Run.objects.get(pk=FINISHED), afresh=True)
     runner.run_drive(run.pk)
     Run.objects.filter(pk=run.pk).update(engine_digest="", status="paused")
@@ -197,7 +197,7 @@ def test_a_run_that_went_on_has_a_checkpoint_of_this_version(tampered: None) -> 
     assert Checkpoint.objects.filter(run=run, engine_digest=wiring.engine_digest()).exists()
 
 
-def test_a_history_decided_otherwise_is_read_but_not_continued(tampered: None) -> None:
+def test_a_different_history_is_read_not_continued(tampered: None) -> None:
     before = history(decide_otherwise(MIDWAY, 20))
     run = play_on(MIDWAY)
     assert (run.status, run.error, run.differs_from) == (Run.Status.PAUSED, "", 20)
@@ -208,7 +208,7 @@ def test_a_history_decided_otherwise_is_read_but_not_continued(tampered: None) -
         services.command_submit(run=run, body={"verb": "cordon", "object": "node/n1"})
 
 
-def test_a_waiting_command_is_refused_where_a_run_cannot_go_on(tampered: None) -> None:
+def test_a_stopped_run_refuses_its_pending_command(tampered: None) -> None:
     run = decide_otherwise(PLAYING, 5)
     runner.run_drive(PLAYING)
     command = Command.objects.filter(run=run).latest("id")
@@ -216,7 +216,7 @@ def test_a_waiting_command_is_refused_where_a_run_cannot_go_on(tampered: None) -
     assert command.reason.startswith("Run 7 was recorded by another version of kscope.")
 
 
-def test_a_run_that_cannot_go_on_is_given_to_no_worker(tampered: None) -> None:
+def test_no_worker_takes_a_stopped_run(tampered: None) -> None:
     decide_otherwise(MIDWAY, 20)
     run = play_on(MIDWAY)
     Run.objects.filter(pk=run.pk).update(status="playing")
@@ -227,7 +227,7 @@ def test_a_run_that_cannot_go_on_is_given_to_no_worker(tampered: None) -> None:
         assert MIDWAY in run_needs_driver(cursor)
 
 
-def test_a_run_that_cannot_go_on_is_repeated_with_its_commands(tampered: None) -> None:
+def test_a_stopped_run_is_repeated_with_its_commands(tampered: None) -> None:
     decide_otherwise(MIDWAY, 20)
     run = play_on(MIDWAY)
     with pytest.raises(ApplicationError, match="Repeat it"):
@@ -243,7 +243,7 @@ def test_a_run_that_cannot_go_on_is_repeated_with_its_commands(tampered: None) -
     assert verbs[0] == verbs[1]
 
 
-def test_a_fork_among_events_decided_otherwise_fails_with_the_reason(tampered: None) -> None:
+def test_a_fork_among_different_events_says_why(tampered: None) -> None:
     run = decide_otherwise(MIDWAY, 20)
     Checkpoint.objects.filter(run=run).delete()
     fork = services.run_fork(run=run, seq=30)
@@ -265,7 +265,7 @@ def test_a_fork_before_events_decided_otherwise_is_made(tampered: None) -> None:
     assert fork.head_seq >= 20
 
 
-def test_the_past_is_told_up_to_what_is_decided_otherwise(
+def test_the_past_is_shown_until_histories_differ(
     tampered: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(past, "AHEAD", 0)
@@ -275,7 +275,7 @@ def test_the_past_is_told_up_to_what_is_decided_otherwise(
         object_replayed(MIDWAY, "node/n1", 35)
 
 
-def test_a_checkpoint_that_cannot_be_read_costs_only_time(older: None) -> None:
+def test_an_unreadable_checkpoint_costs_only_time(older: None) -> None:
     digest = wiring.engine_digest()
     run = services.run_fork(run=Run.objects.get(pk=MIDWAY), afresh=True)
     runner.run_drive(run.pk)

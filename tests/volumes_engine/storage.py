@@ -15,6 +15,8 @@ from kscope.sim.objects.objects import (
     from_manifest,
 )
 from scheduling.engine.versions.registry import VERSIONS
+from tests.builders import claim, csi_node, node, pod, storage_class, volume
+from tests.builders.nodes import HOSTNAME
 from volumes.engine.phases import protected
 from volumes.engine.ports import InformerListers, StoreVolumeApi
 from volumes.engine.pv_controller.expansion import ExpandController, ExternalResizers
@@ -121,78 +123,34 @@ class Storage:
         ]
 
 
-def make_volume(
-    name: str, size: str = "1Gi", *, modes: tuple[str, ...] = ("ReadWriteOnce",), **spec: Any
-) -> Json:
-    return {
-        "kind": "PersistentVolume",
-        "apiVersion": "v1",
-        "metadata": {"name": name},
-        "spec": {"capacity": {"storage": size}, "accessModes": list(modes), **spec},
-        "status": {"phase": "Pending"},
-    }
+def make_volume(name: str, size: str = "1Gi", **fields: Any) -> Json:
+    """A volume that the controller has not looked at yet."""
+    return {**volume(name, size=size, **fields), "status": {"phase": "Pending"}}
 
 
-def make_claim(
-    name: str, size: str = "1Gi", *, modes: tuple[str, ...] = ("ReadWriteOnce",), **spec: Any
-) -> Json:
-    return {
-        "kind": "PersistentVolumeClaim",
-        "apiVersion": "v1",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "accessModes": list(modes),
-            "resources": {"requests": {"storage": size}},
-            "storageClassName": "",
-            **spec,
-        },
-        "status": {"phase": "Pending"},
-    }
+def make_claim(name: str, size: str = "1Gi", **fields: Any) -> Json:
+    """A claim that the controller has not looked at yet."""
+    return {**claim(name, size=size, **fields), "status": {"phase": "Pending"}}
 
 
-def make_class(name: str, provisioner: str, mode: str = "Immediate", **more: Any) -> Json:
-    return {
-        "kind": "StorageClass",
-        "apiVersion": "storage.k8s.io/v1",
-        "metadata": {"name": name},
-        "provisioner": provisioner,
-        "volumeBindingMode": mode,
-        "reclaimPolicy": "Delete",
-        **more,
-    }
+def make_class(name: str, provisioner: str, mode: str = "Immediate", **fields: Any) -> Json:
+    """A class whose volumes are deleted with their claims, unless *fields* say otherwise."""
+    return storage_class(name, provisioner, mode=mode, **{"reclaimPolicy": "Delete", **fields})
 
 
 def make_pod(name: str, *claims: str, node: str = "", phase: str = "Pending") -> Json:
-    volumes = [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in claims]
-    spec: Json = {"volumes": volumes}
-    if node:
-        spec["nodeName"] = node
-    return {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": spec,
-        "status": {"phase": phase},
-    }
+    """A pod with these claims, on *node* if any."""
+    bound = {"nodeName": node} if node else {}
+    return pod(name, claims=claims, phase=phase, **bound)
 
 
 def make_node(name: str, zone: str = "") -> Json:
-    labels = {"kubernetes.io/hostname": name}
-    if zone:
-        labels["topology.kubernetes.io/zone"] = zone
-    return {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name, "labels": labels}}
+    """A node with the label for its hostname."""
+    return node(name, zone, labels={HOSTNAME: name})
 
 
 def make_csi_node(name: str, driver: str, *keys: str) -> Json:
-    drivers = [{"name": driver, "nodeID": name, "topologyKeys": list(keys)}]
-    return {
-        "kind": "CSINode",
-        "apiVersion": "storage.k8s.io/v1",
-        "metadata": {"name": name},
-        "spec": {"drivers": drivers},
-    }
-
-
-def reachable_from(key: str, *values: str) -> Json:
-    expression = {"key": key, "operator": "In", "values": list(values)}
-    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
+    """A driver on a node, by whose labels *keys* its volumes are reachable; by none without."""
+    made = csi_node(name, driver)
+    made["spec"]["drivers"][0]["topologyKeys"] = list(keys)
+    return made

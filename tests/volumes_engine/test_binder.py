@@ -20,6 +20,7 @@ from scheduling.engine.framework.wording import WORDING_1_20, Wording
 from scheduling.engine.plugins.volumes.volume_binding import VolumeBinding
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
+from tests.builders import reachable_from
 from tests.volumes_engine.storage import (
     Storage,
     make_claim,
@@ -27,7 +28,6 @@ from tests.volumes_engine.storage import (
     make_node,
     make_pod,
     make_volume,
-    reachable_from,
 )
 from volumes.engine.binding.binder import PodVolumes
 from volumes.engine.phases import SELECTED_NODE

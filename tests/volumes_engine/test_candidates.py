@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, StorageClass
-from tests.volumes_engine.storage import make_claim, make_node, make_volume, reachable_from
+from tests.builders import reachable_from
+from tests.volumes_engine.storage import make_claim, make_node, make_volume
 from volumes.engine.matching.candidates import (
     Candidates,
     candidates_for,

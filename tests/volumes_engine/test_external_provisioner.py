@@ -5,14 +5,8 @@ import pytest
 from kscope.sim.errors import NotFound
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.versions.registry import VERSIONS
-from tests.volumes_engine.storage import (
-    Storage,
-    make_claim,
-    make_class,
-    make_csi_node,
-    make_node,
-    reachable_from,
-)
+from tests.builders import reachable_from
+from tests.volumes_engine.storage import Storage, make_claim, make_class, make_csi_node, make_node
 from volumes.engine.phases import SELECTED_NODE
 from volumes.engine.pv_controller.external_provisioner import DriverFaults
 from volumes.engine.pv_controller.provisioner import NodeZones

@@ -22,14 +22,8 @@ from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.plugins.volumes.volume_binding import PodClaims, VolumeFinder
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
-from tests.volumes_engine.storage import (
-    make_claim,
-    make_class,
-    make_node,
-    make_pod,
-    make_volume,
-    reachable_from,
-)
+from tests.builders import reachable_from
+from tests.volumes_engine.storage import make_claim, make_class, make_node, make_pod, make_volume
 from volumes.engine.phases import SELECTED_NODE
 
 ZONE = "topology.kubernetes.io/zone"

@@ -6,23 +6,17 @@ from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import ApiObject, Pod
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cluster.commands import Command
+from tests.builders import apply_command, host, owner_reference, pod
 
 Json = dict[str, Any]
 CONTAINERS: list[Json] = [{"name": "c", "image": "app:1"}]
 
 
 def make_node(name: str, ready: str = "True", **labels: str) -> Json:
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
-        "spec": {},
-        "status": {
-            "allocatable": {"cpu": "8", "memory": "16Gi", "pods": "110"},
-            "conditions": [{"type": "Ready", "status": ready}],
-        },
-    }
+    """A node with 8 CPUs; *ready* is the status of its condition Ready."""
+    made = {**host(name, cpu="8", memory="16Gi", labels=labels), "spec": {}}
+    made["status"]["conditions"] = [{"type": "Ready", "status": ready}]
+    return made
 
 
 def template(app: str = "web", **spec: Any) -> Json:
@@ -46,29 +40,15 @@ def make(kind: str, name: str = "web", *, version: str = "apps/v1", **spec: Any)
 def make_pod(name: str, node: str = "", owner: Json | None = None, **metadata: Any) -> Json:
     """A pod labelled app=web that runs on *node*, if any."""
     labels = {"app": "web", **metadata.pop("labels", {})}
-    made: Json = {"name": name, "namespace": "default", "labels": labels, **metadata}
+    made = pod(name, labels=labels, containers=CONTAINERS)
+    made["metadata"] |= metadata
     if owner is not None:
-        made["ownerReferences"] = [
-            {
-                "apiVersion": owner["apiVersion"],
-                "kind": owner["kind"],
-                "name": owner["metadata"]["name"],
-                "uid": owner["metadata"]["uid"],
-                "controller": True,
-                "blockOwnerDeletion": True,
-            }
-        ]
-    pod: Json = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": made,
-        "spec": {"containers": CONTAINERS},
-    }
+        made["metadata"]["ownerReferences"] = [owner_reference(owner)]
     if node:
-        pod["spec"]["nodeName"] = node
+        made["spec"]["nodeName"] = node
         conditions = [{"type": "Ready", "status": "True"}]
-        pod["status"] = {"phase": "Running", "conditions": conditions}
-    return pod
+        made["status"] = {"phase": "Running", "conditions": conditions}
+    return made
 
 
 class World:
@@ -85,8 +65,7 @@ class World:
 
     def do(self, verb: str, object: str = "", **more: Any) -> None:
         """A command that must be accepted."""
-        outcome = self.cluster.apply(Command(verb=verb, object=object, **more))
-        assert outcome.applied, outcome.reason
+        apply_command(self.cluster, verb=verb, object=object, **more)
 
     def patch(self, object: str, **patch: Any) -> None:
         """A merge patch."""

@@ -1,37 +1,13 @@
-"""Scenarios of a few objects, for tests that run a whole cluster."""
+"""Clusters of a few objects, and what happens in them."""
 
 from typing import Any
 
 from kscope.sim.input.scenario import Scenario, Step
 from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.cluster.commands import Command
 
 Manifest = dict[str, Any]
-
-
-def node(name: str, *, cpu: str = "4", labels: dict[str, str] | None = None) -> Manifest:
-    """A ready node."""
-    allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": labels or {}},
-        "status": {
-            "allocatable": allocatable,
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
-    }
-
-
-def pod(name: str, *, cpu: str = "1", **spec: Any) -> Manifest:
-    """A pod of one container."""
-    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": cpu}}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"containers": [container], **spec},
-    }
 
 
 def scene(*objects: Manifest, **fields: Any) -> Scenario:
@@ -44,6 +20,12 @@ def played(cluster: Cluster, seconds: int = 60) -> Cluster:
     """*cluster* after some time."""
     cluster.advance(cluster.now + seconds * SECOND)
     return cluster
+
+
+def apply_command(cluster: Cluster, **command: Any) -> None:
+    """A command that must be accepted, such as `verb="delete", object="pod/default/p"`."""
+    outcome = cluster.apply(Command(**command))
+    assert outcome.applied, outcome.reason
 
 
 def node_of(cluster: Cluster, name: str) -> str:
