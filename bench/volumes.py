@@ -25,7 +25,8 @@ from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, 
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from volumes.engine.actors import VolumeActors
-from volumes.engine.matching.matching import VolumeIndex, find_matching_volume
+from volumes.engine.matching.index import VolumeIndex
+from volumes.engine.matching.rules import find_matching_volume
 from volumes.engine.phases import protected, settled
 
 VOLUMES = 10_000

@@ -18,8 +18,8 @@ from kscope.sim.objects.objects import ApiObject, from_manifest
 from tests.conformance.vectors import Json, parametrised
 from tests.vectors import vector_set
 from tests.volumes_engine.storage import Storage
-from volumes.engine.pv_controller.external_provisioner import DriverFaults
-from volumes.engine.pv_controller.writer import V1_20
+from volumes.engine.csi.driver_faults import DriverFaults
+from volumes.engine.pv_controller.rules import V1_20
 
 FOLDER = vector_set("control-plane-1.20")
 # Time 0 of the recordings, and the phase of the controller's resync in all of them.
@@ -61,7 +61,7 @@ class Replay:
         # The recorded provisioner is among those whose writes are replayed.
         faults = DriverFaults(absent=tuple(sorted(drivers)))
         self.storage = Storage(rules=V1_20, recycle=RECYCLING, faults=faults)
-        self.storage.controller.resync_from(RESYNC)
+        self.storage.controller.resync.start_at(RESYNC)
         self.states: list[tuple[str, ApiObject]] = []
         for kind in SHOWN:
             self.storage.store.watch(kind, self.seen)

@@ -1,7 +1,7 @@
 """A claim that asks for more gets more, step by step."""
 
 from tests.volumes_engine.storage import Storage, make_claim, make_class, make_pod
-from volumes.engine.pv_controller.expansion import FILE_SYSTEM_RESIZE_PENDING
+from volumes.engine.csi.external_resizer import FILE_SYSTEM_RESIZE_PENDING
 
 
 def grow(storage: Storage, size: str) -> None:

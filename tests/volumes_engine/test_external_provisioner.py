@@ -12,10 +12,10 @@ from tests.volumes_engine.storage import (
     make_node,
     reachable_from,
 )
+from volumes.engine.csi.driver_faults import DriverFaults
 from volumes.engine.phases import SELECTED_NODE
-from volumes.engine.pv_controller.external_provisioner import DriverFaults
-from volumes.engine.pv_controller.provisioner import NodeZones
-from volumes.engine.pv_controller.writer import V1_20
+from volumes.engine.pv_controller.in_tree.cloud_disk import NodeZones
+from volumes.engine.pv_controller.rules import V1_20
 
 ZONE = "topology.kubernetes.io/zone"
 DRIVER = "csi.example.com"

@@ -7,12 +7,10 @@ import pytest
 
 from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim
 from tests.volumes_engine.storage import make_claim, make_node, make_volume, reachable_from
-from volumes.engine.matching.matching import (
-    Offer,
-    VolumeIndex,
-    explain_candidates,
-    find_matching_volume,
-)
+from volumes.engine.matching.explanation import explain_candidates
+from volumes.engine.matching.index import VolumeIndex
+from volumes.engine.matching.offers import Offer
+from volumes.engine.matching.rules import find_matching_volume
 
 RWO, ROX, RWX = "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"
 SETS = ((RWO,), (RWO, ROX), (RWO, ROX, RWX), (RWX,), (ROX,))

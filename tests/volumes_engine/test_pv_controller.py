@@ -14,8 +14,9 @@ from tests.volumes_engine.storage import (
     make_pod,
     make_volume,
 )
+from volumes.engine.matching.candidates import candidates_for
 from volumes.engine.phases import BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, YES
-from volumes.engine.pv_controller.writer import V1_20
+from volumes.engine.pv_controller.rules import V1_20
 
 
 def test_a_static_bind_is_four_writes_in_order() -> None:
@@ -271,10 +272,11 @@ def test_the_controller_survives_a_checkpoint_at_any_time() -> None:
     }
 
 
-def test_explaining_a_claim_tells_every_volume_and_what_is_wrong_with_it() -> None:
+def test_candidates_name_the_fault_of_each_volume() -> None:
     storage = Storage()
     storage.create(make_volume("small", "1Gi"), make_volume("big", "9Gi"), make_claim("c", "2Gi"))
     storage.run(0.5)
-    verdicts = storage.controller.explain_claim("default/c")
+    found = candidates_for(storage.claim("c"), storage.controller.caches.volumes, None)
+    verdicts = [verdict for verdict, _, _ in found.verdicts]
     assert [(v.volume, v.rule) for v in verdicts] == [("big", "chosen"), ("small", "size")]
     assert verdicts[1].faults[0].text == "1Gi is 1Gi too small"

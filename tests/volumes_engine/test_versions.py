@@ -14,7 +14,7 @@ from kscope.sim.objects.objects import (
     from_manifest,
 )
 from volumes.engine.binding.assume_cache import VolumeAssumeCache
-from volumes.engine.matching.matching import offer_of, wanted_of
+from volumes.engine.matching.offers import offer_of, wanted_of
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 PARTS: dict[str, dict[str, Any]] = {

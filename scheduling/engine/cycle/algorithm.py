@@ -104,8 +104,8 @@ class SchedulingAlgorithm:
         self.extenders = ExtenderRounds(extenders, self.framework, profile) if extenders else None
         self._ties = ties
         plugins = self.framework.plugins.by_name.values()
-        handle.listers.volumes.asks_fields = profile.is_classic
-        handle.listers.volumes.lists_by_field = profile.is_classic
+        handle.listers.volumes.applies_match_fields = profile.is_classic
+        handle.listers.volumes.lists_by_spec_class = profile.is_classic
         self._may_fail = profile.is_classic or any(plugin.may_fail for plugin in plugins)
         # What is only there to prepare is asked in every cycle.
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared

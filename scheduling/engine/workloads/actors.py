@@ -31,8 +31,7 @@ from scheduling.engine.workloads.garbage_collector import GarbageCollector
 from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.namespace import NamespaceController
 from scheduling.engine.workloads.rules import WorkloadRules
-from volumes.engine.actors import RecordedEvents
-from volumes.engine.pv_controller.kubernetes_events import SpamFilter
+from volumes.engine.kubernetes_events import RecordedEvents, SpamFilter
 
 
 class WorkloadActors:

@@ -11,7 +11,7 @@ from kscope.sim.errors import AlreadyExists, NotFound
 from kscope.sim.kernel.units import MILLISECOND
 from kscope.sim.objects.objects import EMPTY, Manifest, PersistentVolume, Pod
 from volumes.engine.ports import NORMAL
-from volumes.engine.pv_controller.provisioner import PluginError
+from volumes.engine.pv_controller.in_tree.plugin import PluginError
 
 AUTHOR: Final = "pv-controller"
 NAMESPACE: Final = "default"
