@@ -10,7 +10,7 @@ from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError
 from kscope.sim.objects.objects import ApiObject, Manifest
-from scheduling.engine.workloads.controller import Surroundings
+from scheduling.engine.workloads.controller import ControllerContext
 from scheduling.engine.workloads.deletion import BACKGROUND, FOREGROUND, ORPHAN, delete
 from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.owners import (
@@ -48,12 +48,14 @@ class GarbageCollector:
     AUTHOR: ClassVar[str] = "garbage-collector"
     PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_others")
 
-    def __init__(self, around: Surroundings) -> None:
-        self._loop = around.loop
-        self._latency = around.latency
-        self._store = around.store
-        self._listers: WorkloadListers = around.listers
-        self._queue = WorkQueue(around.loop, self._work, answers=around.store.answers(self.AUTHOR))
+    def __init__(self, context: ControllerContext) -> None:
+        self._loop = context.loop
+        self._latency = context.watch_latency
+        self._store = context.store
+        self._listers: WorkloadListers = context.listers
+        self._queue = WorkQueue(
+            context.loop, self._work, answers=context.store.answers(self.AUTHOR)
+        )
         # Owner key → ids of what refers to it; id → (kind, key), to find it again.
         self._dependents: dict[str, dict[str, tuple[str, str]]] = {}
         self._listers.pods.on_event(self._on_object, plain=False)
@@ -62,15 +64,15 @@ class GarbageCollector:
         self._others: list[Informer[ApiObject]] = []
         for kind in GRAPH_KINDS:
             if kind == "CronJob":
-                informer: Informer[ApiObject] = Informer(around.store, kind, around.latency)
+                informer: Informer[ApiObject] = Informer(context.store, kind, context.watch_latency)
                 self._others.append(informer)
             else:
                 informer = self._listers.of(kind)
             informer.on_event(self._on_object)
 
-    def anew(self, around: Surroundings) -> "GarbageCollector":
+    def anew(self, context: ControllerContext) -> "GarbageCollector":
         """The same controller in a new process, which knows nothing yet."""
-        return GarbageCollector(around)
+        return GarbageCollector(context)
 
     # The graph
 

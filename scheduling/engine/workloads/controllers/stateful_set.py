@@ -13,7 +13,7 @@ from kscope.sim.objects.objects import ApiObject, Manifest, Pod, from_manifest
 from scheduling.engine.workloads.controller import (
     MOST_PODS_PER_SYNC,
     Controller,
-    Surroundings,
+    ControllerContext,
     generation_of,
     replicas_of,
     selector_of,
@@ -65,9 +65,9 @@ class StatefulSetController(Controller):
     AUTHOR: ClassVar[str] = "statefulset-controller"
     KIND: ClassVar[str] = "StatefulSet"
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        super().__init__(around, events)
-        self._revisions = Revisions(around.store, around.listers, self.AUTHOR)
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
+        self._revisions = Revisions(context.store, context.listers, self.AUTHOR)
         self._listers.of("StatefulSet").on_event(self._on_set)
         # Without any, no pod is of interest.
         only_with = self._listers.of("StatefulSet")
@@ -264,7 +264,7 @@ class StatefulSetController(Controller):
         manifest["spec"] = spec
         pod = Pod(manifest)
         if self._ensure_claims(owner, ordinal, pod):
-            written = self._around.latencies.draw("api_write")
+            written = self._context.latencies.draw("api_write")
             if written:
                 # Thus a new claim is known before there is a pod that uses it.
                 self._queue.add_after(owner.key, written)
@@ -273,7 +273,7 @@ class StatefulSetController(Controller):
 
     def _create_in_store(self, owner: ApiObject, pod: Pod) -> Pod:
         try:
-            made = self._store.create(self._around.admission.admit(pod), by=self.AUTHOR)
+            made = self._store.create(self._context.admission.admit(pod), by=self.AUTHOR)
         except AlreadyExists:
             raise
         except ApiError as refusal:
@@ -309,7 +309,7 @@ class StatefulSetController(Controller):
             )
             what = f"Claim {name} Pod {pod.name} in StatefulSet {owner.name}"
             try:
-                self._store.create(self._around.admission.admit(claim), by=self.AUTHOR)
+                self._store.create(self._context.admission.admit(claim), by=self.AUTHOR)
             except ApiError as refusal:
                 message = f"create {what} failed error: {refusal}"
                 self._events.event(owner, WARNING, "FailedCreate", message)

@@ -10,7 +10,7 @@ from kscope.sim.kernel.units import MINUTE, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.workloads.controller import (
     Controller,
-    Surroundings,
+    ControllerContext,
     generation_of,
 )
 from scheduling.engine.workloads.disruption.budget_count import (
@@ -36,17 +36,17 @@ class DisruptionController(Controller):
     KIND: ClassVar[str] = "PodDisruptionBudget"
     PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_resync")
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        super().__init__(around, events)
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
         self._listers.of("PodDisruptionBudget").on_event(self._on_budget)
         only_with = self._listers.of("PodDisruptionBudget")
         self._listers.pods.on_event(self._on_pod, only_with=only_with)
-        self._counter = BudgetCounter(self._find, around.rules)
+        self._counter = BudgetCounter(self._find, context.rules)
         # The budgets about which a sync has something to say even when nothing has changed.
         self._loud: dict[str, None] = {}
         self._resync: Ticker | None = None
-        if around.rules.budget_resync:
-            self._resync = Ticker(around.loop, around.rules.budget_resync, self._sync_loud)
+        if context.rules.budget_resync:
+            self._resync = Ticker(context.loop, context.rules.budget_resync, self._sync_loud)
 
     def start_periods_from(self, origin: int) -> None:
         """Let the resync count from *origin*, when the controller started."""
