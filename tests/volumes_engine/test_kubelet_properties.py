@@ -6,6 +6,7 @@ import pytest
 
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import ApiObject
+from tests.conformance.volumemanager import POSSIBLE, mounted_volumes
 from tests.volumes_engine.test_attach_detach import Machine
 from volumes.engine.plugins.simulated import Fault
 from volumes.engine.plugins.spec import ErrorKind
@@ -52,7 +53,7 @@ def test_once_quiet_every_node_has_what_its_pods_want_and_nothing_else(seed: int
     stir(machine, Random(seed))
     machine.run(1800)
     for manager in machine.kubelets.volumes.nodes.values():
-        for mounted in manager.actual.get_all_mounted_volumes():
+        for mounted in mounted_volumes(manager.actual, POSSIBLE):
             assert manager.desired.pod_exists_in_volume(mounted.pod_name, mounted.volume_name)
         for volume in manager.actual.get_attached_volumes():
             assert manager.desired.volume_exists(volume.name)

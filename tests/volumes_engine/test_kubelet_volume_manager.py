@@ -6,6 +6,7 @@ import pytest
 
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.units import MILLISECOND, SECOND
+from tests.conformance.volumemanager import mounted_volumes
 from tests.volumes_engine.test_attach_detach import UNIQUE_NAME, Machine
 from volumes.engine.operations.backoff import MAX_BACKOFF, Start
 from volumes.engine.operations.pending import (
@@ -177,7 +178,7 @@ def test_pods_that_run_when_the_run_begins_have_their_volumes_mounted() -> None:
     machine = Machine()
     machine.add_pod("a", "node-1", phase="Running")
     machine.run(5)
-    mounted = machine.kubelets.volumes.nodes["node-1"].actual.get_mounted_volumes()
+    mounted = mounted_volumes(machine.kubelets.volumes.nodes["node-1"].actual)
     assert [volume.volume_name for volume in mounted] == [UNIQUE_NAME]
     assert machine.facts("VolumeMounted") == []
 

@@ -11,7 +11,13 @@ from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError
 from kscope.sim.objects.objects import ApiObject, Manifest
 from scheduling.engine.workloads.controller import ControllerContext
-from scheduling.engine.workloads.deletion import BACKGROUND, FOREGROUND, ORPHAN, delete
+from scheduling.engine.workloads.deletion import (
+    BACKGROUND,
+    FOREGROUND,
+    ORPHAN,
+    DeleteOptions,
+    delete,
+)
 from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.owners import (
     FOREGROUND_FINALIZER,
@@ -204,7 +210,7 @@ class GarbageCollector:
             obj,
             by=self.AUTHOR,
             now=self._loop.now,
-            propagation=propagation,
+            options=DeleteOptions(propagation=propagation),
             message=why,
         )
 

@@ -11,7 +11,7 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Manifest, Pod
 from scheduling.engine.pods.conditions import disruption_target, with_condition
 from scheduling.engine.workloads.controller import ControllerContext
-from scheduling.engine.workloads.deletion import delete
+from scheduling.engine.workloads.deletion import DeleteOptions, delete
 from scheduling.engine.workloads.pods import time_of
 from scheduling.engine.workloads.ticker import Ticker
 
@@ -110,7 +110,7 @@ class PodGarbageCollector:
                 pod,
                 by=self.AUTHOR,
                 now=self._loop.now,
-                grace_seconds=0,
+                options=DeleteOptions(grace_seconds=0),
                 message=message,
             )
         except NotFound:

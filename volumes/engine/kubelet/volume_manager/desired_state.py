@@ -153,13 +153,6 @@ class DesiredStateOfWorld:
         volume = self._volumes.get(name)
         return volume is not None and pod_name in volume.pods
 
-    def volume_exists_with_spec_name(self, pod_name: str, spec_name: str) -> bool:
-        """Whether the pod wants a volume of that inner or inline name."""
-        return any(
-            pod_name in volume.pods and volume.pods[pod_name].spec.name == spec_name
-            for volume in self._volumes.values()
-        )
-
     def volumes(self) -> list[DesiredVolume]:
         """Every desired volume."""
         return [*self._volumes.values()]
