@@ -72,7 +72,7 @@ def test_the_smallest_volume_that_fits_is_taken() -> None:
     assert storage.claim("c").volume_name == "five"
 
 
-def test_only_the_resync_gives_a_waiting_claim_a_new_volume() -> None:
+def test_only_the_resync_matches_new_volumes() -> None:
     storage = Storage()
     storage.create(make_claim("c"))
     storage.run(20)
@@ -149,7 +149,7 @@ def test_a_recycled_volume_is_available_again() -> None:
     assert storage.events.reasons[-1] == "VolumeRecycled"
 
 
-def test_a_volume_that_cannot_be_deleted_fails_once_and_is_tried_on() -> None:
+def test_a_failed_deletion_is_reported_once_and_repeated() -> None:
     storage = Storage()
     stuck = make_volume("v", persistentVolumeReclaimPolicy="Delete", hostPath={"path": "/data/v"})
     storage.create(stuck, make_claim("c"))
@@ -186,7 +186,7 @@ def test_in_tree_provisioning_from_claim_to_deletion() -> None:
         storage.volume(name)
 
 
-def test_the_in_tree_finalizer_does_not_outlive_the_deletion() -> None:
+def test_deletion_removes_the_in_tree_finalizer() -> None:
     storage = Storage()
     storage.create(make_class("fast", "kubernetes.io/host-path"))
     storage.create(make_claim("c", storageClassName="fast"))
@@ -212,7 +212,7 @@ def test_a_delayed_claim_says_whom_it_waits_for() -> None:
     ]
 
 
-def test_a_claim_without_class_gets_the_default_one_when_it_comes() -> None:
+def test_a_classless_claim_gets_a_later_default() -> None:
     storage = Storage()
     claim = make_claim("c")
     del claim["spec"]["storageClassName"]
@@ -226,7 +226,7 @@ def test_a_claim_without_class_gets_the_default_one_when_it_comes() -> None:
     assert storage.claim("c").phase == "Bound"
 
 
-def test_a_write_that_fails_leaves_the_pair_half_bound_until_it_is_mended() -> None:
+def test_a_failed_write_leaves_a_half_bound_pair() -> None:
     storage = Storage()
     storage.create(make_volume("v"))
     storage.run(1)

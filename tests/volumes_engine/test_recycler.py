@@ -38,7 +38,7 @@ def test_the_pod_scrubs_the_volume_and_goes() -> None:
     ]
 
 
-def test_a_pod_that_fails_fails_the_volume_and_is_tried_again() -> None:
+def test_a_failed_recycler_pod_is_repeated() -> None:
     storage = released()
     storage.store.patch("Pod", POD, {"status": {"phase": "Failed"}}, by="kubelet")
     storage.run(0.2)
