@@ -214,7 +214,7 @@ class InformerListers:
         self._pods_by_claim: dict[str, dict[str, None]] = {}
         # Classes that were written without a binding mode, and as the API server completes them.
         self._classes: dict[str, tuple[StorageClass, StorageClass]] = {}
-        # Upstream starts the informers together; kinds that others refer to are heard of first.
+        # Upstream starts the informers together. Here kinds that others refer to are delivered first.
         self.class_informer: Informer[StorageClass] = Informer(store, "StorageClass", latency)
         self.node_informer: Informer[Node] = Informer(store, "Node", latency)
         self.pod_informer: Informer[Pod] = Informer(store, "Pod", latency)

@@ -87,7 +87,7 @@ class WorkloadActors:
             old: Any = getattr(self, attribute)
             process.end(old, context.loop, context.store, before)
             context.store.hang_up(author)
-            setattr(self, attribute, old.anew(replace(context, listers=listers)))
+            setattr(self, attribute, old.restarted(replace(context, listers=listers)))
             self._listers_of[author] = listers
             if not any(before is one for one in self._listers_of.values()):
                 process.end_listers(before, context.loop, context.store)

@@ -62,7 +62,7 @@ class Controller:
             context.loop, self._work, answers=context.store.answers(self.AUTHOR)
         )
 
-    def anew(self, context: ControllerContext) -> Self:
+    def restarted(self, context: ControllerContext) -> Self:
         """The same controller in a new process, without its memory."""
         return type(self)(context, self._events)
 

@@ -40,7 +40,7 @@ GRAPH_KINDS: Final = (
     "ReplicationController",
 )
 
-# A kind that a scenario may well leave out, and the one whose presence tells that it is managed.
+# A kind that a scenario may leave out, and the kind whose presence shows that it is managed.
 _MADE_BY: Final = {"ReplicaSet": "Deployment", "Job": "CronJob"}
 
 
@@ -76,7 +76,7 @@ class GarbageCollector:
                 informer = self._listers.of(kind)
             informer.on_event(self._on_object)
 
-    def anew(self, context: ControllerContext) -> "GarbageCollector":
+    def restarted(self, context: ControllerContext) -> "GarbageCollector":
         """The same controller in a new process, which knows nothing yet."""
         return GarbageCollector(context)
 
@@ -90,7 +90,7 @@ class GarbageCollector:
             and not new.deletion_timestamp
             and (old is None or not old.owner_references)
         ):
-            # As most objects are: nobody's, and there to stay.
+            # Like most objects: it has no owner and is not being deleted.
             return
         if old is not None and old.owner_references != new.owner_references:
             self._unlink(old)

@@ -90,7 +90,7 @@ class NamespaceController(Controller):
     def _conditions(self, namespace: ApiObject, left: list[ApiObject]) -> list[Manifest]:
         remaining = _counted([f"{obj.kind.lower()}s." for obj in left])
         finalizers = _counted([name for obj in left for name in obj.finalizers])
-        told = [
+        conditions = [
             (
                 "NamespaceDeletionDiscoveryFailure",
                 "",
@@ -130,7 +130,7 @@ class NamespaceController(Controller):
             each["type"]: each for each in namespace.status.get("conditions") or ()
         }
         made: list[Manifest] = []
-        for kind, what, reason, text in told:
+        for kind, what, reason, text in conditions:
             state, message = "True" if what else "False", text + what
             old = before.get(kind)
             since = timestamp(self._loop.now)

@@ -1,4 +1,4 @@
-"""Where the controllers of one Kubernetes version differ from those of another, as data."""
+"""How the workload controllers differ between Kubernetes versions, as data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from kscope.sim.kernel.units import SECOND
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadRules:
-    """The few rules that differ between versions.
+    """The rules of the workload controllers that differ between versions.
 
-    `taints_by_condition`: nodes are tainted by condition and pods evicted by taint; before (both
+    `taints_by_condition`: nodes are tainted by condition and pods evicted by taint; before that (both
     are alpha in 1.11) the node controller itself deletes the pods of a node.
     `taints_new_nodes`: a node created during the run arrives not ready, as the kubelet registers
-    it, and the controller introduces it (labels, RegisteredNode). `disruption_conditions`: evicted
-    pods say so in condition DisruptionTarget, budgets in DisruptionAllowed. `scaled_from`:
-    ScalingReplicaSet tells the old size too. `log_scale_down`: pods of about the same age are told
-    apart by uid. `pod_index`: pods of a StatefulSet carry their ordinal as a label.
+    it, and the controller adds labels and Event RegisteredNode. `disruption_conditions`: evicted
+    pods have condition DisruptionTarget, budgets DisruptionAllowed. `scaled_from`:
+    the message of ScalingReplicaSet has the old size too. `log_scale_down`: pods of about the same age are
+    ordered by uid. `pod_index`: pods of a StatefulSet carry their ordinal as a label.
     `pending_pods_get_claims`: a StatefulSet makes the claims that its pending pods lack.
     `job_waits_first`: the first retry of a failed job's pod backs off too. `budget_resync`: how often
-    the disruption controller looks at its budgets without a reason, in ns; 0 for never.
+    the disruption controller syncs unchanged budgets, in ns; 0 for never.
     `monitor_grace`: how long a node may be silent before its state is unknown, in ns;
-    `tells_pods_of_node`: its pods get an Event then.
+    `warns_pods_of_node`: its pods get an Event then.
     """
 
     taints_by_condition: bool = True
@@ -35,13 +35,13 @@ class WorkloadRules:
     job_waits_first: bool = False
     budget_resync: int = 30 * SECOND
     monitor_grace: int = 40 * SECOND
-    tells_pods_of_node: bool = False
+    warns_pods_of_node: bool = False
 
 
 WORKLOAD_RULES: Final[Mapping[str, WorkloadRules]] = {
     "v1.11": WorkloadRules(taints_by_condition=False),
     "v1.16": WorkloadRules(),
-    "v1.20": WorkloadRules(taints_new_nodes=True, tells_pods_of_node=True),
+    "v1.20": WorkloadRules(taints_new_nodes=True, warns_pods_of_node=True),
     "v1.34": WorkloadRules(
         disruption_conditions=True,
         scaled_from=True,
@@ -51,6 +51,6 @@ WORKLOAD_RULES: Final[Mapping[str, WorkloadRules]] = {
         job_waits_first=True,
         budget_resync=0,
         monitor_grace=50 * SECOND,
-        tells_pods_of_node=True,
+        warns_pods_of_node=True,
     ),
 }

@@ -2,7 +2,7 @@
 
     assume_pod_volumes  the decision is laid over the caches, so that the next pod sees it
     bind_api_update     it is written to the API server
-    check_bindings      it has come true once the PV controller has bound every claim
+    check_bindings      it is done when the PV controller has bound every claim
 
 The decision itself, which volume each claim gets on which node, is the VolumeBinding plugin's. A
 write that fails leaves what was written before it; what was not yet written is taken off the caches

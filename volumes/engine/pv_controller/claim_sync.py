@@ -149,8 +149,8 @@ class ClaimSync:
                 "Bound claim has lost its PersistentVolume. Data on the volume is lost!",
             )
         elif volume.claim_ref is None:
-            # The claim is bound but the volume has come unbound; or the updated volume has not
-            # been heard of yet. The two cannot be told apart. Bind again.
+            # The claim is bound but the volume is not; or the watch has not delivered the updated
+            # volume yet. The two cases cannot be distinguished. Bind again.
             self._writer.bind(volume, claim)
         elif (volume.claim_ref.get("uid") or "") == claim.uid:
             # All is well. In most cases there is nothing to write.

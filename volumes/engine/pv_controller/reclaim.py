@@ -142,11 +142,11 @@ class Recycling:
         events, volume = self._context.events, self._volume
         try:
             assert self._recycler is not None
-            delay, news = self._recycler.step()
+            delay, messages = self._recycler.step()
         except PluginError as error:
             self._failed(f"Recycle failed: {error}")
             return None
-        for event_type, message in news:
+        for event_type, message in messages:
             events.event(volume, event_type, "RecyclerPod", f"Recycler pod: {message}")
         if delay is not None:
             return delay

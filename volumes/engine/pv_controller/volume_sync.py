@@ -49,12 +49,12 @@ class VolumeSync:
             self._sync_claimed_volume(volume, self._claim_of(volume))
 
     def _claim_of(self, volume: PersistentVolume) -> PersistentVolumeClaim | None:
-        """The claim that *volume* is bound to, or None when it is gone for sure."""
+        """The claim that *volume* is bound to, or None if it was certainly deleted."""
         assert volume.claim_ref is not None
         claim = self._caches.claims.get(volume.claim_key)
         if claim is None and volume.phase not in (VOLUME_RELEASED, VOLUME_FAILED):
-            # A volume made or bound by someone else may be heard of before its claim. Look twice
-            # before reclaiming it wrongly.
+            # The watch may deliver a volume that another component made or bound before its claim.
+            # Read the claim again rather than reclaim the volume wrongly.
             claim = self._context.listers.claim(volume.claim_key) or self._live_claim(
                 volume.claim_key
             )

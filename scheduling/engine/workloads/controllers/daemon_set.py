@@ -59,7 +59,7 @@ class DaemonSetController(Controller):
         only_with = self._listers.of("DaemonSet")
         self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
-    # What it hears
+    # Watch events
 
     def _on_set(self, event: WatchEvent) -> None:
         if event.type == "DELETED":
@@ -112,7 +112,7 @@ class DaemonSetController(Controller):
             if not busy:
                 busy = self._roll(owner, by_node, label)
             if busy:
-                # The writes take their time; the status counts what the watches tell by then.
+                # The writes take time; the status counts the pods that the watches deliver by then.
                 self._queue.add_after(key, 2 * self._context.watch_latency)
                 return
             live = {label_of(pod) for pods in by_node.values() for pod in pods}

@@ -155,7 +155,7 @@ class JobController(Controller):
         return self._claim_pods(job, selector_of(job))
 
     def _count_failures(self, job: ApiObject, succeeded: int, failed: int) -> None:
-        """Let new pods wait longer and longer; a success starts anew. Upstream: backoff_utils.go."""
+        """Increase the backoff of new pods; a success resets it. Upstream: backoff_utils.go."""
         if succeeded > status_number(job, "succeeded"):
             self._retries.pop(job.key, None)
         new = failed - status_number(job, "failed")

@@ -60,7 +60,7 @@ class ReplicaSetController(Controller):
     def _selector_of(self, owner: ApiObject) -> LabelSelector:
         return selector_of(owner)
 
-    # What it hears
+    # Watch events
 
     def _on_replica_set(self, event: WatchEvent) -> None:
         if event.type == "DELETED":

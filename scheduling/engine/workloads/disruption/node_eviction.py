@@ -5,7 +5,7 @@
       ready again: all is forgotten ─────────┴───────────── evicted ◀────────┘
 
 A zone takes one node in ten seconds, more slowly or not at all while most of it is unwell. While
-no node at all is well nothing is evicted, and when some are again, the five minutes start anew.
+no node is ready nothing is evicted, and when some are ready again, the five minutes start again.
 Taints by condition and taint based evictions are alpha there. NoExecute taints that somebody else
 puts on a node count nevertheless: the taint manager is on.
 
@@ -57,7 +57,7 @@ class EvictingNodeController(NodeLifecycleController):
         self._passes = Ticker(context.loop, EVICTION_PERIOD, self._eviction_pass)
         super().__init__(context, events)
 
-    def anew(self, context: ControllerContext) -> "EvictingNodeController":
+    def restarted(self, context: ControllerContext) -> "EvictingNodeController":
         """See NodeLifecycleController."""
         return EvictingNodeController(context, self._events)
 
@@ -69,7 +69,7 @@ class EvictingNodeController(NodeLifecycleController):
             self._forget(node)
         elif is_unwell(node) or node.name in self._unwell:
             self.ticker.arm()
-        # Whoever comes or goes may change how its zone, or the whole cluster, fares.
+        # A node that comes or goes may change the state of its zone, or of the whole cluster.
         if self._unwell:
             self.ticker.arm()
 
@@ -131,7 +131,7 @@ class EvictingNodeController(NodeLifecycleController):
     # Evictions
 
     def _eviction_pass(self) -> None:
-        """Upstream: doEvictionPass(); one node of each zone whose turn has come."""
+        """Upstream: doEvictionPass(); one node of each zone that is due."""
         for zone, waiting in self._waiting.items():
             interval = self._intervals.get(zone)
             if not waiting or interval is None:

@@ -92,7 +92,7 @@ class NodeLifecycleController:
             self.ticker.arm()
         self._listers.nodes.on_event(self._on_node)
 
-    def anew(self, context: ControllerContext) -> "NodeLifecycleController":
+    def restarted(self, context: ControllerContext) -> "NodeLifecycleController":
         """The same controller in a new process, which knows nothing yet."""
         return NodeLifecycleController(context, self._events)
 
@@ -174,7 +174,7 @@ class NodeLifecycleController:
             self.ticker.arm()
 
     def _doubt_silent_nodes(self) -> None:
-        """Upstream: tryUpdateNodeHealth(): after the grace period nobody knows how a node is."""
+        """Upstream: tryUpdateNodeHealth(): after the grace period the state of a node is unknown."""
         for name, since in self._context.silent_nodes.items():
             node = self._store.find("Node", name)
             if not isinstance(node, Node) or _is_doubted(node):
@@ -221,7 +221,7 @@ class NodeLifecycleController:
             patch: Manifest = {"status": {"conditions": marked}}
             with suppress(ApiError):
                 self._store.patch("Pod", pod.key, patch, by=self.AUTHOR, event="PodNotReady")
-                if self._rules.tells_pods_of_node:
+                if self._rules.warns_pods_of_node:
                     self._events.event(pod, WARNING, "NodeNotReady", "Node is not ready")
 
     def _may_taint(self, node: Node, zones: "Zones") -> bool:
@@ -238,7 +238,7 @@ class NodeLifecycleController:
         return True
 
     def _register(self, nodes: list[Node]) -> None:
-        """Tell of nodes that came and went since the last tick."""
+        """Emit Events for nodes that were created or deleted since the last tick."""
         names = {node.name for node in nodes}
         for node in nodes:
             if node.name not in self._known:
@@ -290,7 +290,7 @@ class TaintManager:
         self._listers.nodes.on_event(self._on_node)
         self._listers.pods.on_event(self._on_pod)
 
-    def anew(self, context: ControllerContext) -> "TaintManager":
+    def restarted(self, context: ControllerContext) -> "TaintManager":
         """The same controller in a new process, which knows nothing yet."""
         return TaintManager(context, self._events)
 
@@ -426,7 +426,7 @@ def _is_doubted(node: Node) -> bool:
 
 
 def _doubtful(node: Node, posted: tuple[str, ...], now: str) -> list[Manifest]:
-    """The node's conditions as they are when it has not been heard of for too long."""
+    """The node's conditions after it has not posted its status for too long."""
     conditions: list[Manifest] = node.status.get("conditions") or []
     others = [each for each in conditions if each.get("type") not in posted]
     made = {
@@ -443,7 +443,7 @@ def _is_ready_condition(condition: Manifest) -> bool:
 
 
 def _no_schedule_swap(node: Node) -> tuple[list[Manifest], list[Manifest]]:
-    """The NoSchedule taints that its conditions ask for and it lacks, and those it has in vain."""
+    """The NoSchedule taints that the node's conditions require and it lacks, and the superfluous ones."""
     wanted = [_taint(key, NO_SCHEDULE) for key in _condition_taints(node)]
     ours = [
         taint
@@ -487,7 +487,7 @@ def _no_execute_ours(node: Node) -> list[Manifest]:
 
 
 def is_unwell(node: Node) -> bool:
-    """Whether it is not ready, or not heard of any more."""
+    """Whether it is not ready, or has stopped posting its status."""
     return bool(_no_execute_taints(node))
 
 

@@ -39,7 +39,7 @@ class PodGarbageCollector:
         self._listers.nodes.on_event(self._on_node)
         self._listers.pods.on_event(self._on_pod)
 
-    def anew(self, context: ControllerContext) -> "PodGarbageCollector":
+    def restarted(self, context: ControllerContext) -> "PodGarbageCollector":
         """The same controller in a new process, which knows nothing yet."""
         return PodGarbageCollector(context)
 

@@ -97,7 +97,7 @@ class Recycler(Protocol):
     """Scrubs one volume, in steps."""
 
     def step(self) -> tuple[int | None, list[tuple[str, str]]]:
-        """The delay until the next step (None: done) and (type, message) news of the recycler pod.
+        """The delay until the next step (None: done), and Events of the recycler pod as (type, message).
 
         Raises PluginError.
         """

@@ -115,7 +115,7 @@ class ReplicaSetScaler:
 
 
 def size_annotations(deployment: ApiObject) -> Manifest:
-    """The annotations that tell a ReplicaSet the size of its Deployment."""
+    """The annotations of a ReplicaSet with the size of its Deployment."""
     replicas = replicas_of(deployment)
     return {
         DESIRED_REPLICAS: str(replicas),
