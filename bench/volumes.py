@@ -25,7 +25,9 @@ from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, 
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from volumes.engine.actors import VolumeActors
-from volumes.engine.matching.matching import VolumeIndex, find_matching_volume
+from volumes.engine.kubelet.volume_manager.actual_state import VolumeMountState
+from volumes.engine.matching.index import VolumeIndex
+from volumes.engine.matching.rules import find_matching_volume
 from volumes.engine.phases import protected, settled
 
 VOLUMES = 10_000
@@ -333,7 +335,9 @@ class _Machines:
     def mounted(self) -> int:
         """How many mounts there are."""
         managers = self.cluster.volumes.kubelets.volumes.nodes.values()
-        return sum(len(manager.actual.get_mounted_volumes()) for manager in managers)
+        attached = [v for manager in managers for v in manager.actual.get_attached_volumes()]
+        pods = [pod for volume in attached for pod in volume.pods.values()]
+        return sum(pod.state is VolumeMountState.MOUNTED for pod in pods)
 
     def _do(self, **command: Any) -> None:
         outcome = self.cluster.apply(Command(**command))

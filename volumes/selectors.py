@@ -15,7 +15,7 @@ from kscope.sim.objects.objects import (
     from_manifest,
 )
 from volumes.engine.matching.candidates import candidates_for, claimants_dict, claimants_of
-from volumes.engine.matching.matching import VolumeIndex
+from volumes.engine.matching.index import VolumeIndex
 from volumes.engine.phases import claim_class
 
 Obj = TypeVar("Obj", bound=ApiObject)

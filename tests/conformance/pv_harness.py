@@ -23,15 +23,15 @@ from scheduling.engine.versions.registry import VERSIONS
 from tests.conformance.vectors import Json, obj, pruned
 from volumes.engine.migration import NO_MIGRATION, Migration
 from volumes.engine.operations.runner import Operation
-from volumes.engine.ports import Told
-from volumes.engine.pv_controller.provisioner import (
-    InstantRecycler,
+from volumes.engine.ports import WriteEvent
+from volumes.engine.pv_controller.context import ControllerContext
+from volumes.engine.pv_controller.in_tree.plugin import (
     PluginError,
-    PluginRegistry,
     ProvisionOptions,
     Recycler,
     provisioned_manifest,
 )
+from volumes.engine.pv_controller.in_tree.registry import PluginRegistry
 from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
 
 CLAIMS, VOLUMES = "persistentvolumeclaims", "persistentvolumes"
@@ -63,7 +63,7 @@ class FakeApi:
     def get_claim(self, key: str) -> PersistentVolumeClaim:
         return self._get(CLAIMS, key)
 
-    def create_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def create_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         call = {"verb": "create", "resource": VOLUMES, "object": pruned(volume.raw)}
         self._inject(call)
         if volume.key in self.objects[VOLUMES]:
@@ -71,21 +71,25 @@ class FakeApi:
         # As upstream's fake, which gives a created volume no version.
         return self._stored(call, volume)
 
-    def update_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def update_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         return self._update(volume, "")
 
-    def update_volume_status(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def update_volume_status(
+        self, volume: PersistentVolume, record_as: WriteEvent
+    ) -> PersistentVolume:
         return self._update(volume, "status")
 
-    def update_claim(self, claim: PersistentVolumeClaim, told: Told) -> PersistentVolumeClaim:
+    def update_claim(
+        self, claim: PersistentVolumeClaim, record_as: WriteEvent
+    ) -> PersistentVolumeClaim:
         return self._update(claim, "")
 
     def update_claim_status(
-        self, claim: PersistentVolumeClaim, told: Told
+        self, claim: PersistentVolumeClaim, record_as: WriteEvent
     ) -> PersistentVolumeClaim:
         return self._update(claim, "status")
 
-    def delete_volume(self, name: str, told: Told) -> None:
+    def delete_volume(self, name: str, record_as: WriteEvent) -> None:
         call = {"verb": "delete", "resource": VOLUMES, "name": name}
         self._inject(call)
         if name not in self.objects[VOLUMES]:
@@ -312,18 +316,12 @@ class MockPlugin:
             raise PluginError(error)
 
 
-class TracedController(PersistentVolumeController):
-    """Tells when an operation is scheduled, and lets the test interfere just before it runs."""
+class InstantRecycler:
+    """Scrubs at once."""
 
-    trace: list[Json]
-    interfere: Any = None
-
-    def schedule_operation(self, name: str, operation: Operation) -> None:
-        self.trace.append({"step": "scheduleOperation", "operation": name})
-        if self.interfere:
-            self.trace.append({"step": "injectBeforeOperation", "operation": name})
-            self.interfere()
-        super().schedule_operation(name, operation)
+    def step(self) -> tuple[int | None, list[tuple[str, str]]]:
+        """See Recycler."""
+        return None, []
 
 
 class Harness:
@@ -339,26 +337,41 @@ class Harness:
         migration: Migration = NO_MIGRATION
         if act.get("csiMigration"):
             migration = EveryPluginMigrated(act["csiMigration"]["csiDriver"])
-        self.controller = TracedController(
-            self.loop,
-            self.api,
-            self.listers,
-            self.events,
+        self.context = ControllerContext(
+            loop=self.loop,
+            api=self.api,
+            listers=self.listers,
+            events=self.events,
             plugins=PluginRegistry(list(plugins)),
             migration=migration,
             rules=VERSIONS["v1.20"].controller,
             dynamic_provisioning=case.get("dynamicProvisioningEnabled", True),
+        )
+        self.controller = PersistentVolumeController(
+            self.context,
             claim_queue=None if running else ListQueue(),
             volume_queue=None if running else ListQueue(),
         )
-        self.controller.trace = self.trace
+        self.caches = self.controller.caches
+        self._schedule = self.controller.operations.schedule_operation
+        self.controller.operations.schedule_operation = self.schedule_operation
+        self._before_operation: list[Json] = []
         for raw in case["initialClaims"] or ():
             self._add(obj(PersistentVolumeClaim, raw), running)
         for raw in case["initialVolumes"] or ():
             self._add(obj(PersistentVolume, raw), running)
         before = act.get("injectBeforeEachScheduledOperation")
         if before:
-            self.controller.interfere = lambda: [self.interfere(step) for step in before["steps"]]
+            self._before_operation = before["steps"]
+
+    def schedule_operation(self, name: str, operation: Operation) -> None:
+        """Trace that an operation is scheduled, and change what the case wants just before it runs."""
+        self.trace.append({"step": "scheduleOperation", "operation": name})
+        if self._before_operation:
+            self.trace.append({"step": "injectBeforeOperation", "operation": name})
+            for step in self._before_operation:
+                self.interfere(step)
+        self._schedule(name, operation)
 
     def _add(self, item: Any, running: bool) -> None:
         self.api.put(item)
@@ -367,9 +380,9 @@ class Harness:
         if running:
             self.listers.known[_resource(item)][item.key] = item
         elif isinstance(item, PersistentVolume):
-            self.controller.volumes.put(item)
+            self.caches.volumes.put(item)
         else:
-            self.controller.claims[item.key] = item
+            self.caches.claims[item.key] = item
 
     # What a test does before an operation runs, told in words
 
@@ -405,9 +418,9 @@ class Harness:
             r" cache and API",
             text,
         ):
-            if found[1] in self.controller.operation_starts:
+            if found[1] in self.caches.operation_starts:
                 volume = self._add_volume(found[2], bound="phase Bound" in found[3])
-                self.controller.volumes.put(volume)
+                self.caches.volumes.put(volume)
         else:
             raise AssertionError(f"unknown interference: {text}")
 
@@ -433,7 +446,7 @@ class Harness:
             },
         )
         self.api.put(claim)
-        self.controller.claims[claim.key] = claim
+        self.caches.claims[claim.key] = claim
 
     def _add_volume(self, name: str, *, bound: bool) -> PersistentVolume:
         """A volume that someone else has made meanwhile: as it is expected to be in the end."""
@@ -457,9 +470,9 @@ class Harness:
             raise AssertionError("a custom act needs the running runner")
         try:
             if call == "syncClaim":
-                self.sync(self.controller.claims[self._first("initialClaims")], None)
+                self.sync(self.caches.claims[self._first("initialClaims")], None)
             else:
-                volume = self.controller.volumes.get(self._first("initialVolumes"))
+                volume = self.caches.volumes.get(self._first("initialVolumes"))
                 assert volume is not None
                 self.sync(volume, None)
         except SimError as error:
@@ -497,9 +510,9 @@ class Harness:
             if self.api.changed:
                 changed = self.api.changed.popleft()
                 if isinstance(changed, PersistentVolume):
-                    self.controller.volumes.put(changed)
+                    self.caches.volumes.put(changed)
                 elif isinstance(changed, PersistentVolumeClaim):
-                    self.controller.claims[changed.key] = changed
+                    self.caches.claims[changed.key] = changed
                 with suppress(VersionError):
                     self.sync(changed, changed.resource_version)
             elif first_sync or self.api.changes:
@@ -542,7 +555,7 @@ class Harness:
             self.controller.claim_queue.add(item.key)
 
     def perform(self, clause: str) -> None:
-        starts = self.controller.operation_starts
+        starts = self.caches.operation_starts
         if found := re.search(
             r'deliver an "added" event for a new Pending PVC (\S+) \((\S+), (\w+), no class', clause
         ):
@@ -574,7 +587,7 @@ class Harness:
         elif re.search(r"delete the PV\b", clause):
             self._delete(VOLUMES)
         elif "claim cache is empty" in clause:
-            assert not self.controller.claims
+            assert not self.caches.claims
         elif found := re.search(r"operation-timestamp cache must not hold (\S+)", clause):
             assert found[1] not in starts
         elif found := re.search(r"operation-timestamp cache holds (?:key )?(\S+)", clause):

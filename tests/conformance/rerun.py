@@ -207,7 +207,8 @@ class Follower:
 
     def let_race(self, controller: PersistentVolumeController) -> None:
         """Let *controller* bind claims that name their volume as the recorded one did."""
-        bind = controller.bind
+        writer = controller.writer
+        bind = writer.bind
         binding: list[str] = []
         left = {key: [*outcomes] for key, outcomes in self.stalled.items()}
 
@@ -219,8 +220,8 @@ class Follower:
             outcomes = left.get(binding[0])
             return bool(outcomes and outcomes.pop(0))
 
-        controller.bind = bound
-        controller._is_overtaken = overtaken
+        writer.bind = bound
+        writer._is_overtaken = overtaken
 
     def _recorded_node(self, pod: Pod) -> str:
         group = pod_group(pod.raw)

@@ -4,14 +4,10 @@ import pytest
 
 from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim
 from tests.conformance.vectors import Json, obj, parametrised, upstream
-from volumes.engine.matching.matching import (
-    Offer,
-    VolumeIndex,
-    Wanted,
-    check_volume_satisfies_claim,
-    explain_candidates,
-    find_matching_volume,
-)
+from volumes.engine.matching.explanation import explain_candidates
+from volumes.engine.matching.index import VolumeIndex
+from volumes.engine.matching.offers import Offer, Wanted
+from volumes.engine.matching.rules import check_volume_satisfies_claim, find_matching_volume
 
 FILE = upstream("persistentvolume_index_test.json")
 

@@ -7,7 +7,7 @@ import pytest
 from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
 from tests.conformance.pv_harness import CLAIMS, VOLUMES, FakeListers, Harness
 from tests.conformance.vectors import Json, obj, parametrised, pruned, upstream, without_versions
-from volumes.engine.matching.matching import VolumeIndex
+from volumes.engine.matching.index import VolumeIndex
 from volumes.engine.migration import MigrationGates
 from volumes.engine.phases import (
     BETA_STORAGE_PROVISIONER,
@@ -15,7 +15,8 @@ from volumes.engine.phases import (
     PROVISIONED_BY,
     STORAGE_PROVISIONER,
 )
-from volumes.engine.pv_controller.writer import ControllerError, is_delay_binding
+from volumes.engine.pv_controller.migration_annotations import migration_patch
+from volumes.engine.pv_controller.pv_helpers import ControllerError, is_delay_binding
 
 FILES = {
     name: upstream(f"persistentvolume_{name}_test.json")
@@ -109,10 +110,10 @@ def test_cache_refuses_older_versions(case: list[Json]) -> None:
         )
         if step.get("shouldFail"):
             with pytest.raises(ControllerError) as raised:
-                done.controller.store_volume_update(volume)
+                done.caches.store_volume_update(volume)
             assert str(raised.value) == step["actualError"]
         else:
-            assert done.controller.store_volume_update(volume) == step["expectedStored"]
+            assert done.caches.store_volume_update(volume) == step["expectedStored"]
 
 
 def _bare_harness() -> Harness:
@@ -147,15 +148,14 @@ def _migration_cases() -> list[Any]:
 
 @pytest.mark.parametrize("case", _migration_cases())
 def test_migration_annotations_are_written_as_upstream(case: Json) -> None:
-    controller = _bare_harness().controller
-    controller.migration = MigrationGates(frozenset(case["migrationGatesOn"]))
+    migration = MigrationGates(frozenset(case["migrationGatesOn"]))
     claim_keys = (STORAGE_PROVISIONER, BETA_STORAGE_PROVISIONER)
     for given, expected, keys in (
         ("claimAnnotations", "expectedClaimAnnotations", claim_keys),
         ("volumeAnnotations", "expectedVolumeAnnotations", (PROVISIONED_BY,)),
     ):
         annotations: dict[str, Any] = dict(case[given] or {})
-        annotations.update(controller.migration_patch(annotations, *keys) or {})
+        annotations.update(migration_patch(annotations, migration, *keys) or {})
         kept = {key: value for key, value in annotations.items() if value is not None}
         assert kept == (case[expected] or {})
         assert MIGRATED_TO not in kept or kept[MIGRATED_TO]
@@ -171,9 +171,9 @@ def _other_tests() -> list[Any]:
 @pytest.mark.parametrize("case", _other_tests())
 def test_disabled_dynamic_provisioning_does_nothing(case: Json) -> None:
     done = _bare_harness()
-    done.controller.dynamic_provisioning = False
+    done.context.dynamic_provisioning = False
     claim = {"metadata": {"name": "claim", "namespace": "default", "uid": "u"}, "spec": {}}
-    done.controller.provision_claim(obj(PersistentVolumeClaim, claim))
+    done.controller.operations.provision_claim(obj(PersistentVolumeClaim, claim))
     done.settle()
     assert done.trace == []
 

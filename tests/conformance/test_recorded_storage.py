@@ -19,7 +19,7 @@ from scheduling.engine.versions.registry import VERSIONS
 from tests.conformance.vectors import Json, parametrised
 from tests.vectors import vector_set
 from tests.volumes_engine.storage import Storage
-from volumes.engine.pv_controller.external_provisioner import DriverFaults
+from volumes.engine.csi.driver_faults import DriverFaults
 
 FOLDER = vector_set("control-plane-1.20")
 # Time 0 of the recordings, and the phase of the controller's resync in all of them.
@@ -61,7 +61,7 @@ class Replay:
         # The recorded provisioner is among those whose writes are replayed.
         faults = DriverFaults(absent=tuple(sorted(drivers)))
         self.storage = Storage(rules=VERSIONS["v1.20"].controller, recycle=RECYCLING, faults=faults)
-        self.storage.controller.resync_from(RESYNC)
+        self.storage.controller.resync.start_at(RESYNC)
         self.states: list[tuple[str, ApiObject]] = []
         for kind in SHOWN:
             self.storage.store.watch(kind, self.seen)

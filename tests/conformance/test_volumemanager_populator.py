@@ -18,7 +18,10 @@ from tests.conformance.volumemanager import (
     unordered,
     written_spec,
 )
-from volumes.engine.kubelet.volume_manager.populator import DesiredStateOfWorldPopulator
+from volumes.engine.kubelet.volume_manager.populator import (
+    DesiredStateOfWorldPopulator,
+    PopulatorSources,
+)
 
 CASES = cases_of(upstream("volumemanager_populator_test.json"))
 
@@ -52,13 +55,10 @@ class PopulatorTest:
         self.pods = PodManager()
         self.api = AnyObjects({}, {})
         self.populator = DesiredStateOfWorldPopulator(
-            clock=StoppedClock(),
-            api=self.api,
-            pods=self.pods,
-            runtime=self.pods,
-            desired=self.states.desired,
-            actual=self.states.actual,
-            plugins=self.states.plugins,
+            PopulatorSources(StoppedClock(), self.api, self.pods, self.pods),
+            self.states.desired,
+            self.states.actual,
+            self.states.plugins,
             expand_in_use=expand_in_use,
         )
 
@@ -127,7 +127,7 @@ class PopulatorTest:
         elif call == "populator.ReprocessPod":
             populator.reprocess_pod(args["podName"])
         elif call == "populator.podPreviouslyProcessed":
-            return [populator.pod_previously_processed(args["podName"])]
+            return [populator.processed_pods.get(args["podName"], False)]
         elif call == "populator.podHasBeenSeenOnce":
             return [populator.pod_has_been_seen_once(args["podName"])]
         else:

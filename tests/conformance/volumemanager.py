@@ -8,9 +8,11 @@ from tests.conformance.vectors import Json, obj
 from volumes.engine.kubelet.volume_manager.actual_state import (
     ActualStateOfWorld,
     AttachedVolume,
+    DeviceMountState,
     MarkVolumeOpts,
     MountedVolume,
     VolumeMountState,
+    mounted_volume,
 )
 from volumes.engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld, VolumeToMount
 from volumes.engine.plugins.spec import Answer, VolumePlugin, VolumePlugins, VolumeSpec
@@ -131,6 +133,22 @@ def actual_state(actual: ActualStateOfWorld) -> Json:
             for volume in actual.get_attached_volumes()
         }
     }
+
+
+CERTAIN = (VolumeMountState.MOUNTED,)
+POSSIBLE = (VolumeMountState.MOUNTED, VolumeMountState.UNCERTAIN)
+
+
+def mounted_volumes(
+    actual: ActualStateOfWorld, states: tuple[VolumeMountState, ...] = CERTAIN
+) -> list[MountedVolume]:
+    """The (volume, pod) pairs whose mount is in one of *states*."""
+    return [
+        mounted_volume(volume, pod)
+        for volume in actual.get_attached_volumes()
+        for pod in volume.pods.values()
+        if pod.state in states
+    ]
 
 
 def size_text(size: int | None) -> str | None:
@@ -256,7 +274,8 @@ class States:
         return [self.desired.pod_exists_in_volume(args["podName"], args["volumeName"])]
 
     def dsw_volumeexistswithspecname(self, args: Json) -> list[Any]:
-        return [self.desired.volume_exists_with_spec_name(args["podName"], args["volumeSpecName"])]
+        pods = [volume.pods.get(args["podName"]) for volume in self.desired.volumes()]
+        return [any(pod and pod.spec.name == args["volumeSpecName"] for pod in pods)]
 
     def dsw_deletepodfromvolume(self, args: Json) -> None:
         self.desired.delete_pod_from_volume(args["podName"], args["volumeName"])
@@ -329,7 +348,9 @@ class States:
         return [self.actual.volume_exists(args["volumeName"])]
 
     def asw_volumeexistswithspecname(self, args: Json) -> list[Any]:
-        return [self.actual.volume_exists_with_spec_name(args["podName"], args["volumeSpecName"])]
+        volumes = self.actual.get_attached_volumes()
+        pods = [volume.pods.get(args["podName"]) for volume in volumes]
+        return [any(pod and pod.spec.name == args["volumeSpecName"] for pod in pods)]
 
     def asw_podexistsinvolume(self, args: Json) -> list[Any]:
         found = self.actual.pod_exists_in_volume(args["podName"], args["volumeName"])
@@ -339,16 +360,18 @@ class States:
         return [self._attached(self.actual.get_unmounted_volumes())]
 
     def asw_getgloballymountedvolumes(self, args: Json) -> list[Any]:
-        return [self._attached(self.actual.get_globally_mounted_volumes())]
+        mounted = DeviceMountState.GLOBALLY_MOUNTED
+        volumes = self.actual.get_attached_volumes()
+        return [self._attached([v for v in volumes if v.device_mount_state is mounted])]
 
     def asw_getattachedvolumes(self, args: Json) -> list[Any]:
         return [self._attached(self.actual.get_attached_volumes())]
 
     def asw_getmountedvolumes(self, args: Json) -> list[Any]:
-        return [[written_mounted(volume) for volume in self.actual.get_mounted_volumes()]]
+        return [[written_mounted(volume) for volume in mounted_volumes(self.actual, CERTAIN)]]
 
     def asw_getallmountedvolumes(self, args: Json) -> list[Any]:
-        return [[written_mounted(volume) for volume in self.actual.get_all_mounted_volumes()]]
+        return [[written_mounted(volume) for volume in mounted_volumes(self.actual, POSSIBLE)]]
 
     def asw_getmountedvolumesforpod(self, args: Json) -> list[Any]:
         mounted = self.actual.get_mounted_volumes_for_pod(args["podName"])

@@ -10,7 +10,7 @@ from scheduling.engine.columns.volume_ladder import NONE, Ladders
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import NodeTable
 from tests.scheduling_engine.builders import make_node
-from volumes.engine.matching.matching import Wanted
+from volumes.engine.matching.offers import Wanted
 from volumes.engine.phases import claim_ref_of
 
 HOST, ZONE = "kubernetes.io/hostname", "zone"

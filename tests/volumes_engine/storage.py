@@ -17,15 +17,20 @@ from kscope.sim.objects.objects import (
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import claim, csi_node, node, pod, storage_class, volume
 from tests.builders.nodes import HOSTNAME
+from volumes.engine.csi.context import SidecarContext
+from volumes.engine.csi.driver_faults import DriverFaults
+from volumes.engine.csi.external_provisioner import ExternalProvisioners
+from volumes.engine.csi.external_resizer import ExternalResizers
+from volumes.engine.expansion import ExpandController
+from volumes.engine.kubernetes_events import SpamFilter
 from volumes.engine.phases import protected
 from volumes.engine.ports import InformerListers, StoreVolumeApi
-from volumes.engine.pv_controller.expansion import ExpandController, ExternalResizers
-from volumes.engine.pv_controller.external_provisioner import DriverFaults, ExternalProvisioners
-from volumes.engine.pv_controller.kubernetes_events import SpamFilter
-from volumes.engine.pv_controller.protection import ClaimProtection, VolumeProtection
-from volumes.engine.pv_controller.provisioner import HostPathPlugin, PluginRegistry
+from volumes.engine.protection import ClaimProtection, VolumeProtection
+from volumes.engine.pv_controller.context import ControllerContext
+from volumes.engine.pv_controller.in_tree.host_path import HostPathPlugin
+from volumes.engine.pv_controller.in_tree.registry import PluginRegistry
 from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
-from volumes.engine.pv_controller.writer import ControllerRules
+from volumes.engine.pv_controller.rules import ControllerRules
 
 GI = 1024**3
 Json = dict[str, Any]
@@ -70,29 +75,27 @@ class Storage:
         self.latencies = Latencies(latencies, Streams(seed))
         self.listers = InformerListers(self.store, watch)
         self.controller = PersistentVolumeController(
-            self.loop,
-            StoreVolumeApi(self.store, "pv-controller"),
-            self.listers,
-            SpamFilter(self.loop, self.events),
-            plugins=plugins or PluginRegistry([HostPathPlugin(self.latencies)]),
-            rules=rules,
-            answer_delay=2 * MILLISECOND,
+            ControllerContext(
+                loop=self.loop,
+                api=StoreVolumeApi(self.store, "pv-controller"),
+                listers=self.listers,
+                events=SpamFilter(self.loop, self.events),
+                plugins=plugins or PluginRegistry([HostPathPlugin(self.latencies)]),
+                rules=rules,
+                answer_delay=2 * MILLISECOND,
+            )
         )
         self.listers.volume_informer.on_event(self.controller.on_volume_event)
         self.listers.claim_informer.on_event(self.controller.on_claim_event)
         self.claim_protection = ClaimProtection(self.loop, self.store, self.listers)
         self.volume_protection = VolumeProtection(self.loop, self.store, self.listers)
-        self.provisioners = ExternalProvisioners(
-            self.loop, self.store, self.listers, self.events, self.latencies, faults=faults
-        )
+        sidecar = SidecarContext(self.loop, self.store, self.listers, self.latencies)
+        self.provisioners = ExternalProvisioners(sidecar, self.events, faults=faults)
         self.expander = ExpandController(self.loop, self.listers, self.events)
         self.resizers = ExternalResizers(
-            self.loop,
-            self.store,
-            self.listers,
+            sidecar,
             self.events,
             self.events,
-            self.latencies,
             faults.absent if faults else (),
         )
         self.controller.start(15 * SECOND)

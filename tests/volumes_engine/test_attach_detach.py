@@ -140,7 +140,7 @@ def machine() -> Machine:
     return Machine()
 
 
-def test_an_attachment_of_another_name_to_the_same_node_does_no_harm(machine: Machine) -> None:
+def test_a_second_attachment_to_the_node_is_harmless(machine: Machine) -> None:
     machine.create(
         {
             "kind": "VolumeAttachment",
@@ -158,13 +158,13 @@ def test_an_attachment_of_another_name_to_the_same_node_does_no_harm(machine: Ma
     assert machine.phase("a") == "Running"
 
 
-def test_the_name_of_an_attachment_is_a_digest_of_handle_driver_and_node() -> None:
+def test_an_attachments_name_hashes_handle_driver_and_node() -> None:
     assert attachment_name("vol-1", "csi.example.com", "node-1") == (
         "csi-b74c7fc125891ffa0d0f2e0d645733e3fae7fba3066e76500a771ea08be9da28"
     )
 
 
-def test_a_bound_pod_gets_its_volume_attached_mounted_and_runs(machine: Machine) -> None:
+def test_a_bound_pods_volume_is_attached_and_mounted(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     assert machine.phase("a") == "Running"
@@ -188,7 +188,7 @@ def test_a_bound_pod_gets_its_volume_attached_mounted_and_runs(machine: Machine)
     ]
 
 
-def test_the_kubelet_reports_use_before_it_mounts_what_was_attached(machine: Machine) -> None:
+def test_volumes_in_use_are_reported_before_mounting(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     assert machine.facts(
@@ -208,7 +208,7 @@ def test_the_kubelet_reports_use_before_it_mounts_what_was_attached(machine: Mac
     ]
 
 
-def test_a_deleted_pod_goes_after_its_unmount_and_its_volume_is_detached(machine: Machine) -> None:
+def test_a_deleted_pod_unmounts_then_detaches(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.delete_pod("a")
@@ -229,7 +229,7 @@ def test_a_deleted_pod_goes_after_its_unmount_and_its_volume_is_detached(machine
     assert machine.loop.next_at is None
 
 
-def test_the_node_status_forgets_a_volume_before_its_attachment_is_deleted(
+def test_the_node_status_drops_volumes_before_detaching(
     machine: Machine,
 ) -> None:
     machine.add_pod("a", "node-1")
@@ -244,7 +244,7 @@ def test_the_node_status_forgets_a_volume_before_its_attachment_is_deleted(
     ]
 
 
-def test_a_volume_in_use_elsewhere_is_refused_once_and_follows_later(machine: Machine) -> None:
+def test_a_used_volume_is_refused_then_attached_later(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.add_pod("b", "node-2")
@@ -260,7 +260,7 @@ def test_a_volume_in_use_elsewhere_is_refused_once_and_follows_later(machine: Ma
     assert len(machine.events.messages("FailedAttachVolume")) == 1
 
 
-def test_a_volume_whose_pod_is_gone_is_refused_as_attached_elsewhere(machine: Machine) -> None:
+def test_a_volume_still_attached_elsewhere_is_refused(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.kubelets.stop_kubelet("node-1")
@@ -274,7 +274,7 @@ def test_a_volume_whose_pod_is_gone_is_refused_as_attached_elsewhere(machine: Ma
     ]
 
 
-def test_names_of_pods_in_other_namespaces_are_not_told(machine: Machine) -> None:
+def test_pods_of_other_namespaces_are_not_named(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.create(
@@ -302,7 +302,7 @@ def test_a_shared_volume_is_attached_to_both_nodes() -> None:
     assert machine.attachments() == ["node-1", "node-2"]
 
 
-def test_a_dead_kubelets_volume_is_detached_by_force_after_six_minutes(machine: Machine) -> None:
+def test_a_dead_kubelets_volume_is_force_detached(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.kubelets.stop_kubelet("node-1")
@@ -318,7 +318,7 @@ def test_a_dead_kubelets_volume_is_detached_by_force_after_six_minutes(machine: 
     assert machine.attachments() == ["node-2"]
 
 
-def test_a_deleted_nodes_volume_is_detached_by_force_without_a_node_write(
+def test_a_deleted_nodes_volume_is_force_detached(
     machine: Machine,
 ) -> None:
     machine.add_pod("a", "node-1")
@@ -331,14 +331,14 @@ def test_a_deleted_nodes_volume_is_detached_by_force_without_a_node_write(
     assert machine.attachments() == []
 
 
-def test_a_finished_pods_volume_is_detached_though_the_pod_stays(machine: Machine) -> None:
+def test_a_finished_pods_volume_is_detached(machine: Machine) -> None:
     machine.add_pod("a", "node-1", restartPolicy="Never", annotations={"kscope.dev/run-for": "2s"})
     machine.run(15)
     assert machine.phase("a") == "Succeeded"
     assert machine.attachments() == []
 
 
-def test_a_failed_attach_is_told_and_tried_again(machine: Machine) -> None:
+def test_a_failed_attach_is_reported_and_repeated(machine: Machine) -> None:
     machine.plugins.faults.inject(Fault(call="Attach", text="no capacity", count=2))
     machine.add_pod("a", "node-1")
     machine.run(20)
@@ -347,7 +347,7 @@ def test_a_failed_attach_is_told_and_tried_again(machine: Machine) -> None:
     assert told[0] == 'AttachVolume.Attach failed for volume "pv-1" : no capacity'
 
 
-def test_a_failed_mount_is_told_and_tried_again_after_half_a_second(machine: Machine) -> None:
+def test_a_failed_mount_is_repeated_after_half_a_second(machine: Machine) -> None:
     machine.plugins.faults.inject(Fault(call="SetUp", text="busy", count=3))
     machine.add_pod("a", "node-1")
     machine.run(20)
@@ -361,7 +361,7 @@ def test_a_failed_mount_is_told_and_tried_again_after_half_a_second(machine: Mac
     assert [round(gap / SECOND, 1) for gap in gaps] == [0.7, 1.2]
 
 
-def test_a_deleted_volume_is_let_go_when_it_is_attached_nowhere(
+def test_a_detached_deleted_volume_loses_its_finalizer(
     machine: Machine,
 ) -> None:
     machine.add_pod("a", "node-1")
@@ -373,7 +373,7 @@ def test_a_deleted_volume_is_let_go_when_it_is_attached_nowhere(
     assert machine.store.find("PersistentVolume", "pv-1") is None
 
 
-def test_a_kubelet_that_attaches_for_itself_needs_no_attachment_object() -> None:
+def test_a_self_attaching_kubelet_needs_no_attachment() -> None:
     machine = Machine(managed=False)
     machine.add_pod("a", "node-1")
     machine.run(5)
@@ -384,7 +384,7 @@ def test_a_kubelet_that_attaches_for_itself_needs_no_attachment_object() -> None
     assert machine.facts("VolumeAttached", "VolumeDetached") == ["VolumeAttached", "VolumeDetached"]
 
 
-def test_what_is_attached_when_the_controller_starts_is_detached_if_unneeded() -> None:
+def test_unneeded_attachments_are_detached_at_start() -> None:
     first = Machine()
     first.add_pod("a", "node-1")
     first.run(5)
@@ -398,7 +398,7 @@ def test_what_is_attached_when_the_controller_starts_is_detached_if_unneeded() -
     assert first.attachments() == []
 
 
-def test_a_volume_no_container_mounts_is_attached_and_awaited_by_nobody(machine: Machine) -> None:
+def test_an_unmounted_volume_is_attached_without_waiting(machine: Machine) -> None:
     # Upstream: getExpectedVolumes() asks what containers mount, processPodVolumes() does not.
     machine.add_pod("a", "node-1", containers=[{"name": "c", "image": "i"}])
     machine.run(5)
@@ -409,7 +409,7 @@ def test_a_volume_no_container_mounts_is_attached_and_awaited_by_nobody(machine:
     assert "volumes" not in node
 
 
-def test_an_attachment_by_another_name_to_the_same_node_is_no_obstacle(machine: Machine) -> None:
+def test_an_attachment_with_another_name_does_not_block(machine: Machine) -> None:
     spec = {
         "attacher": "csi.example.com",
         "nodeName": "node-1",
@@ -430,7 +430,7 @@ def attachment(machine: Machine, node: str = "node-1") -> Any:
     return machine.recorder.view[f"node/{node}"].get("attachments", {}).get(UNIQUE_NAME)
 
 
-def test_the_view_shows_an_attachment_from_the_wish_to_the_end(machine: Machine) -> None:
+def test_the_view_shows_the_life_of_an_attachment(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(0.15)
     shown = attachment(machine)
@@ -454,7 +454,7 @@ def test_the_view_shows_an_attachment_from_the_wish_to_the_end(machine: Machine)
     assert attachment(machine) is None
 
 
-def test_the_view_tells_of_an_attach_that_fails_and_when_it_is_tried_again(
+def test_the_view_shows_the_retry_of_an_attach(
     machine: Machine,
 ) -> None:
     machine.plugins.faults.inject(Fault(call="Attach", count=99, text="no slot"))
@@ -467,7 +467,7 @@ def test_the_view_tells_of_an_attach_that_fails_and_when_it_is_tried_again(
     assert shown["operation"]["retry_at"] > shown["operation"]["failed"]
 
 
-def test_a_node_that_comes_back_is_shown_with_what_is_still_attached_to_it(
+def test_a_returning_node_shows_its_attached_volumes(
     machine: Machine,
 ) -> None:
     machine.add_pod("a", "node-1")
@@ -483,7 +483,7 @@ def test_a_node_that_comes_back_is_shown_with_what_is_still_attached_to_it(
     assert attachment(machine) == machine.controller.held_view("node-1")[UNIQUE_NAME]
 
 
-def test_the_whole_arrangement_survives_a_checkpoint_at_any_moment() -> None:
+def test_storage_survives_a_checkpoint_at_any_moment() -> None:
     whole = Machine()
     whole.add_pod("a", "node-1")
     whole.run(5)
@@ -512,12 +512,12 @@ def test_nothing_happens_any_more_once_everything_is_mounted(machine: Machine) -
         ([], False),
     ],
 )
-def test_a_volume_of_one_node_may_not_be_attached_twice(modes: list[str], forbidden: bool) -> None:
+def test_a_single_node_volume_attaches_once(modes: list[str], forbidden: bool) -> None:
     volume = {"metadata": {"name": "v"}, "spec": {"accessModes": modes}}
     assert is_multi_attach_forbidden(VolumeSpec(persistent_volume=volume)) is forbidden
 
 
-def test_ticks_of_the_controller_fall_on_multiples_of_its_period(machine: Machine) -> None:
+def test_controller_ticks_are_multiples_of_the_period(machine: Machine) -> None:
     machine.loop.run(37 * MILLISECOND)
     machine.add_pod("a", "node-1")
     machine.run(5)
@@ -525,7 +525,7 @@ def test_ticks_of_the_controller_fall_on_multiples_of_its_period(machine: Machin
     assert made.at % (100 * MILLISECOND) == 0
 
 
-def test_a_kubelet_whose_looks_do_not_back_off_sees_an_attachment_at_once(
+def test_without_backoff_a_kubelet_sees_attachments_at_once(
     machine: Machine,
 ) -> None:
     machine.kubelets.volumes.options.verify_backs_off = False

@@ -131,7 +131,7 @@ def test_a_delayed_claim_is_bound_where_the_pod_goes() -> None:
     assert author["VolumePreBound"] == "scheduler"
 
 
-def test_what_is_assumed_for_one_pod_is_not_found_for_the_next() -> None:
+def test_assumed_volumes_are_not_found_again() -> None:
     scheduler = Scheduler()
     scheduler.storage.create(local("v", "n1"), local_claim("a"), local_claim("b"))
     first, second = scheduler.the_pod("a", "a"), scheduler.the_pod("b", "b")
@@ -143,7 +143,7 @@ def test_what_is_assumed_for_one_pod_is_not_found_for_the_next() -> None:
     assert reasons == []
 
 
-def test_small_claims_leave_the_large_volumes_to_large_ones() -> None:
+def test_small_claims_take_small_volumes() -> None:
     scheduler = Scheduler()
     storage = scheduler.storage
     storage.create(local("small", "n1"), local("large", "n1", "5Gi"))
@@ -154,7 +154,7 @@ def test_small_claims_leave_the_large_volumes_to_large_ones() -> None:
     assert plan.bind == {"default/little": "small", "default/big": "large"}
 
 
-def test_a_write_that_fails_keeps_what_was_written_and_reverts_the_rest() -> None:
+def test_a_failed_write_reverts_only_later_assumptions() -> None:
     scheduler = Scheduler()
     storage = scheduler.storage
     storage.create(local("v1", "n1"), local("v2", "n1", "5Gi"))
@@ -171,7 +171,7 @@ def test_a_write_that_fails_keeps_what_was_written_and_reverts_the_rest() -> Non
     assert volumes_seen.get("v2") is volumes_seen.get_api("v2")
 
 
-def test_a_provisioner_that_gives_the_node_back_ends_the_wait() -> None:
+def test_removing_the_selected_node_ends_the_wait() -> None:
     scheduler = Scheduler()
     scheduler.storage.provisioners.faults.full_nodes = ("n1",)
     scheduler.storage.create(make_claim("c", storageClassName="csi"))

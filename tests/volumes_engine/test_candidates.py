@@ -13,8 +13,9 @@ from volumes.engine.matching.candidates import (
     candidates_for,
     claimants_dict,
     claimants_of,
+    in_matching_order,
 )
-from volumes.engine.matching.matching import VolumeIndex
+from volumes.engine.matching.index import VolumeIndex
 
 RWO, RWX = "ReadWriteOnce", "ReadWriteMany"
 NODE = Node(make_node("n1"))
@@ -51,12 +52,12 @@ def ask(
     return candidates_for(wanted, VolumeIndex(volumes), of, node)
 
 
-def told(found: Candidates) -> dict[str, tuple[str, str]]:
+def verdicts(found: Candidates) -> dict[str, tuple[str, str]]:
     rows = found.to_dict()["candidates"]
     return {row["volume"]: (row["verdict"], row["text"]) for row in rows}
 
 
-def test_those_that_fit_come_in_matching_order_and_say_why_not_they() -> None:
+def test_fitting_candidates_come_in_matching_order() -> None:
     found = ask(
         claim("2Gi"),
         volume("a-large", "9Gi"),
@@ -65,7 +66,7 @@ def test_those_that_fit_come_in_matching_order_and_say_why_not_they() -> None:
         volume("d-equal", "5Gi"),
         volume("e-small", "1Gi"),
     )
-    assert list(told(found).items()) == [
+    assert list(verdicts(found).items()) == [
         ("c-best", ("chosen", "the first that fits: 5Gi for 2Gi")),
         ("d-equal", ("fits", "as large as c-best, which comes first by name")),
         ("a-large", ("fits", "larger than c-best by 4Gi")),
@@ -78,9 +79,9 @@ def test_those_that_fit_come_in_matching_order_and_say_why_not_they() -> None:
     assert (found.asker, found.to_dict()["fits"]) == ("pv-controller", 4)
 
 
-def test_the_controller_leaves_a_delayed_claim_to_the_scheduler() -> None:
+def test_delayed_claims_are_left_to_the_scheduler() -> None:
     found = ask(claim(), volume("pv"), of=LATE)
-    assert (found.chosen, told(found)["pv"][0], found.delayed) == ("", "delayed", True)
+    assert (found.chosen, verdicts(found)["pv"][0], found.delayed) == ("", "delayed", True)
 
 
 def test_the_scheduler_asks_for_its_node() -> None:
@@ -91,10 +92,10 @@ def test_the_scheduler_asks_for_its_node() -> None:
     volumes = volume("far", "1Gi", nodeAffinity=far), volume("near", "2Gi", nodeAffinity=near)
     found = ask(claim(), *volumes, of=LATE, node=NODE)
     assert (found.asker, found.node, found.chosen) == ("scheduler", "n1", "near")
-    assert told(found)["far"][0] == "node-affinity"
+    assert verdicts(found)["far"][0] == "node-affinity"
 
 
-def test_nodes_do_not_matter_to_a_claim_that_is_bound_at_once() -> None:
+def test_immediate_claims_ignore_nodes() -> None:
     far = volume("far", nodeAffinity=reachable_from("kubernetes.io/hostname", "n2"))
     found = ask(claim(), far, of=of_mode("Immediate"), node=NODE)
     assert (found.asker, found.node, found.chosen) == ("pv-controller", "", "far")
@@ -103,28 +104,28 @@ def test_nodes_do_not_matter_to_a_claim_that_is_bound_at_once() -> None:
 def test_a_reserved_volume_says_so() -> None:
     found = ask(claim(), volume("mine", "9Gi", claimRef=ref()), volume("other"))
     assert found.chosen == "mine"
-    assert told(found)["mine"] == ("chosen", "its claimRef names the claim: 9Gi for 1Gi")
+    assert verdicts(found)["mine"] == ("chosen", "its claimRef names the claim: 9Gi for 1Gi")
 
 
-def test_a_claim_that_names_its_volume_has_no_other_candidate() -> None:
+def test_a_claim_that_names_a_volume_accepts_no_other() -> None:
     naming = claim("2Gi").patched({"spec": {"volumeName": "small"}})
     found = ask(naming, volume("small"), volume("large", "2Gi"))
     assert found.chosen == ""
-    assert told(found) == {
+    assert verdicts(found) == {
         "small": ("named", "the claim names it, but requested PV is too small"),
         "large": ("named", "the claim names small"),
     }
     naming = claim().patched({"spec": {"volumeName": "large"}})
     assert ask(naming, volume("large", "2Gi")).chosen == "large"
     taken = volume("large", "2Gi", "Bound", claimRef=ref("u", "other"))
-    assert told(ask(naming, taken))["large"][0] == "claimed"
+    assert verdicts(ask(naming, taken))["large"][0] == "claimed"
 
 
-def test_what_is_bound_stays_chosen_whatever_has_come_since() -> None:
+def test_a_bound_volume_stays_chosen() -> None:
     done = {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}
     bound = claim("1Gi").patched({"spec": {"volumeName": "mine"}, **done})
     found = ask(bound, volume("mine", "5Gi", "Bound", claimRef=ref("uid-c")), volume("new", "2Gi"))
-    assert told(found) == {
+    assert verdicts(found) == {
         "mine": ("chosen", "the claim is bound to it: 5Gi for 1Gi"),
         "new": ("fits", "smaller than mine, which the claim has got"),
     }
@@ -133,10 +134,10 @@ def test_what_is_bound_stays_chosen_whatever_has_come_since() -> None:
 def test_a_lost_claim_takes_no_other_volume() -> None:
     done = {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}
     lost = claim("1Gi").patched({"spec": {"volumeName": "gone"}, **done})
-    assert told(ask(lost, volume("new"))) == {"new": ("named", "the claim names gone")}
+    assert verdicts(ask(lost, volume("new"))) == {"new": ("named", "the claim names gone")}
 
 
-def test_seen_from_a_volume_the_claims_without_one_say_whether_it_would_do() -> None:
+def test_unbound_claims_are_judged_for_one_volume() -> None:
     pv, small = volume("pv", "2Gi"), volume("small")
     claims = [
         PersistentVolumeClaim(make_claim("big", "9Gi")),
@@ -158,14 +159,14 @@ def test_seen_from_a_volume_the_claims_without_one_say_whether_it_would_do() -> 
     assert (verdict.faults, text.split(";")[0]) == ((), "fits")
 
 
-def test_of_many_only_so_many_are_listed_and_all_are_counted() -> None:
+def test_the_list_of_candidates_is_limited() -> None:
     found = ask(claim(), *(volume(f"pv-{i}") for i in range(9))).to_dict(shown=3)
     assert (len(found["candidates"]), found["volumes"]) == (3, 9)
     assert found["counts"] == {"chosen": 1, "fits": 8}
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_first_that_fits_in_matching_order_is_the_one_that_is_chosen(seed: int) -> None:
+def test_the_first_fit_in_matching_order_is_chosen(seed: int) -> None:
     dice = random.Random(seed)
     volumes = [
         volume(
@@ -184,7 +185,7 @@ def test_the_first_that_fits_in_matching_order_is_the_one_that_is_chosen(seed: i
         wanted = claim(f"{dice.randint(1, 3)}Gi")
         found = candidates_for(wanted, index, of, node)
         fits = {one.volume for one, _, _ in found.verdicts if not one.faults}
-        ordered = [each.name for each in index.in_matching_order(wanted, node)]
+        ordered = [each.name for each in in_matching_order(wanted, index, node)]
         assert sorted(ordered) == sorted(each.name for each in volumes)
         first = next((name for name in ordered if name in fits), "")
         assert first == found.chosen

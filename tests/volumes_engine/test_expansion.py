@@ -1,7 +1,7 @@
 """A claim that asks for more gets more, step by step."""
 
 from tests.volumes_engine.storage import Storage, make_claim, make_class, make_pod
-from volumes.engine.pv_controller.expansion import FILE_SYSTEM_RESIZE_PENDING
+from volumes.engine.csi.external_resizer import FILE_SYSTEM_RESIZE_PENDING
 
 
 def grow(storage: Storage, size: str) -> None:
@@ -18,7 +18,7 @@ def bound_claim(allowed: bool) -> Storage:
     return storage
 
 
-def test_the_file_system_grows_once_a_pod_runs_with_the_claim() -> None:
+def test_a_running_pod_lets_the_file_system_grow() -> None:
     storage = bound_claim(True)
     grow(storage, "3Gi")
     storage.run(5)
@@ -41,7 +41,7 @@ def test_the_file_system_grows_once_a_pod_runs_with_the_claim() -> None:
     assert storage.loop.next_at is None
 
 
-def test_a_class_that_does_not_allow_it_leaves_the_volume_as_it_is() -> None:
+def test_a_class_can_forbid_expansion() -> None:
     storage = bound_claim(False)
     grow(storage, "3Gi")
     storage.run(5)

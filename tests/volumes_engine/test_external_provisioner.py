@@ -7,9 +7,9 @@ from kscope.sim.kernel.units import SECOND
 from scheduling.engine.versions.registry import VERSIONS
 from tests.builders import reachable_from
 from tests.volumes_engine.storage import Storage, make_claim, make_class, make_csi_node, make_node
+from volumes.engine.csi.driver_faults import DriverFaults
 from volumes.engine.phases import SELECTED_NODE
-from volumes.engine.pv_controller.external_provisioner import DriverFaults
-from volumes.engine.pv_controller.provisioner import NodeZones
+from volumes.engine.pv_controller.in_tree.cloud_disk import NodeZones
 
 ZONE = "topology.kubernetes.io/zone"
 DRIVER = "csi.example.com"
@@ -59,7 +59,7 @@ def test_a_claim_with_a_selector_is_not_provisioned() -> None:
     )
 
 
-def test_a_full_node_sends_the_claim_back_to_the_scheduler() -> None:
+def test_a_full_node_returns_the_claim_for_rescheduling() -> None:
     storage = Storage(faults=DriverFaults(full_nodes=("node-1",)))
     two_zones(storage, "WaitForFirstConsumer")
     storage.run(1)
@@ -89,7 +89,7 @@ def test_failures_are_tried_again_ever_more_slowly() -> None:
     assert storage.claim("c").phase == "Bound"
 
 
-def test_immediate_volumes_go_to_a_zone_that_the_driver_has() -> None:
+def test_immediate_volumes_use_the_drivers_zones() -> None:
     storage = Storage()
     two_zones(storage, "Immediate")
     storage.run(3)
@@ -127,7 +127,7 @@ def test_where_immediate_volumes_go_follows_what_changes(how: str) -> None:
         assert volume.spec.get("nodeAffinity") == expected
 
 
-def test_the_zones_of_an_in_tree_plugin_follow_the_nodes() -> None:
+def test_in_tree_zones_follow_the_nodes() -> None:
     storage = Storage()
     zones = NodeZones(storage.listers.node_informer)
     storage.create(make_node("node-1", "zone-1"))

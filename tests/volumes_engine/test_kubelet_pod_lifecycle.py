@@ -59,7 +59,7 @@ def machine() -> Machine:
     return Machine()
 
 
-def test_a_bound_pod_runs_after_image_pull_and_container_start(machine: Machine) -> None:
+def test_a_bound_pod_runs_after_pull_and_start(machine: Machine) -> None:
     machine.add_pod("web")
     machine.loop.run(799 * MILLISECOND)
     assert machine.pod("web").phase == "Pending"
@@ -79,7 +79,7 @@ def test_a_pod_without_a_node_is_left_alone(machine: Machine) -> None:
     assert machine.pod("web").phase == "Pending"
 
 
-def test_a_pod_bound_to_an_unknown_node_waits_for_that_node(machine: Machine) -> None:
+def test_a_pod_waits_for_its_unknown_node(machine: Machine) -> None:
     machine.add_pod("web", node="node-9")
     machine.run(5)
     assert machine.pod("web").phase == "Pending"
@@ -88,7 +88,7 @@ def test_a_pod_bound_to_an_unknown_node_waits_for_that_node(machine: Machine) ->
     assert machine.pod("web").phase == "Running"
 
 
-def test_a_kubelet_refuses_a_pod_that_over_commits_its_node(machine: Machine) -> None:
+def test_a_kubelet_rejects_an_over_committing_pod(machine: Machine) -> None:
     machine.add_pod("first", cpu="1500m")
     machine.add_pod("second", cpu="600m")
     machine.run(1)
@@ -129,7 +129,7 @@ def test_a_finished_pod_no_longer_counts_against_its_node(machine: Machine) -> N
     assert machine.pod("web").phase == "Running"
 
 
-def test_a_deleted_pod_is_removed_once_its_containers_have_stopped(machine: Machine) -> None:
+def test_a_deleted_pod_waits_for_its_containers(machine: Machine) -> None:
     machine.add_pod("web")
     machine.run(1)
     machine.store.delete("Pod", "default/web", by="api", grace_seconds=30)
@@ -140,7 +140,7 @@ def test_a_deleted_pod_is_removed_once_its_containers_have_stopped(machine: Mach
     assert machine.kinds()[-1] == "PodDeleted"
 
 
-def test_the_grace_period_bounds_how_long_containers_take_to_stop() -> None:
+def test_the_grace_period_bounds_container_stops() -> None:
     machine = Machine(FixedLatencies({"stop": 60 * SECOND}))
     machine.add_pod("web")
     machine.run(1)
@@ -151,7 +151,7 @@ def test_the_grace_period_bounds_how_long_containers_take_to_stop() -> None:
     assert machine.store.find("Pod", "default/web") is None
 
 
-def test_a_pod_deleted_by_force_frees_its_node_at_once(machine: Machine) -> None:
+def test_force_deletion_frees_the_node_at_once(machine: Machine) -> None:
     machine.add_pod("web", cpu="2")
     machine.run(1)
     machine.store.delete("Pod", "default/web", by="api")
@@ -160,7 +160,7 @@ def test_a_pod_deleted_by_force_frees_its_node_at_once(machine: Machine) -> None
     assert machine.pod("next").phase == "Running"
 
 
-def test_a_kubelet_started_anew_does_not_go_on_with_what_it_had_begun(machine: Machine) -> None:
+def test_a_restarted_kubelet_drops_its_operations(machine: Machine) -> None:
     machine.add_pod("web")
     machine.run(0.5)
     machine.kubelets.start_kubelet("node-1")
@@ -168,7 +168,7 @@ def test_a_kubelet_started_anew_does_not_go_on_with_what_it_had_begun(machine: M
     assert machine.kinds().count("PodRunning") == 1
 
 
-def test_a_stopped_kubelet_starts_nothing_until_it_is_back(machine: Machine) -> None:
+def test_a_stopped_kubelet_starts_nothing(machine: Machine) -> None:
     machine.kubelets.stop_kubelet("node-1")
     machine.add_pod("web")
     machine.run(5)
@@ -178,7 +178,7 @@ def test_a_stopped_kubelet_starts_nothing_until_it_is_back(machine: Machine) -> 
     assert machine.pod("web").phase == "Running"
 
 
-def test_kubelets_survive_a_checkpoint_in_the_middle_of_a_start(machine: Machine) -> None:
+def test_kubelets_survive_a_checkpoint_during_start(machine: Machine) -> None:
     machine.add_pod("web")
     machine.run(0.5)
     copy = cast("Machine", pickle.loads(pickle.dumps(machine)))
@@ -196,7 +196,7 @@ def test_idle_nodes_schedule_nothing() -> None:
     assert machine.loop.next_at is None
 
 
-def test_a_kubelet_does_not_write_to_another_pod_of_the_same_name() -> None:
+def test_a_kubelet_ignores_a_new_pod_of_that_name() -> None:
     machine = Machine()
     slow = Kubelets(
         KubeletContext(

@@ -6,6 +6,7 @@ import pytest
 
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.units import MILLISECOND, SECOND
+from tests.conformance.volumemanager import mounted_volumes
 from tests.volumes_engine.test_attach_detach import UNIQUE_NAME, Machine
 from volumes.engine.operations.backoff import MAX_BACKOFF, Start
 from volumes.engine.operations.pending import (
@@ -26,7 +27,7 @@ def machine() -> Machine:
 # Claims that are not ready
 
 
-def test_a_pod_whose_claim_is_not_bound_is_told_why_and_waits(machine: Machine) -> None:
+def test_a_pod_waits_for_its_unbound_claim(machine: Machine) -> None:
     claim = {"status": {"phase": "Pending"}}
     machine.store.patch("PersistentVolumeClaim", "default/data", claim, by="api")
     machine.add_pod("a", "node-1")
@@ -42,7 +43,7 @@ def test_a_pod_whose_claim_is_not_bound_is_told_why_and_waits(machine: Machine) 
     assert machine.phase("a") == "Running"
 
 
-def test_a_pod_that_waits_too_long_for_its_volumes_is_told_so() -> None:
+def test_a_long_wait_for_volumes_emits_an_event() -> None:
     machine = Machine()
     machine.plugins.faults.inject(Fault(call="Attach", count=99))
     machine.add_pod("a", "node-1")
@@ -72,7 +73,7 @@ def test_volumes_that_no_container_mounts_are_ignored(machine: Machine) -> None:
     assert "node-1" not in machine.kubelets.volumes.nodes
 
 
-def test_a_volume_of_the_nodes_own_disk_needs_no_attaching(machine: Machine) -> None:
+def test_a_local_volume_needs_no_attachment(machine: Machine) -> None:
     machine.add_pod("a", "node-1", volumes=[{"name": "v0", "emptyDir": {}}])
     machine.run(2)
     assert machine.phase("a") == "Running"
@@ -86,7 +87,7 @@ def test_a_volume_of_the_nodes_own_disk_needs_no_attaching(machine: Machine) -> 
 # Uncertain mounts
 
 
-def test_an_uncertain_device_mount_is_undone_when_its_pod_goes(machine: Machine) -> None:
+def test_an_uncertain_device_mount_is_undone_on_deletion(machine: Machine) -> None:
     machine.plugins.faults.inject(
         Fault(call="MountDevice", count=99, kind=ErrorKind.UNCERTAIN, text="time out")
     )
@@ -100,7 +101,7 @@ def test_an_uncertain_device_mount_is_undone_when_its_pod_goes(machine: Machine)
     assert machine.attachments() == []
 
 
-def test_an_uncertain_pod_mount_is_undone_when_its_pod_goes(machine: Machine) -> None:
+def test_an_uncertain_pod_mount_is_undone_on_deletion(machine: Machine) -> None:
     machine.plugins.faults.inject(Fault(call="SetUp", count=99, kind=ErrorKind.UNCERTAIN))
     machine.add_pod("a", "node-1")
     machine.run(5)
@@ -115,7 +116,7 @@ def test_an_uncertain_pod_mount_is_undone_when_its_pod_goes(machine: Machine) ->
 # Resizing
 
 
-def test_a_mounted_volume_that_grew_has_its_file_system_grown(machine: Machine) -> None:
+def test_a_grown_mounted_volume_resizes_its_file_system(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     larger: dict[str, Any] = {"spec": {"capacity": {"storage": "2Gi"}}}
@@ -131,7 +132,7 @@ def test_a_mounted_volume_that_grew_has_its_file_system_grown(machine: Machine) 
 # Restarts
 
 
-def test_a_restarted_kubelet_mounts_again_and_leaves_its_pod_running(machine: Machine) -> None:
+def test_a_restarted_kubelet_remounts_without_stopping_pods(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.kubelets.stop_kubelet("node-1")
@@ -146,7 +147,7 @@ def test_a_restarted_kubelet_mounts_again_and_leaves_its_pod_running(machine: Ma
     assert machine.attachments() == []
 
 
-def test_a_restarted_kubelet_unmounts_what_no_pod_wants_any_more(machine: Machine) -> None:
+def test_a_restarted_kubelet_unmounts_unneeded_volumes(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.kubelets.stop_kubelet("node-1")
@@ -162,7 +163,7 @@ def test_a_restarted_kubelet_unmounts_what_no_pod_wants_any_more(machine: Machin
     assert machine.attachments() == []
 
 
-def test_what_a_dead_kubelet_had_begun_is_not_finished_by_it(machine: Machine) -> None:
+def test_a_dead_kubelet_finishes_no_operation(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.loop.run(1_600 * MILLISECOND)
     machine.kubelets.stop_kubelet("node-1")
@@ -173,11 +174,11 @@ def test_what_a_dead_kubelet_had_begun_is_not_finished_by_it(machine: Machine) -
     assert machine.phase("a") == "Running"
 
 
-def test_pods_that_run_when_the_run_begins_have_their_volumes_mounted() -> None:
+def test_initially_running_pods_have_mounted_volumes() -> None:
     machine = Machine()
     machine.add_pod("a", "node-1", phase="Running")
     machine.run(5)
-    mounted = machine.kubelets.volumes.nodes["node-1"].actual.get_mounted_volumes()
+    mounted = mounted_volumes(machine.kubelets.volumes.nodes["node-1"].actual)
     assert [volume.volume_name for volume in mounted] == [UNIQUE_NAME]
     assert machine.facts("VolumeMounted") == []
 
@@ -185,7 +186,7 @@ def test_pods_that_run_when_the_run_begins_have_their_volumes_mounted() -> None:
 # The view
 
 
-def test_the_view_shows_desired_and_actual_state_side_by_side(machine: Machine) -> None:
+def test_the_view_shows_desired_and_actual_state(machine: Machine) -> None:
     machine.add_pod("a", "node-1")
     machine.run(5)
     machine.recorder.take()
@@ -207,7 +208,7 @@ def test_the_view_shows_desired_and_actual_state_side_by_side(machine: Machine) 
     assert "volumes" not in machine.recorder.view["node/node-1"]
 
 
-def test_the_view_tells_of_a_mount_that_fails_and_when_it_is_tried_again(machine: Machine) -> None:
+def test_the_view_shows_the_retry_of_a_mount(machine: Machine) -> None:
     fault = Fault(call="MountDevice", count=3, text="wrong fs type")
     machine.plugins.faults.inject(fault)
     machine.add_pod("a", "node-1")
@@ -227,7 +228,7 @@ def test_the_view_tells_of_a_mount_that_fails_and_when_it_is_tried_again(machine
     assert operations(machine) == {}
 
 
-def test_what_a_dead_kubelet_had_begun_is_not_shown(machine: Machine) -> None:
+def test_a_dead_kubelets_operations_are_not_shown(machine: Machine) -> None:
     fault = Fault(call="MountDevice", count=9)
     machine.plugins.faults.inject(fault)
     machine.add_pod("a", "node-1")
@@ -256,21 +257,21 @@ class Idle:
         pass
 
 
-def test_operations_of_two_pods_on_one_volume_run_side_by_side() -> None:
+def test_two_pods_operations_on_one_volume_run_together() -> None:
     pending = NestedPendingOperations(EventLoop())
     assert pending.run(Idle("v", "a")) is Start.STARTED
     assert pending.run(Idle("v", "b")) is Start.STARTED
     assert pending.run(Idle("v", "a")) is Start.RUNNING
 
 
-def test_an_operation_on_the_whole_volume_excludes_those_of_its_pods() -> None:
+def test_a_volume_operation_excludes_pod_operations() -> None:
     pending = NestedPendingOperations(EventLoop())
     pending.run(Idle("v"))
     assert pending.run(Idle("v", "a")) is Start.RUNNING
     assert pending.run(Idle("w", "a")) is Start.STARTED
 
 
-def test_backoff_doubles_from_half_a_second_to_two_minutes() -> None:
+def test_backoff_doubles_up_to_two_minutes() -> None:
     loop = EventLoop()
     pending = NestedPendingOperations(loop)
     delays: list[int] = []
@@ -286,7 +287,7 @@ def test_backoff_doubles_from_half_a_second_to_two_minutes() -> None:
     assert delays[-1] == MAX_BACKOFF
 
 
-def test_an_operation_of_another_kind_does_not_wait_for_the_backoff() -> None:
+def test_backoff_delays_only_the_same_operation() -> None:
     pending = NestedPendingOperations(EventLoop())
     mount = Idle("v")
     pending.run(mount)

@@ -8,12 +8,10 @@ import pytest
 from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim
 from tests.builders import reachable_from
 from tests.volumes_engine.storage import make_claim, make_node, make_volume
-from volumes.engine.matching.matching import (
-    Offer,
-    VolumeIndex,
-    explain_candidates,
-    find_matching_volume,
-)
+from volumes.engine.matching.explanation import explain_candidates
+from volumes.engine.matching.index import VolumeIndex
+from volumes.engine.matching.offers import Offer
+from volumes.engine.matching.rules import find_matching_volume
 
 RWO, ROX, RWX = "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"
 SETS = ((RWO,), (RWO, ROX), (RWO, ROX, RWX), (RWX,), (ROX,))
@@ -39,17 +37,17 @@ def best(volumes: list[PersistentVolume], wanted: PersistentVolumeClaim) -> str 
     return found.name if found else None
 
 
-def test_a_reserved_volume_wins_over_a_smaller_one_of_the_same_modes() -> None:
+def test_a_reserved_volume_beats_a_smaller_one() -> None:
     volumes = [volume("small"), volume("mine", "9Gi", "Pending", claimRef=ref())]
     assert best(volumes, claim()) == "mine"
 
 
-def test_a_reserved_volume_loses_to_a_plain_one_of_fewer_modes() -> None:
+def test_fewer_access_modes_beat_a_reserved_volume() -> None:
     volumes = [volume("plain"), volume("mine", modes=(RWO, RWX), claimRef=ref())]
     assert best(volumes, claim()) == "plain"
 
 
-def test_a_volume_reserved_for_an_earlier_claim_of_that_name_is_not_taken() -> None:
+def test_a_volume_of_an_earlier_claim_is_not_taken() -> None:
     assert best([volume("old", claimRef=ref("other-uid"))], claim()) is None
 
 

@@ -35,12 +35,12 @@ def test_the_zone_goes_by_the_drivers_key() -> None:
     assert translated([at(ZONE, "a"), at("disk", "ssd")]) == [[f"{EBS} in (a)", "disk in (ssd)"]]
 
 
-def test_the_new_zone_key_keeps_the_old_ones_from_being_looked_at() -> None:
+def test_the_new_zone_key_hides_the_old_ones() -> None:
     both = [at(ZONE, "a"), at(OLD_ZONE, "b"), at(OLD_REGION, "r")]
     assert translated(both) == [[f"{EBS} in (a)", f"{OLD_ZONE} in (b)", f"{OLD_REGION} in (r)"]]
 
 
-def test_the_old_region_becomes_the_new_one_with_the_old_zone() -> None:
+def test_the_old_region_key_follows_the_old_zone() -> None:
     assert translated([at(OLD_ZONE, "a"), at(OLD_REGION, "r")]) == [
         [f"{EBS} in (a)", f"{REGION} in (r)"]
     ]

@@ -46,7 +46,7 @@ def test_a_name_runs_once_at_a_time() -> None:
     assert runner.run("a", Steps(None)) is Start.STARTED
 
 
-def test_a_failed_name_backs_off_half_a_second_then_longer() -> None:
+def test_a_failed_operation_backs_off_exponentially() -> None:
     loop = EventLoop()
     runner = OperationRunner(loop)
     runner.run("a", Steps("no"))

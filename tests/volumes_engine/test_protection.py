@@ -18,7 +18,7 @@ def test_an_unused_claim_goes_within_a_moment() -> None:
     assert ("ClaimDeleted", "pvc-protection") in storage.facts("claim/default/c")
 
 
-def test_a_claim_stays_until_the_last_scheduled_pod_is_gone() -> None:
+def test_a_claim_stays_while_scheduled_pods_exist() -> None:
     storage = Storage()
     storage.create(make_volume("v"), make_claim("c"))
     storage.create(make_pod("runs", "c", node="n", phase="Running"), make_pod("waits", "c"))
@@ -37,7 +37,7 @@ def test_a_claim_stays_until_the_last_scheduled_pod_is_gone() -> None:
     assert storage.volume("v").phase == "Released"
 
 
-def test_a_claim_stays_for_a_pod_that_was_not_heard_of_yet() -> None:
+def test_a_claim_stays_for_an_undelivered_pod() -> None:
     storage = Storage()
     storage.create(make_claim("c"), make_pod("other", "d", node="n"))
     storage.run(1)

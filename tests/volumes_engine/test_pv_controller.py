@@ -15,6 +15,7 @@ from tests.volumes_engine.storage import (
     make_pod,
     make_volume,
 )
+from volumes.engine.matching.candidates import candidates_for
 from volumes.engine.phases import BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, YES
 
 
@@ -71,7 +72,7 @@ def test_the_smallest_volume_that_fits_is_taken() -> None:
     assert storage.claim("c").volume_name == "five"
 
 
-def test_only_the_resync_gives_a_waiting_claim_a_new_volume() -> None:
+def test_only_the_resync_matches_new_volumes() -> None:
     storage = Storage()
     storage.create(make_claim("c"))
     storage.run(20)
@@ -148,7 +149,7 @@ def test_a_recycled_volume_is_available_again() -> None:
     assert storage.events.reasons[-1] == "VolumeRecycled"
 
 
-def test_a_volume_that_cannot_be_deleted_fails_once_and_is_tried_on() -> None:
+def test_a_failed_deletion_is_reported_once_and_repeated() -> None:
     storage = Storage()
     stuck = make_volume("v", persistentVolumeReclaimPolicy="Delete", hostPath={"path": "/data/v"})
     storage.create(stuck, make_claim("c"))
@@ -185,7 +186,7 @@ def test_in_tree_provisioning_from_claim_to_deletion() -> None:
         storage.volume(name)
 
 
-def test_the_in_tree_finalizer_does_not_outlive_the_deletion() -> None:
+def test_deletion_removes_the_in_tree_finalizer() -> None:
     storage = Storage()
     storage.create(make_class("fast", "kubernetes.io/host-path"))
     storage.create(make_claim("c", storageClassName="fast"))
@@ -211,7 +212,7 @@ def test_a_delayed_claim_says_whom_it_waits_for() -> None:
     ]
 
 
-def test_a_claim_without_class_gets_the_default_one_when_it_comes() -> None:
+def test_a_classless_claim_gets_a_later_default() -> None:
     storage = Storage()
     claim = make_claim("c")
     del claim["spec"]["storageClassName"]
@@ -225,7 +226,7 @@ def test_a_claim_without_class_gets_the_default_one_when_it_comes() -> None:
     assert storage.claim("c").phase == "Bound"
 
 
-def test_a_write_that_fails_leaves_the_pair_half_bound_until_it_is_mended() -> None:
+def test_a_failed_write_leaves_a_half_bound_pair() -> None:
     storage = Storage()
     storage.create(make_volume("v"))
     storage.run(1)
@@ -271,10 +272,11 @@ def test_the_controller_survives_a_checkpoint_at_any_time() -> None:
     }
 
 
-def test_explaining_a_claim_tells_every_volume_and_what_is_wrong_with_it() -> None:
+def test_candidates_name_the_fault_of_each_volume() -> None:
     storage = Storage()
     storage.create(make_volume("small", "1Gi"), make_volume("big", "9Gi"), make_claim("c", "2Gi"))
     storage.run(0.5)
-    verdicts = storage.controller.explain_claim("default/c")
+    found = candidates_for(storage.claim("c"), storage.controller.caches.volumes, None)
+    verdicts = [verdict for verdict, _, _ in found.verdicts]
     assert [(v.volume, v.rule) for v in verdicts] == [("big", "chosen"), ("small", "size")]
     assert verdicts[1].faults[0].text == "1Gi is 1Gi too small"

@@ -2,8 +2,9 @@
 
 from kscope.sim.objects.objects import PersistentVolume, Pod
 from tests.volumes_engine.storage import Storage, make_claim, make_volume
-from volumes.engine.pv_controller.provisioner import HostPathPlugin, PluginRegistry
-from volumes.engine.pv_controller.recycler import PodRecyclers
+from volumes.engine.pv_controller.in_tree.host_path import HostPathPlugin
+from volumes.engine.pv_controller.in_tree.recycler import PodRecyclers
+from volumes.engine.pv_controller.in_tree.registry import PluginRegistry
 
 POD = "default/recycler-for-v"
 
@@ -11,7 +12,7 @@ POD = "default/recycler-for-v"
 def released() -> Storage:
     storage = Storage()
     plugin = HostPathPlugin(storage.latencies, PodRecyclers(storage.store))
-    storage.controller.plugins = PluginRegistry([plugin])
+    storage.controller.context.plugins = PluginRegistry([plugin])
     recycled = make_volume("v", persistentVolumeReclaimPolicy="Recycle", hostPath={"path": "/d"})
     storage.create(recycled, make_claim("c"))
     storage.run(20)
@@ -37,7 +38,7 @@ def test_the_pod_scrubs_the_volume_and_goes() -> None:
     ]
 
 
-def test_a_pod_that_fails_fails_the_volume_and_is_tried_again() -> None:
+def test_a_failed_recycler_pod_is_repeated() -> None:
     storage = released()
     storage.store.patch("Pod", POD, {"status": {"phase": "Failed"}}, by="kubelet")
     storage.run(0.2)

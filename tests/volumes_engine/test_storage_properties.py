@@ -15,9 +15,9 @@ from tests.volumes_engine.storage import (
     make_pod,
     make_volume,
 )
+from volumes.engine.csi.driver_faults import DriverFaults
 from volumes.engine.phases import SELECTED_NODE
-from volumes.engine.ports import StoreVolumeApi, Told
-from volumes.engine.pv_controller.external_provisioner import DriverFaults
+from volumes.engine.ports import StoreVolumeApi, WriteEvent
 
 RULES = (VERSIONS["v1.16"].controller, VERSIONS["v1.20"].controller, VERSIONS["v1.34"].controller)
 POLICIES = ("Retain", "Delete", "Recycle")
@@ -28,27 +28,31 @@ class FaultyApi(StoreVolumeApi):
 
     __slots__ = ("every", "writes")
 
-    def update_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def update_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         self._stumble()
-        return super().update_volume(volume, told)
+        return super().update_volume(volume, record_as)
 
-    def update_volume_status(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def update_volume_status(
+        self, volume: PersistentVolume, record_as: WriteEvent
+    ) -> PersistentVolume:
         self._stumble()
-        return super().update_volume_status(volume, told)
+        return super().update_volume_status(volume, record_as)
 
-    def update_claim(self, claim: PersistentVolumeClaim, told: Told) -> PersistentVolumeClaim:
-        self._stumble()
-        return super().update_claim(claim, told)
-
-    def update_claim_status(
-        self, claim: PersistentVolumeClaim, told: Told
+    def update_claim(
+        self, claim: PersistentVolumeClaim, record_as: WriteEvent
     ) -> PersistentVolumeClaim:
         self._stumble()
-        return super().update_claim_status(claim, told)
+        return super().update_claim(claim, record_as)
 
-    def create_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def update_claim_status(
+        self, claim: PersistentVolumeClaim, record_as: WriteEvent
+    ) -> PersistentVolumeClaim:
         self._stumble()
-        return super().create_volume(volume, told)
+        return super().update_claim_status(claim, record_as)
+
+    def create_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
+        self._stumble()
+        return super().create_volume(volume, record_as)
 
     def _stumble(self) -> None:
         self.writes += 1
@@ -61,7 +65,7 @@ def storage_of(seed: int) -> tuple[Storage, FaultyApi]:
     storage = Storage(rules=RULES[seed % 3], faults=DriverFaults(failures=failures), seed=seed)
     api = FaultyApi(storage.store, "pv-controller")
     api.writes, api.every = 0, (0, 3, 5, 7)[seed % 4]
-    storage.controller.api = api
+    storage.controller.context.api = api
     return storage, api
 
 
@@ -136,7 +140,7 @@ def test_a_quiet_cluster_is_a_consistent_one(seed: int) -> None:
         assert held or not volume.deletion_timestamp, f"seed {seed}: {volume.name} is stuck"
         if held:
             assert volume.claim_key in claims, f"seed {seed}: {volume.name} is not released"
-    assert storage.controller.operations.running() == []
+    assert storage.controller.runner.running() == []
     check_quiet(storage, seed)
 
 
@@ -150,22 +154,22 @@ def check_quiet(storage: Storage, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_the_resync_overlooks_nothing_though_it_does_not_look_at_everything(seed: int) -> None:
+def test_the_resync_finds_every_unsettled_object(seed: int) -> None:
     storage, _ = storage_of(seed)
-    controller, chance = storage.controller, random.Random(seed)
+    resync, chance = storage.controller.resync, random.Random(seed)
     storage.create(make_class("csi", "csi.example.com"), make_class("in-tree", "csi.example.com"))
     for _ in range(60):
         random_step(storage, chance)
         storage.run(chance.choice([0, 0.001, 0.5, 3, 16]))
-        claims, volumes = controller.unsettled()
+        claims, volumes = resync.unsettled()
         every = storage.listers.claims()
-        assert claims == [one.key for one in every if not controller.is_claim_settled(one)]
+        assert claims == [one.key for one in every if not resync.is_claim_settled(one)]
         each = storage.listers.volumes()
-        assert volumes == [one.key for one in each if not controller.is_volume_settled(one)]
+        assert volumes == [one.key for one in each if not resync.is_volume_settled(one)]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_same_seed_gives_the_same_history_also_across_a_checkpoint(seed: int) -> None:
+def test_a_checkpoint_does_not_change_the_history(seed: int) -> None:
     digests: list[str] = []
     for cut in (False, True):
         storage, _ = storage_of(seed)

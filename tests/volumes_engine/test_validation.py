@@ -37,7 +37,7 @@ def test_a_claim_is_bound_once() -> None:
         check_update(claim(volumeName="v"), claim(volumeName="w"), None)
 
 
-def test_a_volume_keeps_its_source_but_not_its_policy() -> None:
+def test_a_volumes_source_is_immutable() -> None:
     old = PersistentVolume(make_volume("v", hostPath={"path": "/a"}))
     check_update(old, old.patched({"spec": {"persistentVolumeReclaimPolicy": "Delete"}}), None)
     with pytest.raises(Invalid, match="persistentvolumesource is immutable"):

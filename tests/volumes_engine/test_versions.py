@@ -14,7 +14,7 @@ from kscope.sim.objects.objects import (
     from_manifest,
 )
 from volumes.engine.binding.assume_cache import VolumeAssumeCache
-from volumes.engine.matching.matching import offer_of, wanted_of
+from volumes.engine.matching.offers import offer_of, wanted_of
 
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 PARTS: dict[str, dict[str, Any]] = {
@@ -71,7 +71,7 @@ def known(kind: str) -> ApiObject:
 
 
 @pytest.mark.parametrize("kind", PARTS)
-def test_with_another_status_nothing_old_of_it_is_known(kind: str) -> None:
+def test_a_new_status_discards_the_old_one(kind: str) -> None:
     new = known(kind).with_status(OTHER_STATUS[kind])
     assert new.raw["status"] == OTHER_STATUS[kind]
     assert read(new) == read(from_manifest(new.raw))
@@ -98,7 +98,7 @@ def test_an_annotated_version_reads_as_its_manifest_says(kind: str, parts: dict[
     assert read(new) == read(from_manifest(new.raw))
 
 
-def test_the_cache_of_assumptions_takes_events_as_it_takes_objects() -> None:
+def test_the_assume_cache_accepts_events_and_objects() -> None:
     for seed in range(50):
         chance = Random(seed)
         by_event, by_object = VolumeAssumeCache(), VolumeAssumeCache()

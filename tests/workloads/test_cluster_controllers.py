@@ -41,7 +41,7 @@ def test_orphans_stay_and_belong_to_nobody() -> None:
     assert len(world.names()) == 2
 
 
-def test_a_dependent_with_another_living_owner_only_loses_the_reference() -> None:
+def test_a_dependent_with_another_owner_survives() -> None:
     first, second = make("ReplicaSet", "a", replicas=0), make("ReplicaSet", "b", replicas=0)
     first["metadata"]["uid"], second["metadata"]["uid"] = "ua", "ub"
     pod = make_pod("shared", "n1", first)
@@ -58,7 +58,7 @@ def test_a_dependent_with_another_living_owner_only_loses_the_reference() -> Non
 # Nodes
 
 
-def test_pods_of_a_deleted_node_go_forty_seconds_after_the_tick_that_missed_it() -> None:
+def test_pods_of_a_deleted_node_go_after_40_seconds() -> None:
     world = World(*NODES, make_pod("p", "n1"))
     world.run(7)
     world.do("delete", "node/n1")
@@ -67,7 +67,7 @@ def test_pods_of_a_deleted_node_go_forty_seconds_after_the_tick_that_missed_it()
     assert world.cluster.next_at is None
 
 
-def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
+def test_a_node_back_in_time_keeps_its_pods() -> None:
     world = World(*NODES, make_pod("p", "n1"))
     world.do("delete", "node/n1")
     world.run(30)
@@ -86,9 +86,7 @@ def not_ready(status: str = "False") -> Json:
     return {"conditions": [{"type": "Ready", "status": status}]}
 
 
-def test_an_unready_node_is_tainted_at_once_and_its_pods_evicted_when_they_tolerate_no_more() -> (
-    None
-):
+def test_pods_leave_an_unready_node_when_tolerations_expire() -> None:
     patient = make_pod("patient", "n1")
     hasty = make_pod("hasty", "n1")
     hasty["spec"] = {
@@ -131,7 +129,7 @@ def test_a_node_that_recovers_in_time_keeps_its_pods() -> None:
     ]
 
 
-def test_no_pod_is_evicted_when_every_node_is_unready() -> None:
+def test_nothing_is_evicted_when_every_node_is_unready() -> None:
     world = World(*NODES, make_pod("p", "n1"))
     for name in ("n1", "n2"):
         world.patch(f"node/{name}", status=not_ready("Unknown"))
@@ -140,7 +138,7 @@ def test_no_pod_is_evicted_when_every_node_is_unready() -> None:
     assert world.cluster.next_at is None
 
 
-def test_a_cordoned_node_is_tainted_and_an_uncordoned_one_is_not() -> None:
+def test_cordoning_adds_and_removes_the_taint() -> None:
     world = World(*NODES)
     world.do("cordon", "node/n1")
     world.run(1)
@@ -151,7 +149,7 @@ def test_a_cordoned_node_is_tainted_and_an_uncordoned_one_is_not() -> None:
     assert not world.store.get("Node", "n1").spec.get("taints")
 
 
-def test_pods_bear_an_unready_node_for_five_minutes_unless_they_say_otherwise() -> None:
+def test_pods_tolerate_an_unready_node_for_five_minutes() -> None:
     world = World(*NODES, make_pod("p", "n1"))
     tolerated = world.get("Pod", "p").spec["tolerations"]
     assert [(each["key"], each["tolerationSeconds"]) for each in tolerated] == [
@@ -189,7 +187,7 @@ def test_a_budget_says_how_many_pods_may_go(spec: Json, allowed: int, desired: i
     assert (status["disruptionsAllowed"], status["desiredHealthy"]) == (allowed, desired)
 
 
-def test_a_budget_follows_the_pods_on_their_way_out_and_in() -> None:
+def test_a_budget_follows_its_pods() -> None:
     world = World(*NODES, make("ReplicaSet", replicas=2), budget(minAvailable=1))
     world.run(5)
     world.do("delete", f"pod/default/{world.names()[0]}")
@@ -199,7 +197,7 @@ def test_a_budget_follows_the_pods_on_their_way_out_and_in() -> None:
     assert world.get("PodDisruptionBudget").status["disruptionsAllowed"] == 1
 
 
-def test_a_budget_without_pods_says_so_every_half_minute_until_it_is_too_much() -> None:
+def test_events_about_an_empty_budget_are_limited() -> None:
     world = World(*NODES, budget(minAvailable=1), profile="v1.20")
     world.run(95)
     assert [round(at) for at in world.facts("NoPods")] == [0, 0, 30, 60, 90]
@@ -207,13 +205,13 @@ def test_a_budget_without_pods_says_so_every_half_minute_until_it_is_too_much() 
     assert len(world.facts("NoPods")) == 25 + 1595 // 300
 
 
-def test_a_budget_without_pods_is_left_alone_since_informers_do_not_resync() -> None:
+def test_empty_budgets_are_quiet_without_informer_resyncs() -> None:
     world = World(*NODES, budget(minAvailable=1), profile="v1.34")
     world.run(600)
     assert [round(at) for at in world.facts("NoPods")] == [0, 0]
 
 
-def test_a_budget_is_not_looked_at_because_a_set_was_scaled() -> None:
+def test_scaling_a_set_does_not_queue_budgets() -> None:
     world = World(*NODES, make("Deployment", replicas=0), budget(minAvailable=1), profile="v1.34")
     world.run(5)
     before = len(world.facts("NoPods"))
@@ -226,7 +224,7 @@ def test_a_budget_is_not_looked_at_because_a_set_was_scaled() -> None:
 # Namespaces and claims
 
 
-def test_a_deleted_namespace_goes_when_all_in_it_is_gone() -> None:
+def test_a_namespace_goes_after_its_content() -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
     deployment = make("Deployment", replicas=1)
     deployment["metadata"]["namespace"] = "team"
@@ -241,7 +239,7 @@ def test_a_deleted_namespace_goes_when_all_in_it_is_gone() -> None:
     assert world.store.find("Namespace", "team") is None
 
 
-def test_an_ephemeral_volume_has_a_claim_that_goes_with_its_pod() -> None:
+def test_an_ephemeral_claim_is_deleted_with_its_pod() -> None:
     spec = {
         "accessModes": ["ReadWriteOnce"],
         "storageClassName": "none",
@@ -262,7 +260,7 @@ def test_an_ephemeral_volume_has_a_claim_that_goes_with_its_pod() -> None:
 # Runs
 
 
-def test_a_run_with_workloads_goes_on_the_same_after_a_checkpoint() -> None:
+def test_workloads_continue_unchanged_after_a_checkpoint() -> None:
     def world() -> World:
         sets = make("Deployment", replicas=3), make("StatefulSet", "db", replicas=2)
         return World(*NODES, *sets, make("DaemonSet", "agent"), make("Job", "once"), seed=3)
@@ -293,7 +291,7 @@ def test_pods_carry_the_template_of_their_set() -> None:
     assert pod.metadata["generateName"] == "web-"
 
 
-def test_a_budget_of_the_first_objects_is_counted_before_anything_happens() -> None:
+def test_initial_budgets_are_counted_at_the_start() -> None:
     guard = make("PodDisruptionBudget", version="policy/v1", minAvailable=1)
     del guard["spec"]["template"]
     world = World(*NODES, make_pod("a", "n1"), make_pod("b", "n2"), guard)

@@ -12,7 +12,7 @@ def replicas(world: World) -> dict[str, int]:
     return {s.annotations[revision]: s.spec["replicas"] for s in world.store.objects("ReplicaSet")}
 
 
-def test_a_deployment_brings_about_its_pods_and_says_when_they_are_available() -> None:
+def test_a_deployment_creates_pods_and_reports_availability() -> None:
     world = World(*NODES, make("Deployment", replicas=3))
     world.run(5)
     assert len(world.names()) == 3
@@ -65,7 +65,7 @@ def test_recreate_never_runs_two_revisions_side_by_side() -> None:
     assert replicas(world) == {"1": 0, "2": 2}
 
 
-def test_a_rollback_finds_the_old_replica_set_and_numbers_it_anew() -> None:
+def test_a_rollback_renumbers_the_old_replica_set() -> None:
     world = World(*NODES, make("Deployment", replicas=1))
     world.run(5)
     world.patch(
@@ -77,7 +77,7 @@ def test_a_rollback_finds_the_old_replica_set_and_numbers_it_anew() -> None:
     assert replicas(world) == {"2": 0, "3": 1}
 
 
-def test_scaling_during_a_rollout_is_shared_out_in_proportion() -> None:
+def test_scaling_during_a_rollout_is_proportional() -> None:
     rolling = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
     world = World(make_node("n1"), make("Deployment", replicas=10, strategy=rolling))
     world.run(5)
@@ -90,7 +90,7 @@ def test_scaling_during_a_rollout_is_shared_out_in_proportion() -> None:
     assert replicas(world) == {"1": 11, "2": 7}
 
 
-def test_a_stuck_rollout_is_told_once_its_deadline_has_passed_and_then_the_run_is_quiet() -> None:
+def test_a_stuck_rollout_is_reported_once() -> None:
     stuck = template("web", nodeSelector={"no": "where"})
     deployment = make("Deployment", replicas=1, template=stuck, progressDeadlineSeconds=20)
     world = World(*NODES, deployment)
@@ -106,7 +106,7 @@ def test_a_complete_deployment_leaves_nothing_due() -> None:
     assert world.cluster.next_at is None
 
 
-def test_the_events_name_the_old_size_since_it_is_told() -> None:
+def test_scaling_events_name_the_old_size() -> None:
     for profile, since in (("v1.20", ""), ("v1.34", "from 0 ")):
         world = World(*NODES, make("Deployment", replicas=2), profile=profile)
         world.run(1)
@@ -164,7 +164,7 @@ def dumped(**more: Any) -> list[dict[str, Any]]:
     return [deployment, replica_set, *pods]
 
 
-def test_a_dump_of_a_settled_deployment_is_left_as_it_is() -> None:
+def test_a_settled_deployment_stays_unchanged() -> None:
     world = World(*NODES, *dumped())
     before = len(world.cluster.recorder.pending)
     world.run(120)
@@ -176,7 +176,7 @@ def test_a_dump_of_a_settled_deployment_is_left_as_it_is() -> None:
     assert told == []
 
 
-def test_pods_of_a_replica_set_that_the_dump_lacks_are_replaced_as_kubernetes_would() -> None:
+def test_pods_of_an_unknown_replica_set_are_replaced() -> None:
     deployment, _, *pods = dumped()
     world = World(*NODES, deployment, *pods)
     world.run(60)
@@ -184,14 +184,14 @@ def test_pods_of_a_replica_set_that_the_dump_lacks_are_replaced_as_kubernetes_wo
     assert not {pod["metadata"]["name"] for pod in pods} & {*world.names()}
 
 
-def test_pods_whose_owners_kind_the_scenario_does_not_know_are_left_alone() -> None:
+def test_pods_of_unknown_owner_kinds_are_kept() -> None:
     _, _, *pods = dumped()
     world = World(*NODES, *pods)
     world.run(60)
     assert world.names() == [pod["metadata"]["name"] for pod in pods]
 
 
-def test_a_changed_environment_rolls_out_though_its_values_are_left_out() -> None:
+def test_a_changed_environment_starts_a_rollout() -> None:
     def with_level(value: str) -> dict[str, Any]:
         env = [{"name": "LEVEL", "value": value}]
         container = {"name": "c", "image": "app:1", "env": env}

@@ -42,11 +42,11 @@ def test_a_revision_has_the_hash_that_kubernetes_gives_it() -> None:
     assert revision_hash(RECORDED, 0) == "fcf88db9"
 
 
-def test_a_template_that_was_read_without_its_nulls_has_the_same_hash() -> None:
+def test_nulls_do_not_change_a_template_hash() -> None:
     assert revision_hash(without_nulls(RECORDED), 0) == "fcf88db9"
 
 
-def test_the_hashes_are_those_of_fowler_noll_and_vo() -> None:
+def test_template_hashes_are_fnv_hashes() -> None:
     assert fnv32(b"") == fnv32a(b"") == 0x811C9DC5
     assert fnv32(b"foobar") == 0x31F0B262
     assert fnv32a(b"foobar") == 0xBF9CF968
@@ -56,7 +56,7 @@ def test_encoded_text_uses_letters_that_make_no_words() -> None:
     assert safe_encode("0123456789") == "".join(ALPHABET[(48 + n) % 27] for n in range(10))
 
 
-def test_a_generated_name_fits_a_label_and_repeats_for_the_same_seed() -> None:
+def test_generated_names_fit_labels_and_follow_the_seed() -> None:
     first = [generated_name("a" * 70, Streams(1).stream("pod-names")) for _ in range(2)]
     assert first[0] == first[1]
     assert len(first[0]) == 63

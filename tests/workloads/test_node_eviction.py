@@ -37,7 +37,7 @@ def lost(world: World) -> list[str]:
     ]
 
 
-def test_pods_of_a_dead_node_are_deleted_after_five_minutes() -> None:
+def test_a_dead_nodes_pods_go_after_five_minutes() -> None:
     world = world_of(*PAIR, make("Deployment", replicas=4))
     world.run(7)
     before = [pod.name for pod in world.pods() if pod.node_name == "n1"]
@@ -61,7 +61,7 @@ def test_pods_of_a_dead_node_are_deleted_after_five_minutes() -> None:
     assert [pod.node_name for pod in world.pods()] == ["n2"] * 4
 
 
-def test_no_taint_tells_of_it_but_the_scheduler_sees_the_conditions() -> None:
+def test_before_taints_the_scheduler_reads_node_conditions() -> None:
     world = world_of(*PAIR)
     dead(world, "n1")
     world.run(60)
@@ -82,7 +82,7 @@ def test_no_taint_tells_of_it_but_the_scheduler_sees_the_conditions() -> None:
     assert world.get("Pod", "late").spec["nodeName"] == "n1"
 
 
-def test_a_node_that_is_not_ready_is_given_five_minutes_from_when_it_was_seen() -> None:
+def test_eviction_starts_five_minutes_after_the_observation() -> None:
     world = world_of(*PAIR, make_pod("p", "n1"))
     world.run(12)
     world.patch("node/n1", status=ready("False"))
@@ -103,7 +103,7 @@ def test_a_node_that_recovers_in_time_keeps_its_pods() -> None:
     assert world.names() == []
 
 
-def test_a_node_is_emptied_once_until_it_has_been_well_again() -> None:
+def test_a_node_is_emptied_once_per_outage() -> None:
     world = world_of(*PAIR, make_pod("p", "n1"))
     world.patch("node/n1", status=ready("Unknown"))
     world.run(320)
@@ -138,7 +138,7 @@ def test_a_zone_takes_one_node_in_ten_seconds() -> None:
     assert world.facts("DeletingAllPods") == [310.1, 320.1]
 
 
-def test_nothing_is_evicted_while_most_of_a_small_zone_is_unwell() -> None:
+def test_a_mostly_unready_small_zone_evicts_nothing() -> None:
     nodes = [make_node(f"n{number}", **{ZONE: "a"}) for number in range(5)]
     world = world_of(*nodes, make_node("far", **{ZONE: "b"}), make_pod("p", "n0"))
     for name in ("n0", "n1", "n2"):
@@ -150,7 +150,7 @@ def test_nothing_is_evicted_while_most_of_a_small_zone_is_unwell() -> None:
     assert world.names() == []
 
 
-def test_no_pod_is_evicted_while_no_node_is_well_and_the_time_then_begins_anew() -> None:
+def test_evictions_pause_while_every_node_is_unready() -> None:
     world = world_of(*PAIR, make_pod("p", "n1"))
     for name in ("n1", "n2"):
         world.patch(f"node/{name}", status=ready("Unknown"))
@@ -163,7 +163,7 @@ def test_no_pod_is_evicted_while_no_node_is_well_and_the_time_then_begins_anew()
     assert world.facts("DeletingAllPods") == [905.1]
 
 
-def test_a_node_that_was_not_yet_overdue_is_given_the_full_time_again() -> None:
+def test_a_node_not_yet_overdue_gets_full_grace() -> None:
     world = world_of(*PAIR, make_pod("p", "n1"))
     for name in ("n1", "n2"):
         world.patch(f"node/{name}", status=ready("Unknown"))
@@ -173,7 +173,7 @@ def test_a_node_that_was_not_yet_overdue_is_given_the_full_time_again() -> None:
     assert world.facts("DeletingAllPods") == [510.1]
 
 
-def test_a_taint_that_somebody_else_puts_on_a_node_evicts_its_pods() -> None:
+def test_a_users_taint_evicts_pods() -> None:
     world = world_of(*PAIR, make_pod("p", "n1"))
     taint = {"key": "maintenance", "effect": "NoExecute"}
     world.patch("node/n1", spec={"taints": [taint]})
@@ -195,7 +195,7 @@ def test_a_restarted_controller_gives_the_full_time_again() -> None:
     assert world.names() == []
 
 
-def test_a_run_goes_on_from_a_checkpoint_in_the_midst_of_an_eviction() -> None:
+def test_a_run_continues_from_a_checkpoint_during_eviction() -> None:
     def play(freeze: Callable[[Cluster], Cluster]) -> str:
         nodes = [make_node(f"n{number}") for number in range(6)]
         pods = [make_pod(f"p{number}", f"n{number}") for number in range(6)]
@@ -216,7 +216,7 @@ def test_a_run_goes_on_from_a_checkpoint_in_the_midst_of_an_eviction() -> None:
     assert play(lambda one: one) == play(lambda one: Cluster.restore(one.checkpoint()))
 
 
-def test_a_write_that_fails_is_made_up_for_at_the_nodes_next_turn() -> None:
+def test_a_failed_write_is_repeated_at_the_next_turn() -> None:
     world = world_of(*PAIR, make_pod("p", "n1"), make_pod("q", "n1"))
     world.patch("node/n1", status=ready("False"))
     world.run(304)
@@ -261,7 +261,7 @@ def _evicting_taints(world: World) -> list[float]:
     ]
 
 
-def test_taints_that_evict_are_put_on_one_node_of_a_zone_at_a_time() -> None:
+def test_nodes_of_a_zone_are_tainted_one_by_one() -> None:
     nodes = [make_node(f"{zone}{number}", **{ZONE: zone}) for zone in "ab" for number in range(4)]
     world = World(*nodes, profile="v1.16")
     for name in ("a0", "a1", "b0"):
@@ -270,7 +270,7 @@ def test_taints_that_evict_are_put_on_one_node_of_a_zone_at_a_time() -> None:
     assert _evicting_taints(world) == [5.0, 5.0, 15.0]
 
 
-def test_no_taint_evicts_while_most_of_a_small_zone_is_unwell() -> None:
+def test_a_mostly_unready_small_zone_gets_no_taints() -> None:
     nodes = [make_node(f"n{number}", **{ZONE: "a"}) for number in range(5)]
     world = World(*nodes, make_node("far", **{ZONE: "b"}), profile="v1.16")
     for name in ("n0", "n1", "n2"):
@@ -282,7 +282,7 @@ def test_no_taint_evicts_while_most_of_a_small_zone_is_unwell() -> None:
     assert len(_evicting_taints(world)) == 2
 
 
-def test_a_large_zone_that_is_mostly_unwell_is_emptied_slowly() -> None:
+def test_a_mostly_unready_large_zone_is_emptied_slowly() -> None:
     nodes = [make_node(f"n{number:02d}", **{ZONE: "a"}) for number in range(60)]
     world = World(*nodes, profile="v1.16")
     for number in range(40):
@@ -291,7 +291,7 @@ def test_a_large_zone_that_is_mostly_unwell_is_emptied_slowly() -> None:
     assert _evicting_taints(world) == [5.0, 105.0, 205.0]
 
 
-def test_nodes_are_tainted_once_one_of_them_is_well_again() -> None:
+def test_taints_return_when_a_node_recovers() -> None:
     world = World(*PAIR, make_pod("p", "n1"), profile="v1.16")
     for name in ("n1", "n2"):
         world.patch(f"node/{name}", status=ready("Unknown"))

@@ -10,7 +10,7 @@ NODES = (make_node("n1"), make_node("n2"))
 # ReplicaSets
 
 
-def test_a_replica_set_adopts_matching_orphans_before_it_makes_pods() -> None:
+def test_a_replica_set_adopts_orphans_first() -> None:
     world = World(*NODES, make_pod("stray", "n1"), make("ReplicaSet", replicas=2))
     world.run(2)
     assert len(world.names()) == 2
@@ -18,7 +18,7 @@ def test_a_replica_set_adopts_matching_orphans_before_it_makes_pods() -> None:
     assert [ref["name"] for ref in stray.owner_references] == ["web"]
 
 
-def test_a_pod_that_no_longer_matches_is_released_and_replaced() -> None:
+def test_a_relabeled_pod_is_released_and_replaced() -> None:
     world = World(*NODES, make("ReplicaSet", replicas=1))
     world.run(2)
     (first,) = world.names()
@@ -28,7 +28,7 @@ def test_a_pod_that_no_longer_matches_is_released_and_replaced() -> None:
     assert world.get("Pod", first).owner_references == []
 
 
-def test_scaling_down_removes_pods_without_a_node_first_and_the_youngest_of_the_others() -> None:
+def test_scaling_down_removes_unscheduled_then_young_pods() -> None:
     replica_set = make("ReplicaSet", replicas=2)
     replica_set["metadata"]["uid"] = "rs"
     old, new = "2025-12-01T00:00:00Z", "2025-12-31T23:59:50Z"
@@ -57,7 +57,7 @@ def test_a_pod_that_costs_less_to_delete_goes_first() -> None:
     assert world.names() == ["dear"]
 
 
-def test_a_refused_pod_is_told_once_per_attempt_and_tried_again() -> None:
+def test_a_refused_pod_emits_one_event_per_attempt() -> None:
     missing = template("web", priorityClassName="vip")
     world = World(*NODES, make("ReplicaSet", replicas=5, template=missing))
     world.run(0.1)
@@ -72,7 +72,7 @@ def test_a_refused_pod_is_told_once_per_attempt_and_tried_again() -> None:
 # StatefulSets
 
 
-def test_a_dumped_stateful_set_keeps_the_pods_of_its_revision() -> None:
+def test_a_loaded_stateful_set_keeps_its_pods() -> None:
     owner = make("StatefulSet", replicas=1, serviceName="web")
     owner["metadata"] |= {"uid": "sts", "generation": 3}
     owner["status"] = {"updateRevision": "web-5d4f", "observedGeneration": 3}
@@ -82,7 +82,7 @@ def test_a_dumped_stateful_set_keeps_the_pods_of_its_revision() -> None:
     assert world.get("Pod", "web-0").uid == "pod"
 
 
-def test_a_stateful_set_scales_up_in_order_and_down_in_reverse() -> None:
+def test_stateful_sets_scale_by_ordinal() -> None:
     world = World(*NODES, make("StatefulSet", replicas=3, serviceName="web"))
     world.run(10)
     assert world.names() == ["web-0", "web-1", "web-2"]
@@ -103,7 +103,7 @@ def test_a_parallel_stateful_set_makes_all_pods_at_once() -> None:
     assert world.names() == ["web-0", "web-1", "web-2"]
 
 
-def test_a_rolling_update_goes_from_the_highest_ordinal_down_to_the_partition() -> None:
+def test_a_rolling_update_stops_at_the_partition() -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
     world = World(*NODES, make("StatefulSet", replicas=3, updateStrategy=strategy))
     world.run(10)
@@ -123,7 +123,7 @@ def test_a_rolling_update_goes_from_the_highest_ordinal_down_to_the_partition() 
     assert status["currentRevision"] == status["updateRevision"]
 
 
-def test_the_pod_of_an_ordinal_comes_back_under_its_name_with_its_claim() -> None:
+def test_a_replaced_ordinal_keeps_its_name_and_claim() -> None:
     claim = {
         "metadata": {"name": "data"},
         "spec": {
@@ -155,7 +155,7 @@ def test_the_pod_of_an_ordinal_comes_back_under_its_name_with_its_claim() -> Non
     assert claims[0].owner_references == []
 
 
-def test_a_claim_of_a_stateful_set_is_known_before_the_pod_that_uses_it() -> None:
+def test_a_stateful_sets_claim_precedes_its_pod() -> None:
     wanted = {"metadata": {"name": "data"}, "spec": {"storageClassName": "late"}}
     storage_class = {
         "apiVersion": "storage.k8s.io/v1",
@@ -176,9 +176,7 @@ def test_a_claim_of_a_stateful_set_is_known_before_the_pod_that_uses_it() -> Non
 
 
 @pytest.mark.parametrize(("profile", "claims"), [("v1.34", ["data-web-0"]), ("v1.20", [])])
-def test_a_pending_pod_gets_a_deleted_claim_again_since_1_34(
-    profile: str, claims: list[str]
-) -> None:
+def test_since_1_34_pending_pods_get_missing_claims(profile: str, claims: list[str]) -> None:
     """Upstream: kubernetes#113270, stateful_set_control.go processReplica()."""
     wanted = {"metadata": {"name": "data"}, "spec": {"storageClassName": "none"}}
     world = World(
@@ -197,7 +195,7 @@ def test_a_pending_pod_gets_a_deleted_claim_again_since_1_34(
 # DaemonSets
 
 
-def test_a_daemon_set_counts_its_templates_and_marks_its_pods() -> None:
+def test_a_daemon_set_labels_pods_by_revision() -> None:
     world = World(*NODES, make("DaemonSet"))
     world.run(5)
     world.patch("daemonset/default/web", spec={"updateStrategy": {"type": "OnDelete"}})
@@ -214,7 +212,7 @@ def test_a_daemon_set_counts_its_templates_and_marks_its_pods() -> None:
     assert told == ["1", "2"]
 
 
-def test_a_daemon_runs_on_cordoned_nodes_but_not_on_those_it_does_not_tolerate() -> None:
+def test_daemons_run_on_cordoned_but_not_tainted_nodes() -> None:
     tainted = make_node("n3")
     tainted["spec"]["taints"] = [{"key": "dedicated", "effect": "NoSchedule"}]
     world = World(*NODES, tainted, make("DaemonSet"))
@@ -228,7 +226,7 @@ def test_a_daemon_runs_on_cordoned_nodes_but_not_on_those_it_does_not_tolerate()
     assert sorted(pod.node_name for pod in world.pods()) == ["n1", "n2", "n3"]
 
 
-def test_a_daemon_leaves_a_node_whose_label_it_no_longer_selects() -> None:
+def test_a_daemon_leaves_a_node_after_relabeling() -> None:
     selected = template("web", nodeSelector={"role": "edge"})
     nodes = make_node("n1", role="edge"), make_node("n2")
     world = World(*nodes, make("DaemonSet", template=selected))
@@ -261,7 +259,7 @@ def running_for(seconds: int, code: int = 0) -> dict[str, str]:
     return {"kscope.dev/run-for": f"{seconds}s", "kscope.dev/exit-code": str(code)}
 
 
-def test_a_job_runs_its_completions_a_few_at_a_time() -> None:
+def test_a_job_limits_its_parallel_pods() -> None:
     made = make("Job", completions=5, parallelism=2)
     made["spec"]["template"]["metadata"]["annotations"] = running_for(2)
     world = World(*NODES, made)
@@ -276,7 +274,7 @@ def test_a_job_runs_its_completions_a_few_at_a_time() -> None:
     assert world.said("job-controller")[-1] == "Completed: Job completed"
 
 
-def test_a_job_that_keeps_failing_waits_longer_and_longer_and_gives_up() -> None:
+def test_a_failing_job_backs_off_and_gives_up() -> None:
     made = make("Job", backoffLimit=2)
     made["spec"]["template"]["metadata"]["annotations"] = running_for(1, code=1)
     world = World(*NODES, made)
@@ -290,7 +288,7 @@ def test_a_job_that_keeps_failing_waits_longer_and_longer_and_gives_up() -> None
     assert condition["message"] == "Job has reached the specified backoff limit"
 
 
-def test_until_1_20_a_failed_pod_is_replaced_at_once_and_the_next_one_seen_later() -> None:
+def test_until_1_20_the_first_job_retry_is_immediate() -> None:
     made = make("Job", backoffLimit=3)
     made["spec"]["template"]["metadata"]["annotations"] = running_for(3, code=1)
     world = World(*NODES, made, profile="v1.20")
@@ -304,7 +302,7 @@ def test_until_1_20_a_failed_pod_is_replaced_at_once_and_the_next_one_seen_later
     assert world.facts("BackoffLimitExceeded") == [pytest.approx(created[-1] + 40, abs=0.1)]
 
 
-def test_a_job_past_its_deadline_fails_and_its_pods_go() -> None:
+def test_a_job_past_its_deadline_fails() -> None:
     world = World(*NODES, make("Job", activeDeadlineSeconds=5))
     world.run(60)
     assert world.names() == []

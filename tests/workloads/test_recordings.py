@@ -28,7 +28,7 @@ def present() -> list[Any]:
 
 
 @pytest.mark.parametrize("name", present())
-def test_each_object_takes_the_recorded_values_by_the_recorded_authors(name: str) -> None:
+def test_objects_take_recorded_values_from_recorded_authors(name: str) -> None:
     recording = Recording(name)
     simulated = Simulated(recording, "v1.20")
     assert differences(recording.histories(), simulated.histories()) == []

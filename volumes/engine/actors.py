@@ -1,4 +1,4 @@
-"""The storage half of a cluster, put together: the PV controller and the kubelets."""
+"""The storage components of a cluster: volume controllers, CSI sidecars, kubelets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,34 +11,34 @@ from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.kernel.view import Attributes
-from kscope.sim.objects.objects import ApiObject
 from kscope.sim.objects.pod_resources import ResourceRules
 from volumes.engine.attach_detach.context import Context
 from volumes.engine.attach_detach.controller import AttachDetachController
 from volumes.engine.attach_detach.csi_attacher import CsiAttacher
 from volumes.engine.attach_detach.names import ATTACHER
 from volumes.engine.attach_detach.names import COMPONENT as ATTACH_DETACH
+from volumes.engine.csi.context import SidecarContext
+from volumes.engine.csi.driver_faults import DriverFaults
+from volumes.engine.csi.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
+from volumes.engine.csi.external_provisioner import ExternalProvisioners
+from volumes.engine.csi.external_resizer import RESIZER, ExternalResizers
+from volumes.engine.expansion import CONTROLLER as EXPAND_CONTROLLER
+from volumes.engine.expansion import ExpandController
 from volumes.engine.kubelet.context import KubeletContext
 from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
+from volumes.engine.kubernetes_events import RecordedEvents, SpamFilter
 from volumes.engine.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
 from volumes.engine.ports import InformerListers, StoreVolumeApi
-from volumes.engine.pv_controller.expansion import CONTROLLER as EXPAND_CONTROLLER
-from volumes.engine.pv_controller.expansion import RESIZER, ExpandController, ExternalResizers
-from volumes.engine.pv_controller.external_provisioner import AUTHOR as EXTERNAL_PROVISIONER
-from volumes.engine.pv_controller.external_provisioner import DriverFaults, ExternalProvisioners
-from volumes.engine.pv_controller.kubernetes_events import SpamFilter
-from volumes.engine.pv_controller.protection import ClaimProtection, VolumeProtection
-from volumes.engine.pv_controller.provisioner import (
-    CloudDiskPlugin,
-    HostPathPlugin,
-    NodeZones,
-    PluginRegistry,
-    VolumePlugin,
-)
+from volumes.engine.protection import ClaimProtection, VolumeProtection
+from volumes.engine.pv_controller.context import ControllerContext
+from volumes.engine.pv_controller.in_tree.cloud_disk import CloudDiskPlugin, NodeZones
+from volumes.engine.pv_controller.in_tree.host_path import HostPathPlugin
+from volumes.engine.pv_controller.in_tree.plugin import VolumePlugin
+from volumes.engine.pv_controller.in_tree.recycler import PodRecyclers
+from volumes.engine.pv_controller.in_tree.registry import PluginRegistry
 from volumes.engine.pv_controller.pv_controller import PersistentVolumeController
-from volumes.engine.pv_controller.recycler import PodRecyclers
-from volumes.engine.pv_controller.writer import ControllerRules
+from volumes.engine.pv_controller.rules import ControllerRules
 
 PV_CONTROLLER = "pv-controller"
 KUBELET = "kubelet"
@@ -59,44 +59,8 @@ class StorageRules:
     """A kubelet that starts takes over every volume that it finds on its disk."""
 
 
-class RecordedEvents:
-    """An EventSink: Kubernetes Events of one component go on the record under their reason.
-
-    An Event that follows a slow write comes once that is answered; *author* is who writes, where
-    that is not the component's name.
-    """
-
-    __slots__ = ("_author", "_component", "_loop", "_recorder", "_store")
-
-    def __init__(
-        self,
-        recorder: Recorder,
-        component: str,
-        loop: EventLoop,
-        store: ObjectStore,
-        author: str = "",
-    ) -> None:
-        self._recorder = recorder
-        self._component = component
-        self._loop = loop
-        self._store = store
-        self._author = author or component
-
-    def event(self, obj: ApiObject, type: str, reason: str, message: str) -> None:
-        """See EventSink."""
-        at = self._store.answered_at(self._author)
-        if at > self._loop.now:
-            self._loop.call_at(at, self._record, obj.id, type, reason, message)
-        else:
-            self._record(obj.id, type, reason, message)
-
-    def _record(self, target: str, type: str, reason: str, message: str) -> None:
-        data = {"event": True, "type": type}
-        self._recorder.record(reason, target, self._component, message, data)
-
-
 class VolumeActors:
-    """Every component of the storage half; they speak to each other through the store alone."""
+    """Creates and restarts the storage components. They communicate only through the store."""
 
     def __init__(
         self,
@@ -119,7 +83,7 @@ class VolumeActors:
         self.driver_faults = faults or DriverFaults()
         self._watch = watch = latencies.draw("watch")
         listers = InformerListers(store, watch)
-        # Through what each hears of the cluster; all the same until one is restarted.
+        # The listers of each component; all have the same ones until one is restarted.
         self._listers_of = dict.fromkeys(_ATTRIBUTES, listers)
         self.pv_controller = self._new_pv_controller(listers)
         self.provisioners = self._new_provisioners(listers)
@@ -138,11 +102,11 @@ class VolumeActors:
     # Restarts
 
     def has(self, author: str) -> bool:
-        """Whether there is a component that writes as *author* and can be restarted."""
+        """Whether a component writes as *author* and can be restarted."""
         return author in _ATTRIBUTES
 
     def restart(self, authors: Sequence[str]) -> None:
-        """Let the components that write as *authors* start anew, in one process of their own."""
+        """Restart the components that write as *authors*, together in a new process."""
         listers = InformerListers(self._store, self._watch)
         for author in authors:
             attribute, before = _ATTRIBUTES[author], self._listers_of[author]
@@ -155,7 +119,7 @@ class VolumeActors:
                 process.end_listers(before, self._loop, self._store)
 
     def _renewed(self, old: Any, listers: InformerListers) -> Any:
-        """A component as it is after a start; what is wrong with its driver stays so."""
+        """The component after a restart; the faults of its driver stay."""
         if isinstance(old, PersistentVolumeController):
             return self._new_pv_controller(listers)
         if isinstance(old, ExternalProvisioners):
@@ -177,7 +141,7 @@ class VolumeActors:
         return type(old)(self._loop, self._store, listers)
 
     def held_view(self, node: str) -> Attributes:
-        """What the view must show of the volumes of *node*, and nothing else."""
+        """The attributes that the view must show of the volumes of *node*."""
         held = {
             "volumes": self.kubelets.volumes.held_view(node),
             "attachments": self.attach_detach.held_view(node),
@@ -191,11 +155,11 @@ class VolumeActors:
 
     def _new_pv_controller(self, listers: InformerListers) -> PersistentVolumeController:
         loop, rules = self._loop, self._rules
-        controller = PersistentVolumeController(
-            loop,
-            StoreVolumeApi(self._store, PV_CONTROLLER),
-            listers,
-            SpamFilter(loop, self._events(PV_CONTROLLER)),
+        context = ControllerContext(
+            loop=loop,
+            api=StoreVolumeApi(self._store, PV_CONTROLLER),
+            listers=listers,
+            events=SpamFilter(loop, self._events(PV_CONTROLLER)),
             plugins=PluginRegistry(
                 _in_tree_plugins(rules, self._store, listers, self._latencies, self.driver_faults)
             ),
@@ -203,22 +167,20 @@ class VolumeActors:
             rules=self._controller_rules,
             answer_delay=self._latencies.draw("api_write"),
             answers=self._store.answers(PV_CONTROLLER),
+            delays=self._latencies,
         )
-        controller.delays = self._latencies
+        controller = PersistentVolumeController(context)
         listers.volume_informer.on_event(controller.on_volume_event)
         listers.claim_informer.on_event(controller.on_claim_event)
-        # Its caches are filled once the informers have heard of everything, before its workers begin;
-        # else a claim would be Lost whose volume is only next in the queue.
+        # The caches are filled when the informers have every object, before the workers start;
+        # otherwise a claim would become Lost although its volume is the next one in the queue.
         loop.call_after(self._watch, controller.start, _RESYNC - self._watch)
         return controller
 
     def _new_provisioners(self, listers: InformerListers) -> ExternalProvisioners:
         return ExternalProvisioners(
-            self._loop,
-            self._store,
-            listers,
+            self._sidecar_context(listers),
             self._events(EXTERNAL_PROVISIONER),
-            self._latencies,
             faults=self.driver_faults,
             watch_latency=self._watch,
         )
@@ -229,14 +191,14 @@ class VolumeActors:
 
     def _new_resizers(self, listers: InformerListers, absent: tuple[str, ...]) -> ExternalResizers:
         return ExternalResizers(
-            self._loop,
-            self._store,
-            listers,
+            self._sidecar_context(listers),
             self._events(RESIZER),
             self._events(KUBELET),
-            self._latencies,
             absent,
         )
+
+    def _sidecar_context(self, listers: InformerListers) -> SidecarContext:
+        return SidecarContext(self._loop, self._store, listers, self._latencies)
 
     def _new_attach_detach(self) -> AttachDetachController:
         context = Context(
@@ -277,7 +239,7 @@ def _in_tree_plugins(
     latencies: Latencies,
     faults: DriverFaults,
 ) -> list[VolumePlugin]:
-    """The plugins of the PV controller itself; migrated ones are left to their CSI drivers."""
+    """The in-tree volume plugins; migrated ones are left to their CSI drivers."""
     plugins: list[VolumePlugin] = [HostPathPlugin(latencies, PodRecyclers(store), faults)]
     if not rules.migrates_in_tree:
         zones = NodeZones(listers.node_informer)

@@ -118,7 +118,7 @@ def translated_affinity(
     """The node affinity that *volume* would have as a CSI volume.
 
     Zone requirements are put under the driver's key; where the affinity names no zone, those of the
-    volume's label are. The old zone and region keys are looked at only where the new zone key is
+    volume's label are. The old zone and region keys count only where the new zone key is
     neither in the affinity nor a label. Upstream: csi-translation-lib plugins/in_tree_volume.go,
     translateTopologyFromInTreeToCSI().
     """

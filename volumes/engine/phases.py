@@ -1,4 +1,4 @@
-"""Phases of claims and volumes, the annotations that tell where a binding stands, and their moves.
+"""Phases of claims and volumes, the annotations of a binding, and the allowed transitions.
 
     claim     Pending ──bind──▶ Bound ──volume gone, or bound to another──▶ Lost
                  ▲                ▲                                          │
@@ -12,7 +12,7 @@
                                                               Failed  ◀─ refused ─┘ (retried)
 
 A binding is four writes: the volume (claimRef), its status, the claim (volumeName), its status.
-Between them the pair is half-bound, which every part of the system must bear.
+Between them the pair is half-bound, which every component must handle.
 Upstream: api/core/v1/types.go, component-helpers/storage/volume/pv_helpers.go.
 """
 
@@ -96,7 +96,7 @@ def is_volume_bound_to_claim(volume: PersistentVolume, claim: PersistentVolumeCl
 
 
 def is_claim_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    """Whether all four writes of its binding were made, as far as the claim can tell."""
+    """Whether the binding is complete, as far as the claim shows it."""
     return bool(claim.volume_name) and claim.is_bind_completed
 
 

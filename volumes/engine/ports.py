@@ -1,8 +1,8 @@
-"""What the volume controllers need of their surroundings, and how the cluster provides it.
+"""The interfaces through which the volume controllers reach the cluster.
 
-The controllers speak to four things: the API server (`VolumeApi`), their own stale view of it
-(`Listers`), the sink of Kubernetes Events (`EventSink`) and their work queues (`KeyQueue`). The
-cluster plugs in the object store and informers; conformance tests plug in upstream's fakes.
+The controllers use four things: the API server (`VolumeApi`), their own stale view of it
+(`Listers`), the sink of Kubernetes Events (`EventSink`) and their work queues (`KeyQueue`). A run
+provides the object store and informers; conformance tests provide upstream's fakes.
 """
 
 from collections.abc import Iterable
@@ -28,10 +28,10 @@ EventType = Literal["Normal", "Warning"]
 Obj = TypeVar("Obj", bound=ApiObject)
 
 
-class Told(NamedTuple):
-    """What a write means, for the record: the fact's name, a sentence, the evidence."""
+class WriteEvent(NamedTuple):
+    """The event that a write is recorded as. Without a *kind* the store chooses one."""
 
-    fact: str
+    kind: str
     message: str = ""
     data: dict[str, Any] | None = None
 
@@ -63,28 +63,32 @@ class VolumeApi(Protocol):
         """The claim as the API server has it; raises NotFound."""
         ...
 
-    def create_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def create_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         """Create; raises AlreadyExists."""
         ...
 
-    def update_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def update_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         """Replace; raises Conflict, NotFound."""
         ...
 
-    def update_volume_status(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def update_volume_status(
+        self, volume: PersistentVolume, record_as: WriteEvent
+    ) -> PersistentVolume:
         """Replace the status; raises Conflict, NotFound."""
         ...
 
-    def delete_volume(self, name: str, told: Told) -> None:
+    def delete_volume(self, name: str, record_as: WriteEvent) -> None:
         """Delete, or mark for deletion; raises NotFound."""
         ...
 
-    def update_claim(self, claim: PersistentVolumeClaim, told: Told) -> PersistentVolumeClaim:
+    def update_claim(
+        self, claim: PersistentVolumeClaim, record_as: WriteEvent
+    ) -> PersistentVolumeClaim:
         """Replace; raises Conflict, NotFound."""
         ...
 
     def update_claim_status(
-        self, claim: PersistentVolumeClaim, told: Told
+        self, claim: PersistentVolumeClaim, record_as: WriteEvent
     ) -> PersistentVolumeClaim:
         """Replace the status; raises Conflict, NotFound."""
         ...
@@ -143,45 +147,53 @@ class StoreVolumeApi:
         """See VolumeApi."""
         return cast("PersistentVolumeClaim", self._store.get("PersistentVolumeClaim", key))
 
-    def create_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def create_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         """See VolumeApi."""
         # Protection is the only admission that matters to a volume. No client sets a status at creation.
         bare = PersistentVolume({**volume.raw, "status": {"phase": "Pending"}})
         stored = self._store.create(
-            protected(bare), by=self._by, event=told.fact, message=told.message, data=told.data
+            protected(bare),
+            by=self._by,
+            event=record_as.kind,
+            message=record_as.message,
+            data=record_as.data,
         )
         return cast("PersistentVolume", stored)
 
-    def update_volume(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def update_volume(self, volume: PersistentVolume, record_as: WriteEvent) -> PersistentVolume:
         """See VolumeApi."""
-        return self._update(volume, told)
+        return self._update(volume, record_as)
 
-    def update_volume_status(self, volume: PersistentVolume, told: Told) -> PersistentVolume:
+    def update_volume_status(
+        self, volume: PersistentVolume, record_as: WriteEvent
+    ) -> PersistentVolume:
         """See VolumeApi."""
-        return self._update(volume, told)
+        return self._update(volume, record_as)
 
-    def delete_volume(self, name: str, told: Told) -> None:
+    def delete_volume(self, name: str, record_as: WriteEvent) -> None:
         """See VolumeApi."""
         self._store.delete(
-            "PersistentVolume", name, by=self._by, event=told.fact, message=told.message
+            "PersistentVolume", name, by=self._by, event=record_as.kind, message=record_as.message
         )
 
-    def update_claim(self, claim: PersistentVolumeClaim, told: Told) -> PersistentVolumeClaim:
-        """See VolumeApi."""
-        return self._update(claim, told)
-
-    def update_claim_status(
-        self, claim: PersistentVolumeClaim, told: Told
+    def update_claim(
+        self, claim: PersistentVolumeClaim, record_as: WriteEvent
     ) -> PersistentVolumeClaim:
         """See VolumeApi."""
-        return self._update(claim, told)
+        return self._update(claim, record_as)
 
-    def _update(self, obj: Obj, told: Told) -> Obj:
+    def update_claim_status(
+        self, claim: PersistentVolumeClaim, record_as: WriteEvent
+    ) -> PersistentVolumeClaim:
+        """See VolumeApi."""
+        return self._update(claim, record_as)
+
+    def _update(self, obj: Obj, record_as: WriteEvent) -> Obj:
         stored: Any = self._store.find(obj.kind, obj.key)
         if stored is None or stored.raw != obj.raw:
             # The API server does not write what is there already.
-            fact, message, data = told
-            stored = self._store.update(obj, by=self._by, event=fact, message=message, data=data)
+            kind, message, data = record_as
+            stored = self._store.update(obj, by=self._by, event=kind, message=message, data=data)
         return stored
 
 
@@ -202,7 +214,7 @@ class InformerListers:
         self._pods_by_claim: dict[str, dict[str, None]] = {}
         # Classes that were written without a binding mode, and as the API server completes them.
         self._classes: dict[str, tuple[StorageClass, StorageClass]] = {}
-        # Upstream starts the informers together; kinds that others refer to are heard of first.
+        # Upstream starts the informers together. Here kinds that others refer to are delivered first.
         self.class_informer: Informer[StorageClass] = Informer(store, "StorageClass", latency)
         self.node_informer: Informer[Node] = Informer(store, "Node", latency)
         self.pod_informer: Informer[Pod] = Informer(store, "Pod", latency)

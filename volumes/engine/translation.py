@@ -12,7 +12,7 @@ from kscope.sim.objects.objects import Pod
 from volumes.engine.migration import IN_TREE
 
 _UNSPECIFIED: Final = "UNSPECIFIED"
-# In the order in which a GCE disk's are looked at.
+# In the order in which those of a GCE disk are checked.
 _ZONE_LABELS: Final = (
     "failure-domain.beta.kubernetes.io/zone",
     "topology.kubernetes.io/zone",
@@ -122,5 +122,5 @@ def _region_fault(zones: list[str]) -> str:
     regions = sorted(set(map(_region, zones)))
     if len(regions) == 1:
         return ""
-    told = " ".join(f"{region}:{{}}" for region in regions)
-    return f"multiple or no regions gotten from zones, got: map[{told}]"
+    listed = " ".join(f"{region}:{{}}" for region in regions)
+    return f"multiple or no regions gotten from zones, got: map[{listed}]"

@@ -35,7 +35,9 @@ from scheduling.engine.framework.framework import Plugin
 from scheduling.engine.framework.source import fingerprint, package_digest, plugin_fingerprints
 from scheduling.engine.versions.registry import NEWEST, VERSIONS
 from scheduling.engine.workloads.actors import WorkloadActors
+from scheduling.engine.workloads.controller import ControllerContext
 from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets
+from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import VolumeActors
 from volumes.engine.phases import settled
@@ -113,16 +115,18 @@ class Cluster:
             self.volumes.kubelets,
             injector,
         )
-        self.workloads = WorkloadActors(
+        watch_latency = self.latencies.draw("watch")
+        workload_context = ControllerContext(
             loop=self.loop,
             store=self.store,
-            recorder=self.recorder,
-            streams=self.streams,
+            listers=WorkloadListers(self.store, watch_latency),
             admission=self.admission,
+            names=self.streams.stream("pod-names"),
             rules=workload_rules,
-            watch_latency=self.latencies.draw("watch"),
+            watch_latency=watch_latency,
             latencies=self.latencies,
         )
+        self.workloads = WorkloadActors(workload_context, self.recorder)
         around = Surroundings(
             loop=self.loop,
             store=self.store,

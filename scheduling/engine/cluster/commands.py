@@ -25,7 +25,7 @@ from kscope.sim.objects.validation import LONGEST_ENTITY, Report, check_stored, 
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.api_server.eviction import evict
 from scheduling.engine.cluster.faults import FaultInjector
-from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, delete
+from scheduling.engine.workloads.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
 from volumes.engine.kubelet.kubelets import Kubelets
 from volumes.engine.validation import check_update
 
@@ -263,8 +263,7 @@ class CommandExecutor:
             old,
             by=by,
             now=self._store.now,
-            grace_seconds=grace,
-            propagation=propagation,
+            options=DeleteOptions(grace, propagation),
         )
 
     def _fault(self, command: Command, by: str) -> None:

@@ -22,8 +22,8 @@ from kscope.sim.objects.objects import split_entity_id
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.workloads.actors import WorkloadActors
 from volumes.engine.actors import VolumeActors
+from volumes.engine.csi.driver_faults import PROVISIONING_FAILED, ProvisionFault
 from volumes.engine.plugins.simulated import Fault
-from volumes.engine.pv_controller.external_provisioner import PROVISIONING_FAILED, ProvisionFault
 
 COMPONENT = "fault"
 # As good as for ever: a call that fails with a probability does so to the end of the run.

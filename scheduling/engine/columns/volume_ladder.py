@@ -21,7 +21,8 @@ from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_labels import NodeMatcher
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.pod_counts import Tally
-from volumes.engine.matching.matching import Offer, Wanted, is_considered, is_plain_match
+from volumes.engine.matching.offers import Offer, Wanted
+from volumes.engine.matching.rules import is_considered, is_plain_match
 
 # No volume; beyond the place of any.
 NONE: Final = 1 << 40

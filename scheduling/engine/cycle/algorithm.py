@@ -105,8 +105,8 @@ class SchedulingAlgorithm:
         self.extenders = ExtenderRounds(extenders, self.framework, profile) if extenders else None
         self._ties = ties
         plugins = self.framework.plugins.by_name.values()
-        handle.listers.volumes.asks_fields = rules.asks_volume_fields
-        handle.listers.volumes.lists_by_field = rules.lists_volumes_by_field
+        handle.listers.volumes.applies_match_fields = rules.asks_volume_fields
+        handle.listers.volumes.lists_by_spec_class = rules.lists_volumes_by_field
         self._may_fail = rules.uses_predicates or any(plugin.may_fail for plugin in plugins)
         # What is only there to prepare is asked in every cycle.
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared

@@ -15,7 +15,7 @@ from kscope.sim.objects.objects import (
     PersistentVolumeClaim,
     StorageClass,
 )
-from volumes.engine.matching.matching import VolumeIndex
+from volumes.engine.matching.index import VolumeIndex
 
 _NO_LABELS: Mapping[str, str] = {}
 _ATTACHMENT = "VolumeAttachment"
@@ -45,8 +45,8 @@ class Listers:
         """Show these volumes and claims, which somebody else keeps up to date."""
         self._objects[PersistentVolume.KIND] = cast("dict[str, ApiObject]", volumes)
         self._objects[PersistentVolumeClaim.KIND] = cast("dict[str, ApiObject]", claims)
-        index.asks_fields = self.volumes.asks_fields
-        index.lists_by_field = self.volumes.lists_by_field
+        index.applies_match_fields = self.volumes.applies_match_fields
+        index.lists_by_spec_class = self.volumes.lists_by_spec_class
         self.volumes = index
 
     def put(self, obj: ApiObject) -> None:

@@ -31,7 +31,7 @@ from scheduling.engine.versions.registry import VERSIONS
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
 from volumes.engine.binding.binder import BinderRules
-from volumes.engine.pv_controller.writer import ControllerRules
+from volumes.engine.pv_controller.rules import ControllerRules
 
 NONE: Final = "–"
 # The class of rules behind each field of KubernetesVersion, and what the table calls its area.

@@ -19,7 +19,7 @@ from scheduling.engine.versions.cycle_rules import CycleRules, ExtenderRules
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
 from volumes.engine.binding.binder import BinderRules
-from volumes.engine.pv_controller.writer import ControllerRules
+from volumes.engine.pv_controller.rules import ControllerRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
 from volumes.engine.binding.binder import BinderRules
 from volumes.engine.phases import BETA_STORAGE_PROVISIONER
-from volumes.engine.pv_controller.writer import ControllerRules
+from volumes.engine.pv_controller.rules import ControllerRules
 
 _RESOURCES = ResourceRules(
     sums_exactly=False,
@@ -199,7 +199,7 @@ V1_11 = KubernetesVersion(
         job_waits_first=False,
         budget_resync=30 * SECOND,
         monitor_grace=40 * SECOND,
-        tells_pods_of_node=False,
+        warns_pods_of_node=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,
@@ -213,7 +213,7 @@ V1_11 = KubernetesVersion(
             "created by system administrator"
         ),
         names_waiting_pods=False,
-        says_volume_taken=False,
+        reports_taken_volume=False,
         retroactive_default_class=False,
         honors_reclaim_policy=False,
         reschedules_lost_node=False,

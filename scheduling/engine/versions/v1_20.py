@@ -23,7 +23,7 @@ from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
 from volumes.engine.binding.binder import BinderRules
 from volumes.engine.phases import BETA_STORAGE_PROVISIONER
-from volumes.engine.pv_controller.writer import ControllerRules
+from volumes.engine.pv_controller.rules import ControllerRules
 
 _RESOURCES = ResourceRules(
     sums_exactly=False,
@@ -233,7 +233,7 @@ V1_20 = KubernetesVersion(
         job_waits_first=False,
         budget_resync=30 * SECOND,
         monitor_grace=40 * SECOND,
-        tells_pods_of_node=True,
+        warns_pods_of_node=True,
     ),
     storage=StorageRules(
         migrates_in_tree=False,
@@ -247,7 +247,7 @@ V1_20 = KubernetesVersion(
             "created by system administrator"
         ),
         names_waiting_pods=True,
-        says_volume_taken=True,
+        reports_taken_volume=True,
         retroactive_default_class=False,
         honors_reclaim_policy=False,
         reschedules_lost_node=False,

@@ -20,7 +20,7 @@ from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.actors import StorageRules
 from volumes.engine.binding.binder import BinderRules
 from volumes.engine.phases import BETA_STORAGE_PROVISIONER, STORAGE_PROVISIONER
-from volumes.engine.pv_controller.writer import ControllerRules
+from volumes.engine.pv_controller.rules import ControllerRules
 
 _RESOURCES = ResourceRules(
     sums_exactly=True,
@@ -224,7 +224,7 @@ V1_34 = KubernetesVersion(
         job_waits_first=True,
         budget_resync=0,
         monitor_grace=50 * SECOND,
-        tells_pods_of_node=True,
+        warns_pods_of_node=True,
     ),
     storage=StorageRules(
         migrates_in_tree=True,
@@ -239,7 +239,7 @@ V1_34 = KubernetesVersion(
             "that the provisioner is running and correctly registered."
         ),
         names_waiting_pods=True,
-        says_volume_taken=True,
+        reports_taken_volume=True,
         retroactive_default_class=True,
         honors_reclaim_policy=True,
         reschedules_lost_node=True,

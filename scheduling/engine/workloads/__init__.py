@@ -1,7 +1,7 @@
-"""The workload controllers: who makes pods, replaces them and cleans up behind them.
+"""The workload controllers: they create pods, replace them and clean up after them.
 
     actors ─▶ controllers, disruption, garbage_collector, namespace ─▶ controller ─▶ the store
 
-They talk to each other through the store alone. `rules` holds what differs between versions.
+They communicate only through the store. `rules` has the differences between versions.
 Upstream: pkg/controller.
 """

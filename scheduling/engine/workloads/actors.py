@@ -1,18 +1,14 @@
-"""The workload controllers, put together. They speak to each other through the store alone."""
+"""The workload controllers of a cluster. They communicate only through the store."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, TypeVar
 
 from kscope.sim.api_server import process
-from kscope.sim.api_server.store import ObjectStore
-from kscope.sim.kernel.latency import Latencies
-from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
-from kscope.sim.kernel.rng import Streams
-from scheduling.engine.api_server.admission import Admission
-from scheduling.engine.workloads.controller import Surroundings
+from scheduling.engine.workloads.controller import Controller, ControllerContext
 from scheduling.engine.workloads.controllers.daemon_set import DaemonSetController
-from scheduling.engine.workloads.controllers.deployment import DeploymentController
+from scheduling.engine.workloads.controllers.deployment.controller import DeploymentController
 from scheduling.engine.workloads.controllers.ephemeral import EphemeralVolumeController
 from scheduling.engine.workloads.controllers.job import JobController
 from scheduling.engine.workloads.controllers.replica_set import (
@@ -30,111 +26,83 @@ from scheduling.engine.workloads.disruption.pod_gc import PodGarbageCollector
 from scheduling.engine.workloads.garbage_collector import GarbageCollector
 from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.namespace import NamespaceController
-from scheduling.engine.workloads.rules import WorkloadRules
-from volumes.engine.actors import RecordedEvents
-from volumes.engine.pv_controller.kubernetes_events import SpamFilter
+from volumes.engine.kubernetes_events import RecordedEvents, SpamFilter
+
+_Controller = TypeVar("_Controller", bound=Controller)
 
 
 class WorkloadActors:
-    """Every controller that makes, replaces or removes pods."""
+    """Creates and restarts the controllers that create, replace or delete pods."""
 
-    def __init__(
-        self,
-        *,
-        loop: EventLoop,
-        store: ObjectStore,
-        recorder: Recorder,
-        streams: Streams,
-        admission: Admission,
-        rules: WorkloadRules,
-        watch_latency: int,
-        latencies: Latencies,
-    ) -> None:
-        listers = WorkloadListers(store, watch_latency)
-        self._around = around = Surroundings(
-            loop=loop,
-            store=store,
-            listers=listers,
-            admission=admission,
-            names=streams.stream("pod-names"),
-            rules=rules,
-            latency=watch_latency,
-            latencies=latencies,
-        )
-        self.namespaces = NamespaceController(
-            around, RecordedEvents(recorder, NamespaceController.AUTHOR, loop, store)
-        )
-        self.deployments = DeploymentController(
-            around, RecordedEvents(recorder, DeploymentController.AUTHOR, loop, store)
-        )
-        self.replica_sets = ReplicaSetController(
-            around, RecordedEvents(recorder, ReplicaSetController.AUTHOR, loop, store)
-        )
-        self.replication_controllers = ReplicationManager(
-            around, RecordedEvents(recorder, ReplicationManager.AUTHOR, loop, store)
-        )
-        self.stateful_sets = StatefulSetController(
-            around, RecordedEvents(recorder, StatefulSetController.AUTHOR, loop, store)
-        )
-        self.daemon_sets = DaemonSetController(
-            around, RecordedEvents(recorder, DaemonSetController.AUTHOR, loop, store)
-        )
-        self.jobs = JobController(
-            around, RecordedEvents(recorder, JobController.AUTHOR, loop, store)
-        )
+    def __init__(self, context: ControllerContext, recorder: Recorder) -> None:
+        self._context = context
+        self._recorder = recorder
+        self.namespaces = self._new(NamespaceController)
+        self.deployments = self._new(DeploymentController)
+        self.replica_sets = self._new(ReplicaSetController)
+        self.replication_controllers = self._new(ReplicationManager)
+        self.stateful_sets = self._new(StatefulSetController)
+        self.daemon_sets = self._new(DaemonSetController)
+        self.jobs = self._new(JobController)
         self.disruption = DisruptionController(
-            around,
+            context,
             SpamFilter(
-                loop,
+                context.loop,
                 RecordedEvents(
-                    recorder, "controllermanager", loop, store, DisruptionController.AUTHOR
+                    recorder,
+                    "controllermanager",
+                    context.loop,
+                    context.store,
+                    DisruptionController.AUTHOR,
                 ),
             ),
         )
-        self.ephemeral = EphemeralVolumeController(
-            around, RecordedEvents(recorder, EphemeralVolumeController.AUTHOR, loop, store)
+        self.ephemeral = self._new(EphemeralVolumeController)
+        self.pod_gc = PodGarbageCollector(context)
+        self.garbage_collector = GarbageCollector(context)
+        of_nodes = (
+            NodeLifecycleController if context.rules.taints_by_condition else EvictingNodeController
         )
-        self.pod_gc = PodGarbageCollector(around)
-        self.garbage_collector = GarbageCollector(around)
-        of_nodes = NodeLifecycleController if rules.taints_by_condition else EvictingNodeController
-        self.node_lifecycle = of_nodes(
-            around, RecordedEvents(recorder, NodeLifecycleController.AUTHOR, loop, store)
-        )
-        self.taint_manager = TaintManager(
-            around, RecordedEvents(recorder, TaintManager.AUTHOR, loop, store)
-        )
-        # Through what each hears of the cluster; all the same until one is restarted.
-        self._listers_of = dict.fromkeys(_ATTRIBUTES, listers)
+        self.node_lifecycle = of_nodes(context, self._events(NodeLifecycleController.AUTHOR))
+        self.taint_manager = TaintManager(context, self._events(TaintManager.AUTHOR))
+        # The listers of each controller; all have the same ones until one is restarted.
+        self._listers_of = dict.fromkeys(_ATTRIBUTES, context.listers)
+
+    def _events(self, component: str) -> RecordedEvents:
+        return RecordedEvents(self._recorder, component, self._context.loop, self._context.store)
+
+    def _new(self, kind: type[_Controller]) -> _Controller:
+        return kind(self._context, self._events(kind.AUTHOR))
 
     def has(self, author: str) -> bool:
-        """Whether there is a controller that writes as *author*."""
+        """Whether a controller writes as *author*."""
         return author in _ATTRIBUTES
 
     def restart(self, authors: Sequence[str]) -> None:
-        """Let the controllers that write as *authors* start anew, in one process of their own."""
-        around = self._around
-        listers = WorkloadListers(around.store, around.latency)
+        """Restart the controllers that write as *authors*, together in a new process."""
+        context = self._context
+        listers = WorkloadListers(context.store, context.watch_latency)
         for author in authors:
             attribute, before = _ATTRIBUTES[author], self._listers_of[author]
             old: Any = getattr(self, attribute)
-            process.end(old, around.loop, around.store, before)
-            around.store.hang_up(author)
-            setattr(self, attribute, old.anew(around.with_listers(listers)))
+            process.end(old, context.loop, context.store, before)
+            context.store.hang_up(author)
+            setattr(self, attribute, old.restarted(replace(context, listers=listers)))
             self._listers_of[author] = listers
             if not any(before is one for one in self._listers_of.values()):
-                process.end_listers(before, around.loop, around.store)
+                process.end_listers(before, context.loop, context.store)
 
     def node_silent(self, node: str) -> None:
-        """*node* has posted its status for the last time."""
-        self._around.silent[node] = self._around.loop.now
+        """*node* has stopped posting its status."""
+        self._context.silent_nodes[node] = self._context.loop.now
         self.node_lifecycle.ticker.arm()
 
     def node_heard(self, node: str) -> None:
         """*node* posts its status again."""
-        self._around.silent.pop(node, None)
+        self._context.silent_nodes.pop(node, None)
 
     def start_periods_from(self, origin: int) -> None:
-        """Let the periodic loops count from *origin*, when the controllers started."""
+        """Count the periods of the loops from *origin*, the time when the controllers started."""
         self.pod_gc.ticker.start_from(origin)
         self.disruption.start_periods_from(origin)
         self.node_lifecycle.ticker.start_from(origin)

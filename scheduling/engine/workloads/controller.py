@@ -1,5 +1,6 @@
-"""What all workload controllers have in common: a work queue, the store, their events."""
+"""What all workload controllers share: a work queue, claiming of pods, writes of the status."""
 
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Self
 
 from kscope.sim.api_server.store import ObjectStore
@@ -19,87 +20,54 @@ from scheduling.engine.workloads.pods import pod_of_template
 from scheduling.engine.workloads.rules import WorkloadRules
 from volumes.engine.ports import NORMAL, WARNING, EventSink
 
-# Of one Job or StatefulSet. Upstream: job_controller.go, MaxPodCreateDeletePerSync; older Jobs, and
-# StatefulSets, have no such limit but their client's.
+# For one Job or StatefulSet. Upstream: job_controller.go, MaxPodCreateDeletePerSync; StatefulSets and
+# older Jobs have no limit except that of their client.
 MOST_PODS_PER_SYNC: Final = 500
 
 
-class Surroundings:
-    """What a controller is given: the cluster as one component sees it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerContext:
+    """What a controller works with: the cluster as one component sees it.
 
-    __slots__ = (
-        "admission",
-        "latencies",
-        "latency",
-        "listers",
-        "loop",
-        "names",
-        "rules",
-        "silent",
-        "store",
-    )
+    Names of pods are drawn from *names*. Watches deliver after *watch_latency* ns. `silent_nodes` maps
+    the nodes that have stopped posting their status to the time of their last post.
+    """
 
-    def __init__(
-        self,
-        *,
-        loop: EventLoop,
-        store: ObjectStore,
-        listers: WorkloadListers,
-        admission: Admission,
-        names: Stream,
-        rules: WorkloadRules,
-        latency: int,
-        latencies: Latencies,
-    ) -> None:
-        self.loop = loop
-        self.store = store
-        self.listers = listers
-        self.admission = admission
-        self.names = names
-        self.rules = rules
-        self.latency = latency
-        self.latencies = latencies
-        # Nodes that have stopped to post their status, and since when.
-        self.silent: dict[str, int] = {}
-
-    def with_listers(self, listers: WorkloadListers) -> "Surroundings":
-        """The same for a controller that hears of the cluster through *listers*."""
-        other = Surroundings(
-            loop=self.loop,
-            store=self.store,
-            listers=listers,
-            admission=self.admission,
-            names=self.names,
-            rules=self.rules,
-            latency=self.latency,
-            latencies=self.latencies,
-        )
-        other.silent = self.silent
-        return other
+    loop: EventLoop
+    store: ObjectStore
+    listers: WorkloadListers
+    admission: Admission
+    names: Stream
+    rules: WorkloadRules
+    watch_latency: int
+    latencies: Latencies
+    silent_nodes: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class Controller:
-    """A queue of keys and a `sync`; a refused write is tried again after a growing delay."""
+    """Syncs queued keys one by one; a sync whose write is refused is tried again after a backoff."""
 
     AUTHOR: ClassVar[str]
     KIND: ClassVar[str]
     PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        self._around = around
-        self._loop = around.loop
-        self._store = around.store
-        self._listers = around.listers
-        self._rules = around.rules
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        self._context = context
+        self._loop = context.loop
+        self._store = context.store
+        self._listers = context.listers
+        self._rules = context.rules
         self._events = events
-        self._queue = WorkQueue(around.loop, self._work, answers=around.store.answers(self.AUTHOR))
+        self._queue = WorkQueue(
+            context.loop, self._work, answers=context.store.answers(self.AUTHOR)
+        )
 
-    def anew(self, around: Surroundings) -> Self:
-        """The same controller in a new process, which knows nothing yet."""
-        return type(self)(around, self._events)
+    def restarted(self, context: ControllerContext) -> Self:
+        """The same controller in a new process, without its memory."""
+        return type(self)(context, self._events)
 
     def sync(self, key: str) -> None:
-        """Bring what *key* owns nearer to what it asks for. Raises ApiError."""
+        """Bring the objects that *key* owns closer to its spec. Raises ApiError."""
         raise NotImplementedError
 
     def _work(self, key: str) -> None:
@@ -113,21 +81,22 @@ class Controller:
     # Pods
 
     def _create_pod(self, owner: ApiObject, template: Manifest) -> Pod:
-        """Create a pod of *owner* with a drawn name; emits Events. Raises ApiError."""
-        around = self._around
-        name = generated_name(f"{owner.name}-", around.names)
+        """Create a pod of *owner* with a generated name; emits Events. Raises ApiError."""
+        context = self._context
+        name = generated_name(f"{owner.name}-", context.names)
         while self._store.find("Pod", f"{owner.namespace}/{name}") is not None:
-            name = generated_name(f"{owner.name}-", around.names)
+            name = generated_name(f"{owner.name}-", context.names)
         manifest = pod_of_template(template, owner, name)
         manifest["metadata"]["generateName"] = f"{owner.name}-"
         try:
             if not manifest["metadata"].get("labels") and owner.kind != "Job":
                 raise Invalid("unable to create pods, no labels")
             pod = self._store.create(
-                around.admission.admit(from_manifest(manifest)), by=self.AUTHOR
+                context.admission.admit(from_manifest(manifest)), by=self.AUTHOR
             )
         except NamespaceTerminating:
-            raise  # Nobody needs to be told.
+            # Upstream emits no Event then.
+            raise
         except ApiError as refusal:
             self._events.event(owner, WARNING, "FailedCreate", f"Error creating: {refusal}")
             raise
@@ -141,12 +110,12 @@ class Controller:
         self._events.event(owner, NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
     def _claim_pods(self, owner: ApiObject, selector: LabelSelector) -> list[Pod]:
-        """The pods that *owner* controls, matching orphans adopted, strays released.
+        """The pods that *owner* controls; adopts matching orphans, releases pods that do not match.
 
         Upstream: pkg/controller/controller_ref_manager.go, ClaimPods().
         """
         claimed: list[Pod] = []
-        # Pods of one template share their labels, and the verdict about them.
+        # Pods of one template share their labels, so the selector is evaluated once for them.
         last: object = None
         matches = False
         for pod in self._listers.pods_controlled_by(owner):
@@ -166,7 +135,7 @@ class Controller:
         return claimed
 
     def _adopt(self, owner: ApiObject, obj: ApiObject) -> ApiObject | None:
-        """Make *owner* the controller of *obj*, unless it is gone or someone else was faster."""
+        """Make *owner* the controller of *obj*; None if it is deleted or has another controller."""
         live = self._store.find(owner.kind, owner.key)
         if live is None or live.uid != owner.uid or live.deletion_timestamp:
             return None
@@ -191,13 +160,8 @@ class Controller:
     # Objects
 
     def _write_status(self, obj: ApiObject, status: Manifest, event: str = "") -> ApiObject:
-        """Replace the status of *obj*, as far as it was read from the newest version.
-
-        Raises Conflict, NotFound.
-        """
-        raw = {**obj.raw, "status": status}
-        new = from_manifest(raw)
-        return self._store.update(new, by=self.AUTHOR, event=event or f"{obj.kind}StatusUpdated")
+        """Replace the status of *obj*. Raises Conflict, NotFound."""
+        return write_status(self._store, obj, status, by=self.AUTHOR, event=event)
 
     def _owner_of(self, obj: ApiObject) -> ApiObject | None:
         """The object of this controller's kind that controls *obj*, by the informer."""
@@ -210,8 +174,16 @@ class Controller:
         return None
 
 
+def write_status(
+    store: ObjectStore, obj: ApiObject, status: Manifest, *, by: str, event: str = ""
+) -> ApiObject:
+    """Replace the status of *obj*. Raises Conflict if *obj* is not the newest version, NotFound."""
+    new = from_manifest({**obj.raw, "status": status})
+    return store.update(new, by=by, event=event or f"{obj.kind}StatusUpdated")
+
+
 def selector_of(obj: ApiObject) -> LabelSelector:
-    """spec.selector. Raises SelectorError when it makes no sense."""
+    """spec.selector. Raises SelectorError if it is invalid."""
     return LabelSelector.parse(obj.spec.get("selector"))
 
 
@@ -232,12 +204,12 @@ def status_number(obj: ApiObject, name: str) -> int:
 
 
 def lean(status: Manifest, *always: str) -> Manifest:
-    """*status* as the API writes it: zeros and what is empty left out, but for *always*."""
+    """*status* as the API writes it: without zeros and empty values, except for *always*."""
     return {name: value for name, value in status.items() if value or name in always}
 
 
 def only_status_changed(old: ApiObject, new: ApiObject) -> bool:
-    """Whether nothing but the status tells two versions apart."""
+    """Whether two versions differ in nothing but the status."""
     if old.raw.get("spec") is not new.raw.get("spec") and old.spec != new.spec:
         return False
     ignored = ("resourceVersion", "managedFields")

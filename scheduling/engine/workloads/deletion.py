@@ -4,6 +4,7 @@ Upstream: apiserver/pkg/registry/rest/delete.go, registry/generic/registry/store
 (deletionFinalizersForGarbageCollection), pkg/registry/core/{pod,namespace}.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from kscope.sim.api_server.store import ObjectStore
@@ -19,6 +20,20 @@ PROPAGATIONS: Final = (BACKGROUND, FOREGROUND, ORPHAN)
 _HOLDS: Final = {FOREGROUND: FOREGROUND_FINALIZER, ORPHAN: ORPHAN_FINALIZER}
 
 
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """The options of a DELETE request. Without *grace_seconds* the object's own grace period counts.
+
+    Upstream: metav1.DeleteOptions.
+    """
+
+    grace_seconds: int | None = None
+    propagation: str = BACKGROUND
+
+
+NO_OPTIONS: Final = DeleteOptions()
+
+
 def grace_of(obj: ApiObject) -> int:
     """The grace that a DELETE without options gives: a pod's own, once a kubelet has it."""
     if isinstance(obj, Pod) and obj.node_name and not obj.is_terminated:
@@ -32,17 +47,17 @@ def delete(
     *,
     by: str,
     now: int,
-    grace_seconds: int | None = None,
-    propagation: str = BACKGROUND,
+    options: DeleteOptions = NO_OPTIONS,
     message: str = "",
 ) -> None:
     """Delete the newest version of *obj* as a DELETE request would. Raises NotFound."""
+    grace_seconds = options.grace_seconds
     live = store.get(obj.kind, obj.key)
     if live.kind == "Namespace":
         _terminate_namespace(store, live, by, now)
         return
     grace = grace_of(live) if grace_seconds is None or not grace_of(live) else grace_seconds
-    hold = _HOLDS.get(propagation)
+    hold = _HOLDS.get(options.propagation)
     others = [name for name in live.finalizers if name not in _HOLDS.values()]
     if hold is None or hold in live.finalizers:
         store.delete(live.kind, live.key, by=by, grace_seconds=grace, message=message)

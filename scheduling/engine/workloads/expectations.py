@@ -1,4 +1,4 @@
-"""What a controller has done that its informers have not told it of yet.
+"""The creations and deletions of a controller that its informers have not delivered yet.
 
 Upstream: pkg/controller/controller_utils.go (UIDTrackingControllerExpectations).
 """

@@ -10,8 +10,14 @@ from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError
 from kscope.sim.objects.objects import ApiObject, Manifest
-from scheduling.engine.workloads.controller import Surroundings
-from scheduling.engine.workloads.deletion import BACKGROUND, FOREGROUND, ORPHAN, delete
+from scheduling.engine.workloads.controller import ControllerContext
+from scheduling.engine.workloads.deletion import (
+    BACKGROUND,
+    FOREGROUND,
+    ORPHAN,
+    DeleteOptions,
+    delete,
+)
 from scheduling.engine.workloads.listers import WorkloadListers
 from scheduling.engine.workloads.owners import (
     FOREGROUND_FINALIZER,
@@ -34,7 +40,7 @@ GRAPH_KINDS: Final = (
     "ReplicationController",
 )
 
-# A kind that a scenario may well leave out, and the one whose presence tells that it is managed.
+# A kind that a scenario may leave out, and the kind whose presence shows that it is managed.
 _MADE_BY: Final = {"ReplicaSet": "Deployment", "Job": "CronJob"}
 
 
@@ -48,12 +54,14 @@ class GarbageCollector:
     AUTHOR: ClassVar[str] = "garbage-collector"
     PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_others")
 
-    def __init__(self, around: Surroundings) -> None:
-        self._loop = around.loop
-        self._latency = around.latency
-        self._store = around.store
-        self._listers: WorkloadListers = around.listers
-        self._queue = WorkQueue(around.loop, self._work, answers=around.store.answers(self.AUTHOR))
+    def __init__(self, context: ControllerContext) -> None:
+        self._loop = context.loop
+        self._latency = context.watch_latency
+        self._store = context.store
+        self._listers: WorkloadListers = context.listers
+        self._queue = WorkQueue(
+            context.loop, self._work, answers=context.store.answers(self.AUTHOR)
+        )
         # Owner key → ids of what refers to it; id → (kind, key), to find it again.
         self._dependents: dict[str, dict[str, tuple[str, str]]] = {}
         self._listers.pods.on_event(self._on_object, plain=False)
@@ -62,15 +70,15 @@ class GarbageCollector:
         self._others: list[Informer[ApiObject]] = []
         for kind in GRAPH_KINDS:
             if kind == "CronJob":
-                informer: Informer[ApiObject] = Informer(around.store, kind, around.latency)
+                informer: Informer[ApiObject] = Informer(context.store, kind, context.watch_latency)
                 self._others.append(informer)
             else:
                 informer = self._listers.of(kind)
             informer.on_event(self._on_object)
 
-    def anew(self, around: Surroundings) -> "GarbageCollector":
+    def restarted(self, context: ControllerContext) -> "GarbageCollector":
         """The same controller in a new process, which knows nothing yet."""
-        return GarbageCollector(around)
+        return GarbageCollector(context)
 
     # The graph
 
@@ -82,7 +90,7 @@ class GarbageCollector:
             and not new.deletion_timestamp
             and (old is None or not old.owner_references)
         ):
-            # As most objects are: nobody's, and there to stay.
+            # Like most objects: it has no owner and is not being deleted.
             return
         if old is not None and old.owner_references != new.owner_references:
             self._unlink(old)
@@ -202,7 +210,7 @@ class GarbageCollector:
             obj,
             by=self.AUTHOR,
             now=self._loop.now,
-            propagation=propagation,
+            options=DeleteOptions(propagation=propagation),
             message=why,
         )
 

@@ -9,7 +9,7 @@ from kscope.sim.objects.objects import ApiObject, Node, PersistentVolumeClaim, P
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine.workloads.owners import controller_of, owner_keys, ref_key
 
-# Kinds that others refer to are heard of first.
+# Kinds that others refer to are delivered first.
 _KINDS = (
     "Namespace",
     "Deployment",
@@ -24,7 +24,7 @@ _KINDS = (
 
 
 class Orphans:
-    """The pods that nobody controls, by namespace and labels, in the order in which they came.
+    """The pods without a controller, by namespace and labels, in the order in which they came.
 
     Pods made from one template share their labels, and a selector is asked once for all of them.
     """
@@ -122,7 +122,7 @@ class WorkloadListers:
         return [pod for key in owner_keys(owner) for pod in self._pods(self._by_owner.get(key))]
 
     def orphans_matching(self, namespace: str, selector: LabelSelector) -> list[Pod]:
-        """The pods of *namespace* that nobody controls and that *selector* selects."""
+        """The pods of *namespace* without a controller that *selector* selects."""
         return self._pods(self._orphans.matching(namespace, selector))
 
     def _pods(self, keys: Iterable[str] | None) -> list[Pod]:

@@ -10,7 +10,7 @@ from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.errors import NotFound
 from kscope.sim.kernel.units import SECOND, nanoseconds, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
-from scheduling.engine.workloads.controller import Controller, Surroundings
+from scheduling.engine.workloads.controller import Controller, ControllerContext
 from scheduling.engine.workloads.deletion import delete
 from volumes.engine.ports import EventSink
 
@@ -31,8 +31,8 @@ class NamespaceController(Controller):
     AUTHOR: ClassVar[str] = "namespace-controller"
     KIND: ClassVar[str] = "Namespace"
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        super().__init__(around, events)
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
         self._listers.of("Namespace").on_event(self._on_namespace)
 
     def _on_namespace(self, event: WatchEvent) -> None:
@@ -52,7 +52,7 @@ class NamespaceController(Controller):
                 if obj.kind == first and not obj.deletion_timestamp:
                     with suppress(NotFound):
                         delete(self._store, obj, by=self.AUTHOR, now=self._loop.now)
-            self._queue.add_after(key, 2 * self._around.latency)
+            self._queue.add_after(key, 2 * self._context.watch_latency)
             return
         conditions = self._conditions(namespace, left)
         if conditions != namespace.status.get("conditions"):
@@ -90,7 +90,7 @@ class NamespaceController(Controller):
     def _conditions(self, namespace: ApiObject, left: list[ApiObject]) -> list[Manifest]:
         remaining = _counted([f"{obj.kind.lower()}s." for obj in left])
         finalizers = _counted([name for obj in left for name in obj.finalizers])
-        told = [
+        conditions = [
             (
                 "NamespaceDeletionDiscoveryFailure",
                 "",
@@ -130,7 +130,7 @@ class NamespaceController(Controller):
             each["type"]: each for each in namespace.status.get("conditions") or ()
         }
         made: list[Manifest] = []
-        for kind, what, reason, text in told:
+        for kind, what, reason, text in conditions:
             state, message = "True" if what else "False", text + what
             old = before.get(kind)
             since = timestamp(self._loop.now)

@@ -66,8 +66,8 @@ def revision_hash(data: Manifest, collisions: int | None) -> str:
     *data* is what the revision holds. Go writes of a template, too, that it was created never.
     """
     template: Manifest = data["spec"]["template"]
-    told: Manifest = template.get("metadata") or {}
-    metadata: Manifest = {"creationTimestamp": None, **told}
+    given: Manifest = template.get("metadata") or {}
+    metadata: Manifest = {"creationTimestamp": None, **given}
     written = {"spec": {"template": {**template, "metadata": metadata}}}
     raw = orjson.dumps(written, option=orjson.OPT_SORT_KEYS)
     if collisions is not None:

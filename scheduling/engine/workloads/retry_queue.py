@@ -59,7 +59,7 @@ class RetryQueue:
         return self._requeues.get(key, 0)
 
     def forget(self, key: str) -> None:
-        """Let *key*'s exponential delay begin anew."""
+        """Reset the exponential delay of *key*."""
         self._requeues.pop(key, None)
 
     def _delay(self, requeues: int) -> int:

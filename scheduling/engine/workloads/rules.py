@@ -1,4 +1,4 @@
-"""How the workload controllers of versions differ."""
+"""How the workload controllers differ between Kubernetes versions, as data."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ class WorkloadRules:
     taints_by_condition: bool
     """Nodes are tainted by condition and pods evicted by taint; otherwise the node controller deletes the pods."""
     taints_new_nodes: bool
-    """A node that is created during the run arrives not ready, and the node controller introduces it."""
+    """A node that is created during the run arrives not ready, and the node controller adds its labels and the Event RegisteredNode."""
     disruption_conditions: bool
     """Evicted pods have the condition DisruptionTarget, and budgets have DisruptionAllowed."""
     scaled_from: bool
@@ -24,8 +24,8 @@ class WorkloadRules:
     job_waits_first: bool
     """The first retry of a failed pod of a Job backs off too."""
     budget_resync: int
-    """How often the disruption controller looks at its budgets without a reason; 0 is never."""
+    """How often the disruption controller syncs unchanged budgets; 0 is never."""
     monitor_grace: int
     """How long a node may be silent before its state is unknown."""
-    tells_pods_of_node: bool
+    warns_pods_of_node: bool
     """The pods of a node that becomes unknown get an Event."""

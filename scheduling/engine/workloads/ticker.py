@@ -25,7 +25,7 @@ class Ticker:
     def arm(self, after: int = 0) -> None:
         """Let the callback run once at the next tick, or at the first one after *after* (ns).
 
-        The soonest tick that was asked for counts; whoever wants a later one, too, asks again then.
+        The earliest requested tick counts; a caller that needs a later one requests it again then.
         """
         passed = (max(self._loop.now, after) - self._origin) // self._period
         tick = self._origin + (passed + 1) * self._period

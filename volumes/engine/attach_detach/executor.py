@@ -22,7 +22,7 @@ from volumes.engine.ports import NORMAL, WARNING
 
 
 class AttachDetachExecutor:
-    """Runs operations to their end; whatever the end is, the volume is looked at again."""
+    """Runs operations to their end; then the next pass checks the volume again."""
 
     __slots__ = (
         "_actual",

@@ -55,7 +55,7 @@ class AttachmentsView:
         self.show_soon()
 
     def attributes_of(self, node: str) -> Attributes:
-        """What is to be shown of the attachments of *node*, by volume, worked out anew."""
+        """The attributes of the attachments of *node*, by volume, computed from the state."""
         return {name: self._describe(name, node) for name in self._volumes_of(node)}
 
     def show_node(self, node: str) -> None:

@@ -10,7 +10,7 @@ from typing import Final, Generic, TypeVar
 from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.errors import NotFound, SimError
 from kscope.sim.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim
-from volumes.engine.matching.matching import VolumeIndex
+from volumes.engine.matching.index import VolumeIndex
 
 Obj = TypeVar("Obj", bound=ApiObject)
 

@@ -2,7 +2,7 @@
 
     assume_pod_volumes  the decision is laid over the caches, so that the next pod sees it
     bind_api_update     it is written to the API server
-    check_bindings      it has come true once the PV controller has bound every claim
+    check_bindings      it is done when the PV controller has bound every claim
 
 The decision itself, which volume each claim gets on which node, is the VolumeBinding plugin's. A
 write that fails leaves what was written before it; what was not yet written is taken off the caches
@@ -25,6 +25,7 @@ from kscope.sim.objects.objects import (
 )
 from kscope.sim.objects.selectors import NodeSelector
 from volumes.engine.binding.assume_cache import ClaimAssumeCache, VolumeAssumeCache
+from volumes.engine.ephemeral import ownership_fault
 from volumes.engine.migration import (
     NO_MIGRATION,
     Migration,
@@ -36,9 +37,8 @@ from volumes.engine.phases import (
     SELECTED_NODE,
     is_claim_fully_bound,
 )
-from volumes.engine.ports import Told, VolumeApi
-from volumes.engine.pv_controller.provisioner import ownership_fault
-from volumes.engine.pv_controller.writer import bind_volume_to_claim
+from volumes.engine.ports import VolumeApi, WriteEvent
+from volumes.engine.pv_controller.pv_helpers import bind_volume_to_claim
 from volumes.engine.translation import translation_fault
 
 DEFAULT_BIND_TIMEOUT: Final = 600 * SECOND
@@ -198,20 +198,20 @@ class VolumeBinder:
         written_bindings = written_provisions = 0
         try:
             for binding in bindings:
-                told = Told(
+                record_as = WriteEvent(
                     "VolumePreBound",
                     f"claimRef names {binding.claim.key}",
                     {"pod": pod.key, "claim": binding.claim.key},
                 )
-                binding.volume = self.api.update_volume(binding.volume, told)
+                binding.volume = self.api.update_volume(binding.volume, record_as)
                 written_bindings += 1
             for place, claim in enumerate(provisions):
-                told = Told(
+                record_as = WriteEvent(
                     "ClaimNodeSelected",
                     f"to be provisioned for {claim.selected_node}",
                     {"pod": pod.key, "node": claim.selected_node},
                 )
-                provisions[place] = self.api.update_claim(claim, told)
+                provisions[place] = self.api.update_claim(claim, record_as)
                 written_provisions += 1
         except ApiError:
             self._restore(bindings[written_bindings:], provisions[written_provisions:])

@@ -13,7 +13,7 @@ POLL_INTERVAL: Final = 1 * SECOND
 
 
 class PodBinding:
-    """Writes what was decided for a pod, then checks every second whether it has come true.
+    """Writes the bindings decided for a pod, then checks every second whether they are complete.
 
     *done*, a bound method, is called once: with None, or with the error. The wait ends *timeout* ns
     after the start.

@@ -123,7 +123,7 @@ class Kubelets:
         self._down[node] = self._off[node] = None
 
     def start_machine(self, node: str) -> None:
-        """*node* has power again: its kubelet reports, and starts the pods of the node anew."""
+        """*node* has power again: its kubelet reports, and starts the pods of the node again."""
         self.start_kubelet(node)
         self._off.pop(node, None)
         self._node_status.report(node)

@@ -12,7 +12,7 @@ from kscope.sim.objects.objects import Manifest, Pod
 
 
 class Stage(Enum):
-    """How far the life of a pod on its node has come."""
+    """The stage in the life of a pod on its node."""
 
     PREPARING = "preparing"
     STARTING = "starting"

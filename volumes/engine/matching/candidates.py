@@ -1,8 +1,8 @@
-"""Every volume as a candidate for one claim: what matching says of it, and in which order.
+"""Every volume as a candidate for one claim: the verdicts of the rules, in matching order.
 
-Nothing is decided here. `VolumeIndex` chooses, as it does for the PV controller and the scheduler, and
-gives the order in which it looks; `explain_candidates` puts the rules to each volume. What is added are
-the words for those that fit: why one is the best, and why another is not.
+`VolumeIndex` chooses, as it does for the PV controller and the scheduler, and `explain_candidates`
+applies the rules to each volume. This module puts the verdicts into the order of the search, and says
+why one of the volumes that fit is chosen and the others are not.
 """
 
 from collections import Counter
@@ -17,15 +17,10 @@ from kscope.sim.objects.objects import (
     StorageClass,
     quantity,
 )
-from volumes.engine.matching.matching import (
-    CandidateVerdict,
-    Fault,
-    Offer,
-    VolumeIndex,
-    check_volume_satisfies_claim,
-    explain_candidates,
-    offer_of,
-)
+from volumes.engine.matching.explanation import CandidateVerdict, Fault, explain_candidates
+from volumes.engine.matching.index import VolumeIndex
+from volumes.engine.matching.offers import Offer, offer_of, wanted_of
+from volumes.engine.matching.rules import check_volume_satisfies_claim
 from volumes.engine.phases import WAIT_FOR_FIRST_CONSUMER, claim_class
 
 SHOWN: Final = 200
@@ -35,11 +30,12 @@ SCHEDULER: Final = "scheduler"
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What matching says of all volumes for a claim.
+    """The verdicts on all volumes for a claim.
 
-    `asker` is whose question it is: the scheduler's for a claim that waits for its first consumer and
-    a `node`, else the PV controller's, to whom nodes do not matter. `verdicts` are the chosen one, the
-    others that fit in matching order, then the rest, those with the fewest faults first.
+    `asker` is the component that chooses: the scheduler for a claim that waits for its first consumer
+    and a `node`, else the PV controller, which does not look at nodes. `verdicts` has the chosen
+    volume, then the others that fit in matching order, then the rest, those with the fewest faults
+    first.
     """
 
     claim: str
@@ -71,9 +67,9 @@ def candidates_for(
     storage_class: StorageClass | None,
     node: Node | None = None,
 ) -> Candidates:
-    """What matching says of each of *volumes* for *claim*, by itself, if it were asked now.
+    """The verdict on each of *volumes* for *claim*, as if the claim were matched now.
 
-    *storage_class* is the claim's. For a claim that is bound, or names a volume, that one is chosen.
+    *storage_class* is the claim's. If the claim is bound or names a volume, that volume is chosen.
     """
     delayed = _is_delayed(storage_class)
     node = node if delayed else None
@@ -83,18 +79,44 @@ def candidates_for(
     is_gone = volumes.get(claim.volume_name) is None
     if claim.volume_name and (is_gone or not claim.is_bind_completed):
         chosen, verdicts = _named(claim, volumes, verdicts)
-    ordered = volumes.in_matching_order(claim, node)
+    ordered = in_matching_order(claim, volumes, node)
     place = {volume.name: at for at, volume in enumerate(ordered)}
     verdicts.sort(key=lambda one: (not one.chosen, len(one.faults), place[one.volume]))
     best = volumes.get(chosen)
-    told = [
+    explained = [
         (verdict, volume, _text(verdict, offer_of(volume), best and offer_of(best), claim, node))
         for verdict in verdicts
         if (volume := volumes.get(verdict.volume)) is not None
     ]
     asker = CONTROLLER if node is None else SCHEDULER
     name = node.name if node else ""
-    return Candidates(claim.key, asker, name, delayed, chosen, tuple(told))
+    return Candidates(claim.key, asker, name, delayed, chosen, tuple(explained))
+
+
+def in_matching_order(
+    claim: PersistentVolumeClaim, volumes: VolumeIndex, node: Node | None = None
+) -> list[PersistentVolume]:
+    """All volumes in the order in which a search for *claim* looks at them.
+
+    For a *node* as `find_for_node` does: volumes that name the claim, then by size. Without one as
+    `find_best_match_for_claim` does: the smallest suitable set of access modes first. Volumes that
+    are never looked at come last.
+    """
+    wanted = wanted_of(claim)
+    if node is not None:
+        first = [offer.name for offer in volumes.reserved_in_class(wanted)]
+    else:
+        first = [
+            volume.name
+            for modes in volumes.all_possible_matching_access_modes(wanted.modes)
+            for volume in sorted(
+                volumes.list_by_access_modes(modes),
+                key=lambda volume: not offer_of(volume).names(wanted),
+            )
+        ]
+    by_size = sorted(volumes, key=lambda volume: offer_of(volume).rank)
+    names = dict.fromkeys([*first, *(volume.name for volume in by_size)])
+    return [volume for name in names if (volume := volumes.get(name)) is not None]
 
 
 def claimants_of(
@@ -103,11 +125,11 @@ def claimants_of(
     volumes: VolumeIndex,
     classes: Mapping[str, StorageClass],
 ) -> list[tuple[CandidateVerdict, PersistentVolumeClaim, str]]:
-    """What matching says of *volume* for each of *claims* that has none, nodes apart, fitting ones first.
+    """The verdict on *volume* for each of *claims* without a volume; fitting claims come first.
 
-    A claim whose class waits for its first consumer is never sure of it: the scheduler will choose.
+    Nodes are not considered. For a claim that waits for its first consumer the scheduler chooses later.
     """
-    told: list[tuple[CandidateVerdict, PersistentVolumeClaim, str]] = []
+    explained: list[tuple[CandidateVerdict, PersistentVolumeClaim, str]] = []
     for claim in claims:
         if claim.is_bind_completed or claim.volume_name not in ("", volume.name):
             continue
@@ -120,18 +142,18 @@ def claimants_of(
         text = _text(verdict, offer_of(volume), best and offer_of(best), claim, None)
         if delayed and not verdict.faults and not verdict.chosen:
             text = "fits; the scheduler chooses when a pod that uses the claim gets a node"
-        told.append((verdict, claim, text))
-    told.sort(key=lambda one: (not one[0].chosen, len(one[0].faults), one[1].key))
-    return told
+        explained.append((verdict, claim, text))
+    explained.sort(key=lambda one: (not one[0].chosen, len(one[0].faults), one[1].key))
+    return explained
 
 
 def claimants_dict(
-    told: list[tuple[CandidateVerdict, PersistentVolumeClaim, str]], shown: int = SHOWN
+    claimants: list[tuple[CandidateVerdict, PersistentVolumeClaim, str]], shown: int = SHOWN
 ) -> dict[str, Any]:
-    """What `claimants_of` says as JSON, with at most *shown* of the claims."""
+    """The result of `claimants_of` as JSON, with at most *shown* of the claims."""
     return {
-        "claims": len(told),
-        "fits": sum(not verdict.faults for verdict, _, _ in told),
+        "claims": len(claimants),
+        "fits": sum(not verdict.faults for verdict, _, _ in claimants),
         "claimants": [
             {
                 "claim": claim.key,
@@ -142,7 +164,7 @@ def claimants_dict(
                 "text": text,
                 "faults": verdict.to_dict()["faults"],
             }
-            for verdict, claim, text in told[:shown]
+            for verdict, claim, text in claimants[:shown]
         ],
     }
 
@@ -164,29 +186,29 @@ def _choice(
 def _named(
     claim: PersistentVolumeClaim, volumes: VolumeIndex, verdicts: list[CandidateVerdict]
 ) -> tuple[str, list[CandidateVerdict]]:
-    """The verdicts of a claim that names its volume itself: no other is looked at."""
+    """The verdicts for a claim that names its volume: no other volume is looked at."""
     name = claim.volume_name
     volume = volumes.get(name)
     wrong = None
     if volume is not None and volume.claim_ref is None:
         wrong = check_volume_satisfies_claim(volume, claim)
     other = Fault("named", f"the claim names {name}", {"names": name})
-    told: list[CandidateVerdict] = []
+    judged: list[CandidateVerdict] = []
     for verdict in verdicts:
         if verdict.volume != name:
-            told.append(replace(verdict, faults=(other, *verdict.faults)))
+            judged.append(replace(verdict, faults=(other, *verdict.faults)))
         elif wrong is not None:
             fault = Fault("named", f"the claim names it, but {wrong}", {"names": name})
-            told.append(replace(verdict, chosen=False, faults=(fault,)))
+            judged.append(replace(verdict, chosen=False, faults=(fault,)))
         else:
             taken = tuple(fault for fault in verdict.faults if fault.rule == "claimed")
-            told.append(replace(verdict, chosen=not taken, faults=taken))
-    fits = any(verdict.chosen for verdict in told)
-    return (name if fits else ""), told
+            judged.append(replace(verdict, chosen=not taken, faults=taken))
+    fits = any(verdict.chosen for verdict in judged)
+    return (name if fits else ""), judged
 
 
 def _rule(verdict: CandidateVerdict) -> str:
-    # What is bound stays chosen, even if the claim has come to ask for more since.
+    # A bound volume stays chosen, even if the claim has requested more since.
     if verdict.chosen:
         return "chosen"
     return "fits" if verdict.rule == "larger" else verdict.rule

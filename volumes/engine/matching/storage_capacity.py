@@ -1,4 +1,4 @@
-"""What a CSIStorageCapacity object and a claim say of storage. Upstream: binder.go, volumeLimit()."""
+"""The storage that a claim requests and that a CSIStorageCapacity has. Upstream: binder.go, volumeLimit()."""
 
 from kscope.sim.objects.objects import EMPTY, ApiObject, PersistentVolumeClaim, quantity
 
@@ -9,7 +9,7 @@ def requests_storage(claim: PersistentVolumeClaim) -> bool:
 
 
 def volume_limit(capacity: ApiObject) -> int | None:
-    """The size in bytes of the largest volume that there is room for; None where it is not given."""
+    """The size in bytes of the largest volume that can be made there; None if unknown."""
     limit = capacity.raw.get("maximumVolumeSize")
     if limit is None:
         limit = capacity.raw.get("capacity")

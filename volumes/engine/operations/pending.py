@@ -157,16 +157,6 @@ class NestedPendingOperations:
                     found = entry
         return found
 
-    def next_retry_at(self, period: int) -> int | None:
-        """When the earliest of the backoffs has passed at a tick of *period*."""
-        waits = [
-            retry_at(entry.backoff, period)
-            for entries in self._entries.values()
-            for entry in entries
-            if not entry.pending
-        ]
-        return min(waits, default=None)
-
 
 def entry_attributes(entry: Entry, period: int) -> dict[str, Any]:
     """The entry as the pages show it: when it began or is repeated, how often and why it failed."""

@@ -14,10 +14,6 @@ from kscope.sim.kernel.loop import EventLoop
 from volumes.engine.operations.backoff import Backoff, Start
 
 
-class OperationFailed(SimError):
-    """An operation ended in an error, after which its name backs off."""
-
-
 class Operation(Protocol):
     """Work in steps."""
 
@@ -63,11 +59,6 @@ class OperationRunner:
         entry.operation = operation
         self._loop.call_after(0, self._step, name)
         return Start.STARTED
-
-    def is_running(self, name: str) -> bool:
-        """Whether an operation of that name has begun and not ended."""
-        entry = self._entries.get(name)
-        return entry is not None and entry.operation is not None
 
     def backoff(self, name: str) -> Backoff | None:
         """The backoff that holds *name* back, or None."""

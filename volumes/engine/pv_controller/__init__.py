@@ -1,7 +1,10 @@
-"""The PV controller and its helpers: binding, provisioning, reclaiming, expansion and protection.
+"""The PV controller: binds, provisions and reclaims volumes.
 
-    pv_controller ─▶ provisioning, reclaim ─▶ provisioner (in-tree) or external_provisioner (CSI)
-          └─ every write goes through writer, so that the controller's own caches show it at once
+    pv_controller ─▶ claim_sync, volume_sync ─▶ operations ─▶ provisioning, reclaim ─▶ in_tree
+          └──────▶ resync       └─▶ writer ─▶ caches               └─▶ writer
 
-Upstream: pkg/controller/volume/{persistentvolume,expand,pvprotection,pvcprotection}.
+`pv_controller` queues what changed, the syncs decide, `writer` writes and updates the controller's own
+caches at once. An operation (provision, delete, recycle) takes time and runs beside the syncs.
+
+Upstream: pkg/controller/volume/persistentvolume.
 """

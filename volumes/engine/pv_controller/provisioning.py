@@ -1,4 +1,4 @@
-"""Provisioning: have a volume made for a claim, by a plugin or by someone outside.
+"""Provisioning: an in-tree plugin or an external provisioner makes a volume for a claim.
 
 One operation per claim. Upstream: pv_writer.go, provisionClaimOperation() and
 provisionClaimOperationExternal().
@@ -23,14 +23,16 @@ from volumes.engine.phases import (
     claim_class,
     claim_ref_of,
 )
-from volumes.engine.ports import NORMAL, WARNING, Told
-from volumes.engine.pv_controller.provisioner import PluginError, ProvisionOptions, VolumePlugin
+from volumes.engine.ports import NORMAL, WARNING, WriteEvent
+from volumes.engine.pv_controller.caches import OperationStart
+from volumes.engine.pv_controller.in_tree.plugin import PluginError, ProvisionOptions, VolumePlugin
+from volumes.engine.pv_controller.pv_helpers import ControllerError, with_claim_ref
 from volumes.engine.pv_controller.reclaim import delete_volume_storage
-from volumes.engine.pv_controller.writer import ControllerError, VolumeWriter, with_claim_ref
+from volumes.engine.pv_controller.writer import VolumeWriter
 
 
 class Provisioning:
-    """Have a plugin of the writer's own make a volume. Upstream: provisionClaimOperation()."""
+    """Lets an in-tree plugin make a volume. Upstream: provisionClaimOperation()."""
 
     RETRIES: Final = 5
     RETRY_INTERVAL: Final = 10 * SECOND
@@ -42,6 +44,7 @@ class Provisioning:
         plugin: VolumePlugin,
         storage_class: StorageClass,
     ) -> None:
+        self._context = writer.context
         self._writer = writer
         self._claim = claim
         self._plugin = plugin
@@ -63,11 +66,12 @@ class Provisioning:
         return self._clean_up()
 
     def _fail(self, message: str) -> None:
-        self._writer.events.event(self._claim, WARNING, "ProvisioningFailed", message)
+        self._context.events.event(self._claim, WARNING, "ProvisioningFailed", message)
 
     def _prepare(self) -> int | None:
         writer, plugin = self._writer, self._plugin
-        writer.operation_started(self._claim.key, plugin.name, "provision")
+        start = OperationStart(plugin.name, "provision", self._context.loop.now)
+        writer.caches.note_operation_start(self._claim.key, start)
         if self._claim.spec.get("dataSource") and plugin.name != "kubernetes.io/csi":
             message = (
                 f'plugin "{plugin.name}" is not a CSI plugin. Only CSI plugin can provision a claim '
@@ -75,11 +79,11 @@ class Provisioning:
             )
             self._fail(message)
             raise ControllerError(message)
-        # As an external provisioner would expect it.
+        # Set the annotation as for an external provisioner.
         self._claim = writer.set_claim_provisioner(self._claim, self._class.provisioner)
         name = f"pvc-{self._claim.uid}"
         try:
-            writer.api.get_volume(name)
+            self._context.api.get_volume(name)
         except NotFound:
             pass
         else:
@@ -98,9 +102,9 @@ class Provisioning:
             self._fail(f"Failed to create provisioner: {error}")
             raise
         if self._claim.selected_node:
-            self._node = writer.listers.node(self._claim.selected_node)
+            self._node = self._context.listers.node(self._claim.selected_node)
             if self._node is None:
-                if writer.rules.reschedules_lost_node:
+                if self._context.rules.reschedules_lost_node:
                     # The scheduler has to choose another.
                     writer.reschedule_provisioning(self._claim)
                 message = f'node "{self._claim.selected_node}" not found'
@@ -117,7 +121,7 @@ class Provisioning:
             assert self._options is not None
             manifest = plugin.provision(self._options, self._node, topologies)
         except PluginError as error:
-            # Only here has scheduling to do with it; other failures are tried again as they are.
+            # Only this failure may depend on the node; after others the same node is tried again.
             writer.reschedule_provisioning(self._claim)
             self._fail(
                 f'Failed to provision volume with StorageClass "{self._class.name}": {error}'
@@ -138,25 +142,25 @@ class Provisioning:
         return self._save()
 
     def _save(self) -> int | None:
-        writer, volume = self._writer, self._volume
+        volume = self._volume
         assert volume is not None
-        told = Told("VolumeProvisioned", f"for {self._claim.key} by {self._plugin.name}")
+        record_as = WriteEvent("VolumeProvisioned", f"for {self._claim.key} by {self._plugin.name}")
         self._tries += 1
         try:
-            writer.store_volume_update(writer.api.create_volume(volume, told))
+            self._writer.create_volume(volume, record_as)
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 if self._tries < self.RETRIES:
                     return self.RETRY_INTERVAL
-                # There is storage now that Kubernetes does not know of.
+                # Now there is storage without a volume object.
                 self._fail(
                     f"Error creating provisioned PV object for claim {self._claim.key}: {error}. "
                     "Deleting the volume."
                 )
                 self._stage, self._tries = "clean up", 0
                 return self._clean_up()
-            # It was saved before, and only the answer got lost.
-        writer.events.event(
+            # It was saved before; only the answer was lost.
+        self._context.events.event(
             self._claim,
             NORMAL,
             "ProvisioningSucceeded",
@@ -167,11 +171,11 @@ class Provisioning:
     def _clean_up(self) -> int | None:
         assert self._volume is not None
         try:
-            delete_volume_storage(self._writer, self._volume)
+            delete_volume_storage(self._volume, self._context)
         except PluginError as error:
             # Upstream gives up at the first failure, though it means to try five times: a failed
             # deletion also counts as "not deleted", which ends its loop.
-            self._writer.events.event(
+            self._context.events.event(
                 self._claim,
                 WARNING,
                 "ProvisioningCleanupFailed",
@@ -182,7 +186,7 @@ class Provisioning:
 
 
 class ExternalProvisioning:
-    """Have an external provisioner start. Upstream: provisionClaimOperationExternal()."""
+    """Asks an external provisioner for a volume. Upstream: provisionClaimOperationExternal()."""
 
     def __init__(
         self,
@@ -190,6 +194,7 @@ class ExternalProvisioning:
         claim: PersistentVolumeClaim,
         storage_class: StorageClass,
     ) -> None:
+        self._context = writer.context
         self._writer = writer
         self._claim = claim
         self._class = storage_class
@@ -199,30 +204,31 @@ class ExternalProvisioning:
         """See Operation."""
         if self._message is None:
             self._message = self._begin()
-            # The claim's own change is heard of before the answer to the write that made it; so
-            # the sync that it causes finds this operation still running.
-            if self._writer.answer_delay:
-                return self._writer.answer_delay
-        self._writer.events.event(self._claim, NORMAL, "ExternalProvisioning", self._message)
+            # The watch delivers the claim's change before the API server answers the write; the
+            # sync that the change causes therefore finds this operation still running.
+            if self._context.answer_delay:
+                return self._context.answer_delay
+        self._context.events.event(self._claim, NORMAL, "ExternalProvisioning", self._message)
         return None
 
     def _begin(self) -> str:
-        """Write the annotation; returns what to say."""
+        """Write the annotation; returns the message of the Event that follows."""
         writer, claim = self._writer, self._claim
         provisioner = self._class.provisioner
-        writer.operation_started(claim.key, provisioner, "provision")
-        if writer.migration.is_enabled(provisioner):
-            driver = writer.migration.driver_of(provisioner)
+        start = OperationStart(provisioner, "provision", self._context.loop.now)
+        writer.caches.note_operation_start(claim.key, start)
+        if self._context.migration.is_enabled(provisioner):
+            driver = self._context.migration.driver_of(provisioner)
             if driver is None:
                 message = (
                     f"error getting CSI name for In tree plugin {provisioner}: could not find CSI "
                     f"driver name for plugin: {provisioner}"
                 )
-                writer.events.event(claim, WARNING, "ProvisioningFailed", message)
+                self._context.events.event(claim, WARNING, "ProvisioningFailed", message)
                 raise ControllerError(message)
             provisioner = driver
         self._claim = writer.set_claim_provisioner(claim, provisioner)
-        return writer.rules.external_provisioning.format(provisioner)
+        return self._context.rules.external_provisioning.format(provisioner)
 
 
 def provision_options(

@@ -1,4 +1,4 @@
-"""Reclaim: what becomes of a volume whose claim is gone.
+"""Reclaim: what happens to a volume whose claim was deleted.
 
 Retain does nothing; Delete destroys the storage and the volume; Recycle scrubs it and makes it
 available again. Upstream: pv_writer.go, deleteVolumeOperation() and recycleVolumeOperation().
@@ -6,21 +6,25 @@ available again. Upstream: pv_writer.go, deleteVolumeOperation() and recycleVolu
 
 from kscope.sim.errors import ApiError
 from kscope.sim.objects.objects import PersistentVolume
-from volumes.engine.phases import VOLUME_FAILED
-from volumes.engine.ports import NORMAL, WARNING, Told
-from volumes.engine.pv_controller.provisioner import (
+from volumes.engine.phases import MIGRATED_TO, PROVISIONED_BY, VOLUME_FAILED
+from volumes.engine.ports import NORMAL, WARNING, Listers, WriteEvent
+from volumes.engine.pv_controller.context import ControllerContext
+from volumes.engine.pv_controller.in_tree.plugin import (
     PluginError,
     Recycler,
     VolumeInUse,
     VolumePlugin,
+    is_in_tree,
 )
-from volumes.engine.pv_controller.writer import IN_TREE_FINALIZER, VolumeWriter
+from volumes.engine.pv_controller.migration_annotations import IN_TREE_FINALIZER
+from volumes.engine.pv_controller.writer import VolumeWriter
 
 
 class Deletion:
     """Delete a released volume and its storage. Upstream: deleteVolumeOperation()."""
 
     def __init__(self, writer: VolumeWriter, volume: PersistentVolume) -> None:
+        self._context = writer.context
         self._writer = writer
         self._volume = volume
         self._plugin: VolumePlugin | None = None
@@ -32,16 +36,16 @@ class Deletion:
         return self._delete(self._plugin)
 
     def _prepare(self) -> int | None:
-        writer, volume = self._writer, self._volume
+        volume = self._volume
         # It may have changed since; a previous operation may just have saved it.
         try:
-            newest = writer.api.get_volume(volume.name)
+            newest = self._context.api.get_volume(volume.name)
         except ApiError:
             return None
-        if newest.deletion_timestamp or not writer.is_volume_released(newest):
+        if newest.deletion_timestamp or not self._writer.caches.is_volume_released(newest):
             return None
         try:
-            self._plugin = writer.find_deletable_plugin(volume)
+            self._plugin = find_deletable_plugin(volume, self._context)
             if self._plugin is None:
                 # It waits for an external deleter.
                 return None
@@ -53,35 +57,35 @@ class Deletion:
         return delay if delay else self._delete(self._plugin)
 
     def _delete(self, plugin: VolumePlugin) -> int | None:
-        writer, volume = self._writer, self._volume
+        context, volume = self._context, self._volume
         try:
             plugin.delete(volume)
         except PluginError as error:
             self._plugin_failed(error)
             raise
         try:
-            if writer.rules.honors_reclaim_policy:
+            if context.rules.honors_reclaim_policy:
                 self._remove_finalizer()
-            writer.api.delete_volume(volume.name, Told("", f"its storage is gone ({plugin.name})"))
+            record_as = WriteEvent("", f"its storage is gone ({plugin.name})")
+            context.api.delete_volume(volume.name, record_as)
         except ApiError:
-            # Deleted once more at the next sync.
+            # The next sync tries again.
             return None
         return None
 
     def _remove_finalizer(self) -> None:
-        # The storage is gone; the volume need not be kept for it any longer.
-        newest = self._writer.api.get_volume(self._volume.name)
+        # The storage is deleted, so the volume need not be kept any longer.
+        newest = self._context.api.get_volume(self._volume.name)
         if IN_TREE_FINALIZER not in newest.finalizers:
             return
         left = [name for name in newest.finalizers if name != IN_TREE_FINALIZER]
         patched = newest.patched({"metadata": {"finalizers": left or None}})
-        stored = self._writer.api.update_volume(patched, Told("VolumeDeletionFinished"))
-        self._writer.store_volume_update(stored)
+        self._writer.update_volume(patched, WriteEvent("VolumeDeletionFinished"))
 
     def _plugin_failed(self, error: PluginError) -> None:
-        # Though Failed, the deletion is tried again in every sync.
+        # The volume becomes Failed, but every sync tries the deletion again.
         if isinstance(error, VolumeInUse):
-            self._writer.events.event(self._volume, NORMAL, "VolumeDelete", str(error))
+            self._context.events.event(self._volume, NORMAL, "VolumeDelete", str(error))
         else:
             self._writer.update_volume_phase_with_event(
                 self._volume, VOLUME_FAILED, WARNING, "VolumeFailedDelete", str(error)
@@ -91,10 +95,11 @@ class Deletion:
 class Recycling:
     """Scrub a released volume and make it available again. Upstream: recycleVolumeOperation().
 
-    Its errors do not make the name back off.
+    An error does not delay the next recycling of the volume.
     """
 
     def __init__(self, writer: VolumeWriter, volume: PersistentVolume) -> None:
+        self._context = writer.context
         self._writer = writer
         self._volume = volume
         self._recycler: Recycler | None = None
@@ -106,23 +111,23 @@ class Recycling:
                 return None
             return self._recycle()
         except ApiError:
-            # Recycled once more at the next sync.
+            # The next sync tries again.
             return None
 
     def _prepare(self) -> bool:
-        writer = self._writer
-        newest = writer.api.get_volume(self._volume.name)
-        if not writer.is_volume_released(newest):
+        context, caches = self._context, self._writer.caches
+        newest = context.api.get_volume(self._volume.name)
+        if not caches.is_volume_released(newest):
             return False
-        pods = writer.pods_using(newest)
-        # A claim of that name that is there now is another one, bound to another volume.
-        if pods and newest.claim_key not in writer.claims:
+        pods = _pods_using(newest, context.listers)
+        # If a claim of that name exists now, it is another one, bound to another volume.
+        if pods and newest.claim_key not in caches.claims:
             message = f"Volume is used by pods: {','.join(pods)}"
-            writer.events.event(newest, NORMAL, "VolumeFailedRecycle", message)
+            context.events.event(newest, NORMAL, "VolumeFailedRecycle", message)
             return False
         self._volume = newest
         try:
-            plugin = writer.plugins.recyclable_by_spec(newest)
+            plugin = context.plugins.recyclable_by_spec(newest)
         except PluginError:
             self._failed("No recycler plugin found for the volume!")
             return False
@@ -134,19 +139,19 @@ class Recycling:
         return True
 
     def _recycle(self) -> int | None:
-        writer, volume = self._writer, self._volume
+        events, volume = self._context.events, self._volume
         try:
             assert self._recycler is not None
-            delay, news = self._recycler.step()
+            delay, messages = self._recycler.step()
         except PluginError as error:
             self._failed(f"Recycle failed: {error}")
             return None
-        for event_type, message in news:
-            writer.events.event(volume, event_type, "RecyclerPod", f"Recycler pod: {message}")
+        for event_type, message in messages:
+            events.event(volume, event_type, "RecyclerPod", f"Recycler pod: {message}")
         if delay is not None:
             return delay
-        writer.events.event(volume, NORMAL, "VolumeRecycled", "Volume recycled")
-        writer.unbind_volume(volume)
+        events.event(volume, NORMAL, "VolumeRecycled", "Volume recycled")
+        self._writer.unbind_volume(volume)
         return None
 
     def _failed(self, message: str) -> None:
@@ -155,17 +160,51 @@ class Recycling:
         )
 
 
-def delete_volume_storage(writer: VolumeWriter, volume: PersistentVolume) -> bool:
-    """Delete what lies behind *volume* now; False when an external deleter has to.
+def delete_volume_storage(volume: PersistentVolume, context: ControllerContext) -> bool:
+    """Delete the storage of *volume* now; False if an external deleter has to do it.
 
     Raises PluginError. Upstream: doDeleteVolume().
     """
-    plugin = writer.find_deletable_plugin(volume)
+    plugin = find_deletable_plugin(volume, context)
     if plugin is None:
         return False
     _check_delete(plugin, volume)
     plugin.delete(volume)
     return True
+
+
+def find_deletable_plugin(
+    volume: PersistentVolume, context: ControllerContext
+) -> VolumePlugin | None:
+    """The in-tree plugin that deletes *volume*, None if an external deleter does.
+
+    Raises PluginError. Upstream: findDeletablePlugin().
+    """
+    # First the plugin that provisioned it.
+    provisioner = volume.annotations.get(PROVISIONED_BY)
+    if provisioner:
+        if volume.annotations.get(MIGRATED_TO) or context.migration.is_enabled(provisioner):
+            return None
+        try:
+            return context.plugins.deletable_by_name(provisioner)
+        except PluginError:
+            if not is_in_tree(provisioner):
+                return None
+            raise
+    try:
+        return context.plugins.deletable_by_spec(volume)
+    except PluginError as error:
+        raise PluginError(
+            f'Error getting deleter volume plugin for volume "{volume.name}": {error}'
+        ) from error
+
+
+def _pods_using(volume: PersistentVolume, listers: Listers) -> list[str]:
+    """Keys of the pods that use the volume's claim and have not ended, sorted."""
+    if volume.claim_ref is None:
+        return []
+    pods = listers.pods_of_claim(volume.claim_key)
+    return sorted(pod.key for pod in pods if not pod.is_terminated)
 
 
 def _check_delete(plugin: VolumePlugin, volume: PersistentVolume) -> None:

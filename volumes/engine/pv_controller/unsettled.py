@@ -1,16 +1,16 @@
-"""What the PV controller's resync has to look at: all that has changed since it was last settled.
+"""Which claims and volumes the resync of the PV controller has to check.
 
-Upstream's resync queues every claim and every volume. A sync of one that is settled does nothing, and
-what is settled stays so until it, or what it is bound to, changes. Whether a claim is settled depends
-on the claim as the informer has it and on the controller's own copy of the volume that it names;
-whether a volume is, on the volume as the informer has it and on the copy of the claim that it names.
+Upstream's resync queues every claim and every volume. But a sync of a settled object does nothing, and
+an object stays settled until it, or the object that it is bound to, changes. Whether a claim is
+settled depends on the informer's version of the claim and on the cached volume that it names; whether
+a volume is settled, on the informer's version of the volume and on the cached claim that it names.
 """
 
 from collections.abc import Iterable
 
 
 class UnsettledObjects:
-    """Claims and volumes that may not be settled, each kind in the order of its informer."""
+    """The claims and volumes that may be unsettled, each kind in the order of its informer."""
 
     __slots__ = ("claims", "volumes")
 
@@ -19,7 +19,7 @@ class UnsettledObjects:
         self.volumes = UnsettledOfOneKind()
 
     def changed(self, volumes: Iterable[str], claims: Iterable[str]) -> None:
-        """The controller's own copies of these have changed, or gone."""
+        """The cached versions of these objects have changed or were removed."""
         for name in volumes:
             self.claims.mark_bound_to(name)
         for key in claims:
@@ -27,22 +27,22 @@ class UnsettledObjects:
 
 
 class UnsettledOfOneKind:
-    """Objects of one kind that may not be settled, found by their key or by what they are bound to."""
+    """The objects of one kind that may be unsettled, found by key or by the object they name."""
 
     __slots__ = ("_added", "_keys", "_named", "_naming", "_observed", "_places")
 
     def __init__(self) -> None:
-        # New versions since the last `in_order`, each with the key of what it is bound to.
+        # Key → what it names, for new versions since the last `in_order`.
         self._observed: dict[str, str] = {}
         self._keys: dict[str, None] = {}
-        # Key → its place in the informer's order; and what it names.
+        # Key → its place in the informer's order; key → what it names.
         self._places: dict[str, int] = {}
         self._added = 0
         self._named: dict[str, str] = {}
         self._naming: dict[str, dict[str, None]] = {}
 
     def observe(self, key: str, names: str, gone: bool = False) -> None:
-        """The informer has a new version of *key*, or it is *gone*.
+        """The informer has a new version of *key*, or it was deleted (*gone*).
 
         It *names* the key of the volume or claim that it is bound to, or "".
         """
@@ -79,7 +79,7 @@ class UnsettledOfOneKind:
             del self._named[key]
 
     def mark_bound_to(self, name: str) -> None:
-        """What is bound to *name* may not be settled any more."""
+        """The objects that name *name* may be unsettled now."""
         self._take_observed()
         naming = self._naming.get(name)
         if naming is not None:

@@ -36,9 +36,9 @@ from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.pods.pod_info import PodInfo
+from volumes.engine.ephemeral import ownership_fault
 from volumes.engine.migration import IN_TREE, is_migrated_on_node
 from volumes.engine.phases import claim_class
-from volumes.engine.pv_controller.provisioner import ownership_fault
 from volumes.engine.translation import csi_handle, in_tree_plugin, translation_fault
 
 REASON_MAX_VOLUMES = "node(s) exceed max volume count"

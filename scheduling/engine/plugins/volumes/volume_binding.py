@@ -33,7 +33,8 @@ from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.pods.pod_info import PodInfo
-from volumes.engine.matching.matching import Offer, wanted_of
+from volumes.engine.ephemeral import ownership_fault
+from volumes.engine.matching.offers import Offer, wanted_of
 from volumes.engine.matching.storage_capacity import requests_storage, volume_limit
 from volumes.engine.migration import (
     in_tree_plugin_of,
@@ -47,7 +48,7 @@ from volumes.engine.phases import (
     WAIT_FOR_FIRST_CONSUMER,
     claim_class,
 )
-from volumes.engine.pv_controller.provisioner import matches_topologies, ownership_fault
+from volumes.engine.topology import matches_topologies
 from volumes.engine.translation import in_tree_plugin, translation_fault
 
 REASON_UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"

@@ -11,7 +11,7 @@ from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine.api_server.admission import TEMPLATE_GENERATION
 from scheduling.engine.workloads.controller import (
     Controller,
-    Surroundings,
+    ControllerContext,
     generation_of,
     selector_of,
 )
@@ -47,10 +47,10 @@ class DaemonSetController(Controller):
     AUTHOR: ClassVar[str] = "daemonset-controller"
     KIND: ClassVar[str] = "DaemonSet"
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        super().__init__(around, events)
-        self._expectations = Expectations(around.loop)
-        self._revisions = Revisions(around.store, around.listers, self.AUTHOR)
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
+        self._expectations = Expectations(context.loop)
+        self._revisions = Revisions(context.store, context.listers, self.AUTHOR)
         # DaemonSet/node → failures, and when the last replacement was made.
         self._failures: dict[str, tuple[int, int]] = {}
         self._listers.of("DaemonSet").on_event(self._on_set)
@@ -59,7 +59,7 @@ class DaemonSetController(Controller):
         only_with = self._listers.of("DaemonSet")
         self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
-    # What it hears
+    # Watch events
 
     def _on_set(self, event: WatchEvent) -> None:
         if event.type == "DELETED":
@@ -112,8 +112,8 @@ class DaemonSetController(Controller):
             if not busy:
                 busy = self._roll(owner, by_node, label)
             if busy:
-                # The writes take their time; the status counts what the watches tell by then.
-                self._queue.add_after(key, 2 * self._around.latency)
+                # The writes take time; the status counts the pods that the watches deliver by then.
+                self._queue.add_after(key, 2 * self._context.watch_latency)
                 return
             live = {label_of(pod) for pods in by_node.values() for pod in pods}
             names = {f"{owner.name}-{each}" for each in live}

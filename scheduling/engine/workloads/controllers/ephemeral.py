@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.objects.objects import Manifest, Pod, from_manifest
-from scheduling.engine.workloads.controller import Controller, Surroundings
+from scheduling.engine.workloads.controller import Controller, ControllerContext
 from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.owners import controller_ref, is_controlled_by
 from volumes.engine.ports import WARNING, EventSink
@@ -19,8 +19,8 @@ class EphemeralVolumeController(Controller):
     AUTHOR: ClassVar[str] = "ephemeral-volume-controller"
     KIND: ClassVar[str] = "Pod"
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        super().__init__(around, events)
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
         self._listers.pods.on_event(self._on_pod, plain=False)
 
     def _on_pod(self, event: WatchEvent) -> None:
@@ -64,5 +64,5 @@ class EphemeralVolumeController(Controller):
             "metadata": metadata,
             "spec": part(template, "spec"),
         }
-        claim = self._around.admission.admit(from_manifest(manifest))
+        claim = self._context.admission.admit(from_manifest(manifest))
         self._store.create(claim, by=self.AUTHOR)

@@ -10,7 +10,7 @@ from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.workloads.controller import (
     MOST_PODS_PER_SYNC,
     Controller,
-    Surroundings,
+    ControllerContext,
     lean,
     selector_of,
     status_number,
@@ -42,13 +42,13 @@ class JobController(Controller):
     KIND: ClassVar[str] = "Job"
     PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_later")
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        super().__init__(around, events)
-        self._expectations = Expectations(around.loop)
-        if around.rules.job_waits_first:
-            self._later = RetryQueue(around.loop, self._queue, API_BACKOFF, MAX_API_BACKOFF)
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
+        self._expectations = Expectations(context.loop)
+        if context.rules.job_waits_first:
+            self._later = RetryQueue(context.loop, self._queue, API_BACKOFF, MAX_API_BACKOFF)
         else:
-            self._later = RetryQueue(around.loop, self._queue, BACKOFF, MAX_BACKOFF)
+            self._later = RetryQueue(context.loop, self._queue, BACKOFF, MAX_BACKOFF)
         # Job → failures in a row, and the time before which no new pod is made.
         self._retries: dict[str, tuple[int, int]] = {}
         self._listers.of("Job").on_event(self._on_job)
@@ -155,7 +155,7 @@ class JobController(Controller):
         return self._claim_pods(job, selector_of(job))
 
     def _count_failures(self, job: ApiObject, succeeded: int, failed: int) -> None:
-        """Let new pods wait longer and longer; a success starts anew. Upstream: backoff_utils.go."""
+        """Increase the backoff of new pods; a success resets it. Upstream: backoff_utils.go."""
         if succeeded > status_number(job, "succeeded"):
             self._retries.pop(job.key, None)
         new = failed - status_number(job, "failed")

@@ -9,7 +9,7 @@ from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine.workloads.controller import (
     Controller,
-    Surroundings,
+    ControllerContext,
     generation_of,
     lean,
     only_status_changed,
@@ -45,12 +45,12 @@ class ReplicaSetController(Controller):
     AUTHOR: ClassVar[str] = "replicaset-controller"
     KIND: ClassVar[str] = "ReplicaSet"
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        super().__init__(around, events)
-        self._expectations = Expectations(around.loop)
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
+        self._expectations = Expectations(context.loop)
         # What may still be written, in ns of waiting time, as of when; keys that wait for it.
         self._credit = _WRITE_CREDIT
-        self._credit_at = around.loop.now
+        self._credit_at = context.loop.now
         self._waiting: dict[str, None] = {}
         self._listers.of(self.KIND).on_event(self._on_replica_set)
         # Without any, no pod is of interest.
@@ -60,7 +60,7 @@ class ReplicaSetController(Controller):
     def _selector_of(self, owner: ApiObject) -> LabelSelector:
         return selector_of(owner)
 
-    # What it hears
+    # Watch events
 
     def _on_replica_set(self, event: WatchEvent) -> None:
         if event.type == "DELETED":

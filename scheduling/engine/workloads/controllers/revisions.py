@@ -73,7 +73,7 @@ class Revisions:
         name = f"{owner.name}-{label}"
         taken = self._store.find("ControllerRevision", f"{owner.namespace}/{name}")
         if taken is not None and is_controlled_by(taken, owner):
-            # Made just now; the informer has not told of it yet.
+            # Just created; the informer does not have it yet.
             return taken
         metadata: Manifest = {
             "name": name,

@@ -1,4 +1,4 @@
-"""The StatefulSet controller: pods with an ordinal, a name and claims of their own, in order.
+"""The StatefulSet controller: pods with ordinals, stable names and their own claims, in order.
 
 Upstream: pkg/controller/statefulset (stateful_set_control.go, stateful_pod_control.go).
 """
@@ -13,7 +13,7 @@ from kscope.sim.objects.objects import ApiObject, Manifest, Pod, from_manifest
 from scheduling.engine.workloads.controller import (
     MOST_PODS_PER_SYNC,
     Controller,
-    Surroundings,
+    ControllerContext,
     generation_of,
     replicas_of,
     selector_of,
@@ -34,7 +34,7 @@ POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 
 class _Status:
-    """The counts of a StatefulSet's status as a sync goes on."""
+    """The counts of a StatefulSet's status, updated during a sync."""
 
     __slots__ = ("current", "current_revision", "ready", "replicas", "update_revision", "updated")
 
@@ -48,15 +48,15 @@ class _Status:
         self.updated = sum(_revision(pod) == update for pod in living)
 
     def count(self, revision: str, by: int) -> None:
-        """Pods of *revision* came or went."""
+        """Count *by* more pods of *revision*."""
         if revision == self.current_revision:
             self.current += by
         if revision == self.update_revision:
             self.updated += by
 
 
-class _AnswerAwaited(Exception):
-    """Claims are being created; their pod is created once the API server has answered."""
+class _AwaitAnswer(Exception):
+    """Claims are being created; their pod is created when the API server has answered."""
 
 
 class StatefulSetController(Controller):
@@ -65,11 +65,11 @@ class StatefulSetController(Controller):
     AUTHOR: ClassVar[str] = "statefulset-controller"
     KIND: ClassVar[str] = "StatefulSet"
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        super().__init__(around, events)
-        self._revisions = Revisions(around.store, around.listers, self.AUTHOR)
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
+        self._revisions = Revisions(context.store, context.listers, self.AUTHOR)
         self._listers.of("StatefulSet").on_event(self._on_set)
-        # Without any, no pod is of interest.
+        # Without StatefulSets no pod matters.
         only_with = self._listers.of("StatefulSet")
         self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
@@ -100,17 +100,17 @@ class StatefulSetController(Controller):
         status = _Status(pods, current.name, update.name)
         try:
             if not owner.deletion_timestamp:
-                self._bring_about(owner, pods, current, update, status)
-        except _AnswerAwaited:
+                self._update_pods(owner, pods, current, update, status)
+        except _AwaitAnswer:
             return
         except ApiError:
-            # What was done is told even when not everything could be.
-            self._tell_status(owner, pods, status)
+            # The status is written even if a later write failed.
+            self._report_status(owner, pods, status)
             raise
-        self._tell_status(owner, pods, status)
+        self._report_status(owner, pods, status)
         self._revisions.trim(owner, {current.name, update.name, *map(_revision, pods)})
 
-    def _bring_about(
+    def _update_pods(
         self,
         owner: ApiObject,
         pods: list[Pod],
@@ -127,10 +127,13 @@ class StatefulSetController(Controller):
         kept = {n: pod for n, pod in by_ordinal.items() if n in wanted}
         made = len(kept)
         for ordinal in wanted:
-            if not self._see_to(owner, ordinal, kept, current, update, status) and in_order:
+            if (
+                not self._process_replica(owner, ordinal, kept, current, update, status)
+                and in_order
+            ):
                 return
             if len(kept) - made >= MOST_PODS_PER_SYNC:
-                # Its watch tells of the new pods, and the next sync goes on.
+                # The watch events of the new pods queue the set again; the next sync continues.
                 self._store.still_to_make(owner, len(wanted) - len(kept))
                 return
         self._store.still_to_make(owner, 0)
@@ -138,7 +141,7 @@ class StatefulSetController(Controller):
             return
         self._roll(owner, kept, update, status)
 
-    def _see_to(
+    def _process_replica(
         self,
         owner: ApiObject,
         ordinal: int,
@@ -147,7 +150,10 @@ class StatefulSetController(Controller):
         update: ApiObject,
         status: _Status,
     ) -> bool:
-        """Bring about the pod of *ordinal*; False while the next one has to wait for it."""
+        """Create or repair the pod of *ordinal*; False while the next one has to wait for it.
+
+        Upstream: processReplica().
+        """
         pod = pods.get(ordinal)
         if pod is not None and pod.is_terminated and not pod.deletion_timestamp:
             message = (
@@ -159,7 +165,7 @@ class StatefulSetController(Controller):
             status.replicas -= 1
             status.count(_revision(pod), -1)
             pods.pop(ordinal)
-            # The new one is made once the old one's name is free.
+            # The new pod is created when the old one is deleted, because they have the same name.
             return False
         if pod is None:
             revision = self._revision_for(owner, ordinal, current, update)
@@ -187,7 +193,7 @@ class StatefulSetController(Controller):
         current: ApiObject,
         update: ApiObject,
     ) -> ApiObject:
-        """Which template a new pod is made of. Upstream: newVersionedStatefulSetPod()."""
+        """The revision from whose template a new pod is made. Upstream: newVersionedStatefulSetPod()."""
         below = _start(owner) + _partition(owner)
         return current if ordinal < below and not _is_on_delete(owner) else update
 
@@ -199,7 +205,7 @@ class StatefulSetController(Controller):
         in_order: bool,
         status: _Status,
     ) -> bool:
-        """Remove the pods beyond the replicas, highest ordinal first; False while one is awaited."""
+        """Delete the pods beyond the replicas, highest ordinal first; False while one is being deleted."""
         unhealthy = [pod for pod in [*kept.values(), *condemned[::-1]] if not _is_healthy(pod)]
         first = min(unhealthy, key=_ordinal_of_name, default=None)
         for pod in condemned:
@@ -235,56 +241,29 @@ class StatefulSetController(Controller):
     # Pods and claims
 
     def _create(self, owner: ApiObject, ordinal: int, revision: ApiObject) -> Pod:
-        name = f"{owner.name}-{ordinal}"
-        manifest = pod_of_template(revision_template(revision, owner), owner, name)
-        metadata = manifest["metadata"]
-        metadata["generateName"] = f"{owner.name}-"
-        labels: Manifest = {
-            **part(metadata, "labels"),
-            POD_NAME_LABEL: name,
-            REVISION_LABEL: revision.name,
-        }
-        if self._rules.pod_index:
-            labels[POD_INDEX_LABEL] = str(ordinal)
-        metadata["labels"] = labels
-        spec: Manifest = {**manifest["spec"], "hostname": name}
-        if owner.spec.get("serviceName"):
-            spec["subdomain"] = owner.spec["serviceName"]
-        templates = {each["metadata"]["name"] for each in _claim_templates(owner)}
-        volumes = [each for each in spec.get("volumes") or () if each.get("name") not in templates]
-        own = [
-            {
-                "name": each["metadata"]["name"],
-                "persistentVolumeClaim": {"claimName": _claim_name(each, owner, ordinal)},
-            }
-            for each in _claim_templates(owner)
-        ]
-        if own or volumes:
-            spec["volumes"] = [*own, *volumes]
-        manifest["spec"] = spec
-        pod = Pod(manifest)
+        pod = _new_pod(owner, ordinal, revision, has_index=self._rules.pod_index)
         if self._ensure_claims(owner, ordinal, pod):
-            written = self._around.latencies.draw("api_write")
+            written = self._context.latencies.draw("api_write")
             if written:
-                # Thus a new claim is known before there is a pod that uses it.
+                # So the watches deliver the claim before the pod that uses it.
                 self._queue.add_after(owner.key, written)
-                raise _AnswerAwaited
+                raise _AwaitAnswer
         return self._create_in_store(owner, pod)
 
     def _create_in_store(self, owner: ApiObject, pod: Pod) -> Pod:
         try:
-            made = self._store.create(self._around.admission.admit(pod), by=self.AUTHOR)
+            made = self._store.create(self._context.admission.admit(pod), by=self.AUTHOR)
         except AlreadyExists:
             raise
         except ApiError as refusal:
-            self._tell(owner, pod, "create", refusal)
+            self._report_pod(owner, pod, "create", refusal)
             raise
-        self._tell(owner, pod, "create", None)
+        self._report_pod(owner, pod, "create", None)
         assert isinstance(made, Pod)
         return made
 
     def _ensure_claims(self, owner: ApiObject, ordinal: int, pod: Pod) -> bool:
-        """Make the pod's claims that are not there; they outlive it. Whether there were any.
+        """Create the missing claims of the pod, which outlive it. Returns whether it created any.
 
         Upstream: createPersistentVolumeClaims().
         """
@@ -309,7 +288,7 @@ class StatefulSetController(Controller):
             )
             what = f"Claim {name} Pod {pod.name} in StatefulSet {owner.name}"
             try:
-                self._store.create(self._around.admission.admit(claim), by=self.AUTHOR)
+                self._store.create(self._context.admission.admit(claim), by=self.AUTHOR)
             except ApiError as refusal:
                 message = f"create {what} failed error: {refusal}"
                 self._events.event(owner, WARNING, "FailedCreate", message)
@@ -321,9 +300,9 @@ class StatefulSetController(Controller):
     def _remove(self, owner: ApiObject, pod: Pod) -> None:
         with suppress(NotFound):
             delete(self._store, pod, by=self.AUTHOR, now=self._loop.now)
-            self._tell(owner, pod, "delete", None)
+            self._report_pod(owner, pod, "delete", None)
 
-    def _tell(self, owner: ApiObject, pod: Pod, verb: str, refusal: ApiError | None) -> None:
+    def _report_pod(self, owner: ApiObject, pod: Pod, verb: str, refusal: ApiError | None) -> None:
         """Upstream: recordPodEvent()."""
         what = f"{verb} Pod {pod.name} in StatefulSet {owner.name}"
         if refusal is None:
@@ -335,7 +314,7 @@ class StatefulSetController(Controller):
 
     # Status
 
-    def _tell_status(self, owner: ApiObject, pods: list[Pod], counts: _Status) -> None:
+    def _report_status(self, owner: ApiObject, pods: list[Pod], counts: _Status) -> None:
         if (
             not _is_on_delete(owner)
             and counts.update_revision != counts.current_revision
@@ -365,6 +344,38 @@ class StatefulSetController(Controller):
         status = {k: v for k, v in status.items() if v or k in always}
         if status != owner.status:
             self._write_status(owner, status)
+
+
+def _new_pod(owner: ApiObject, ordinal: int, revision: ApiObject, *, has_index: bool) -> Pod:
+    """The pod of *ordinal*, not yet created. Upstream: newStatefulSetPod()."""
+    name = f"{owner.name}-{ordinal}"
+    manifest = pod_of_template(revision_template(revision, owner), owner, name)
+    metadata = manifest["metadata"]
+    metadata["generateName"] = f"{owner.name}-"
+    labels: Manifest = {
+        **part(metadata, "labels"),
+        POD_NAME_LABEL: name,
+        REVISION_LABEL: revision.name,
+    }
+    if has_index:
+        labels[POD_INDEX_LABEL] = str(ordinal)
+    metadata["labels"] = labels
+    spec: Manifest = {**manifest["spec"], "hostname": name}
+    if owner.spec.get("serviceName"):
+        spec["subdomain"] = owner.spec["serviceName"]
+    templates = {each["metadata"]["name"] for each in _claim_templates(owner)}
+    volumes = [each for each in spec.get("volumes") or () if each.get("name") not in templates]
+    own = [
+        {
+            "name": each["metadata"]["name"],
+            "persistentVolumeClaim": {"claimName": _claim_name(each, owner, ordinal)},
+        }
+        for each in _claim_templates(owner)
+    ]
+    if own or volumes:
+        spec["volumes"] = [*own, *volumes]
+    manifest["spec"] = spec
+    return Pod(manifest)
 
 
 def _revision(pod: Pod) -> str:

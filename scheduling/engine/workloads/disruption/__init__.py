@@ -1,4 +1,4 @@
-"""What takes pods away: lost nodes, taints, disruption budgets, and pods left behind.
+"""The controllers that remove pods, and disruption budgets: lost nodes, taints, leftover pods.
 
 Upstream: pkg/controller/{disruption,nodelifecycle,tainteviction,podgc}.
 """

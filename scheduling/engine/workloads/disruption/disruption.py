@@ -10,7 +10,7 @@ from kscope.sim.kernel.units import MINUTE, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.workloads.controller import (
     Controller,
-    Surroundings,
+    ControllerContext,
     generation_of,
 )
 from scheduling.engine.workloads.disruption.budget_count import (
@@ -25,41 +25,41 @@ from scheduling.engine.workloads.pods import time_of
 from scheduling.engine.workloads.ticker import Ticker
 from volumes.engine.ports import NORMAL, WARNING, EventSink
 
-# An eviction that has not led to a deletion by then is not believed in any more.
+# After this time an eviction that has not led to a deletion does not count any more.
 DELETION_TIMEOUT: Final = 2 * MINUTE
 
 
 class DisruptionController(Controller):
-    """Keeps the status of PodDisruptionBudgets."""
+    """Keeps the status of PodDisruptionBudgets up to date."""
 
     AUTHOR: ClassVar[str] = "disruption-controller"
     KIND: ClassVar[str] = "PodDisruptionBudget"
     PARTS: ClassVar[tuple[str, ...]] = ("_queue", "_resync")
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        super().__init__(around, events)
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        super().__init__(context, events)
         self._listers.of("PodDisruptionBudget").on_event(self._on_budget)
         only_with = self._listers.of("PodDisruptionBudget")
         self._listers.pods.on_event(self._on_pod, only_with=only_with)
-        self._counter = BudgetCounter(self._find, around.rules)
-        # The budgets about which a sync has something to say even when nothing has changed.
-        self._loud: dict[str, None] = {}
+        self._counter = BudgetCounter(self._find, context.rules)
+        # The budgets for which a sync emits an Event even if nothing has changed.
+        self._noisy: dict[str, None] = {}
         self._resync: Ticker | None = None
-        if around.rules.budget_resync:
-            self._resync = Ticker(around.loop, around.rules.budget_resync, self._sync_loud)
+        if context.rules.budget_resync:
+            self._resync = Ticker(context.loop, context.rules.budget_resync, self._sync_noisy)
 
     def start_periods_from(self, origin: int) -> None:
         """Let the resync count from *origin*, when the controller started."""
         if self._resync is not None:
             self._resync.start_from(origin)
 
-    def _sync_loud(self) -> None:
+    def _sync_noisy(self) -> None:
         """The informer's resync; a sync of any other budget would do nothing.
 
         Upstream, until 1.20: AddEventHandlerWithResyncPeriod(…, 30*time.Second).
         """
         self._loop.cause = 0
-        for key in self._loud:
+        for key in self._noisy:
             self._queue.add(key)
 
     def _on_budget(self, event: WatchEvent) -> None:
@@ -77,19 +77,19 @@ class DisruptionController(Controller):
         """See Controller. Upstream: trySync()."""
         budget = self._listers.of("PodDisruptionBudget").get(key)
         if budget is None:
-            self._loud.pop(key, None)
+            self._noisy.pop(key, None)
             return
         selector = selector_of_budget(budget)
         pods = [p for p in self._listers.pods_in(budget.namespace) if selector.matches(p.labels)]
         if not pods:
             self._events.event(budget, NORMAL, "NoPods", "No matching pods found")
-        self._note(key, loud=not pods)
+        self._note(key, noisy=not pods)
         try:
             expected, desired = self._counter.expected(budget, pods)
         except CountFailed as failure:
             message = f"Failed to calculate the number of expected pods: {failure}"
             self._events.event(budget, WARNING, "CalculateExpectedPodCountFailed", message)
-            self._note(key, loud=True)
+            self._note(key, noisy=True)
             if budget.status.get("disruptionsAllowed"):
                 self._write_status(budget, {**budget.status, "disruptionsAllowed": 0})
             return
@@ -113,11 +113,11 @@ class DisruptionController(Controller):
     def _find(self, kind: str, key: str) -> ApiObject | None:
         return self._listers.of(kind).get(key)
 
-    def _note(self, key: str, *, loud: bool) -> None:
-        if not loud:
-            self._loud.pop(key, None)
+    def _note(self, key: str, *, noisy: bool) -> None:
+        if not noisy:
+            self._noisy.pop(key, None)
         elif self._resync is not None:
-            self._loud[key] = None
+            self._noisy[key] = None
             self._resync.arm()
 
     def _disrupted(self, budget: ApiObject, pods: list[Pod]) -> Manifest:

@@ -5,7 +5,7 @@
       ready again: all is forgotten ─────────┴───────────── evicted ◀────────┘
 
 A zone takes one node in ten seconds, more slowly or not at all while most of it is unwell. While
-no node at all is well nothing is evicted, and when some are again, the five minutes start anew.
+no node is ready nothing is evicted, and when some are ready again, the five minutes start again.
 Taints by condition and taint based evictions are alpha there. NoExecute taints that somebody else
 puts on a node count nevertheless: the taint manager is on.
 
@@ -19,7 +19,7 @@ from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.kernel.units import MILLISECOND, MINUTE
 from kscope.sim.objects.objects import Node, Pod
-from scheduling.engine.workloads.controller import Surroundings, selector_of
+from scheduling.engine.workloads.controller import ControllerContext, selector_of
 from scheduling.engine.workloads.deletion import delete
 from scheduling.engine.workloads.disruption.node_lifecycle import (
     NodeLifecycleController,
@@ -43,7 +43,7 @@ class EvictingNodeController(NodeLifecycleController):
     PARTS: ClassVar[tuple[str, ...]] = ("_queue", "ticker", "_passes")
     POSTED: ClassVar[tuple[str, ...]] = ("OutOfDisk", "MemoryPressure", "DiskPressure", "Ready")
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
         """As NodeLifecycleController's."""
         # Unwell nodes: how they are, and since when, as far as was seen here.
         self._unwell: dict[str, tuple[str, int]] = {}
@@ -54,22 +54,22 @@ class EvictingNodeController(NodeLifecycleController):
         # Zone → how long to wait between two nodes; None for ever.
         self._intervals: dict[str, int | None] = {}
         self._all_were_unwell = False
-        self._passes = Ticker(around.loop, EVICTION_PERIOD, self._eviction_pass)
-        super().__init__(around, events)
+        self._passes = Ticker(context.loop, EVICTION_PERIOD, self._eviction_pass)
+        super().__init__(context, events)
 
-    def anew(self, around: Surroundings) -> "EvictingNodeController":
+    def restarted(self, context: ControllerContext) -> "EvictingNodeController":
         """See NodeLifecycleController."""
-        return EvictingNodeController(around, self._events)
+        return EvictingNodeController(context, self._events)
 
     def _on_node(self, event: WatchEvent) -> None:
         node = event.new
         assert isinstance(node, Node)
         if event.type == "DELETED":
-            self._around.silent.pop(node.name, None)
+            self._context.silent_nodes.pop(node.name, None)
             self._forget(node)
         elif is_unwell(node) or node.name in self._unwell:
             self.ticker.arm()
-        # Whoever comes or goes may change how its zone, or the whole cluster, fares.
+        # A node that comes or goes may change the state of its zone, or of the whole cluster.
         if self._unwell:
             self.ticker.arm()
 
@@ -102,7 +102,7 @@ class EvictingNodeController(NodeLifecycleController):
     def _due(self, name: str) -> int:
         """When a node will have been unwell for too long: counted from its last sign of life."""
         status, since = self._unwell[name]
-        silent = self._around.silent.get(name)
+        silent = self._context.silent_nodes.get(name)
         if status == "Unknown" and silent is not None:
             since = min(since, max(silent, self._started))
         return since + POD_EVICTION_TIMEOUT
@@ -131,7 +131,7 @@ class EvictingNodeController(NodeLifecycleController):
     # Evictions
 
     def _eviction_pass(self) -> None:
-        """Upstream: doEvictionPass(); one node of each zone whose turn has come."""
+        """Upstream: doEvictionPass(); one node of each zone that is due."""
         for zone, waiting in self._waiting.items():
             interval = self._intervals.get(zone)
             if not waiting or interval is None:

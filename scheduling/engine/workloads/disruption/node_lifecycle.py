@@ -13,7 +13,7 @@ from kscope.sim.kernel.loop import Timer
 from kscope.sim.kernel.units import MILLISECOND, SECOND, nanoseconds, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from scheduling.engine.pods.conditions import disruption_target, with_condition
-from scheduling.engine.workloads.controller import Surroundings
+from scheduling.engine.workloads.controller import ControllerContext
 from scheduling.engine.workloads.deletion import delete
 from scheduling.engine.workloads.disruption.taints import (
     DISK_PRESSURE,
@@ -70,40 +70,42 @@ class NodeLifecycleController:
     # The conditions that a kubelet posts.
     POSTED: ClassVar[tuple[str, ...]] = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        self._around = around
-        self._loop = around.loop
-        self._store = around.store
-        self._listers = around.listers
-        self._rules = around.rules
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        self._context = context
+        self._loop = context.loop
+        self._store = context.store
+        self._listers = context.listers
+        self._rules = context.rules
         self._events = events
-        self._queue = WorkQueue(around.loop, self._work, answers=around.store.answers(self.AUTHOR))
-        self.ticker = Ticker(around.loop, MONITOR_PERIOD, self._monitor)
+        self._queue = WorkQueue(
+            context.loop, self._work, answers=context.store.answers(self.AUTHOR)
+        )
+        self.ticker = Ticker(context.loop, MONITOR_PERIOD, self._monitor)
         self._known: dict[str, None] = {}
         # Zone → when its next node may be tainted.
         self._next_in_zone: dict[str, int] = {}
         # Whether some node waits until others fare better.
         self._is_held_back = False
         # What was silent before that has been so, for all that is known here, since the start.
-        self._started = around.loop.now
-        if around.silent:
+        self._started = context.loop.now
+        if context.silent_nodes:
             self.ticker.arm()
         self._listers.nodes.on_event(self._on_node)
 
-    def anew(self, around: Surroundings) -> "NodeLifecycleController":
+    def restarted(self, context: ControllerContext) -> "NodeLifecycleController":
         """The same controller in a new process, which knows nothing yet."""
-        return NodeLifecycleController(around, self._events)
+        return NodeLifecycleController(context, self._events)
 
     def _on_node(self, event: WatchEvent) -> None:
         node = event.new
         assert isinstance(node, Node)
         if event.type == "DELETED":
-            self._around.silent.pop(node.name, None)
+            self._context.silent_nodes.pop(node.name, None)
             if self._is_held_back or node.name in self._known:
                 self.ticker.arm()
             return
         if any(_no_schedule_swap(node)) or (self._rules.taints_new_nodes and _old_labels(node)):
-            self._queue.add_after(node.name, self._around.latencies.draw("node_taint"))
+            self._queue.add_after(node.name, self._context.latencies.draw("node_taint"))
         if self._rules.taints_new_nodes and node.name not in self._known:
             self.ticker.arm()
         if self._is_held_back or _no_execute_wanted(node) is not None:
@@ -126,7 +128,7 @@ class NodeLifecycleController:
             return
         self._swap(node, *_no_schedule_swap(node))
         if self._rules.taints_new_nodes and _old_labels(node):
-            delay = self._around.latencies.draw("node_labels")
+            delay = self._context.latencies.draw("node_labels")
             if delay:
                 self._loop.call_after(delay, self._label, name)
             else:
@@ -172,8 +174,8 @@ class NodeLifecycleController:
             self.ticker.arm()
 
     def _doubt_silent_nodes(self) -> None:
-        """Upstream: tryUpdateNodeHealth(): after the grace period nobody knows how a node is."""
-        for name, since in self._around.silent.items():
+        """Upstream: tryUpdateNodeHealth(): after the grace period the state of a node is unknown."""
+        for name, since in self._context.silent_nodes.items():
             node = self._store.find("Node", name)
             if not isinstance(node, Node) or _is_doubted(node):
                 continue
@@ -219,7 +221,7 @@ class NodeLifecycleController:
             patch: Manifest = {"status": {"conditions": marked}}
             with suppress(ApiError):
                 self._store.patch("Pod", pod.key, patch, by=self.AUTHOR, event="PodNotReady")
-                if self._rules.tells_pods_of_node:
+                if self._rules.warns_pods_of_node:
                     self._events.event(pod, WARNING, "NodeNotReady", "Node is not ready")
 
     def _may_taint(self, node: Node, zones: "Zones") -> bool:
@@ -236,7 +238,7 @@ class NodeLifecycleController:
         return True
 
     def _register(self, nodes: list[Node]) -> None:
-        """Tell of nodes that came and went since the last tick."""
+        """Emit Events for nodes that were created or deleted since the last tick."""
         names = {node.name for node in nodes}
         for node in nodes:
             if node.name not in self._known:
@@ -277,20 +279,20 @@ class TaintManager:
     AUTHOR: ClassVar[str] = "taint-controller"
     PARTS: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, around: Surroundings, events: EventSink) -> None:
-        self._loop = around.loop
-        self._store = around.store
-        self._listers = around.listers
-        self._rules = around.rules
+    def __init__(self, context: ControllerContext, events: EventSink) -> None:
+        self._loop = context.loop
+        self._store = context.store
+        self._listers = context.listers
+        self._rules = context.rules
         self._events = events
         # Pod key → since when it lives on borrowed time, and the timer of its eviction.
         self._scheduled: dict[str, tuple[int, Timer]] = {}
         self._listers.nodes.on_event(self._on_node)
         self._listers.pods.on_event(self._on_pod)
 
-    def anew(self, around: Surroundings) -> "TaintManager":
+    def restarted(self, context: ControllerContext) -> "TaintManager":
         """The same controller in a new process, which knows nothing yet."""
-        return TaintManager(around, self._events)
+        return TaintManager(context, self._events)
 
     def _on_node(self, event: WatchEvent) -> None:
         node, old = event.new, event.old
@@ -424,7 +426,7 @@ def _is_doubted(node: Node) -> bool:
 
 
 def _doubtful(node: Node, posted: tuple[str, ...], now: str) -> list[Manifest]:
-    """The node's conditions as they are when it has not been heard of for too long."""
+    """The node's conditions after it has not posted its status for too long."""
     conditions: list[Manifest] = node.status.get("conditions") or []
     others = [each for each in conditions if each.get("type") not in posted]
     made = {
@@ -441,7 +443,7 @@ def _is_ready_condition(condition: Manifest) -> bool:
 
 
 def _no_schedule_swap(node: Node) -> tuple[list[Manifest], list[Manifest]]:
-    """The NoSchedule taints that its conditions ask for and it lacks, and those it has in vain."""
+    """The NoSchedule taints that the node's conditions require and it lacks, and the superfluous ones."""
     wanted = [_taint(key, NO_SCHEDULE) for key in _condition_taints(node)]
     ours = [
         taint
@@ -485,7 +487,7 @@ def _no_execute_ours(node: Node) -> list[Manifest]:
 
 
 def is_unwell(node: Node) -> bool:
-    """Whether it is not ready, or not heard of any more."""
+    """Whether it is not ready, or has stopped posting its status."""
     return bool(_no_execute_taints(node))
 
 

@@ -10,8 +10,8 @@ from kscope.sim.errors import ApiError, NotFound
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Manifest, Pod
 from scheduling.engine.pods.conditions import disruption_target, with_condition
-from scheduling.engine.workloads.controller import Surroundings
-from scheduling.engine.workloads.deletion import delete
+from scheduling.engine.workloads.controller import ControllerContext
+from scheduling.engine.workloads.deletion import DeleteOptions, delete
 from scheduling.engine.workloads.pods import time_of
 from scheduling.engine.workloads.ticker import Ticker
 
@@ -26,12 +26,12 @@ class PodGarbageCollector:
     AUTHOR: ClassVar[str] = "pod-garbage-collector"
     PARTS: ClassVar[tuple[str, ...]] = ("ticker",)
 
-    def __init__(self, around: Surroundings) -> None:
-        self._loop = around.loop
-        self._store = around.store
-        self._listers = around.listers
-        self._rules = around.rules
-        self.ticker = Ticker(around.loop, PERIOD, self._collect)
+    def __init__(self, context: ControllerContext) -> None:
+        self._loop = context.loop
+        self._store = context.store
+        self._listers = context.listers
+        self._rules = context.rules
+        self.ticker = Ticker(context.loop, PERIOD, self._collect)
         # Node that is gone → when that was seen first.
         self._quarantine: dict[str, int] = {}
         self._terminated: dict[str, None] = {}
@@ -39,9 +39,9 @@ class PodGarbageCollector:
         self._listers.nodes.on_event(self._on_node)
         self._listers.pods.on_event(self._on_pod)
 
-    def anew(self, around: Surroundings) -> "PodGarbageCollector":
+    def restarted(self, context: ControllerContext) -> "PodGarbageCollector":
         """The same controller in a new process, which knows nothing yet."""
-        return PodGarbageCollector(around)
+        return PodGarbageCollector(context)
 
     def _on_node(self, event: WatchEvent) -> None:
         if not self._has_nodes:
@@ -110,7 +110,7 @@ class PodGarbageCollector:
                 pod,
                 by=self.AUTHOR,
                 now=self._loop.now,
-                grace_seconds=0,
+                options=DeleteOptions(grace_seconds=0),
                 message=message,
             )
         except NotFound:

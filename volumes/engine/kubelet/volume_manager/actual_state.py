@@ -3,8 +3,8 @@
     device:  DeviceNotMounted ──▶ DeviceMountUncertain ──▶ DeviceGloballyMounted ──▶ DeviceNotMounted
     pod:     (absent) ──▶ VolumeMountUncertain ──▶ VolumeMounted ──▶ (absent)
 
-A mount is uncertain when its driver gave no final answer. Uncertain mounts are tried again while they
-are wanted, and undone when they are not.
+A mount is uncertain if its driver gave no final answer. Uncertain mounts are tried again while a pod
+needs them, and unmounted otherwise.
 Upstream: pkg/kubelet/volumemanager/cache/actual_state_of_world.go.
 """
 
@@ -93,7 +93,7 @@ class MountedVolume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkVolumeOpts:
-    """What there is to say of a pod's mount. Upstream: operationexecutor.MarkVolumeOpts."""
+    """The arguments of a mark of a pod's mount. Upstream: operationexecutor.MarkVolumeOpts."""
 
     pod_name: str
     pod_uid: str
@@ -122,9 +122,9 @@ class PodInVolume(NamedTuple):
 
 
 class ActualStateOfWorld:
-    """What is attached and mounted on the node. Marks return None, or the error's text.
+    """The volumes that are attached and mounted on a node. A mark returns None, or an error's text.
 
-    `changed` collects the names of volumes that were marked, until the view takes and clears them.
+    `changed` collects the names of the marked volumes until the view reads and clears them.
     """
 
     __slots__ = (
@@ -166,7 +166,7 @@ class ActualStateOfWorld:
                 name, spec, plugin.name, plugin.is_attachable(spec), device_path, self._added
             )
         else:
-            # If the volume object already exists, only the path is news.
+            # If the volume is known, only its path may be new.
             known.device_path = device_path
         return None
 
@@ -185,7 +185,7 @@ class ActualStateOfWorld:
         return None
 
     def mark_volume_as_mounted(self, opts: MarkVolumeOpts) -> str | None:
-        """Note the state of the pod's mount; what asked for a remount is satisfied."""
+        """Note the state of the pod's mount. A required remount is done now."""
         volume = self._volumes.get(opts.volume_name)
         if volume is None:
             return _not_in_list(opts.volume_name)
@@ -249,32 +249,8 @@ class ActualStateOfWorld:
         """Note that the device is not mounted; its path stays known."""
         return self._set_device_mount_state(name, DeviceMountState.NOT_MOUNTED, "", "")
 
-    def mark_reconstructed(self, volume: AttachedVolume) -> None:
-        """Take over what a kubelet that is no more has left on disk: it may be mounted.
-
-        Upstream: MarkVolumeAsUncertain.. ViaReconstruction() of reconstruct.go (1.34).
-        """
-        self.mark_volume_as_attached(volume.name, volume.spec, volume.device_path)
-        if volume.device_may_be_mounted:
-            path, mount_path = volume.device_path, volume.device_mount_path
-            self.mark_device_as_uncertain(volume.name, path, mount_path)
-            self._volumes[volume.name].device_reconstructed = True
-        for pod in volume.pods.values():
-            self.mark_volume_mount_as_uncertain(
-                MarkVolumeOpts(
-                    pod_name=pod.pod_name,
-                    pod_uid=pod.pod_uid,
-                    volume_name=volume.name,
-                    spec=pod.spec,
-                    # What the pod calls it is not to be read from disk.
-                    outer_name=pod.spec.name,
-                    gid=pod.gid,
-                )
-            )
-            self._volumes[volume.name].pods[pod.pod_name].reconstructed = True
-
     def mark_remount_required(self, pod_name: str) -> None:
-        """Have those volumes of the pod set up again whose plugin requires it."""
+        """Require a remount of those volumes of the pod whose plugin requires it."""
         for volume in self._pods.get(pod_name, {}).values():
             pod = volume.pods[pod_name]
             plugin = self._plugins.find_by_spec(pod.spec)
@@ -282,7 +258,7 @@ class ActualStateOfWorld:
                 pod.remount_required = True
 
     def mark_fs_resize_required(self, name: str, pod_name: str) -> None:
-        """Have the file system of the mounted volume grown, if its plugin has a part in that."""
+        """Require a resize of the volume's file system, if its plugin supports it."""
         volume = self._volumes.get(name)
         pod = volume.pods.get(pod_name) if volume is not None else None
         if pod is None:
@@ -308,18 +284,18 @@ class ActualStateOfWorld:
     # Questions
 
     def is_volume_reconstructed(self, name: str, pod_name: str) -> bool:
-        """Whether the pod's mount is only known from disk."""
+        """Whether the pod's mount was found on disk, and neither mounted nor unmounted since."""
         volume = self._volumes.get(name)
         pod = volume.pods.get(pod_name) if volume else None
         return pod is not None and pod.reconstructed
 
     def is_volume_device_reconstructed(self, name: str) -> bool:
-        """Whether the device's mount is only known from disk."""
+        """Whether the device's mount was found on disk, and not confirmed since."""
         volume = self._volumes.get(name)
         return volume is not None and volume.device_reconstructed
 
     def pod_exists_in_volume(self, pod_name: str, name: str) -> PodInVolume:
-        """Whether the volume is mounted for the pod, and what remains to be done if it is not so."""
+        """Whether the volume is mounted for the pod, and what is left to do."""
         volume = self._volumes.get(name)
         if volume is None:
             error = f'volumeName "{name}" does not exist in the list of attached volumes'
@@ -337,7 +313,7 @@ class ActualStateOfWorld:
         return PodInVolume(True, path)
 
     def is_done(self, pod_name: str, name: str) -> bool:
-        """Whether the volume is mounted for the pod and `pod_exists_in_volume` sees no problem."""
+        """Whether the volume is mounted for the pod and nothing is left to do."""
         volume = self._volumes.get(name)
         pod = volume.pods.get(pod_name) if volume is not None else None
         return (
@@ -354,11 +330,6 @@ class ActualStateOfWorld:
         """The attached volume, or None."""
         return self._volumes.get(name)
 
-    def volume_exists_with_spec_name(self, pod_name: str, spec_name: str) -> bool:
-        """Whether a volume of that inner or inline name is mounted for the pod."""
-        volumes = self._pods.get(pod_name, {}).values()
-        return any(volume.pods[pod_name].spec.name == spec_name for volume in volumes)
-
     def get_device_mount_state(self, name: str) -> DeviceMountState:
         """The state of the volume's device; not mounted when the volume is unknown."""
         volume = self._volumes.get(name)
@@ -369,14 +340,6 @@ class ActualStateOfWorld:
         volume = self._volumes.get(name)
         pod = volume.pods.get(pod_name) if volume else None
         return pod.state if pod else VolumeMountState.NOT_MOUNTED
-
-    def get_mounted_volumes(self) -> list[MountedVolume]:
-        """Pairs that are mounted for certain."""
-        return self._mounted(_CERTAIN)
-
-    def get_all_mounted_volumes(self) -> list[MountedVolume]:
-        """Pairs that are mounted, or may be."""
-        return self._mounted(_POSSIBLE)
 
     def get_mounted_volumes_for_pod(self, pod_name: str) -> list[MountedVolume]:
         """The pod's volumes that are mounted for certain."""
@@ -391,7 +354,7 @@ class ActualStateOfWorld:
         return [*self._pods.get(pod_name, ())]
 
     def is_mounted_for_pod(self, pod_name: str, outer_names: list[str]) -> bool:
-        """Whether all volumes that the pod calls by *outer_names* are mounted for certain."""
+        """Whether the pod's volumes of these names in its spec are all mounted for certain."""
         volumes = self._pods.get(pod_name, {})
         if len(volumes) < len(outer_names):
             return False
@@ -401,7 +364,7 @@ class ActualStateOfWorld:
         return all(name in mounted for name in outer_names)
 
     def unwanted_mounts(self, is_wanted: Callable[[str, str], bool]) -> list[MountedVolume]:
-        """Pairs that are mounted, or may be, of which *is_wanted* (pod, volume) says no."""
+        """Pairs that are mounted, or may be, and for which *is_wanted* (pod, volume) is False."""
         return [
             mounted_volume(volume, pod)
             for volume in self._volumes.values()
@@ -414,23 +377,10 @@ class ActualStateOfWorld:
         return [*self._volumes.values()]
 
     def get_unmounted_volumes(self) -> list[AttachedVolume]:
-        """Attached volumes that no pod has mounted, not even uncertainly."""
+        """Attached volumes that are not mounted for any pod, not even uncertainly."""
         return [volume for volume in self._volumes.values() if not volume.pods]
 
-    def get_globally_mounted_volumes(self) -> list[AttachedVolume]:
-        """Attached volumes whose device is mounted for certain."""
-        mounted = DeviceMountState.GLOBALLY_MOUNTED
-        return [v for v in self._volumes.values() if v.device_mount_state is mounted]
-
-    # Inside
-
-    def _mounted(self, states: tuple[VolumeMountState, ...]) -> list[MountedVolume]:
-        return [
-            mounted_volume(volume, pod)
-            for volume in self._volumes.values()
-            for pod in volume.pods.values()
-            if pod.state in states
-        ]
+    # Helpers
 
     def _mounted_for_pod(
         self, pod_name: str, states: tuple[VolumeMountState, ...]
@@ -463,7 +413,7 @@ def _place_of(volume: AttachedVolume) -> int:
 
 
 def mounted_volume(volume: AttachedVolume, pod: MountedPod) -> MountedVolume:
-    """The pair as operations take it."""
+    """The pair as operations receive it."""
     return MountedVolume(
         volume_name=volume.name,
         pod_name=pod.pod_name,

@@ -17,14 +17,14 @@ from volumes.engine.plugins.spec import (
     unique_volume_name_of_pod,
 )
 
-# No more than so many different errors are kept for a pod.
+# The number of different errors that are kept for a pod.
 MAX_POD_ERRORS: Final = 10
 
 
 class PodToMount(NamedTuple):
-    """A pod that wants a volume. `outer_name` is the volume's name in the pod.
+    """A pod that needs a volume. `outer_name` is the volume's name in the pod's spec.
 
-    `mount_request_time` is when it was first wanted.
+    `mount_request_time` is when it was first needed.
     """
 
     pod_name: str
@@ -64,17 +64,16 @@ class VolumeToMount(NamedTuple):
 
 
 class Added(NamedTuple):
-    """How adding a pod to a volume went: the volume's unique name, or the error."""
+    """The result of adding a pod to a volume: the volume's unique name, or the error."""
 
     volume_name: str = ""
     error: str | None = None
 
 
 class DesiredStateOfWorld:
-    """Volumes and the pods that should have them. Lists come in the order of insertion.
+    """Volumes and the pods that need them. Lists are in the order of insertion.
 
-    `changed` holds the names of the volumes of which something changed, until whoever minds empties
-    it.
+    `changed` collects the names of changed volumes until the view reads and clears them.
     """
 
     __slots__ = ("_plugins", "_pod_errors", "_volumes", "changed")
@@ -95,7 +94,7 @@ class DesiredStateOfWorld:
         *,
         now: int = 0,
     ) -> Added:
-        """Want the volume *spec* for the pod. Wanting it again refreshes what is known of the pod."""
+        """Note that the pod needs the volume *spec*. A second call replaces the pod's older version."""
         plugin = self._plugins.find_by_spec(spec)
         if plugin is None:
             return Added(
@@ -129,13 +128,13 @@ class DesiredStateOfWorld:
                 self.changed[volume.name] = None
 
     def mark_volume_attachability(self, name: str, attachable: bool) -> None:
-        """Note that the volume's driver began or ceased to need attaching."""
+        """Note whether the volume's driver now requires attaching."""
         if name in self._volumes:
             self._volumes[name].is_attachable = attachable
             self.changed[name] = None
 
     def delete_pod_from_volume(self, pod_name: str, name: str) -> None:
-        """Stop wanting the volume for the pod; with its last pod the volume goes."""
+        """Note that the pod no longer needs the volume; without any pod the volume is removed."""
         volume = self._volumes.get(name)
         if volume is None:
             return
@@ -145,20 +144,13 @@ class DesiredStateOfWorld:
             del self._volumes[name]
 
     def volume_exists(self, name: str) -> bool:
-        """Whether any pod wants the volume."""
+        """Whether any pod needs the volume."""
         return name in self._volumes
 
     def pod_exists_in_volume(self, pod_name: str, name: str) -> bool:
-        """Whether the pod wants the volume."""
+        """Whether the pod needs the volume."""
         volume = self._volumes.get(name)
         return volume is not None and pod_name in volume.pods
-
-    def volume_exists_with_spec_name(self, pod_name: str, spec_name: str) -> bool:
-        """Whether the pod wants a volume of that inner or inline name."""
-        return any(
-            pod_name in volume.pods and volume.pods[pod_name].spec.name == spec_name
-            for volume in self._volumes.values()
-        )
 
     def volumes(self) -> list[DesiredVolume]:
         """Every desired volume."""
@@ -177,7 +169,7 @@ class DesiredStateOfWorld:
         ]
 
     def volumes_left_to_mount(self, is_done: Callable[[str, str], bool]) -> list[VolumeToMount]:
-        """The (volume, pod) pairs of which *is_done* (pod, volume) says no."""
+        """The (volume, pod) pairs for which *is_done* (pod, volume) is False."""
         return [
             _to_mount(volume, wanted)
             for volume in self._volumes.values()

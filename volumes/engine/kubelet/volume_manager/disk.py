@@ -1,6 +1,10 @@
 """What a kubelet finds on disk when it starts: the mounts of the kubelet before it."""
 
-from volumes.engine.kubelet.volume_manager.actual_state import ActualStateOfWorld, AttachedVolume
+from volumes.engine.kubelet.volume_manager.actual_state import (
+    ActualStateOfWorld,
+    AttachedVolume,
+    MarkVolumeOpts,
+)
 from volumes.engine.kubelet.volume_manager.state import NodeState, VolumeManagerOptions
 
 
@@ -28,7 +32,7 @@ class MountsOnDisk:
     def keep(self) -> None:
         """The kubelet ends; what it has mounted stays."""
         for volume in self._overlooked.values():
-            self._state.actual.mark_reconstructed(volume)
+            _mark_reconstructed(self._state.actual, volume)
         self._overlooked.clear()
         if self._found is None:
             self._found = self._state.actual
@@ -46,7 +50,7 @@ class MountsOnDisk:
         """
         if self._options.reconstructs_all:
             for volume in _mounted_on(found):
-                self._state.actual.mark_reconstructed(volume)
+                _mark_reconstructed(self._state.actual, volume)
 
     def sync_states(self, found: ActualStateOfWorld) -> None:
         """Have unmounted what no pod needs. Upstream: reconciler.syncStates() (before 1.25).
@@ -56,7 +60,7 @@ class MountsOnDisk:
         desired, in_use = self._state.desired, list[str]()
         for volume in _mounted_on(found):
             if not desired.volume_exists(volume.name):
-                self._state.actual.mark_reconstructed(volume)
+                _mark_reconstructed(self._state.actual, volume)
                 continue
             in_use += [volume.name] * volume.is_attachable
             if not self._options.reconstructs_all:
@@ -78,3 +82,31 @@ class MountsOnDisk:
 
 def _mounted_on(found: ActualStateOfWorld) -> list[AttachedVolume]:
     return [one for one in found.get_attached_volumes() if one.pods or one.device_may_be_mounted]
+
+
+def _mark_reconstructed(actual: ActualStateOfWorld, volume: AttachedVolume) -> None:
+    """Add the mounts of *volume* that the previous kubelet left on disk to *actual*, as uncertain.
+
+    Upstream: MarkVolumeAsUncertain.. ViaReconstruction() of reconstruct.go (1.34).
+    """
+    actual.mark_volume_as_attached(volume.name, volume.spec, volume.device_path)
+    marked = actual.volume(volume.name)
+    if volume.device_may_be_mounted:
+        path, mount_path = volume.device_path, volume.device_mount_path
+        actual.mark_device_as_uncertain(volume.name, path, mount_path)
+        if marked is not None:
+            marked.device_reconstructed = True
+    for pod in volume.pods.values():
+        actual.mark_volume_mount_as_uncertain(
+            MarkVolumeOpts(
+                pod_name=pod.pod_name,
+                pod_uid=pod.pod_uid,
+                volume_name=volume.name,
+                spec=pod.spec,
+                # The volume's name in the pod's spec cannot be read from disk.
+                outer_name=pod.spec.name,
+                gid=pod.gid,
+            )
+        )
+        if marked is not None:
+            marked.pods[pod.pod_name].reconstructed = True

@@ -17,8 +17,12 @@ from volumes.engine.kubelet.volume_manager.node_api import StoreNodeApi
 from volumes.engine.kubelet.volume_manager.operations.base import VolumeOperation
 from volumes.engine.kubelet.volume_manager.operations.executor import OperationExecutor
 from volumes.engine.kubelet.volume_manager.operations.mount import VerifyControllerAttachedVolume
-from volumes.engine.kubelet.volume_manager.populator import DesiredStateOfWorldPopulator
+from volumes.engine.kubelet.volume_manager.populator import (
+    DesiredStateOfWorldPopulator,
+    PopulatorSources,
+)
 from volumes.engine.kubelet.volume_manager.reconciler import Reconciler
+from volumes.engine.kubelet.volume_manager.removals import PodWorkers, Removals
 from volumes.engine.kubelet.volume_manager.retries import Retries
 from volumes.engine.kubelet.volume_manager.state import NodeState, VolumeManagerOptions
 from volumes.engine.kubelet.volume_manager.ticks import LOOP_SLEEP_PERIOD, Ticks
@@ -42,22 +46,6 @@ _FACTS: Final = {
 }
 
 
-class PodWorkers(Protocol):
-    """The kubelets, as their volume managers see them."""
-
-    def volumes_mounted(self, uid: str) -> None:
-        """Every volume of the pod is mounted."""
-        ...
-
-    def volumes_unmounted(self, uid: str) -> None:
-        """No volume of the pod is mounted any more."""
-        ...
-
-    def has_running_containers(self, uid: str) -> bool:
-        """Whether containers of the pod still run."""
-        ...
-
-
 class Owner(PodWorkers, Protocol):
     """The volume managers of all nodes, as each of them sees them."""
 
@@ -67,7 +55,7 @@ class Owner(PodWorkers, Protocol):
 
 
 class NodeVolumeManager:
-    """Takes the pods of one node from the kubelet, runs the loops, and reports back."""
+    """Mounts and unmounts the volumes of one node's pods, and reports to the kubelet."""
 
     def __init__(
         self,
@@ -82,10 +70,10 @@ class NodeVolumeManager:
         self._owner = owner
         self._options = options
         self._state = state = NodeState(node, plugins)
-        self._stopping: dict[str, None] = {}
         self._ticks = Ticks(context.loop, state, self._tick)
         self._view = VolumesView(context, state)
         self._disk = MountsOnDisk(state, options)
+        self._removals = Removals(state, self._disk, owner, options)
         self._waiting = WaitingPods(context, state)
         self._retries = Retries(context.loop, state, self._ticks, self._view, options)
         self._in_use = VolumesInUseReporter(context, state, self._view, self._reported_in_use)
@@ -108,7 +96,7 @@ class NodeVolumeManager:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it has nothing to do, and knows of nothing: it can be dropped."""
+        """Whether it has nothing to do and no state, so that it can be dropped."""
         state = self._state
         if state.pods or self._ticks.is_armed or self._in_use.is_writing:
             return False
@@ -117,11 +105,11 @@ class NodeVolumeManager:
         return not (state.desired.volumes() or state.actual.get_attached_volumes())
 
     def volumes_in_use(self) -> list[str]:
-        """What the node's status should report as in use."""
+        """Names of the volumes that the node's status should report as in use."""
         return self._in_use.volumes_in_use()
 
     def held_view(self) -> dict[str, Any]:
-        """What is to be shown of each volume, worked out anew."""
+        """The attributes that the view shows of each volume, computed from the state."""
         return self._view.attributes()
 
     # Pods, from the kubelet
@@ -133,7 +121,7 @@ class NodeVolumeManager:
         self._ticks.wake()
 
     def adopt_pod(self, pod: Pod, *, mounted: bool) -> None:
-        """A pod that runs already; with *mounted* its volumes are taken to be mounted."""
+        """A pod that runs already; with *mounted* its volumes count as mounted."""
         self._put(pod)
         if mounted:
             self._mark_as_mounted(pod)
@@ -150,7 +138,7 @@ class NodeVolumeManager:
             self._ticks.wake()
 
     def update_pod(self, pod: Pod) -> None:
-        """A pod has ended, or is about to."""
+        """A pod has ended, or is being deleted."""
         if pod.uid in self._state.pods:
             self._state.pods[pod.uid] = pod
             self._ticks.wake()
@@ -165,15 +153,12 @@ class NodeVolumeManager:
         self._put(pod)
         self._waiting.stop(pod.uid)
         self._ticks.wake()
-        if not self._volumes_exist(pod.uid):
-            return True
-        self._stopping[pod.uid] = None
-        return False
+        return self._removals.stop_pod(pod.uid)
 
     def forget_pod(self, pod: Pod) -> None:
         """The pod object is gone."""
         self._waiting.forget(pod.uid)
-        self._stopping.pop(pod.uid, None)
+        self._removals.forget_pod(pod.uid)
         if self._state.pods.pop(pod.uid, None) is not None:
             self._view.show_pod(pod.uid)
             self._ticks.wake()
@@ -208,29 +193,29 @@ class NodeVolumeManager:
                 )
         desired.mark_volumes_reported_in_use(in_use)
 
-    # The kubelet's end and start
+    # Stop and start of the kubelet
 
     def stop(self) -> None:
-        """The kubelet ends; what it has mounted stays."""
+        """The kubelet stops; its mounts stay."""
         self._state.is_down = True
         self._state.executor.abandoned = True
         self._disk.keep()
         self._ticks.cancel()
         self._in_use.cancel()
         self._waiting.stop_all()
-        self._stopping.clear()
+        self._removals.clear()
         self._retries.clear()
         self._view.mark(self._state.pending.volumes())
         self._view.show("VolumeOperationsAbandoned", message="the kubelet ended before they did")
 
     def lose_mounts(self) -> None:
-        """The machine ends, and with it everything that was mounted."""
+        """The machine is off; all its mounts are gone."""
         self.stop()
         self._begin()
         self._view.show("MountsLost", message="the machine is off")
 
     def restart(self) -> None:
-        """The kubelet starts, and knows only what it finds on disk."""
+        """The kubelet starts again; it knows only the mounts on disk."""
         if not self._state.is_down:
             self.stop()
         self._state.is_down = False
@@ -246,13 +231,12 @@ class NodeVolumeManager:
             context.loop, plugins, StoreNodeApi(context.store, self.node), state.actual, self
         )
         self._populator = DesiredStateOfWorldPopulator(
-            clock=context.loop,
-            api=StoreVolumeApi(context.store, COMPONENT),
-            pods=self,
-            runtime=self._owner,
-            desired=state.desired,
-            actual=state.actual,
-            plugins=plugins,
+            PopulatorSources(
+                context.loop, StoreVolumeApi(context.store, COMPONENT), self, self._owner
+            ),
+            state.desired,
+            state.actual,
+            plugins,
             removes_uncertain=self._options.reconstructs_all,
         )
         node = context.store.find("Node", self.node)
@@ -286,42 +270,12 @@ class NodeVolumeManager:
         self._waiting.report_errors()
         self._view.show("VolumesReconciled")
         self._in_use.report()
-        self._finish_stops()
+        self._removals.report_unmounted()
         self._retries.schedule()
-        self._schedule_removals()
+        removal_at = self._populator.next_removal_at
+        if removal_at > self._context.loop.now and self._removals.has_removable():
+            self._ticks.wake_at(next_tick(removal_at, LOOP_SLEEP_PERIOD))
         self._owner.drop_if_idle(self)
-
-    def _schedule_removals(self) -> None:
-        """Run the loops again when the runtime may be asked which containers still run."""
-        asked_again = self._populator.next_removal_at
-        if asked_again > self._context.loop.now and self._has_removals():
-            self._ticks.wake_at(next_tick(asked_again, LOOP_SLEEP_PERIOD))
-
-    def _has_removals(self) -> bool:
-        volumes = self._state.desired.volumes()
-        return any(self._may_be_removed(uid) for volume in volumes for uid in volume.pods)
-
-    def _may_be_removed(self, uid: str) -> bool:
-        pod = self._state.pods.get(uid)
-        if pod is None:
-            return True
-        if not (pod.is_terminated or pod.deletion_timestamp):
-            return False
-        # Before it is mounted it is not removed; the end of its mount runs the loops.
-        if self._options.reconstructs_all:
-            return bool(self.actual.get_possibly_mounted_volumes_for_pod(uid))
-        return bool(self.actual.get_mounted_volumes_for_pod(uid))
-
-    def _finish_stops(self) -> None:
-        for uid in [*self._stopping]:
-            if not self._volumes_exist(uid):
-                del self._stopping[uid]
-                self._owner.volumes_unmounted(uid)
-
-    def _volumes_exist(self, uid: str) -> bool:
-        """Whether the pod still has something mounted. Upstream: podVolumesExist()."""
-        mounted = self.actual.get_possibly_mounted_volumes_for_pod(uid)
-        return bool(mounted) or self._disk.has_pod(uid)
 
     def _reported_in_use(self, volumes: list[str]) -> None:
         reported = dict.fromkeys(volumes)
@@ -357,8 +311,7 @@ class NodeVolumeManager:
             self._view.show(_FACTS[operation.name], about, volume, data)
             if uid in self._waiting and self._waiting.take_mounted(uid):
                 self._owner.volumes_mounted(uid)
-            if self._stopping:
-                self._finish_stops()
+            self._removals.report_unmounted()
         elif operation.name != VerifyControllerAttachedVolume.name:
             data["error"] = error
             data["retry_at"] = self._retry_of(operation)

@@ -5,7 +5,8 @@ from typing import Any, cast
 from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.objects.objects import Node, PersistentVolume, Pod
 from volumes.engine.kubelet.context import KubeletContext
-from volumes.engine.kubelet.volume_manager.manager import NodeVolumeManager, PodWorkers
+from volumes.engine.kubelet.volume_manager.manager import NodeVolumeManager
+from volumes.engine.kubelet.volume_manager.removals import PodWorkers
 from volumes.engine.kubelet.volume_manager.state import VolumeManagerOptions
 from volumes.engine.kubelet.volume_manager.waiting import expected_volumes
 from volumes.engine.plugins.simulated import SimulatedPlugins

@@ -4,6 +4,7 @@ Upstream: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.g
 """
 
 from collections.abc import Container, Iterable
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from kscope.sim.errors import ApiError
@@ -61,8 +62,24 @@ class ClaimApi(Protocol):
         ...
 
 
+class Clock(Protocol):
+    """Virtual time."""
+
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class PopulatorSources:
+    """Where the populator reads pods, their containers and their claims."""
+
+    clock: Clock
+    api: ClaimApi
+    pods: PodManager
+    runtime: Runtime
+
+
 class CreatedSpec(NamedTuple):
-    """A pod's volume as spec, with its claim if it has one; or why there is none."""
+    """The spec of a pod's volume, with its claim if it has one; or the error."""
 
     claim: PersistentVolumeClaim | None = None
     spec: VolumeSpec | None = None
@@ -71,7 +88,7 @@ class CreatedSpec(NamedTuple):
 
 
 class DesiredStateOfWorldPopulator:
-    """Adds the volumes of new pods to the desired state, and takes those of ended pods from it."""
+    """Adds the volumes of new pods to the desired state, and removes those of ended pods."""
 
     __slots__ = (
         "_actual",
@@ -79,11 +96,9 @@ class DesiredStateOfWorldPopulator:
         "_clock",
         "_desired",
         "_expand_in_use",
-        "_keep_terminated_pod_volumes",
         "_plugins",
         "_pods",
         "_removes_uncertain",
-        "_retry_after",
         "_runtime",
         "_time_of_last_get_pod_status",
         "has_added_pods",
@@ -92,33 +107,26 @@ class DesiredStateOfWorldPopulator:
 
     def __init__(
         self,
-        *,
-        clock: "Clock",
-        api: ClaimApi,
-        pods: PodManager,
-        runtime: Runtime,
+        sources: PopulatorSources,
         desired: DesiredStateOfWorld,
         actual: ActualStateOfWorld,
         plugins: VolumePlugins,
-        keep_terminated_pod_volumes: bool = False,
+        *,
         expand_in_use: bool = True,
-        retry_after: int = GET_POD_STATUS_RETRY_DURATION,
         removes_uncertain: bool = False,
     ) -> None:
-        """*removes_uncertain*: what may be mounted is not waited for until it is (1.25)."""
-        self._clock = clock
-        self._api = api
-        self._pods = pods
-        self._runtime = runtime
+        """With *removes_uncertain* a volume may be removed before its mount is certain (1.25)."""
+        self._clock = sources.clock
+        self._api = sources.api
+        self._pods = sources.pods
+        self._runtime = sources.runtime
         self._desired = desired
         self._actual = actual
         self._plugins = plugins
-        self._keep_terminated_pod_volumes = keep_terminated_pod_volumes
         self._expand_in_use = expand_in_use
-        self._retry_after = retry_after
         self._removes_uncertain = removes_uncertain
         self._time_of_last_get_pod_status: int | None = None
-        # False: seen before, and to be processed again.
+        # Pod → False if it was processed before and is to be processed again.
         self.processed_pods: dict[str, bool] = {}
         self.has_added_pods = False
 
@@ -126,24 +134,20 @@ class DesiredStateOfWorldPopulator:
         """One round. After the first, every pod known at the start has been added."""
         self.find_and_add_new_pods()
         self.has_added_pods = True
-        # To ask the runtime is expensive: the second half runs less often than the first.
+        # Calls of the runtime are expensive: removal runs less often than adding.
         if self.next_removal_at <= self._clock.now:
             self.find_and_remove_deleted_pods()
 
     @property
     def next_removal_at(self) -> int:
-        """When the runtime may be asked again; 0 when at any time."""
+        """When the runtime may be called again, in ns; 0 for at any time."""
         last = self._time_of_last_get_pod_status
-        return 0 if last is None else last + self._retry_after
+        return 0 if last is None else last + GET_POD_STATUS_RETRY_DURATION
 
     def reprocess_pod(self, pod_name: str) -> None:
-        """Have a pod that was processed looked at again in the next round."""
+        """Process a pod again in the next round."""
         if pod_name in self.processed_pods:
             self.processed_pods[pod_name] = False
-
-    def pod_previously_processed(self, pod_name: str) -> bool:
-        """Whether all volumes of the pod are in the desired state."""
-        return self.processed_pods.get(pod_name, False)
 
     def pod_has_been_seen_once(self, pod_name: str) -> bool:
         """Whether the pod was processed at least once, even if it is to be processed again."""
@@ -193,12 +197,12 @@ class DesiredStateOfWorldPopulator:
                     self._check_volume_fs_resize(pod_name, volume, created, resized)
         if all_added:
             self.processed_pods[pod_name] = True
-            # Contents that follow the pod are set up again, now that the pod was synced.
+            # Volumes whose contents depend on the pod are set up again when the pod is synced.
             self._actual.mark_remount_required(pod_name)
             self._desired.pop_pod_errors(pod_name)
         elif self.pod_has_been_seen_once(pod_name):
-            # Its volumes were added once. Not to process it at a very high frequency, it waits until
-            # reprocess_pod asks for it again.
+            # Its volumes were added once. It is not processed again before reprocess_pod is called, so
+            # that this does not happen in every round.
             self.processed_pods[pod_name] = True
 
     def _check_volume_fs_resize(
@@ -210,7 +214,7 @@ class DesiredStateOfWorldPopulator:
     ) -> None:
         assert created.spec is not None
         assert created.claim is not None
-        # What is not mounted yet grows when it is mounted; what is read-only does not grow.
+        # A volume that is not mounted yet is resized when it is mounted; a read-only one never.
         if mounted.volume_name in resized or created.spec.read_only:
             return
         if requires_fs_resize(created.claim.raw, created.spec):
@@ -255,7 +259,7 @@ class DesiredStateOfWorldPopulator:
         except ApiError as error:
             return None, f"failed to fetch PVC from API server: {error}"
         if claim.deletion_timestamp:
-            # A pod must not start to use what is on its way out.
+            # A pod must not start to use a claim that is being deleted.
             return None, "PVC is being deleted"
         if claim.status.get("phase") != "Bound":
             return None, "PVC is not bound"
@@ -287,12 +291,12 @@ class DesiredStateOfWorldPopulator:
     # Removing
 
     def find_and_remove_deleted_pods(self) -> None:
-        """Take the volumes of deleted and ended pods out of the desired state.
+        """Remove the volumes of deleted and ended pods from the desired state.
 
-        Those of an ended pod that the API server still has stay until they are seen mounted.
+        The volumes of an ended pod that still exists stay until they have been mounted.
         """
         asked = False
-        # Of most pods there is nothing to remove; each is asked about once.
+        # Most pods keep all volumes; each pod is checked once.
         stay: dict[str, bool] = {}
         wanted = [
             (one, one.is_attachable, pod)
@@ -326,7 +330,7 @@ class DesiredStateOfWorldPopulator:
     def _stays(self, pod: Pod | None) -> bool:
         if pod is None:
             return False
-        return self._keep_terminated_pod_volumes or not self._is_terminated(pod)
+        return not self._is_terminated(pod)
 
     def _is_removable(self, pod_name: str, volume_name: str) -> bool:
         if self._removes_uncertain:
@@ -346,14 +350,8 @@ class DesiredStateOfWorldPopulator:
         return bool(pod.deletion_timestamp) and not self._runtime.has_running_containers(pod.uid)
 
 
-class Clock(Protocol):
-    """Virtual time."""
-
-    now: int
-
-
 def requires_fs_resize(claim: Manifest, spec: VolumeSpec) -> bool:
-    """Whether the PV is larger than what the claim's status says was made of it."""
+    """Whether the PV is larger than the capacity in the claim's status."""
     granted = text_at(claim, "status", "capacity", "storage")
     return quantity.value(spec.capacity or 0) > quantity.value(granted or 0)
 

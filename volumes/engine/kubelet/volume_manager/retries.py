@@ -1,4 +1,4 @@
-"""When a volume manager has to look again, although no pod, claim or operation changed."""
+"""When a volume manager runs its loops although no pod, claim or operation changed."""
 
 from kscope.sim.kernel.loop import EventLoop
 from volumes.engine.kubelet.volume_manager.operations.mount import VerifyControllerAttachedVolume
@@ -32,7 +32,7 @@ class Retries:
         self._ticks = ticks
         self._view = view
         self._options = options
-        # Volumes whose attachment may have changed since an operation last looked at them.
+        # Volumes whose attachment may have changed since the last operation on them.
         self._updated: dict[str, None] = {}
 
     def clear(self) -> None:
@@ -40,18 +40,18 @@ class Retries:
         self._updated.clear()
 
     def operation_started(self, volume: str) -> None:
-        """An operation looks at the volume now."""
+        """An operation on the volume starts."""
         self._updated.pop(volume, None)
 
     def node_changed(self) -> None:
         """The node's status was written: verify the attachments of the volumes that pods need."""
-        # Upstream reads the node in every attempt; its watch says here when that is of use.
+        # Upstream reads the node in every attempt; here the node's watch shows when that is useful.
         for name in self._state.pending.volumes():
             if self._state.desired.volume_exists(name):
                 self.verify_again(name)
 
     def verify_again(self, volume: str) -> None:
-        """The volume's attachment may have changed: look when upstream would do so next."""
+        """The attachment may have changed: verify it when upstream would verify it next."""
         pending = self._state.pending
         if not self._is_verifying(volume):
             return
@@ -66,7 +66,7 @@ class Retries:
         self._wake_for_retry(volume)
 
     def schedule(self) -> None:
-        """Wake up again when a backoff has passed."""
+        """Run the loops again when a backoff has passed."""
         desired, actual = self._state.desired, self._state.actual
         for name in self._state.pending.volumes():
             if (desired.volume_exists(name) or actual.volume_exists(name)) and (

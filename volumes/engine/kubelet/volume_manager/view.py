@@ -121,7 +121,7 @@ class VolumesView:
         return patch
 
     def attributes(self) -> dict[str, Any]:
-        """What is to be shown of each volume, worked out anew."""
+        """The attributes of each volume, computed from the state."""
         names = {volume.name: None for volume in self._state.desired.volumes()}
         names |= {volume.name: None for volume in self._state.actual.get_attached_volumes()}
         return {name: self._describe(name) for name in names}

@@ -1,20 +1,14 @@
-"""Volume expansion: a bound claim that asks for more gets more, if its class allows it.
+"""External resizers: expand the volumes of CSI drivers, and the file systems on them.
 
-    user raises spec.resources   →  expand controller: says that it leaves it to the driver
-    external resizer             →  condition Resizing, the driver grows the volume, volume.capacity
-    file system                  →  condition FileSystemResizePending until a pod runs with it, then
-                                    the kubelet grows the file system and writes claim.capacity
-
-Upstream: pkg/controller/volume/expand/expand_controller.go, kubernetes-csi/external-resizer
-pkg/controller/controller.go, and the kubelet's NodeExpandVolume.
+Upstream: kubernetes-csi/external-resizer pkg/controller/controller.go, and the kubelet's
+NodeExpandVolume. The stages are in `volumes/engine/expansion.py`.
 """
 
 from typing import Any, ClassVar, Final
 
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import ApiError
-from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.units import timestamp
 from kscope.sim.objects.objects import (
     EMPTY,
@@ -22,57 +16,17 @@ from kscope.sim.objects.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
-    quantity,
 )
+from volumes.engine.csi.context import SidecarContext
+from volumes.engine.expansion import capacity_of, requested_size, wants_more
 from volumes.engine.phases import CLAIM_BOUND, claim_class
-from volumes.engine.ports import NORMAL, WARNING, EventSink, InformerListers
-from volumes.engine.pv_controller.provisioner import Delays
+from volumes.engine.ports import NORMAL, EventSink
 
-CONTROLLER: Final = "volume-expand"
 RESIZER: Final = "external-resizer"
 KUBELET: Final = "kubelet"
 
 RESIZING: Final = "Resizing"
 FILE_SYSTEM_RESIZE_PENDING: Final = "FileSystemResizePending"
-
-
-class ExpandController:
-    """Watches for claims that have grown. Drivers outside do the work, and it says so."""
-
-    PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
-
-    def __init__(self, loop: EventLoop, listers: InformerListers, events: EventSink) -> None:
-        self._listers = listers
-        self._events = events
-        self._queue = WorkQueue(loop, self.sync)
-        listers.claim_informer.on_event(self._on_claim)
-
-    def _on_claim(self, event: WatchEvent) -> None:
-        claim, old = event.new, event.old
-        if event.type == "DELETED" or not isinstance(claim, PersistentVolumeClaim):
-            return
-        if claim.phase != CLAIM_BOUND or not wants_more(claim):
-            return
-        if isinstance(old, PersistentVolumeClaim) and not (
-            claim.request_bytes > old.request_bytes or capacity_of(claim) > capacity_of(old)
-        ):
-            return
-        self._queue.add(claim.key)
-
-    def sync(self, key: str) -> None:
-        """Look whether the claim of that key waits for an expansion."""
-        claim = self._listers.claim(key)
-        if claim is None or claim.request_bytes <= capacity_of(claim):
-            return
-        if self._listers.volume(claim.volume_name) is None:
-            return
-        self._events.event(
-            claim,
-            WARNING,
-            "ExternalExpanding",
-            "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for "
-            "an external controller to process this PVC.",
-        )
 
 
 class ExternalResizers:
@@ -82,24 +36,22 @@ class ExternalResizers:
 
     def __init__(
         self,
-        loop: EventLoop,
-        store: ObjectStore,
-        listers: InformerListers,
+        context: SidecarContext,
         events: EventSink,
         kubelet_events: EventSink,
-        delays: Delays,
         absent: tuple[str, ...] = (),
     ) -> None:
-        self._loop = loop
-        self._store = store
+        listers = context.listers
+        self._loop = context.loop
+        self._store = context.store
         self._listers = listers
         self._events = events
         self._kubelet_events = kubelet_events
-        self._delays = delays
+        self._delays = context.delays
         # Drivers without a resizer.
         self.absent = absent
         self._busy: dict[str, None] = {}
-        self._queue = WorkQueue(loop, self.sync)
+        self._queue = WorkQueue(context.loop, self.sync)
         listers.claim_informer.on_event(self._on_claim)
         listers.pod_informer.on_event(self._on_pod, plain=False)
 
@@ -135,8 +87,8 @@ class ExternalResizers:
                 self._busy[claim.id] = None
                 self._loop.call_after(self._delays.draw("expand"), self._grow_file_system, claim)
         elif self._serves(claim, volume) and RESIZING in _conditions(claim):
-            # It has grown, but that could not be written down.
-            self._tell_grown(claim)
+            # The volume has grown, but the write of the condition failed.
+            self._write_progress(claim)
 
     def _serves(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
         """Whether a driver is there and the class allows it. The API server refuses it otherwise."""
@@ -160,7 +112,7 @@ class ExternalResizers:
 
     def _grow_volume(self, claim: PersistentVolumeClaim) -> None:
         self._busy.pop(claim.id, None)
-        size = _requested(claim)
+        size = requested_size(claim)
         patch = {"spec": {"capacity": {"storage": size}}}
         try:
             self._store.patch(
@@ -174,11 +126,11 @@ class ExternalResizers:
         except ApiError:
             self._queue.add_rate_limited(claim.key)
             return
-        self._tell_grown(claim)
+        self._write_progress(claim)
 
-    def _tell_grown(self, claim: PersistentVolumeClaim) -> None:
-        """Write what is left to do, if anything is."""
-        size = _requested(claim)
+    def _write_progress(self, claim: PersistentVolumeClaim) -> None:
+        """Write the next stage: the file system is to be resized, or the expansion is complete."""
+        size = requested_size(claim)
         if (claim.spec.get("volumeMode") or "Filesystem") != "Filesystem":
             status: Manifest = {"capacity": {"storage": size}, "conditions": None}
             if self._write_claim(claim.key, status, RESIZER, "ClaimExpanded", f"has {size}"):
@@ -207,11 +159,11 @@ class ExternalResizers:
             )
             self._kubelet_events.event(pod, NORMAL, "FileSystemResizeSuccessful", message)
 
-    def _write_claim(self, key: str, status: Manifest, by: str, fact: str, message: str) -> bool:
+    def _write_claim(self, key: str, status: Manifest, by: str, kind: str, message: str) -> bool:
         patch = {"status": status}
         try:
             self._store.patch(
-                "PersistentVolumeClaim", key, patch, by=by, event=fact, message=message
+                "PersistentVolumeClaim", key, patch, by=by, event=kind, message=message
             )
         except ApiError:
             self._queue.add_rate_limited(key)
@@ -222,21 +174,6 @@ class ExternalResizers:
     def _condition(self, name: str) -> dict[str, Any]:
         now = timestamp(self._loop.now)
         return {"type": name, "status": "True", "lastTransitionTime": now}
-
-
-def wants_more(claim: PersistentVolumeClaim) -> bool:
-    """Whether the claim asks for more than it has. Most have just what they ask for."""
-    has = (claim.status.get("capacity") or EMPTY).get("storage", 0)
-    return _requested(claim) != has and claim.request_bytes > quantity.value(has)
-
-
-def capacity_of(claim: PersistentVolumeClaim) -> int:
-    """status.capacity.storage in bytes: what the claim has, as against what it asks for."""
-    return quantity.value((claim.status.get("capacity") or EMPTY).get("storage", 0))
-
-
-def _requested(claim: PersistentVolumeClaim) -> str:
-    return ((claim.spec.get("resources") or EMPTY).get("requests") or EMPTY).get("storage", "0")
 
 
 def _conditions(claim: PersistentVolumeClaim) -> list[str]:

@@ -1,24 +1,20 @@
 """External provisioners: make and delete volumes for the classes of CSI drivers.
 
-The handshake: the PV controller names the provisioner in the claim's annotation; for a delayed claim
-the scheduler has chosen a node. The provisioner makes the volume, already bound to the claim on the
-volume's side, with the topology that the node can reach. If it cannot, it says so and, for a delayed
-claim, takes the node off again, so that the pod is scheduled afresh.
+The PV controller names the provisioner in an annotation of the claim; for a delayed claim the
+scheduler has selected a node. The provisioner creates a volume whose claimRef names the claim and
+which can be reached from that node. If it fails it emits an Event and, for a delayed claim, removes
+the selected node, so that the pod is scheduled again.
 Upstream: kubernetes-sigs/sig-storage-lib-external-provisioner controller.go and
 kubernetes-csi/external-provisioner pkg/controller/{controller,topology}.go.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
-from kscope.sim.api_server.faults import Strikes
 from kscope.sim.api_server.informer import Informer
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import WatchEvent
 from kscope.sim.api_server.workqueue import WorkQueue
 from kscope.sim.errors import AlreadyExists, ApiError, SimError
-from kscope.sim.kernel.loop import EventLoop
-from kscope.sim.kernel.rng import Stream
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import (
     EMPTY,
@@ -29,6 +25,8 @@ from kscope.sim.objects.objects import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from volumes.engine.csi.context import SidecarContext
+from volumes.engine.csi.driver_faults import DriverFaults
 from volumes.engine.migration import IN_TREE
 from volumes.engine.phases import (
     BETA_STORAGE_PROVISIONER,
@@ -44,104 +42,51 @@ from volumes.engine.phases import (
     claim_ref_of,
     protected,
 )
-from volumes.engine.ports import NORMAL, WARNING, EventSink, InformerListers
-from volumes.engine.pv_controller.provisioner import (
-    Delays,
+from volumes.engine.ports import NORMAL, WARNING, EventSink
+from volumes.engine.pv_controller.in_tree.plugin import (
     ProvisionOptions,
     is_in_tree,
     provisioned_manifest,
-    spread,
 )
+from volumes.engine.topology import spread
 
 AUTHOR: Final = "external-provisioner"
 # Upstream: the rate limiter of the claim and volume queues, --retry-interval-start and -max.
 RETRY_START: Final = 1 * SECOND
 RETRY_MAX: Final = 300 * SECOND
-PROVISIONING_FAILED: Final = "rpc error: code = Internal desc = provisioning failed"
 
 Segment = tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True)
-class ProvisionFault:
-    """Lets provisioning fail; "" stands for any claim or node."""
-
-    claim: str
-    node: str
-    strikes: Strikes
-    text: str
-    stream: Stream
-
-    def meets(self, claim: PersistentVolumeClaim, node: str) -> bool:
-        """Whether it strikes this time."""
-        if self.claim not in ("", claim.key) or self.node not in ("", node):
-            return False
-        return self.strikes.strikes(self.stream)
-
-
-@dataclass(slots=True)
-class DriverFaults:
-    """What a driver gets wrong, per scenario.
-
-    `absent` drivers never answer. On `full_nodes` nothing can be made. `failures` says how many
-    more times a claim's provisioning fails before it works. `zones` says where an immediate claim's
-    volume is made; those of the drivers `anywhere` can be reached from everywhere otherwise.
-    `waiting` are the faults that were injected.
-    """
-
-    absent: tuple[str, ...] = ()
-    full_nodes: tuple[str, ...] = ()
-    failures: dict[str, int] = field(default_factory=dict[str, int])
-    zones: dict[str, str] = field(default_factory=dict[str, str])
-    anywhere: tuple[str, ...] = ()
-    waiting: list[ProvisionFault] = field(default_factory=list[ProvisionFault])
-
-    def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
-        """Why provisioning for *claim* on *node* fails this time, or None."""
-        if node and node in self.full_nodes:
-            return f"rpc error: code = ResourceExhausted desc = no capacity on {node}"
-        left = self.failures.get(claim.key, 0)
-        if left > 0:
-            self.failures[claim.key] = left - 1
-            return PROVISIONING_FAILED
-        for fault in self.waiting:
-            if fault.meets(claim, node):
-                self.waiting = [each for each in self.waiting if not each.strikes.is_over]
-                return fault.text
-        return None
-
-
 class ExternalProvisioners:
-    """Every external provisioner of the cluster: one actor that answers for all their drivers."""
+    """The external provisioners of all CSI drivers in the cluster, as one component."""
 
     PARTS: ClassVar[tuple[str, ...]] = ("_claims", "_volumes", "_csi_nodes")
 
     def __init__(
         self,
-        loop: EventLoop,
-        store: ObjectStore,
-        listers: InformerListers,
+        context: SidecarContext,
         events: EventSink,
-        delays: Delays,
         *,
         faults: DriverFaults | None = None,
         watch_latency: int = 0,
     ) -> None:
-        self._loop = loop
+        store, listers = context.store, context.listers
+        self._loop = context.loop
         self._store = store
         self._listers = listers
         self._events = events
-        self._delays = delays
+        self._delays = context.delays
         self.faults = faults or DriverFaults()
-        # Whether what has failed is tried again without anything having changed.
+        # Whether a failed operation is tried again although nothing has changed.
         self.retries = True
         self._csi_nodes: Informer[ApiObject] = Informer(store, "CSINode", watch_latency)
         self._busy: dict[str, None] = {}
         self._failures: dict[str, int] = {}
-        # Driver and class → the class, and the segments that it allows; until some node changes.
+        # (driver, class name) → the class and the segments that it allows; cleared when a node changes.
         self._known: dict[tuple[str, str], tuple[StorageClass, list[Segment]]] = {}
-        self._claims = WorkQueue(loop, self._sync_claim)
-        self._volumes = WorkQueue(loop, self._sync_volume)
+        self._claims = WorkQueue(context.loop, self._sync_claim)
+        self._volumes = WorkQueue(context.loop, self._sync_volume)
         listers.claim_informer.on_event(self._on_claim)
         listers.volume_informer.on_event(self._on_volume)
         listers.node_informer.on_event(self._on_node)
@@ -211,12 +156,12 @@ class ExternalProvisioners:
 
     def _provision(self, started: PersistentVolumeClaim) -> None:
         del self._busy[started.id]
-        # What was decided when it began holds: the driver has been asked.
+        # The driver was called with the claim as it was when the operation began.
         claim = self._listers.claim(started.key)
         if claim is None or claim.uid != started.uid or claim.volume_name:
             return
         try:
-            volume = self._made(started)
+            volume = self._make_volume(started)
             self._store.create(
                 protected(volume),
                 by=AUTHOR,
@@ -224,7 +169,7 @@ class ExternalProvisioners:
                 message=f"for {claim.key} by {_provisioner_of(started)}",
             )
         except AlreadyExists:
-            # An earlier try saved it.
+            # An earlier attempt created it.
             pass
         except SimError as error:
             self._provision_failed(claim, started, str(error))
@@ -246,7 +191,7 @@ class ExternalProvisioners:
         )
         self._events.event(claim, WARNING, "ProvisioningFailed", message)
         if started.selected_node and "ResourceExhausted" in why:
-            # The node is no good; the scheduler has to choose another.
+            # The scheduler has to select another node.
             try:
                 self._store.patch(
                     "PersistentVolumeClaim",
@@ -268,7 +213,7 @@ class ExternalProvisioners:
         self._failures[obj.id] = failed + 1
         queue.add_after(obj.key, min(RETRY_START << min(failed, 30), RETRY_MAX))
 
-    def _made(self, claim: PersistentVolumeClaim) -> PersistentVolume:
+    def _make_volume(self, claim: PersistentVolumeClaim) -> PersistentVolume:
         """The volume that the driver makes. Raises SimError when it cannot."""
         storage_class = self._listers.storage_class(claim_class(claim))
         if storage_class is None:
@@ -310,7 +255,7 @@ class ExternalProvisioners:
         storage_class: StorageClass,
         node: Node | None,
     ) -> Manifest | None:
-        """Where the volume can be reached from. Upstream: GenerateAccessibilityRequirements()."""
+        """The node affinity of the volume. Upstream: GenerateAccessibilityRequirements()."""
         if node is not None:
             keys = self._topology_keys(driver, node.name)
             segment = _segment(node.labels, keys)

@@ -1,4 +1,4 @@
-"""Arithmetic of a Deployment's rollout: who may grow and shrink by how much.
+"""The arithmetic of a Deployment's rollout: how much each ReplicaSet may grow or shrink.
 
 Upstream: pkg/controller/deployment/util/deployment_util.go.
 """
@@ -10,13 +10,14 @@ from scheduling.engine.workloads.controller import generation_of, replicas_of, s
 from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.pods import count_of, plain_template, time_of
 
+AUTHOR: Final = "deployment-controller"
 HASH_LABEL: Final = "pod-template-hash"
 REVISION: Final = "deployment.kubernetes.io/revision"
 REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"
 DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
 MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 
-# A Deployment's annotations that its ReplicaSets do not take over.
+# The annotations of a Deployment that are not copied to its ReplicaSets.
 NOT_COPIED: Final = (
     "kubectl.kubernetes.io/last-applied-configuration",
     REVISION,
@@ -38,7 +39,7 @@ def _fences(deployment: ApiObject) -> tuple[int, int]:
     replicas = replicas_of(deployment)
     surge = count_of(rolling.get("maxSurge", "25%"), replicas, round_up=True)
     unavailable = count_of(rolling.get("maxUnavailable", "25%"), replicas, round_up=False)
-    # Both nought would be a rollout that can never begin.
+    # With zero for both a rollout could never begin.
     return (surge, unavailable) if surge or unavailable else (0, 1)
 
 
@@ -55,17 +56,17 @@ def max_unavailable(deployment: ApiObject) -> int:
 
 
 def spec_replicas(replica_sets: list[ApiObject]) -> int:
-    """What they are asked to have, summed up."""
+    """The sum of their spec.replicas."""
     return sum(replicas_of(each) for each in replica_sets)
 
 
 def status_sum(replica_sets: list[ApiObject], name: str) -> int:
-    """A count of their statuses, summed up."""
+    """The sum of a count in their statuses."""
     return sum(status_number(each, name) for each in replica_sets)
 
 
 def new_replicas(deployment: ApiObject, replica_sets: list[ApiObject], current: int) -> int:
-    """How many replicas the new ReplicaSet, of *current* ones, shall have now.
+    """How many replicas the new ReplicaSet, which has *current* ones, is to have now.
 
     Upstream: NewRSNewReplicas().
     """
@@ -124,7 +125,7 @@ def find_new(deployment: ApiObject, replica_sets: list[ApiObject]) -> ApiObject 
 
 
 def is_complete(deployment: ApiObject, status: Manifest) -> bool:
-    """Whether all pods are new, available, and no old ones are left. Upstream: DeploymentComplete()."""
+    """Whether all pods are new and available, and no old ones are left. Upstream: DeploymentComplete()."""
     wanted = replicas_of(deployment)
     counts = ("updatedReplicas", "replicas", "availableReplicas")
     if any((status.get(name) or 0) != wanted for name in counts):
@@ -133,7 +134,7 @@ def is_complete(deployment: ApiObject, status: Manifest) -> bool:
 
 
 def is_progressing(deployment: ApiObject, status: Manifest) -> bool:
-    """Whether *status* is nearer to the end than the old one. Upstream: DeploymentProgressing()."""
+    """Whether *status* shows progress compared with the current one. Upstream: DeploymentProgressing()."""
     new = {name: status.get(name) or 0 for name in _COUNTS}
     before = {name: status_number(deployment, name) for name in _COUNTS}
     old_left = new["replicas"] - new["updatedReplicas"]

@@ -1,7 +1,7 @@
-"""Storage object in use protection: a claim that pods use, and a bound volume, cannot just vanish.
+"""Storage object in use protection: claims that pods use, and bound volumes, are not deleted.
 
-Admission puts a finalizer on every claim and volume as it is created. A DELETE then only marks the
-object, until the controller here sees that no pod uses it and removes the finalizer.
+Admission adds a finalizer to every claim and volume that is created. A DELETE then only marks the
+object; the controller here removes the finalizer once the object is no longer in use.
 Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection,
 pkg/controller/volume/{pvcprotection,pvprotection}.
 """
@@ -24,10 +24,10 @@ from volumes.engine.ports import InformerListers
 
 
 class ClaimProtection:
-    """Takes the finalizer off deleted claims that no scheduled pod mentions any more.
+    """Removes the finalizer of deleted claims that no scheduled pod uses any more.
 
-    A pod that has ended still holds its claims; only its deletion frees them. A pod without a node
-    does not hold them: the kubelet would refuse to start it. Upstream: pvc_protection_controller.go.
+    A pod that has ended still uses its claims until it is deleted. A pod without a node does not use
+    them: the kubelet would refuse to start it. Upstream: pvc_protection_controller.go.
     """
 
     AUTHOR: Final = "pvc-protection"
@@ -48,7 +48,7 @@ class ClaimProtection:
         pod = event.new
         assert isinstance(pod, Pod)
         if event.type != "DELETED" and not pod.is_terminated and pod.node_name:
-            # It cannot help to free a claim.
+            # It still uses its claims.
             return
         for name in pod.claim_names:
             claim = self._listers.claim(f"{pod.namespace}/{name}")
@@ -56,7 +56,7 @@ class ClaimProtection:
                 self._queue.add(claim.key)
 
     def sync(self, key: str) -> None:
-        """Put the finalizer on, or take it off, as the claim of that key needs."""
+        """Add or remove the finalizer of the claim of that key."""
         claim = self._listers.claim(key)
         if claim is None:
             return
@@ -70,7 +70,7 @@ class ClaimProtection:
                     message = "no pod uses the claim"
                     left = _without(claim, CLAIM_PROTECTION)
                     _write(self._store, claim, left, self.AUTHOR, message)
-                # Else the deletion of the last pod brings the claim back here.
+                # Else the deletion of the last pod queues the claim again.
         except NotFound:
             return
         except ApiError:
@@ -79,33 +79,33 @@ class ClaimProtection:
             self._queue.forget(key)
 
     def _users(self, key: str) -> list[str]:
-        """Pods that hold the claim, by the informer and, to be sure, by the API server."""
-        heard_of = self._listers.pods_of_claim(key)
-        known = [pod.key for pod in heard_of if pod.node_name]
+        """Pods that use the claim, by the informer and then, because it may be stale, by the API server."""
+        informed = self._listers.pods_of_claim(key)
+        known = [pod.key for pod in informed if pod.node_name]
         if known:
             return known
-        newest = [self._store.find("Pod", pod.key) for pod in heard_of]
+        newest = [self._store.find("Pod", pod.key) for pod in informed]
         return [
             pod.key
-            for pod in (*newest, *self._pods_not_heard_of())
+            for pod in (*newest, *self._pods_not_in_informer())
             if isinstance(pod, Pod)
             and pod.node_name
             and key in (f"{pod.namespace}/{name}" for name in pod.claim_names)
         ]
 
-    def _pods_not_heard_of(self) -> list[ApiObject]:
-        """The pods that the API server has and the informer has not: the last to be created."""
+    def _pods_not_in_informer(self) -> list[ApiObject]:
+        """The pods that the API server has but the informer does not have yet: the newest ones."""
         found: list[ApiObject] = []
         for pod in reversed(self._store.objects("Pod")):
-            heard = self._listers.pod_informer.get(pod.key)
-            if heard is not None and heard.uid == pod.uid:
+            known = self._listers.pod_informer.get(pod.key)
+            if known is not None and known.uid == pod.uid:
                 break
             found.append(pod)
         return found
 
 
 class VolumeProtection:
-    """Takes the finalizer off deleted volumes that are not bound. Upstream: pv_protection_controller.go."""
+    """Removes the finalizer of deleted volumes that are not bound. Upstream: pv_protection_controller.go."""
 
     AUTHOR: Final = "pv-protection"
     PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
@@ -121,7 +121,7 @@ class VolumeProtection:
             self._queue.add(event.new.key)
 
     def sync(self, key: str) -> None:
-        """Put the finalizer on, or take it off, as the volume of that name needs."""
+        """Add or remove the finalizer of the volume of that name."""
         volume = self._listers.volume(key)
         if volume is None:
             return
@@ -132,7 +132,7 @@ class VolumeProtection:
             elif VOLUME_PROTECTION in volume.finalizers and volume.phase != VOLUME_BOUND:
                 left = _without(volume, VOLUME_PROTECTION)
                 _write(self._store, volume, left, self.AUTHOR, "the volume is not bound")
-            # Else the change of its phase brings the volume back here.
+            # Else the change of its phase queues the volume again.
         except NotFound:
             return
         except ApiError:
@@ -142,7 +142,7 @@ class VolumeProtection:
 
 
 def _needs_work(obj: ApiObject, finalizer: str) -> bool:
-    """Whether it is being deleted and still has the finalizer, or lives and has not."""
+    """Whether it has the finalizer though it is being deleted, or lacks it though it is not."""
     metadata = obj.raw["metadata"]
     has = finalizer in (metadata.get("finalizers") or ())
     return has if metadata.get("deletionTimestamp") else not has
@@ -164,8 +164,8 @@ def _write(
     author: str,
     message: str = "",
 ) -> None:
-    what = "Claim" if isinstance(obj, PersistentVolumeClaim) else "Volume"
-    # The write that takes the last finalizer off is the deletion, and told as such by the store.
+    kind = "Claim" if isinstance(obj, PersistentVolumeClaim) else "Volume"
+    # The write that removes the last finalizer deletes the object; the store records the deletion.
     removed = patch["metadata"]["finalizers"] is None
-    fact = "" if removed else f"{what}ProtectionChanged"
-    store.update(obj.patched(patch), by=author, event=fact, message=message)
+    event = "" if removed else f"{kind}ProtectionChanged"
+    store.update(obj.patched(patch), by=author, event=event, message=message)

@@ -11,7 +11,7 @@ from kscope.sim.errors import AlreadyExists, NotFound
 from kscope.sim.kernel.units import MILLISECOND
 from kscope.sim.objects.objects import EMPTY, Manifest, PersistentVolume, Pod
 from volumes.engine.ports import NORMAL
-from volumes.engine.pv_controller.provisioner import PluginError
+from volumes.engine.pv_controller.in_tree.plugin import PluginError
 
 AUTHOR: Final = "pv-controller"
 NAMESPACE: Final = "default"
@@ -46,19 +46,19 @@ class PodRecycler:
         pod = self._store.find("Pod", f"{NAMESPACE}/{self._name}")
         if not isinstance(pod, Pod):
             raise PluginError("recycler pod was deleted")
-        news: list[tuple[str, str]] = []
+        messages: list[tuple[str, str]] = []
         if pod.node_name and not self._node:
             # Upstream copies every Event of the pod; this is the scheduler's.
             self._node = pod.node_name
-            news.append((NORMAL, f"Successfully assigned {pod.key} to {pod.node_name}"))
+            messages.append((NORMAL, f"Successfully assigned {pod.key} to {pod.node_name}"))
         if pod.phase == "Succeeded":
             self._delete(pod)
-            return None, news
+            return None, messages
         if pod.phase == "Failed":
             self._delete(pod)
             why = pod.status.get("message") or "pod failed, pod.Status.Message unknown"
             raise PluginError(why)
-        return POLL, news
+        return POLL, messages
 
     def _create(self) -> None:
         try:

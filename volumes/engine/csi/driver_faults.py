@@ -1,0 +1,59 @@
+"""Failures of CSI drivers that a scenario or a command asks for."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from kscope.sim.api_server.faults import Strikes
+from kscope.sim.kernel.rng import Stream
+from kscope.sim.objects.objects import PersistentVolumeClaim
+
+PROVISIONING_FAILED: Final = "rpc error: code = Internal desc = provisioning failed"
+
+
+@dataclass(slots=True)
+class ProvisionFault:
+    """A fault that lets provisioning fail; "" stands for any claim or node."""
+
+    claim: str
+    node: str
+    strikes: Strikes
+    text: str
+    stream: Stream
+
+    def strikes_claim(self, claim: PersistentVolumeClaim, node: str) -> bool:
+        """Whether this attempt for *claim* on *node* fails."""
+        if self.claim not in ("", claim.key) or self.node not in ("", node):
+            return False
+        return self.strikes.strikes(self.stream)
+
+
+@dataclass(slots=True)
+class DriverFaults:
+    """How the CSI drivers of a scenario fail, and where they make volumes.
+
+    `absent` drivers never answer. On `full_nodes` no volume can be made. `failures` is by claim how
+    many more attempts fail before one succeeds. `zones` is by claim where the volume of an immediate
+    claim is made; without an entry there, volumes of the drivers `anywhere` can be reached from every
+    node. `waiting` are the injected faults that may still strike.
+    """
+
+    absent: tuple[str, ...] = ()
+    full_nodes: tuple[str, ...] = ()
+    failures: dict[str, int] = field(default_factory=dict[str, int])
+    zones: dict[str, str] = field(default_factory=dict[str, str])
+    anywhere: tuple[str, ...] = ()
+    waiting: list[ProvisionFault] = field(default_factory=list[ProvisionFault])
+
+    def of(self, claim: PersistentVolumeClaim, node: str) -> str | None:
+        """Why provisioning for *claim* on *node* fails this time, or None."""
+        if node and node in self.full_nodes:
+            return f"rpc error: code = ResourceExhausted desc = no capacity on {node}"
+        left = self.failures.get(claim.key, 0)
+        if left > 0:
+            self.failures[claim.key] = left - 1
+            return PROVISIONING_FAILED
+        for fault in self.waiting:
+            if fault.strikes_claim(claim, node):
+                self.waiting = [each for each in self.waiting if not each.strikes.is_over]
+                return fault.text
+        return None
