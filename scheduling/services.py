@@ -39,20 +39,20 @@ def cluster_prepare(cluster: Cluster, run_id: int) -> None:
     calls = cluster.extender_calls
     calls.transport = HttpTransport.from_environment()
     calls.answers.clear()
-    calls = RunEvent.objects.filter(kind="ExtenderCalled", seq__gt=cluster.seq)
-    for recorded in (calls.filter(run_id=run_id), _calls_of_parent(calls, run_id)):
-        for data in recorded.order_by("seq").values_list("data", flat=True):
+    recorded = RunEvent.objects.filter(kind="ExtenderCalled", seq__gt=cluster.seq)
+    for events in (recorded.filter(run_id=run_id), _of_parent(recorded, run_id)):
+        for data in events.order_by("seq").values_list("data", flat=True):
             calls.remember(data)
 
 
-def _calls_of_parent(calls: QuerySet[RunEvent], run_id: int) -> QuerySet[RunEvent]:
-    """What a fork is going to hear again, as long as it is on its way along its parent's history."""
+def _of_parent(recorded: QuerySet[RunEvent], run_id: int) -> QuerySet[RunEvent]:
+    """The recorded calls that a fork will make again while it repeats its parent's history."""
     forks = Run.objects.filter(pk=run_id, goal_at__isnull=False, goal_seq__isnull=False)
     fork = forks.values_list("parent_id", "goal_at").first()
     if fork is None:
-        return calls.none()
+        return recorded.none()
     parent_id, at = fork
-    return calls.filter(run_id=parent_id, at__lte=at)
+    return recorded.filter(run_id=parent_id, at__lte=at)
 
 
 def cluster_restore(blob: bytes) -> Cluster:
