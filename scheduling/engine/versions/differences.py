@@ -168,7 +168,7 @@ def _text(value: Any, in_seconds: bool = False) -> str:
         return "; ".join(f"{name}: {_text(one)}" for name, one in entries)
     if isinstance(value, tuple):
         found = cast("tuple[Any, ...]", value)
-        if hasattr(value, "_fields"):
+        if hasattr(found, "_fields"):
             return " ".join(str(one) for one in found if one)
         return ", ".join(_text(one) for one in found)
     return str(value)
