@@ -11,7 +11,8 @@ from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from scheduling.engine.framework.framework import FITS, SKIP, CycleState
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.nodes.node_table import NodeTable
-from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread, default_selector
+from scheduling.engine.plugins.pod_topology_spread import PodTopologySpread
+from scheduling.engine.plugins.spreading.constraints import default_selector
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
 
