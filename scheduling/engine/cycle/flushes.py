@@ -7,7 +7,7 @@ from typing import Any
 
 from kscope.sim.kernel.loop import Timer
 from scheduling.engine.cycle.state import SchedulerState
-from scheduling.engine.nodes.cache import CACHE_RULES
+from scheduling.engine.nodes.cache_rules import CACHE_RULES
 
 
 class PeriodicFlushes:

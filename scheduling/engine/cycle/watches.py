@@ -13,7 +13,7 @@ from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeC
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.framework.waiting_pods import WaitingPod
-from scheduling.engine.nodes.cache import CACHE_RULES
+from scheduling.engine.nodes.cache_rules import CACHE_RULES
 from scheduling.engine.pods.pod_info import PodInfo, requests_changed
 from scheduling.engine.queue import events as cluster_events
 from scheduling.engine.queue.events import ClusterEvent
