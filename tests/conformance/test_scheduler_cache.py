@@ -6,7 +6,8 @@ import pytest
 
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node
-from scheduling.engine.nodes.cache import CacheError, SchedulerCache
+from scheduling.engine.nodes.cache import SchedulerCache
+from scheduling.engine.nodes.cache_rules import CacheError
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.node_info import NodeInfo
 from scheduling.engine.nodes.node_table import CPU, EPHEMERAL_STORAGE, MEMORY, NodeTable

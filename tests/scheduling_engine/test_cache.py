@@ -5,12 +5,8 @@ import pytest
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node, Pod
 from kscope.sim.objects.pod_resources import HostPort
-from scheduling.engine.nodes.cache import (
-    CacheError,
-    CacheMove,
-    CachePlace,
-    SchedulerCache,
-)
+from scheduling.engine.nodes.cache import CacheMove, CachePlace, SchedulerCache
+from scheduling.engine.nodes.cache_rules import CacheError
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.node_table import CPU, NodeTable
 from scheduling.engine.nodes.table_feed import TableFeed

@@ -6,7 +6,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Node, Pod
-from scheduling.engine.nodes.cache import CacheError, SchedulerCache
+from scheduling.engine.nodes.cache import SchedulerCache
+from scheduling.engine.nodes.cache_rules import CacheError
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.table_feed import TableFeed

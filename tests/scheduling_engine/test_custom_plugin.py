@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from scheduling.engine.cluster.cluster import Cluster, StaleCheckpoint
+from scheduling.engine.cluster.checkpoints import StaleCheckpoint
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration import registry
 from scheduling.engine.configuration.profiles import PROFILES

@@ -8,7 +8,8 @@ import pytest
 
 from kscope.sim.objects.objects import Manifest, Pod
 from kscope.sim.objects.pod_resources import Resources
-from scheduling.engine.cluster.cluster import Cluster, StaleCheckpoint
+from scheduling.engine.cluster.checkpoints import StaleCheckpoint
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration import registry
 from scheduling.engine.configuration.configuration import ConfigurationError

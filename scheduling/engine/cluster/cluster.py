@@ -4,13 +4,11 @@
 pure function of (scenario, profile, seed, commands at their positions).
 """
 
-import io
-import pickle
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kscope.sim.api_server.store import UNLIMITED, ObjectStore
-from kscope.sim.errors import ApiError, SimError
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.errors import ApiError
 from kscope.sim.input.budget import Budget
 from kscope.sim.input.budget import Stop as BudgetStop
 from kscope.sim.input.scenario import Scenario, Step
@@ -23,6 +21,8 @@ from kscope.sim.kernel.view import State
 from kscope.sim.objects.objects import Manifest, from_manifest
 from kscope.sim.objects.projection import attributes
 from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.cluster import checkpoints
+from scheduling.engine.cluster.budget_limit import BudgetLimit
 from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.cluster.replicas import SchedulerReplicas
@@ -32,7 +32,6 @@ from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
 from scheduling.engine.framework.framework import Plugin
-from scheduling.engine.framework.source import fingerprint, package_digest, plugin_fingerprints
 from scheduling.engine.versions.registry import NEWEST, VERSIONS
 from scheduling.engine.workloads.actors import WorkloadActors
 from scheduling.engine.workloads.controller import ControllerContext
@@ -48,10 +47,6 @@ TieBreak = Literal["random", "name"]
 
 # How far a run goes on after the last command, if its scenario does not last longer.
 AFTER_COMMAND = 10 * MINUTE
-
-
-class StaleCheckpoint(SimError):
-    """The checkpoint was written by other engine code; replay the run instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,6 @@ class Cluster:
         version = VERSIONS[profile]
         specs = read_schedulers(scenario.schedulers, scenario.configuration, profile)
         self.horizon = scenario.until
-        self._budget: Budget | None = None
         self.profile = profile
         self.loop = EventLoop()
         self.recorder = Recorder(self.loop)
@@ -83,6 +77,7 @@ class Cluster:
         self.latencies = Latencies(scenario.latencies, self.streams)
         self._resource_rules = version.resources
         self.store = ObjectStore(self.loop, self.recorder, seed, self._resource_rules)
+        self._budget = BudgetLimit(self.loop, self.recorder, self.store)
         workload_rules = version.workloads
         self.admission = Admission(
             self.store,
@@ -91,10 +86,10 @@ class Cluster:
         )
         run = {"name": scenario.name, "profile": profile, "seed": seed}
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
-        # Whoever may talk to extenders is put in from outside; see ExtenderCalls.
+        # Only the process that drives the run can call extenders; see ExtenderCalls.
         self.extender_calls = ExtenderCalls(self.recorder)
         self._load(scenario, workload_rules)
-        # What is there at the beginning has long been introduced; only later nodes are new.
+        # Initial nodes are not tainted as new; only later nodes are.
         self.admission.taints_new_nodes = workload_rules.taints_new_nodes
         self.admission.watches_namespaces = True
         self.volumes = VolumeActors(
@@ -207,7 +202,7 @@ class Cluster:
 
     @property
     def failure(self) -> str:
-        """Why nothing goes on any more: a process that nothing works without has died; or ""."""
+        """Why the run cannot continue: an essential process has died; or ""."""
         return self.loop.failure
 
     @property
@@ -220,46 +215,19 @@ class Cluster:
         due = self.loop.next_at
         return None if due is None or due > self.horizon else due
 
-    # What it may take
+    # Budget
 
     def limit(self, budget: Budget | None) -> None:
-        """Stop at the step at which *budget* is used up; None takes every limit away.
+        """Stop at the step at which *budget* is used up; None removes every limit.
 
-        It changes nothing of what happens, only where it stops: a larger budget goes on from there.
+        It changes nothing that happens, only where the run stops: a larger budget continues there.
         """
-        self._budget = budget
-        self.recorder.most = UNLIMITED if budget is None else budget.events
-        self.store.most = UNLIMITED if budget is None else budget.objects
-        # Whether it is used up already is looked at before anything is run.
-        self.loop.halted = True
+        self._budget.set(budget)
 
     @property
     def budget_stop(self) -> BudgetStop | None:
-        """What of the budget is used up, so that nothing goes on; None while it does, or is over."""
-        budget, due = self._budget, self.next_at
-        if budget is None or due is None:
-            return None
-        if self.seq >= budget.events:
-            return BudgetStop.at("events", budget.events)
-        excess = self.store.excess
-        if excess is not None:
-            return BudgetStop(
-                "objects",
-                f"Stopped because {excess.kind} {excess.key} asks for {excess.missing:,} more objects: "
-                f"there are {self.store.count:,}, and the budget of this run is {budget.objects:,}.",
-            )
-        if self.store.count > budget.objects:
-            author, made = self.store.busiest
-            return BudgetStop.at("objects", budget.objects, f"{author} has made {made:,} of them")
-        if due > budget.time:
-            return BudgetStop.at("time", budget.time)
-        return None
-
-    @property
-    def _is_over_budget(self) -> bool:
-        """Whether no further callback may be run, whenever it is due."""
-        stop = self.budget_stop
-        return stop is not None and stop.part != "time"
+        """The part of the budget that is used up; None while the run continues, or is over."""
+        return self._budget.stop(self.next_at)
 
     @property
     def objects(self) -> int:
@@ -274,20 +242,21 @@ class Cluster:
         stop: Stop | None = None,
         rest: bool = True,
     ) -> bool:
-        """Run what is due up to *until*, then rest there; without *rest*, stay where that leads.
+        """Run what is due up to *until*, then rest there; without *rest*, stay at the last callback.
 
         Halts earlier, without resting, after *max_steps* callbacks, or with *stop* after the first
         callback that recorded an event ("event") or ended a scheduling cycle ("cycle"). Returns
         whether *stop* halted it. Nothing is run beyond the budget: see `limit`.
         """
         loop, last = self.loop, None if max_steps is None else self.loop.steps + max_steps
-        if self._budget is not None:
-            until = min(until, self._budget.time)
+        if (latest := self._budget.time) is not None:
+            until = min(until, latest)
             if until < loop.now:
                 return False
         if loop.halted:
-            # Whether it is over the budget still: a command may have taken objects away.
-            loop.halted = bool(self.failure) or self._is_over_budget
+            # Check again: a command may have deleted objects, so the budget is not used up now.
+            used_up = self.budget_stop
+            loop.halted = bool(self.failure) or (used_up is not None and used_up.part != "time")
         if stop is None:
             if not rest:
                 loop.run_due(min(until, self.horizon), last)
@@ -308,7 +277,7 @@ class Cluster:
             loop.rest_at(until)
         return False
 
-    # What a user does
+    # Commands
 
     def apply(self, command: Command) -> Outcome:
         """Carry out *command* now. A refusal is an outcome, and on the record, not an exception."""
@@ -353,7 +322,7 @@ class Cluster:
         if reason:
             self._refused(command, reason)
 
-    # What came of it
+    # History
 
     def take(self) -> Slice:
         """Everything recorded since the last take."""
@@ -375,10 +344,10 @@ class Cluster:
         """The view state folded over the events taken so far."""
         return self.recorder.view
 
-    # Looking inside, for the tests of what must always hold
+    # For the tests of invariants
 
     def held_view(self) -> State:
-        """What the view state must show, worked out from what the engine holds at this instant."""
+        """What the view state must show, computed from the engine's state at this instant."""
         held: State = {}
         for kind in self.store.kinds():
             for obj in self.store.objects(kind):
@@ -396,15 +365,11 @@ class Cluster:
     def checkpoint(self) -> bytes:
         """The whole engine. Everything recorded must have been taken.
 
-        Raises ValueError otherwise: what is not taken would be recorded twice.
+        Raises ValueError otherwise: events that have not been taken would be recorded twice.
         """
         if self.recorder.pending:
             raise ValueError(f"{len(self.recorder.pending)} events have not been taken")
-        parts = io.BytesIO()
-        written_by = fingerprint(), plugin_fingerprints(self._plugins())
-        for part in (written_by, self):
-            pickle.dump(part, parts, protocol=pickle.HIGHEST_PROTOCOL)
-        return parts.getvalue()
+        return checkpoints.dump(self, self._plugins())
 
     def _plugins(self) -> list[Plugin]:
         """Those of all profiles of all schedulers."""
@@ -421,18 +386,9 @@ class Cluster:
     @staticmethod
     def restore(blob: bytes) -> "Cluster":
         """The engine of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
-        parts = io.BytesIO(blob)
-        try:
-            engine, plugins = pickle.load(parts)
-            if engine != fingerprint():
-                raise StaleCheckpoint("the engine's code has changed since")
-            for package, digest in plugins.items():
-                if digest != package_digest(package):
-                    raise StaleCheckpoint(f"the code of the plugins in {package} has changed since")
-            cluster: Cluster = pickle.load(parts)
-        except (AttributeError, EOFError, ImportError, TypeError, KeyError) as broken:
-            raise StaleCheckpoint(str(broken)) from broken
-        # A budget belongs to whoever drives the run, and may be another one by now.
+        cluster = checkpoints.load(blob)
+        assert isinstance(cluster, Cluster), f"the checkpoint holds a {type(cluster).__name__}"
+        # The caller sets the budget, which may have changed since.
         cluster.limit(None)
         return cluster
 

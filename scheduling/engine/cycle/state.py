@@ -28,7 +28,8 @@ from scheduling.engine.framework.framework import (
     Plugin,
 )
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.nodes.cache import CacheError, SchedulerCache
+from scheduling.engine.nodes.cache import SchedulerCache
+from scheduling.engine.nodes.cache_rules import CacheError
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.nodes.table_feed import TableFeed

@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine.framework.wording import Wording
-from scheduling.engine.nodes.cache import CacheRules
+from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.preemption import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.versions.configuration_rules import (

@@ -10,7 +10,7 @@ Upstream: v1.11 pkg/scheduler/algorithmprovider/defaults/defaults.go.
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine import names
-from scheduling.engine.nodes.cache import CacheRules
+from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.preemption import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.versions.configuration_rules import DefaultPlugins, PolicyRules

@@ -9,7 +9,7 @@ from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine import names
 from scheduling.engine.framework.wording import WORDING_1_20
-from scheduling.engine.nodes.cache import CacheRules
+from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.preemption import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.versions.configuration_rules import (

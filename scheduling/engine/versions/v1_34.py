@@ -6,7 +6,7 @@ Upstream: v1.34 pkg/scheduler/apis/config/v1/default_plugins.go.
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine import names
-from scheduling.engine.nodes.cache import CacheRules
+from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.preemption import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.versions.configuration_rules import (

@@ -34,7 +34,8 @@ from scheduling.engine.framework.simple import NodeState, SimplePlugin
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.plugins.classic.classic_predicates import ERROR_PLUGIN, GeneralPredicates
 from scheduling.engine.plugins.classic.optional_priorities import service_selectors
-from scheduling.engine.plugins.pod_topology_spread import Constraints, Domains, PodTopologySpread
+from scheduling.engine.plugins.pod_topology_spread import Domains, PodTopologySpread
+from scheduling.engine.plugins.spreading.constraints import Constraints
 from scheduling.engine.pods.pod_info import PodInfo
 
 REASON_LABELS = "node(s) didn't have the requested labels"
@@ -445,7 +446,7 @@ class EvenPodsSpread(PodTopologySpread):
         It looks at a node's labels only, not at whether the pod selects the node.
         """
         found = cast("list[TriedDomains]", state.data[self.name])
-        labelled = self._has_all_labels(tuple(domains.constraint for domains in found))
+        labelled = self._topology.with_labels(tuple(domains.constraint for domains in found))
         if other.pod.namespace != state.template.namespace or not labelled[row]:
             return
         for domains in found:

@@ -27,7 +27,7 @@ from scheduling.engine.plugins.node_resources_fit import (
     resource_weights,
     shape_points,
 )
-from scheduling.engine.plugins.pod_topology_spread import pods_matching
+from scheduling.engine.plugins.spreading.constraints import pods_matching
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
 from scheduling.engine.pods.pod_template import SpreadConstraint
 

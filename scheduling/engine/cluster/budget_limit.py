@@ -1,0 +1,54 @@
+"""Where a run has to stop because its budget is used up."""
+
+from kscope.sim.api_server.store import UNLIMITED, ObjectStore
+from kscope.sim.input.budget import Budget
+from kscope.sim.input.budget import Stop as BudgetStop
+from kscope.sim.kernel.loop import EventLoop
+from kscope.sim.kernel.recorder import Recorder
+
+
+class BudgetLimit:
+    """Limits the events, the objects and the virtual time of a run. Without a budget, nothing."""
+
+    def __init__(self, loop: EventLoop, recorder: Recorder, store: ObjectStore) -> None:
+        self._loop = loop
+        self._recorder = recorder
+        self._store = store
+        self._budget: Budget | None = None
+
+    def set(self, budget: Budget | None) -> None:
+        """Take *budget* instead of the one before; None removes every limit."""
+        self._budget = budget
+        self._recorder.most = UNLIMITED if budget is None else budget.events
+        self._store.most = UNLIMITED if budget is None else budget.objects
+        # Before the next callback runs, `Cluster.advance` checks whether it is used up already.
+        self._loop.halted = True
+
+    @property
+    def time(self) -> int | None:
+        """The virtual time at which the run has to stop; None without a budget."""
+        return None if self._budget is None else self._budget.time
+
+    def stop(self, due: int | None) -> BudgetStop | None:
+        """The used up part of the budget that keeps the callback *due* then from running.
+
+        None when it may run, or when *due* is None: the run is over.
+        """
+        budget, store = self._budget, self._store
+        if budget is None or due is None:
+            return None
+        if self._recorder.seq >= budget.events:
+            return BudgetStop.at("events", budget.events)
+        excess = store.excess
+        if excess is not None:
+            return BudgetStop(
+                "objects",
+                f"Stopped because {excess.kind} {excess.key} asks for {excess.missing:,} more objects: "
+                f"there are {store.count:,}, and the budget of this run is {budget.objects:,}.",
+            )
+        if store.count > budget.objects:
+            author, made = store.busiest
+            return BudgetStop.at("objects", budget.objects, f"{author} has made {made:,} of them")
+        if due > budget.time:
+            return BudgetStop.at("time", budget.time)
+        return None
