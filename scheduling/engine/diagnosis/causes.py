@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from scheduling.engine.cycle.algorithm import ScheduleResult
 from scheduling.engine.cycle.explain import kept_room
+from scheduling.engine.diagnosis.facts.case import Case
+from scheduling.engine.diagnosis.facts.explain import explain
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Check, named
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.framework.framework import FITS, Detail, Status
@@ -116,22 +119,36 @@ def node_causes(world: World, refused: list[Refused]) -> list[Cause]:
         for obstacle in each.obstacles:
             key = (obstacle.plugin, obstacle.status.reasons)
             groups.setdefault(key, []).append((each, obstacle))
-    causes = [_node_cause(world, group) for group in groups.values()]
+    everywhere = {each.node: each for each in refused}
+    causes = [_node_cause(world, group, everywhere) for group in groups.values()]
     return sorted(causes, key=_gravity)
 
 
-def _node_cause(world: World, group: list[tuple[Refused, Obstacle]]) -> Cause:
+def _node_cause(
+    world: World, group: list[tuple[Refused, Obstacle]], everywhere: Mapping[str, Refused]
+) -> Cause:
     nearest, obstacle = group[0]
     nodes = tuple(each.node for each, _ in group)
     check = check_of(nearest, obstacle)
+    case = Case(
+        world=world,
+        plugin=obstacle.plugin,
+        reasons=obstacle.status.reasons,
+        refused=[each for each, _ in group],
+        details=[each.detail for _, each in group],
+        everywhere=everywhere,
+    )
+    explained = explain(case)
     return Cause(
         severity="blocks" if len(nodes) == len(world.table) else "narrows",
-        sentence=_sentence(group, check),
+        sentence=explained.sentence or _sentence(group, check),
         plugin=obstacle.name,
         reasons=obstacle.status.reasons,
         nodes=nodes,
         only=tuple(each.node for each, _ in group if len(each.obstacles) == 1),
         check=check,
+        why=explained.why,
+        because=explained.because,
     )
 
 

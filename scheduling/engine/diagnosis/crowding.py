@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.diagnosis.candidates import Candidate, Situation
+from scheduling.engine.diagnosis.candidates import (
+    Candidate,
+    Situation,
+)
 from scheduling.engine.diagnosis.causes import Refused
 from scheduling.engine.pods.pod_info import PodInfo
 

@@ -19,7 +19,12 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult
 from scheduling.engine.cycle.scheduler import Scheduler
-from scheduling.engine.diagnosis.candidates import Candidate, Situation, patched, replaced
+from scheduling.engine.diagnosis.candidates import (
+    Candidate,
+    Situation,
+    patched,
+    replaced,
+)
 from scheduling.engine.diagnosis.causes import (
     Refused,
     check_of,

@@ -8,19 +8,21 @@ from kscope.sim.objects.objects import Manifest, Node
 from kscope.sim.objects.selectors import NodeSelector, int64
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import (
+    Candidate,
+    Situation,
+    patched,
+)
+from scheduling.engine.diagnosis.causes import Refused
+from scheduling.engine.diagnosis.manifests import (
     CONDITION,
     HOSTNAME,
     REQUIRED,
-    Candidate,
-    Situation,
     items,
     node_terms,
-    patched,
     section,
     taint_of,
     taint_text,
 )
-from scheduling.engine.diagnosis.causes import Refused
 from scheduling.engine.names import NODE_AFFINITY
 
 # Labels that tell a fact about a machine: where one is missing it may be added, but not changed.

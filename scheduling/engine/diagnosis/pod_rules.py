@@ -8,20 +8,22 @@ from typing import Any
 
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.diagnosis.candidates import (
-    CONDITION,
     NODES,
-    PREFERRED,
-    REQUIRED,
     Candidate,
     Situation,
+    patched,
+    replaced,
+    template_note,
+)
+from scheduling.engine.diagnosis.manifests import (
+    CONDITION,
+    PREFERRED,
+    REQUIRED,
     deep_copy,
     items,
     node_terms,
-    patched,
-    replaced,
     section,
     taint_text,
-    template_note,
 )
 from scheduling.engine.pods.pod_template import Taint
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from scheduling.engine.diagnosis.facts.fact import Fact
+
 # From what keeps the pod off every node to what is merely worth knowing.
 Severity = Literal["blocks", "narrows", "delays", "notes"]
 SEVERITIES: tuple[Severity, ...] = ("blocks", "narrows", "delays", "notes")
@@ -45,7 +47,8 @@ class Cause:
     """One thing that stands in the way, with the nodes it concerns.
 
     `reasons` are upstream's, verbatim. `only` are the nodes where nothing else stands in the way;
-    `check` is the closest miss among `nodes`.
+    `check` is the closest miss among `nodes`. `why` says how it came about, and `because` holds the
+    fields that make it true.
     """
 
     severity: Severity
@@ -55,6 +58,8 @@ class Cause:
     nodes: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     check: Check | None = None
+    why: str = ""
+    because: tuple[Fact, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; `where` names the nodes for people."""
@@ -67,6 +72,8 @@ class Cause:
             "where": named(self.nodes),
             "only": list(self.only),
             "check": self.check.to_dict() if self.check else None,
+            "why": self.why,
+            "because": [each.to_dict() for each in self.because],
         }
 
 
@@ -160,6 +167,10 @@ def _lines(diagnosis: Diagnosis) -> Iterable[str]:
     for cause in diagnosis.causes:
         plugin = f" [{cause.plugin}]" if cause.plugin else ""
         yield f"  {cause.severity:<8}{cause.sentence}{plugin}"
+        if cause.why:
+            yield f"          {cause.why}"
+        for each in cause.because:
+            yield f"          - {each.text}"
     if diagnosis.outlook is not None:
         yield ""
         yield diagnosis.outlook.sentence

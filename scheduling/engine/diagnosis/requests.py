@@ -9,14 +9,16 @@ from scheduling.engine.diagnosis.candidates import (
     NODES,
     Candidate,
     Situation,
-    deep_copy,
-    items,
     patched,
     replaced,
-    section,
     template_note,
 )
 from scheduling.engine.diagnosis.causes import shortages
+from scheduling.engine.diagnosis.manifests import (
+    deep_copy,
+    items,
+    section,
+)
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 

@@ -15,11 +15,13 @@ from kscope.sim.objects.objects import (
 )
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import (
-    HOSTNAME,
     Candidate,
     Situation,
-    items,
     patched,
+)
+from scheduling.engine.diagnosis.manifests import (
+    HOSTNAME,
+    items,
     section,
 )
 from scheduling.engine.diagnosis.report import Cause
