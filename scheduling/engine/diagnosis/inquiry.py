@@ -58,7 +58,10 @@ from scheduling.engine.diagnosis.report import (
     Fix,
 )
 from scheduling.engine.diagnosis.requests import smaller_requests
-from scheduling.engine.diagnosis.trials import Trials, listed, seconds
+from scheduling.engine.diagnosis.subjects.nomination import nomination_cause
+from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
+from scheduling.engine.diagnosis.subjects.scene import Scene
+from scheduling.engine.diagnosis.trials import Trials, seconds
 from scheduling.engine.diagnosis.volumes import (
     claim_causes,
     missing_claims,
@@ -106,7 +109,7 @@ def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
     if pod.is_terminated:
         return _short(cluster, pod_key, "ended", f"It has ended: {pod.phase}.")
     if pod.node_name:
-        return _short(cluster, pod_key, "placed", f"It has its node, {pod.node_name}.")
+        return _placed(cluster, pod)
     if pod.deletion_timestamp:
         told = "It is being deleted; no scheduler looks at it any more."
         return _short(cluster, pod_key, "deleting", told)
@@ -126,6 +129,22 @@ def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
 def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnosis:
     return Diagnosis(
         pod=pod_key, profile=cluster.profile, at=cluster.now, state=state, sentence=sentence
+    )
+
+
+def _placed(cluster: Cluster, pod: Pod) -> Diagnosis:
+    """It has its node: what keeps it from running there, or from leaving."""
+    causes = sorted(placed_pod_causes(Scene(cluster.store, cluster.now), pod), key=_gravity)
+    sentence = f"It has its node, {pod.node_name}."
+    if causes:
+        sentence = causes[0].sentence
+    return Diagnosis(
+        pod=pod.key,
+        profile=cluster.profile,
+        at=cluster.now,
+        state="placed",
+        sentence=sentence,
+        causes=tuple(causes),
     )
 
 
@@ -266,11 +285,11 @@ class _Inquiry:
         return queued.place if queued is not None and queued.place else "unseen"
 
     @property
-    def _victims(self) -> list[str]:
+    def _victims(self) -> list[Pod]:
         """The pods whose leaving the pod waits for on the node it is nominated to."""
         node = self._pod.nominated_node_name
         return [
-            pod.name
+            pod
             for pod in self._cluster.store.objects(Pod.KIND)
             if isinstance(pod, Pod)
             and node
@@ -301,8 +320,7 @@ class _Inquiry:
             yield Cause(severity="blocks", sentence=told, plugin="SchedulingGates")
         victims = self._victims
         if victims:
-            told = f"Waits for {listed(victims)} to leave {self._pod.nominated_node_name}."
-            yield Cause(severity="delays", sentence=told, plugin="DefaultPreemption")
+            yield nomination_cause(self._cluster.store, self._pod, victims)
         queued = self._queued
         if queued is None:
             return
@@ -327,7 +345,7 @@ class _Inquiry:
             yield from claims
             yield from () if outright is None else (outright,)
         yield from node_causes(world, self._findings.refused)
-        note = preemption_note(decision)
+        note = preemption_note(world, decision)
         if note is not None:
             yield note
 
@@ -343,10 +361,15 @@ class _Inquiry:
         if not findings.refused:
             return _first_of(causes, "blocks")
         count, nearest = len(self._world.table), findings.refused[0]
+        lead = next((each.lead for each in causes if each.severity == "blocks" and each.lead), "")
         texts = ", ".join(obstacle.detail.text for obstacle in nearest.obstacles)
         if count == 1:
-            return f"Does not fit {nearest.node}, the only node: {texts}."
-        return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}."
+            what = _lowered(lead) if lead else f"{texts}."
+            return f"Does not fit {nearest.node}, the only node: {what}"
+        if lead:
+            return f"Fits none of {count} nodes: {_lowered(lead)}"
+        more = next((each.lead for each in causes if each.lead and nearest.node in each.nodes), "")
+        return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}. {more}".rstrip()
 
     def _sentence_when_it_fits(self, state: str) -> str:
         node, queued = self._findings.decision.node, self._queued
@@ -436,6 +459,11 @@ class _Inquiry:
             decidable=False,
         )
         yield replaced(self._pod, {}, kind="retry", text="Create the pod anew, just as it is")
+
+
+def _lowered(sentence: str) -> str:
+    """The sentence as it goes on after a colon; abbreviations keep their capitals."""
+    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 
 
 def _gravity(cause: Cause) -> int:

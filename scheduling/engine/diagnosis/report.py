@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kscope.sim.objects.objects import entity_id
 from scheduling.engine.diagnosis.facts.fact import Fact
 
 # From what keeps the pod off every node to what is merely worth knowing.
@@ -48,7 +49,7 @@ class Cause:
 
     `reasons` are upstream's, verbatim. `only` are the nodes where nothing else stands in the way;
     `check` is the closest miss among `nodes`. `why` says how it came about, and `because` holds the
-    fields that make it true.
+    fields that make it true. `lead` is what an answer in one sentence would say of it.
     """
 
     severity: Severity
@@ -58,6 +59,7 @@ class Cause:
     nodes: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     check: Check | None = None
+    lead: str = ""
     why: str = ""
     because: tuple[Fact, ...] = ()
 
@@ -131,6 +133,8 @@ class Diagnosis:
     at: int
     state: str
     sentence: str
+    # The entity id of what was asked about; "pod/…" where it is empty.
+    object: str = ""
     causes: tuple[Cause, ...] = ()
     check: Check | None = None
     outlook: Outlook | None = None
@@ -142,6 +146,7 @@ class Diagnosis:
         """The JSON form."""
         return {
             "pod": self.pod,
+            "object": self.entity,
             "profile": self.profile,
             "at": self.at,
             "state": self.state,
@@ -154,13 +159,18 @@ class Diagnosis:
             "conclusion": self.conclusion,
         }
 
+    @property
+    def entity(self) -> str:
+        """The entity id of the object: "pod/shop/web-3", "claim/shop/data"."""
+        return self.object or entity_id("Pod", self.pod)
+
     def text(self) -> str:
         """The diagnosis for a terminal."""
         return "\n".join(_lines(self)) + "\n"
 
 
 def _lines(diagnosis: Diagnosis) -> Iterable[str]:
-    yield f"{diagnosis.pod} ({diagnosis.state}): {diagnosis.sentence}"
+    yield f"{diagnosis.pod or diagnosis.entity} ({diagnosis.state}): {diagnosis.sentence}"
     if diagnosis.causes:
         yield ""
         yield "Why"

@@ -29,7 +29,7 @@ def smaller_requests(situation: Situation) -> Iterator[Candidate]:
     wanted: dict[tuple[str, int], float] = {}
     for each in situation.refused:
         # Each resource that is short counts as an obstacle of its own.
-        if each.distance[0] > 1 + situation.others:
+        if each.distance[1] > 1 + situation.others:
             continue
         for obstacle in each.obstacles:
             for name, share in shortages(obstacle.detail).items():

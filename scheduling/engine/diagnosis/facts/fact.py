@@ -38,10 +38,11 @@ class Explanation:
     """What a group of equal refusals comes from.
 
     `sentence` takes the place of the refusal's own where it leads further; `why` says in a sentence
-    how it came about.
+    how it came about. `lead` is the root cause in one sentence, where there is a single one.
     """
 
     sentence: str = ""
+    lead: str = ""
     why: str = ""
     because: tuple[Fact, ...] = field(default=())
 

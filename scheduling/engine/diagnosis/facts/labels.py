@@ -79,7 +79,8 @@ def explain_selector(case: Case) -> Explanation:
         named = str(pod.spec.get("nodeName"))
         because.append(fact(pod, ("spec", "nodeName"), f"The pod names node {named}."))
     told = [each for each in why if each]
-    return Explanation(why=told[0] if told else "", because=tuple(_once(because)))
+    first = told[0] if told else ""
+    return Explanation(lead=first, why=first, because=tuple(_once(because)))
 
 
 def _once(facts: list[Fact]) -> list[Fact]:

@@ -88,7 +88,7 @@ def explain_claim_in_use(case: Case) -> Explanation:
             f"Claim {claims} is used by pod {listed(users, 3)}, and its access mode is {_ALONE}."
         )
     why = "No other node helps: the claim is in use, wherever the pod would go." if users else ""
-    return Explanation(sentence=sentence, why=why, because=tuple(because))
+    return Explanation(sentence=sentence, lead=sentence, why=why, because=tuple(because))
 
 
 def _disks(case: Case) -> Explanation:

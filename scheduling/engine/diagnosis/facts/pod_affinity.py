@@ -83,7 +83,7 @@ def _refused_by_others(case: Case) -> Explanation:
 def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
     once = list(dict.fromkeys(met))
     why = f"{lead} {listed(once, 3)}." if once else ""
-    return Explanation(why=why, because=tuple(because[: 2 * FEW]))
+    return Explanation(lead=why, why=why, because=tuple(because[: 2 * FEW]))
 
 
 def _neighbours(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
@@ -116,4 +116,4 @@ def _joins(case: Case) -> Explanation:
                 text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {told}."
                 because.append(fact(info.pod, ("spec", "nodeName"), text))
         why = why or f"The pods that match {term.selector} are in {listed(list(domains), 3)}."
-    return Explanation(why=why, because=tuple(because))
+    return Explanation(lead=why, why=why, because=tuple(because))

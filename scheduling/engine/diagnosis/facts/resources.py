@@ -28,8 +28,9 @@ def explain_resources(case: Case) -> Explanation:
             if name in detail.numbers:
                 because.extend(_node_facts(node, name, detail.numbers[name]))
         because.extend(_holder_facts(case, name))
-    why = next(filter(None, (_why(case, name) for name in short)), "")
-    return Explanation(why=why, because=tuple(because))
+    lead = next(filter(None, (_lead(case, name) for name in short)), "")
+    why = lead or next(filter(None, (_holders_text(case, name) for name in short)), "")
+    return Explanation(lead=lead, why=why, because=tuple(because))
 
 
 def _short(case: Case) -> dict[str, None]:
@@ -109,21 +110,33 @@ def _holders(case: Case, name: str) -> list[PodInfo]:
     return sorted(found, key=lambda info: (-_held(info, name), info.key))
 
 
-def _why(case: Case, name: str) -> str:
-    node, numbers = case.nearest, case.numbers.get(name)
+def _lead(case: Case, name: str) -> str:
+    """Why no node, however empty, would do; "" where one would."""
+    numbers = case.numbers.get(name)
     if not isinstance(numbers, dict):
         return ""
     entry = cast("dict[str, int]", numbers)
     advertising = [each for _, each in case.world.nodes() if not lacks(each, name)]
     if name != "pods" and not advertising:
         return f"No node of the cluster has {name}."
-    if entry["allocatable"] == 0 and not lacks(node, name):
-        return f"{node.name} advertises {name}: 0, as where its device plugin reports no device."
+    empty = [each.name for each in advertising if not each.allocatable_units.get(name, 0)]
+    if empty and len(empty) == len(advertising):
+        verb = "advertises" if len(empty) == 1 else "advertise"
+        return f"{listed(empty)} {verb} {name}: 0, as where the device plugin reports no device."
     if entry["requested"] > entry["allocatable"]:
         most = max(each.allocatable_units.get(name, 0) for each in advertising)
         if name != "pods" and entry["requested"] > most:
             amount = format_amount(name, most)
             return f"Even an empty node would not do: the largest has {amount} {name}."
+    return ""
+
+
+def _holders_text(case: Case, name: str) -> str:
+    """The pods that fill the closest node."""
+    node, numbers = case.nearest, case.numbers.get(name)
+    if not isinstance(numbers, dict):
+        return ""
+    entry = cast("dict[str, int]", numbers)
     holders = _holders(case, name)
     if not holders:
         return ""

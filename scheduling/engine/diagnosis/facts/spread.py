@@ -44,7 +44,7 @@ def explain_spread(case: Case) -> Explanation:
             why = f"Domain {name} has {smallest} and sets the minimum, but {blocked[0]}{honors}."
             because.extend(blocked[1])
             break
-    return Explanation(sentence=sentence, why=why, because=tuple(because))
+    return Explanation(sentence=sentence, lead=why, why=why, because=tuple(because))
 
 
 def _place(case: Case, key: str) -> int | None:

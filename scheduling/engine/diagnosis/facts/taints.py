@@ -69,14 +69,7 @@ def explain_taint(case: Case) -> Explanation:
         node = case.node(each)
         for place, taint in untolerated(case, node):
             origin = _ORIGINS.get(taint.key, "")
-            because.append(
-                fact(
-                    node,
-                    ("spec", "taints", place),
-                    f"{node.name} has the taint {taint_text(taint)}"
-                    + (f"; {origin}." if origin else "."),
-                )
-            )
+            because.append(taint_fact(node, place, taint))
             because.extend(condition_facts(node, _CONDITIONS.get(taint.key, "")))
             if taint not in told:
                 told.add(taint)
@@ -96,6 +89,19 @@ def untolerated(case: Case, node: Node) -> Iterator[tuple[int, Taint]]:
         taint = taint_of(raw)
         if taint.effect in _HARD and not any(each.tolerates(taint) for each in tolerations):
             yield place, taint
+
+
+def taint_facts(node: Node) -> Iterator[Fact]:
+    """Every taint of *node* with who puts such a taint on."""
+    for place, raw in enumerate(node.taints):
+        yield taint_fact(node, place, taint_of(raw))
+
+
+def taint_fact(node: Node, place: int, taint: Taint) -> Fact:
+    """One taint of *node* with who puts such a taint on."""
+    origin = _ORIGINS.get(taint.key, "")
+    text = f"{node.name} has the taint {taint_text(taint)}" + (f"; {origin}." if origin else ".")
+    return fact(node, ("spec", "taints", place), text)
 
 
 def condition_facts(node: Node, kind: str) -> Iterator[Fact]:

@@ -23,7 +23,7 @@ from scheduling.engine.diagnosis.manifests import (
     section,
 )
 from scheduling.engine.plugins.volumes.volume_binding import REASON_NO_SPACE, REASON_NODE_CONFLICT
-from volumes.engine.matching.matching import explain_candidates
+from volumes.engine.matching.matching import Fault, explain_candidates
 from volumes.engine.matching.storage_capacity import volume_limit
 from volumes.engine.phases import claim_class
 
@@ -52,11 +52,8 @@ def _out_of_reach(case: Case) -> Explanation:
         if any(not _reaches(volume, case.node(each)) for each in case.refused)
     ]
     because = [one for claim, volume in away for one in _facts_of_volume(case, claim, volume)]
-    return Explanation(
-        sentence=_sentence_of(case, away),
-        why=_why(case, limited, away),
-        because=tuple(because),
-    )
+    why = _why(case, limited, away)
+    return Explanation(sentence=_sentence_of(case, away), lead=why, why=why, because=tuple(because))
 
 
 def _bound_volumes(case: Case) -> Iterator[tuple[PersistentVolumeClaim, PersistentVolume]]:
@@ -214,7 +211,8 @@ def _without_volume(case: Case, *, is_full: bool) -> Explanation:
         if storage_class is not None:
             because.append(_provisioner_fact(storage_class))
     told = [each for each in why if each]
-    return Explanation(why=told[0] if told else "", because=tuple(because))
+    first = told[0] if told else ""
+    return Explanation(lead=first, why=first, because=tuple(because))
 
 
 def _provisioner_fact(storage_class: StorageClass) -> Fact:
@@ -239,12 +237,14 @@ def _candidate_facts(case: Case, claim: PersistentVolumeClaim) -> Iterator[Fact]
     for verdict in verdicts[:FEW]:
         if not verdict.faults:
             continue
-        volume, broken = by_name[verdict.volume], verdict.faults[0]
-        yield fact(
-            volume,
-            _FIELDS.get(broken.rule, ("spec",)),
-            f"Volume {volume.name} does not do on {node.name}: {broken.text}.",
-        )
+        yield fault_fact(by_name[verdict.volume], verdict.faults[0], f" on {node.name}")
+
+
+def fault_fact(volume: PersistentVolume, broken: Fault, where: str = "") -> Fact:
+    """The rule that a volume breaks for a claim, as a fact of the volume."""
+    path = _FIELDS.get(broken.rule, ("spec",))
+    text = f"Volume {volume.name} does not do{where}: {broken.text}."
+    return fact(volume, path, text)
 
 
 # Where in a volume the rule of a fault looks; the names are those of matching.py.
