@@ -9,16 +9,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kscope.sim.objects.objects import Manifest, Node, Pod
+from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.causes import Refused
 from scheduling.engine.diagnosis.manifests import taint_of
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.pods.pod_template import Taint
+from volumes.engine.phases import (
+    BETA_STORAGE_PROVISIONER,
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    PROVISIONED_BY,
+    SELECTED_NODE,
+    STORAGE_PROVISIONER,
+)
 
 # How many nodes, the closest to fitting first, are looked at for changes of a node.
 NODES: Final = 8
 
+# What controllers and the scheduler write on claims and volumes; a new object has none of it.
+_OF_CONTROLLERS = (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    PROVISIONED_BY,
+    SELECTED_NODE,
+    STORAGE_PROVISIONER,
+    BETA_STORAGE_PROVISIONER,
+)
 _HARD = ("NoSchedule", "NoExecute")
 
 
@@ -37,6 +54,13 @@ class Candidate:
     decidable: bool = True
     evicts: bool = False
     note: str = ""
+    # What has to be done after `command`, in order.
+    more: tuple[Command, ...] = ()
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """All of them, in order."""
+        return self.command, *self.more
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +97,26 @@ class Situation:
 def patched(entity: str, patch: Manifest) -> Command:
     """The command that patches an object."""
     return Command(verb="patch", object=entity, patch=patch)
+
+
+def made_again(obj: ApiObject, fields: Mapping[str, Any]) -> Command:
+    """The command that deletes an object and creates it anew, with *fields* of its spec replaced.
+
+    A field that is None is left out.
+    """
+    spec = {key: value for key, value in {**obj.spec, **fields}.items() if value is not None}
+    kept = ("name", "namespace", "labels", "annotations")
+    metadata = {key: obj.metadata[key] for key in kept if key in obj.metadata}
+    if "annotations" in metadata:
+        own = metadata["annotations"].items()
+        metadata["annotations"] = {key: text for key, text in own if key not in _OF_CONTROLLERS}
+    manifest = {
+        "apiVersion": obj.raw.get("apiVersion", "v1"),
+        "kind": obj.kind,
+        "metadata": metadata,
+        "spec": spec,
+    }
+    return Command(verb="replace", manifest=manifest)
 
 
 def replaced(pod: Pod, fields: Mapping[str, Any], *, kind: str, text: str) -> Candidate:

@@ -34,8 +34,10 @@ from scheduling.engine.diagnosis.causes import (
     refused_nodes,
 )
 from scheduling.engine.diagnosis.crowding import fewer_pods
+from scheduling.engine.diagnosis.moved_volumes import moved_volumes
 from scheduling.engine.diagnosis.new_nodes import more_nodes
 from scheduling.engine.diagnosis.node_changes import (
+    advertised_devices,
     node_labels,
     recovered_nodes,
     removed_taints,
@@ -61,13 +63,14 @@ from scheduling.engine.diagnosis.requests import smaller_requests
 from scheduling.engine.diagnosis.subjects.nomination import nomination_cause
 from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene
-from scheduling.engine.diagnosis.trials import Trials, seconds
+from scheduling.engine.diagnosis.trials import Trials, listed, seconds
 from scheduling.engine.diagnosis.volumes import (
     claim_causes,
     missing_claims,
     missing_classes,
     more_capacity,
     more_volumes,
+    published_capacity,
 )
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.names import NOT_MODELLED
@@ -85,11 +88,14 @@ _KINDS: Final[tuple[tuple[str, Changes], ...]] = (
     ("selector", selectors),
     ("spread", spreading),
     ("affinity", pod_affinities),
+    ("device", advertised_devices),
     ("requests", smaller_requests),
     ("claim", missing_claims),
     ("class", missing_classes),
     ("capacity", more_capacity),
+    ("publish", published_capacity),
     ("volume", more_volumes),
+    ("moved", moved_volumes),
     ("priority", priorities),
     ("pod", fewer_pods),
     ("node", more_nodes),
@@ -383,6 +389,9 @@ class _Inquiry:
     # -- what would help -------------------------------------------------------------------------
 
     def _fixes(self) -> Iterator[Fix]:
+        if self._victims:
+            yield from self._only(self._forced_deletions(), None)
+            return
         if not self._needs_help:
             return
         if not self._replicas.is_leading:
@@ -449,6 +458,19 @@ class _Inquiry:
                 command=Command(verb="start_scheduler", object=f"scheduler/{identity}"),
                 decidable=False,
             )
+
+    def _forced_deletions(self) -> Iterator[Candidate]:
+        """Each of its victims deleted at once, and all of them."""
+        forced = [Command(verb="delete", object=each.id, grace_seconds=0) for each in self._victims]
+        names = listed([each.key for each in self._victims])
+        yield Candidate(
+            kind="force",
+            text=f"Delete {names} by force (grace period 0)",
+            command=forced[0],
+            more=tuple(forced[1:]),
+            decidable=False,
+            note="Be sure that nothing of them runs any more: no kubelet confirms it.",
+        )
 
     def _retries(self) -> Iterator[Candidate]:
         """It fits and is not tried: a label wakes it where some plugin minds labels, else a new pod."""

@@ -155,3 +155,21 @@ def _labels_for_topology(situation: Situation, refused: Refused) -> dict[str, st
         if values:
             found[key] = min(values)
     return found
+
+
+def advertised_devices(situation: Situation) -> Iterator[Candidate]:
+    """A node that knows an extended resource and advertises too little of it has enough again."""
+    asked = situation.world.info().resources.fit
+    for each, node in situation.near():
+        for obstacle in each.obstacles:
+            for name in obstacle.detail.numbers:
+                amount = asked.get(name) if "/" in name else 0
+                if not amount or node.allocatable_units.get(name) != 0:
+                    continue
+                fields = {"allocatable": {name: str(amount)}, "capacity": {name: str(amount)}}
+                yield Candidate(
+                    kind="device",
+                    text=f"Let {node.name} advertise {amount} {name} again",
+                    command=patched(node.id, {"status": fields}),
+                    note="Its device plugin reports what it finds: mend that on the machine.",
+                )

@@ -109,11 +109,14 @@ class Fix:
     at: int | None = None
     note: str = ""
     then: dict[str, Any] | None = None
+    # What has to be done after these, for a change that takes more than two commands.
+    more: tuple[dict[str, Any], ...] = ()
 
     @property
     def commands(self) -> list[dict[str, Any]]:
         """All of them, in order."""
-        return [self.command] if self.then is None else [self.command, self.then]
+        first = [self.command] if self.then is None else [self.command, self.then]
+        return [*first, *self.more]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
