@@ -33,7 +33,7 @@ from scheduling.engine.diagnosis.causes import (
     preemption_note,
     refused_nodes,
 )
-from scheduling.engine.diagnosis.crowding import fewer_pods
+from scheduling.engine.diagnosis.crowding import lone_pods, peers
 from scheduling.engine.diagnosis.moved_volumes import moved_volumes
 from scheduling.engine.diagnosis.new_nodes import more_nodes
 from scheduling.engine.diagnosis.node_changes import (
@@ -97,8 +97,9 @@ _KINDS: Final[tuple[tuple[str, Changes], ...]] = (
     ("volume", more_volumes),
     ("moved", moved_volumes),
     ("priority", priorities),
-    ("pod", fewer_pods),
+    ("pod", lone_pods),
     ("node", more_nodes),
+    ("peer", peers),
 )
 _MOST_OFFERED = 8
 

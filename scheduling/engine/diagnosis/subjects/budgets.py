@@ -16,7 +16,7 @@ COMPONENT: Final = "disruption-controller"
 def budget_causes_of(scene: Scene, pod: Pod) -> Iterator[Cause]:
     """Each budget that forbids to evict *pod* now."""
     for budget in scene.budgets_of(pod):
-        if _allowed(budget) <= 0:
+        if allowed_disruptions(budget) <= 0:
             yield _refuses(scene, budget, pod)
     if len(scene.budgets_of(pod)) > 1:
         names = [each.name for each in scene.budgets_of(pod)]
@@ -26,11 +26,12 @@ def budget_causes_of(scene: Scene, pod: Pod) -> Iterator[Cause]:
 
 def budget_causes(scene: Scene, budget: ApiObject) -> Iterator[Cause]:
     """Why *budget* allows no disruption."""
-    if _allowed(budget) <= 0:
+    if allowed_disruptions(budget) <= 0:
         yield _refuses(scene, budget, None)
 
 
-def _allowed(budget: ApiObject) -> int:
+def allowed_disruptions(budget: ApiObject) -> int:
+    """How many of the budget's pods may be evicted now."""
     return int(budget.status.get("disruptionsAllowed") or 0)
 
 
@@ -48,7 +49,7 @@ def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
         fact(
             budget,
             ("status", "disruptionsAllowed"),
-            f"Its disruptionsAllowed is {_allowed(budget)}: {healthy} pods are healthy and {desired} "
+            f"Its disruptionsAllowed is {allowed_disruptions(budget)}: {healthy} pods are healthy and {desired} "
             "have to be.",
             compared_with=1,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from kscope.sim.objects.objects import (
@@ -17,9 +18,12 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis.inquiry import diagnose
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Diagnosis
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes
+from scheduling.engine.diagnosis.subjects.changes import changes_for
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
+from scheduling.engine.diagnosis.subjects.goals import Goal
 from scheduling.engine.diagnosis.subjects.nodes import node_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene
+from scheduling.engine.diagnosis.subjects.trials import fixes_for
 from scheduling.engine.diagnosis.subjects.volumes import volume_causes
 from scheduling.engine.diagnosis.subjects.workloads import KINDS, workload_causes
 
@@ -40,14 +44,30 @@ def explain_object(cluster: Cluster, kind: str, key: str) -> Diagnosis:
     a diagnosis that says so.
     """
     if kind == Pod.KIND:
-        return diagnose(cluster, key)
+        return _pod(cluster, key)
     obj = cluster.store.find(kind, key)
     if obj is None:
         return _diagnosis(cluster, kind, key, "absent", f"There is no {kind} {key}.")
-    causes = sorted(_causes(Scene(cluster.store, cluster.now), obj), key=_gravity)
+    scene = Scene(cluster.store, cluster.now)
+    causes = sorted(_causes(scene, obj), key=_gravity)
     state = obj.status.get("phase") or ("held" if causes else "well")
     sentence = causes[0].sentence if causes else f"Nothing holds {kind} {key} back."
-    return _diagnosis(cluster, kind, key, str(state), sentence, tuple(causes))
+    found = _diagnosis(cluster, kind, key, str(state), sentence, tuple(causes))
+    if not causes or kind == Node.KIND:
+        return found
+    fixes = fixes_for(cluster, Goal(kind, key), changes_for(scene, obj))
+    return replace(found, fixes=tuple(fixes))
+
+
+def _pod(cluster: Cluster, key: str) -> Diagnosis:
+    """Pending pods are asked of the scheduler; for others it is enough to look around."""
+    found = diagnose(cluster, key)
+    pod = cluster.store.find(Pod.KIND, key)
+    if found.state != "placed" or pod is None or not found.causes:
+        return found
+    scene = Scene(cluster.store, cluster.now)
+    fixes = fixes_for(cluster, Goal(Pod.KIND, key), changes_for(scene, pod))
+    return replace(found, fixes=tuple(fixes))
 
 
 def _diagnosis(

@@ -36,8 +36,8 @@ def workload_causes(scene: Scene, workload: ApiObject) -> Iterator[Cause]:
         yield cause(
             _component(workload), f"{_name(workload)} is terminating.", deletion_facts(workload)
         )
-    pods = _pods(scene, workload)
-    wanted = _wanted(workload)
+    pods = pods_of(scene, workload)
+    wanted = wanted_pods(workload)
     if workload.kind == "Deployment":
         yield from _rollout(scene, workload)
         return
@@ -62,7 +62,8 @@ def _name(workload: ApiObject) -> str:
     return f"{workload.kind} {workload.key}"
 
 
-def _wanted(workload: ApiObject) -> int:
+def wanted_pods(workload: ApiObject) -> int:
+    """How many pods it should have."""
     if workload.kind == "DaemonSet":
         return int(workload.status.get("desiredNumberScheduled") or 0)
     if workload.kind == "Job":
@@ -70,7 +71,8 @@ def _wanted(workload: ApiObject) -> int:
     return int(workload.spec.get("replicas", 1))
 
 
-def _pods(scene: Scene, workload: ApiObject) -> list[Pod]:
+def pods_of(scene: Scene, workload: ApiObject) -> list[Pod]:
+    """The pods that it controls and that have not ended, by name."""
     found = [
         pod
         for pod in scene.pods(workload.namespace)
@@ -111,23 +113,31 @@ def _too_few(scene: Scene, workload: ApiObject, pods: list[Pod], wanted: int) ->
 
 def _exceeded(scene: Scene, workload: ApiObject) -> Iterator[tuple[Fact, str]]:
     """The limits of quotas that one more pod of the template would exceed."""
+    for quota, name, more, _ in _over(scene, workload):
+        limit, used = _limits(quota)[name], section(quota.status, "used").get(name, 0)
+        text = (
+            f"ResourceQuota {quota.key} limits {name} to {limit}; {used} is used, and one more pod "
+            f"needs {_written(name, more)}."
+        )
+        yield fact(quota, ("status", "used", name), text, compared_with=limit), text
+
+
+def _over(scene: Scene, workload: ApiObject) -> Iterator[tuple[ApiObject, str, int, int]]:
+    """A quota, a resource, what one more pod needs of it and how much it would be then, times 1000."""
     asked = _template_amounts(section(workload.spec, "template", "spec"))
     for quota in scene.store.objects("ResourceQuota"):
         if quota.namespace != workload.namespace:
             continue
-        hard = section(quota.status, "hard") or section(quota.spec, "hard")
         used = section(quota.status, "used")
-        for name, limit in hard.items():
+        for name, limit in _limits(quota).items():
             more = asked.get(name)
-            if more is None:
-                continue
-            total = quantity.milli_value(used.get(name, 0)) + more
-            if total > quantity.milli_value(limit):
-                text = (
-                    f"ResourceQuota {quota.key} limits {name} to {limit}; {used.get(name, 0)} is used, "
-                    f"and one more pod needs {_written(name, more)}."
-                )
-                yield fact(quota, ("status", "used", name), text, compared_with=limit), text
+            total = quantity.milli_value(used.get(name, 0)) + (more or 0)
+            if more is not None and total > quantity.milli_value(limit):
+                yield quota, name, more, total
+
+
+def _limits(quota: ApiObject) -> dict[str, Any]:
+    return section(quota.status, "hard") or section(quota.spec, "hard")
 
 
 def _template_amounts(spec: Mapping[str, Any]) -> dict[str, int]:
@@ -151,16 +161,23 @@ def _written(name: str, milli: int) -> str:
     return str(milli // 1000)
 
 
-def _rollout(scene: Scene, deployment: ApiObject) -> Iterator[Cause]:
-    """A Deployment has what its ReplicaSets have."""
-    sets = [
+def _sets(scene: Scene, workload: ApiObject) -> list[ApiObject]:
+    """The ReplicaSets of a Deployment; any other workload is its own."""
+    if workload.kind != "Deployment":
+        return [workload]
+    return [
         each
         for each in scene.store.objects("ReplicaSet")
-        if (owner := scene.controller_of(each)) is not None and owner.id == deployment.id
+        if (owner := scene.controller_of(each)) is not None and owner.id == workload.id
     ]
+
+
+def _rollout(scene: Scene, deployment: ApiObject) -> Iterator[Cause]:
+    """A Deployment has what its ReplicaSets have."""
+    sets = _sets(scene, deployment)
     for each in sets:
         yield from workload_causes(scene, each)
-    if len([each for each in sets if _wanted(each) > 0]) < 2:
+    if len([each for each in sets if wanted_pods(each) > 0]) < 2:
         return
     strategy = section(deployment.spec, "strategy")
     rolling = section(strategy, "rollingUpdate")
@@ -168,9 +185,27 @@ def _rollout(scene: Scene, deployment: ApiObject) -> Iterator[Cause]:
     kind = strategy.get("type") or "RollingUpdate"
     text = f"{_name(deployment)} rolls by {kind} (maxSurge {surge}, maxUnavailable {unavailable})."
     counts = [
-        fact(each, ("spec", "replicas"), f"ReplicaSet {each.name} wants {_wanted(each)} pods.")
+        fact(each, ("spec", "replicas"), f"ReplicaSet {each.name} wants {wanted_pods(each)} pods.")
         for each in sets
     ]
     why = "It goes on when new pods are ready, as far as maxSurge and maxUnavailable allow."
     because = [fact(deployment, ("spec", "strategy"), text), *counts]
     yield cause(_component(deployment), text, because, why=why, severity="delays")
+
+
+def exceeded_limits(
+    scene: Scene, workload: ApiObject
+) -> Iterator[tuple[ApiObject, dict[str, str]]]:
+    """The quotas that one more pod of the template would exceed, with limits that would do."""
+    for each in _sets(scene, workload):
+        found: dict[str, tuple[ApiObject, dict[str, str]]] = {}
+        for quota, name, _, total in _over(scene, each):
+            found.setdefault(quota.id, (quota, {}))[1][name] = _written(name, total)
+        yield from found.values()
+
+
+def top_workload(scene: Scene, pod: Pod) -> ApiObject | None:
+    """The workload that somebody scales: the Deployment rather than its ReplicaSet."""
+    owner = scene.controller_of(pod)
+    above = None if owner is None else scene.controller_of(owner)
+    return above or owner
