@@ -9,7 +9,7 @@ from kscope.sim.kernel.units import MINUTE, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
-from scheduling.engine.diagnosis.candidates import REQUIRED
+from scheduling.engine.diagnosis.manifests import REQUIRED
 from scheduling.engine.diagnosis.report import named
 from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.scenes import Manifest, node, node_of, played, pod, scene

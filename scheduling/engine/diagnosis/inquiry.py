@@ -60,7 +60,7 @@ from scheduling.engine.diagnosis.report import (
     Fix,
 )
 from scheduling.engine.diagnosis.requests import smaller_requests
-from scheduling.engine.diagnosis.subjects.nomination import nomination_cause
+from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
 from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.trials import Trials, listed, seconds
@@ -390,7 +390,7 @@ class _Inquiry:
     # -- what would help -------------------------------------------------------------------------
 
     def _fixes(self) -> Iterator[Fix]:
-        if self._victims:
+        if any(stays(each, self._cluster.store) for each in self._victims):
             yield from self._only(self._forced_deletions(), None)
             return
         if not self._needs_help:

@@ -108,7 +108,7 @@ def _node_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
             else f"{node.name} has no label {key}."
         )
         yield fact(node, ("metadata", "labels", key), told, compared_with=requirement.get("values"))
-        newer = RENAMED.get(key)
+        newer = RENAMED.get(key, "")
         if has is None and newer in node.labels:
             text = f"{node.name} has the label under its newer name, {newer}={node.labels[newer]}."
             yield fact(node, ("metadata", "labels", newer), text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
+from scheduling.engine.diagnosis.manifests import items
 
 
 def explain_zone(case: Case) -> Explanation:
@@ -23,14 +24,14 @@ def explain_zone(case: Case) -> Explanation:
         text = f"{node.name} is in {key}={has}." if has else f"{node.name} has no label {key}."
         wanted = detail.numbers.get("values")
         because.append(fact(node, ("metadata", "labels", key), text, compared_with=wanted))
-    allowed = case.numbers.get("values")
     key = case.numbers.get("key")
-    if not isinstance(key, str) or not isinstance(allowed, list):
+    if not isinstance(key, str):
         return Explanation(because=tuple(because))
+    allowed: list[str] = case.numbers["values"]
     inside = [node.name for _, node in case.world.nodes() if node.labels.get(key) in allowed]
     where = f"{listed(inside)} is there" if inside else "no node is there"
     volume = case.numbers.get("volume")
-    why = f"Volume {volume} can only be used in {key}={', '.join(map(str, allowed))}; {where}."
+    why = f"Volume {volume} can only be used in {key}={', '.join(allowed)}; {where}."
     return Explanation(why=why, because=tuple(because))
 
 
@@ -41,7 +42,7 @@ def explain_limits(case: Case) -> Explanation:
         driver, limit = detail.numbers.get("driver"), detail.numbers.get("limit")
         csi_node = case.world.listers.get("CSINode", node.name)
         if csi_node is not None:
-            drivers = (csi_node.raw.get("spec") or {}).get("drivers") or []
+            drivers = items(csi_node.spec, "drivers")
             place = next((at for at, one in enumerate(drivers) if one.get("name") == driver), None)
             if place is not None:
                 text = f"CSINode {node.name} allows {limit} volumes of driver {driver}."

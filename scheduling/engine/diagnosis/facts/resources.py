@@ -29,7 +29,8 @@ def explain_resources(case: Case) -> Explanation:
                 because.extend(_node_facts(node, name, detail.numbers[name]))
         because.extend(_holder_facts(case, name))
     lead = next(filter(None, (_lead(case, name) for name in short)), "")
-    why = lead or next(filter(None, (_holders_text(case, name) for name in short)), "")
+    texts = (text(case, name) for text in (_too_large, _holders_text) for name in short)
+    why = lead or next(filter(None, texts), "")
     return Explanation(lead=lead, why=why, because=tuple(because))
 
 
@@ -111,11 +112,7 @@ def _holders(case: Case, name: str) -> list[PodInfo]:
 
 
 def _lead(case: Case, name: str) -> str:
-    """Why no node, however empty, would do; "" where one would."""
-    numbers = case.numbers.get(name)
-    if not isinstance(numbers, dict):
-        return ""
-    entry = cast("dict[str, int]", numbers)
+    """That no node has any of the resource; "" where one has."""
     advertising = [each for _, each in case.world.nodes() if not lacks(each, name)]
     if name != "pods" and not advertising:
         return f"No node of the cluster has {name}."
@@ -123,12 +120,16 @@ def _lead(case: Case, name: str) -> str:
     if empty and len(empty) == len(advertising):
         verb = "advertises" if len(empty) == 1 else "advertise"
         return f"{listed(empty)} {verb} {name}: 0, as where the device plugin reports no device."
-    if entry["requested"] > entry["allocatable"]:
-        most = max(each.allocatable_units.get(name, 0) for each in advertising)
-        if name != "pods" and entry["requested"] > most:
-            amount = format_amount(name, most)
-            return f"Even an empty node would not do: the largest has {amount} {name}."
     return ""
+
+
+def _too_large(case: Case, name: str) -> str:
+    """That no node, however empty, would have enough; "" where one would."""
+    asked = case.world.info().resources.fit.get(name)
+    most = max((node.allocatable_units.get(name, 0) for _, node in case.world.nodes()), default=0)
+    if name == "pods" or asked <= most:
+        return ""
+    return f"Even an empty node would not do: the largest has {format_amount(name, most)} {name}."
 
 
 def _holders_text(case: Case, name: str) -> str:

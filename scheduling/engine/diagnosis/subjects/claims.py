@@ -15,7 +15,7 @@ from kscope.sim.objects.objects import (
 from scheduling.engine.diagnosis.facts.case import FEW, listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.facts.volumes import fault_fact
-from scheduling.engine.diagnosis.manifests import items
+from scheduling.engine.diagnosis.manifests import items, section
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from volumes.engine.matching.matching import explain_candidates
@@ -78,7 +78,7 @@ def _claims_by_volume(pod: Pod) -> Iterator[str]:
         if "ephemeral" in volume:
             yield f"{pod.name}-{volume.get('name')}"
         else:
-            yield str((volume.get("persistentVolumeClaim") or {}).get("claimName") or "")
+            yield str(section(volume, "persistentVolumeClaim").get("claimName") or "")
 
 
 def _lost(claim: PersistentVolumeClaim) -> Cause:
@@ -311,7 +311,7 @@ def _resizing(claim: PersistentVolumeClaim) -> Iterator[Cause]:
         kind = condition.get("type")
         if kind in ("Resizing", "FileSystemResizePending") and condition.get("status") == "True":
             asked = quantity.format_bytes(claim.request_bytes)
-            has = (claim.status.get("capacity") or {}).get("storage")
+            has = section(claim.status, "capacity").get("storage")
             text = f"Claim {claim.key} has the condition {kind}: {asked} asked for, {has} so far."
             component = "external-resizer" if kind == "Resizing" else "kubelet"
             because = [

@@ -7,7 +7,7 @@ from typing import Final
 
 from kscope.sim.objects.objects import Node, Pod
 from scheduling.engine.diagnosis.facts.case import FEW, listed
-from scheduling.engine.diagnosis.facts.fact import fact
+from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.facts.taints import condition_facts, taint_facts
 from scheduling.engine.diagnosis.manifests import items
 from scheduling.engine.diagnosis.report import Cause
@@ -56,7 +56,7 @@ def _full(scene: Scene, node: Node) -> Iterator[Cause]:
 
 def _undrainable(scene: Scene, node: Node) -> Iterator[Cause]:
     refused: list[str] = []
-    because = []
+    because: list[Fact] = []
     for pod in _pods(scene, node):
         causes = [each for each in budget_causes_of(scene, pod) if each.because]
         if causes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.units import SECOND, nanoseconds_of
 from kscope.sim.objects.objects import Node, Pod
 from scheduling.engine.diagnosis.facts.case import FEW, listed
 from scheduling.engine.diagnosis.facts.fact import fact
@@ -42,3 +43,17 @@ def nomination_cause(store: ObjectStore, pod: Pod, victims: Sequence[Pod]) -> Ca
         why=why,
         because=tuple(because),
     )
+
+
+def stays(victim: Pod, store: ObjectStore) -> bool:
+    """Whether a terminating pod may never go: no kubelet of its node answers, or it is overdue.
+
+    It is overdue when its grace period was over before, as in the dump of a cluster where it stays.
+    """
+    node = store.find(Node.KIND, victim.node_name)
+    if not isinstance(node, Node) or not node.is_ready:
+        return True
+    ends = nanoseconds_of(victim.deletion_timestamp)
+    grace = int(victim.metadata.get("deletionGracePeriodSeconds") or 0) * SECOND
+    # Timestamps are in whole seconds.
+    return not store.now - SECOND <= ends <= store.now + grace + SECOND

@@ -16,6 +16,7 @@ from kscope.sim.objects.objects import (
 )
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
+from scheduling.engine.diagnosis.manifests import section
 from scheduling.engine.diagnosis.report import Cause, Severity
 
 
@@ -34,8 +35,9 @@ class Scene:
     def pods(self, namespace: str = "") -> Iterator[Pod]:
         """The pods of a namespace that have not ended, or of all namespaces."""
         for pod in self.store.objects(Pod.KIND):
-            is_there = isinstance(pod, Pod) and not pod.is_terminated
-            if is_there and (not namespace or pod.namespace == namespace):
+            if not isinstance(pod, Pod) or pod.is_terminated:
+                continue
+            if not namespace or pod.namespace == namespace:
                 yield pod
 
     def node(self, name: str) -> Node | None:
@@ -90,7 +92,7 @@ class Scene:
         found = [
             each
             for each in self.store.objects("VolumeAttachment")
-            if (each.spec.get("source") or {}).get("persistentVolumeName") == volume
+            if section(each.spec, "source").get("persistentVolumeName") == volume
         ]
         return sorted(found, key=_node_name)
 

@@ -21,16 +21,16 @@ _STEPS: Final = 40_000
 _STEPS_PER_LOOK: Final = 50
 
 
-def fixes_for(cluster: Cluster, goal: Goal, changes: Iterator[Candidate]) -> Iterator[Fix]:
+def fixes_for(cluster: Cluster, goal: Goal, changes: Iterator[Candidate]) -> list[Fix]:
     """The changes after which *goal* is reached sooner than without any, each shown in a fork."""
     if cluster.asks_extenders or goal.outcome(cluster):
-        return
+        return []
     original = Original(cluster)
     untouched = _reached_at(original.copy(), goal)
-    offered = 0
+    fixes: list[Fix] = []
     for tried, candidate in enumerate(changes):
-        if tried == _TRIED or offered == _OFFERED:
-            return
+        if tried == _TRIED or len(fixes) == _OFFERED:
+            break
         fork = original.copy()
         fork.limit(None)
         if not all(fork.apply(command).applied for command in candidate.commands):
@@ -38,19 +38,21 @@ def fixes_for(cluster: Cluster, goal: Goal, changes: Iterator[Candidate]) -> Ite
         at = _reached_at(fork, goal)
         if at is None or (untouched is not None and at >= untouched):
             continue
-        offered += 1
         rest = [each.to_dict() for each in candidate.more]
-        yield Fix(
-            kind=candidate.kind,
-            text=f"{candidate.text}: {goal.outcome(fork)} at {seconds(at)}.",
-            command=candidate.command.to_dict(),
-            then=rest[0] if rest else None,
-            more=tuple(rest[1:]),
-            node="",
-            at=at,
-            shown="fork",
-            note=candidate.note,
+        fixes.append(
+            Fix(
+                kind=candidate.kind,
+                text=f"{candidate.text}: {goal.outcome(fork)} at {seconds(at)}.",
+                command=candidate.command.to_dict(),
+                then=rest[0] if rest else None,
+                more=tuple(rest[1:]),
+                node="",
+                at=at,
+                shown="fork",
+                note=candidate.note,
+            )
         )
+    return fixes
 
 
 def _reached_at(fork: Cluster, goal: Goal) -> int | None:
