@@ -104,11 +104,12 @@ _KINDS: Final[tuple[tuple[str, Changes], ...]] = (
 _MOST_OFFERED = 8
 
 
-def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
+def diagnose(cluster: Cluster, pod_key: str, *, tries_changes: bool = True) -> Diagnosis:
     """Why the pod "namespace/name" has no node at this instant, and what would give it one.
 
     *cluster* is left exactly as it is: nothing is recorded, drawn or scheduled in it. Extenders are
-    never called. A pod that is not there, or has its node, gets a diagnosis that says so.
+    never called. A pod that is not there, or has its node, gets a diagnosis that says so. Without
+    *tries_changes* there are causes alone, and no look ahead.
     """
     pod = cluster.store.find(Pod.KIND, pod_key)
     if not isinstance(pod, Pod):
@@ -130,7 +131,7 @@ def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
     ]
     if not minding:
         return _Unminded(cluster, pod).diagnosis()
-    return _Inquiry(cluster, pod, minding[0]).diagnosis()
+    return _Inquiry(cluster, pod, minding[0]).diagnosis(tries_changes=tries_changes)
 
 
 def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnosis:
@@ -251,10 +252,10 @@ class _Inquiry:
         world.algorithm.preempt(decision)
         return _Findings(decision, refused_nodes(world, decision), world.gates(self._pod))
 
-    def diagnosis(self) -> Diagnosis:
+    def diagnosis(self, *, tries_changes: bool) -> Diagnosis:
         """Everything there is to say."""
-        outlook = self._trials.look_ahead()
-        fixes = list(self._fixes())
+        outlook = self._trials.look_ahead() if tries_changes else None
+        fixes = list(self._fixes()) if tries_changes else []
         causes = self._causes()
         return Diagnosis(
             pod=self._pod.key,
@@ -267,7 +268,7 @@ class _Inquiry:
             outlook=outlook,
             fixes=tuple(fixes),
             tried=tuple(self._trials.tried.items()),
-            conclusion=self._conclusion(fixes),
+            conclusion=self._conclusion(fixes) if tries_changes else "",
         )
 
     def _conclusion(self, fixes: list[Fix]) -> str:

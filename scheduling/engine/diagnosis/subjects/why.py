@@ -37,14 +37,16 @@ ASKED: Final = (
 )
 
 
-def explain_object(cluster: Cluster, kind: str, key: str) -> Diagnosis:
+def explain_object(
+    cluster: Cluster, kind: str, key: str, *, tries_changes: bool = True
+) -> Diagnosis:
     """Why the object is as it is at this instant; *kind* is one of `ASKED`.
 
     *cluster* is left exactly as it is. An object that is not there, or that nothing holds back, gets
-    a diagnosis that says so.
+    a diagnosis that says so. Without *tries_changes* no fix is looked for.
     """
     if kind == Pod.KIND:
-        return _pod(cluster, key)
+        return _pod(cluster, key, tries_changes=tries_changes)
     obj = cluster.store.find(kind, key)
     if obj is None:
         return _diagnosis(cluster, kind, key, "absent", f"There is no {kind} {key}.")
@@ -53,17 +55,17 @@ def explain_object(cluster: Cluster, kind: str, key: str) -> Diagnosis:
     state = obj.status.get("phase") or ("held" if causes else "well")
     sentence = causes[0].sentence if causes else f"Nothing holds {kind} {key} back."
     found = _diagnosis(cluster, kind, key, str(state), sentence, tuple(causes))
-    if not causes or kind == Node.KIND:
+    if not causes or kind == Node.KIND or not tries_changes:
         return found
     fixes = fixes_for(cluster, Goal(kind, key), changes_for(scene, obj))
     return replace(found, fixes=tuple(fixes))
 
 
-def _pod(cluster: Cluster, key: str) -> Diagnosis:
+def _pod(cluster: Cluster, key: str, *, tries_changes: bool) -> Diagnosis:
     """Pending pods are asked of the scheduler; for others it is enough to look around."""
-    found = diagnose(cluster, key)
+    found = diagnose(cluster, key, tries_changes=tries_changes)
     pod = cluster.store.find(Pod.KIND, key)
-    if found.state != "placed" or pod is None or not found.causes:
+    if found.state != "placed" or pod is None or not found.causes or not tries_changes:
         return found
     scene = Scene(cluster.store, cluster.now)
     fixes = fixes_for(cluster, Goal(Pod.KIND, key), changes_for(scene, pod))
