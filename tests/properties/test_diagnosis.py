@@ -14,6 +14,8 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose
+from scheduling.engine.diagnosis.facts.fact import Fact, value_at
+from scheduling.engine.diagnosis.subjects.why import ASKED, explain_object
 from tests.properties.clusters import random_scenario
 
 Manifest = dict[str, Any]
@@ -163,3 +165,39 @@ def test_every_waiting_pod_gets_a_diagnosis(place: tuple[int, str, int]) -> None
             or (found.outlook is not None and found.outlook.node)
         ), (place, key, found.sentence)
         assert found.fixes or found.conclusion or found.state in ("deleting", "ended"), (place, key)
+
+
+@settings(max_examples=25, deadline=None)
+@given(PLACES)
+def test_every_fact_is_true_of_its_object(place: tuple[int, str, int]) -> None:
+    cluster = _cluster(place)
+    for kind in ASKED:
+        for obj in cluster.store.objects(kind)[:MOST_PODS]:
+            found = explain_object(cluster, kind, obj.key, tries_changes=False)
+            for cause in found.causes:
+                for fact in cause.because:
+                    assert _field(cluster, fact) == fact.value, (place, obj.id, fact)
+
+
+def _field(cluster: Cluster, fact: Fact) -> Any:
+    """What the API server has where the fact says that it looked."""
+    named = [
+        obj
+        for kind in cluster.store.kinds()
+        for obj in cluster.store.objects(kind)
+        if obj.id == fact.object
+    ]
+    assert named, f"there is no {fact.object}"
+    return value_at(named[0].raw, fact.field)
+
+
+@settings(max_examples=5, deadline=None)
+@given(PLACES)
+def test_asking_any_object_leaves_the_run_alone(place: tuple[int, str, int]) -> None:
+    watched, alone = _cluster(place), _cluster(place)
+    for kind in ASKED:
+        for obj in watched.store.objects(kind)[:1]:
+            explain_object(watched, kind, obj.key)
+    for each in (watched, alone):
+        each.advance(each.now + MINUTE)
+    assert watched.digest() == alone.digest()

@@ -9,7 +9,7 @@ from kscope.sim.kernel.units import MINUTE, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose, trials
-from scheduling.engine.diagnosis.candidates import REQUIRED
+from scheduling.engine.diagnosis.manifests import REQUIRED
 from scheduling.engine.diagnosis.report import named
 from tests.builders import (
     Manifest,
@@ -103,7 +103,7 @@ def test_causes_name_their_nodes_and_come_by_severity() -> None:
     assert blocks.sentence == "gpu, n1–n4: cpu 1 short (asks 2, 1 free)."
     assert (narrows.severity, narrows.nodes) == ("narrows", ("gpu",))
     assert blocks.only == ("n1", "n2", "n3", "n4")
-    assert found.causes[-1].severity == "notes"
+    assert found.causes[-1] == narrows
 
 
 def test_names_are_grouped_but_never_only_counted() -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from kscope.sim.api_server.faults import invalid
-from kscope.sim.api_server.store import ObjectStore
-from kscope.sim.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
+from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.errors import ApiError, Invalid, NotFound, TooManyRequests
 from kscope.sim.input.cleaning import clean, clean_command, without_nulls
 from kscope.sim.input.scenario import STEP_VERBS, grace_fault
 from kscope.sim.kernel.loop import EventLoop
@@ -50,7 +50,8 @@ class Command:
     """What a user asks for: a verb on the object called `object` ("node/n1"), or a manifest.
 
     `create`, `apply` and `replace` take a manifest, `patch` an RFC 7386 merge patch; `replace`
-    deletes the object at once and creates it anew, as `kubectl replace --force` does. `delete` and
+    deletes the object at once and creates it anew as soon as it has gone, as
+    `kubectl replace --force` does. `delete` and
     `evict` of a pod and `delete_pods` and `evict_pods` of a node take a grace period. An eviction is
     refused where a disruption budget forbids it. With `labels` and a namespace ("pod/default"),
     `evict` takes the first pod by name that has them; `evict_pods` leaves the pods of DaemonSets
@@ -139,7 +140,17 @@ class Replicas(Protocol):
 class CommandExecutor:
     """Carries commands out on the store, as a user with kubectl would."""
 
-    __slots__ = ("_admission", "_faults", "_kubelets", "_loop", "_recorder", "_store", "schedulers")
+    __slots__ = (
+        "_admission",
+        "_faults",
+        "_kubelets",
+        "_loop",
+        "_recorder",
+        "_store",
+        "_successors",
+        "_watched",
+        "schedulers",
+    )
 
     def __init__(
         self,
@@ -156,6 +167,9 @@ class CommandExecutor:
         self._admission = admission
         self._kubelets = kubelets
         self._faults = faults
+        # What is created once the object of the same kind and key has gone, and on whose behalf.
+        self._successors: dict[tuple[str, str], tuple[ApiObject, str]] = {}
+        self._watched: set[str] = set()
         # Put in once they exist: the schedulers watch a store that commands already write.
         self.schedulers: Sequence[Replicas] = ()
 
@@ -218,12 +232,25 @@ class CommandExecutor:
     def _replace(self, command: Command, by: str) -> None:
         wanted = self._admission.admit(_parsed(command.manifest))
         old = self._store.find(wanted.kind, wanted.key)
-        if old is not None and old.finalizers:
-            held = ", ".join(old.finalizers)
-            raise Conflict(f"{old.id} cannot be replaced while {held} holds it")
         if old is not None:
             self._delete_one(old, 0, by)
-        self._store.create(_anew(wanted), by=by)
+        if self._store.find(wanted.kind, wanted.key) is None:
+            self._store.create(_anew(wanted), by=by)
+            return
+        # A finalizer holds the old one; the new one follows it, as kubectl waits for that.
+        self._successors[wanted.kind, wanted.key] = _anew(wanted), by
+        if wanted.kind not in self._watched:
+            self._watched.add(wanted.kind)
+            self._store.watch(wanted.kind, self._create_successor)
+
+    def _create_successor(self, event: WatchEvent) -> None:
+        gone = event.new
+        found = self._successors.get((gone.kind, gone.key))
+        if event.type == "DELETED" and found is not None:
+            del self._successors[gone.kind, gone.key]
+            if self._store.find(gone.kind, gone.key) is None:
+                wanted, by = found
+                self._store.create(wanted, by=by)
 
     def _patch(self, command: Command, by: str) -> None:
         old = self._find(command.object)

@@ -9,22 +9,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
-
-from kscope.sim.objects.objects import Manifest, Node, Pod
+from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.causes import Refused
+from scheduling.engine.diagnosis.manifests import taint_of
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.pods.pod_template import Taint
+from volumes.engine.phases import (
+    BETA_STORAGE_PROVISIONER,
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    PROVISIONED_BY,
+    SELECTED_NODE,
+    STORAGE_PROVISIONER,
+)
 
 # How many nodes, the closest to fitting first, are looked at for changes of a node.
 NODES: Final = 8
-# Taints that the node controller puts on by itself: they tell a state, and go with it.
-CONDITION: Final = "node.kubernetes.io/"
-HOSTNAME: Final = "kubernetes.io/hostname"
-REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
+# What controllers and the scheduler write on claims and volumes; a new object has none of it.
+_OF_CONTROLLERS = (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    PROVISIONED_BY,
+    SELECTED_NODE,
+    STORAGE_PROVISIONER,
+    BETA_STORAGE_PROVISIONER,
+)
 _HARD = ("NoSchedule", "NoExecute")
 
 
@@ -43,6 +54,13 @@ class Candidate:
     decidable: bool = True
     evicts: bool = False
     note: str = ""
+    # What has to be done after `command`, in order.
+    more: tuple[Command, ...] = ()
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """All of them, in order."""
+        return self.command, *self.more
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +99,26 @@ def patched(entity: str, patch: Manifest) -> Command:
     return Command(verb="patch", object=entity, patch=patch)
 
 
+def made_again(obj: ApiObject, fields: Mapping[str, Any]) -> Command:
+    """The command that deletes an object and creates it anew, with *fields* of its spec replaced.
+
+    A field that is None is left out.
+    """
+    spec = {key: value for key, value in {**obj.spec, **fields}.items() if value is not None}
+    kept = ("name", "namespace", "labels", "annotations")
+    metadata = {key: obj.metadata[key] for key in kept if key in obj.metadata}
+    if "annotations" in metadata:
+        own = metadata["annotations"].items()
+        metadata["annotations"] = {key: text for key, text in own if key not in _OF_CONTROLLERS}
+    manifest = {
+        "apiVersion": obj.raw.get("apiVersion", "v1"),
+        "kind": obj.kind,
+        "metadata": metadata,
+        "spec": spec,
+    }
+    return Command(verb="replace", manifest=manifest)
+
+
 def replaced(pod: Pod, fields: Mapping[str, Any], *, kind: str, text: str) -> Candidate:
     """The pod deleted and created anew with other fields in its spec, which cannot be patched."""
     spec = {key: value for key, value in {**pod.spec, **fields}.items() if key != "nodeName"}
@@ -103,37 +141,3 @@ def template_note(pod: Pod, *, anew: bool = False) -> str:
         kind, name = owner.get("kind"), owner.get("name")
         notes.append(f"The template of {kind} {name} stays as it is: change it there for good.")
     return " ".join(notes)
-
-
-def taint_of(raw: Manifest) -> Taint:
-    """A taint as plugins read it."""
-    return Taint(raw.get("key") or "", raw.get("value") or "", raw.get("effect") or "")
-
-
-def taint_text(taint: Taint) -> str:
-    """A taint as kubectl writes it."""
-    key = f"{taint.key}={taint.value}" if taint.value else taint.key
-    return f"{key}:{taint.effect}"
-
-
-def section(manifest: Mapping[str, Any], *path: str) -> Manifest:
-    """The mapping at *path* of a manifest; empty where it is absent."""
-    found: Any = manifest
-    for name in path:
-        found = found.get(name) or {}
-    return found
-
-
-def items(manifest: Mapping[str, Any], name: str) -> list[Manifest]:
-    """The list of mappings called *name*; empty where it is absent."""
-    return list(manifest.get(name) or ())
-
-
-def deep_copy(manifest: Any) -> Any:
-    """A manifest that can be changed in place."""
-    return orjson.loads(orjson.dumps(manifest))
-
-
-def node_terms(pod: Pod) -> list[Manifest]:
-    """The terms of the pod's required node affinity."""
-    return items(section(pod.spec, "affinity", "nodeAffinity", REQUIRED), "nodeSelectorTerms")

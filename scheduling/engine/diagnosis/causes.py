@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from scheduling.engine.cycle.algorithm import ScheduleResult
 from scheduling.engine.cycle.explain import kept_room
+from scheduling.engine.diagnosis.facts.case import Case
+from scheduling.engine.diagnosis.facts.explain import explain
+from scheduling.engine.diagnosis.facts.fact import fact
 from scheduling.engine.diagnosis.report import SEVERITIES, Cause, Check, named
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.framework.framework import FITS, Detail, Status
@@ -38,17 +42,19 @@ class Refused:
     row: int
     node: str
     obstacles: tuple[Obstacle, ...]
+    # How many of the resources that are short the node does not have at all.
+    absent: int = 0
 
     @property
-    def distance(self) -> tuple[int, int, float, str]:
-        """Fewest obstacles first, then what has a measure, then the smallest share that is short.
+    def distance(self) -> tuple[int, int, int, float, str]:
+        """Nodes with all resources first, then fewest obstacles, a measure, the smallest share short.
 
         Each resource that is short is an obstacle of its own.
         """
         shares = [share for each in self.obstacles for share in shortages(each.detail).values()]
         count = len(self.obstacles) + max(len(shares) - 1, 0)
         measured = any(each.detail.short is not None for each in self.obstacles)
-        return count, 0 if measured else 1, sum(shares), self.node
+        return self.absent, count, 0 if measured else 1, sum(shares), self.node
 
 
 def shortages(detail: Detail) -> dict[str, float]:
@@ -84,11 +90,18 @@ def refused_nodes(world: World, decision: ScheduleResult) -> list[Refused]:
             detail = framework.detail(search.state, row, place, code)
             found[row].append(Obstacle(plugin.name, status, detail))
     _add_verdicts_on_trial(world, decision, found)
-    refused = [Refused(row, world.table.name(row), tuple(each)) for row, each in found.items()]
+    refused = [_refused(world, row, each) for row, each in found.items()]
     return sorted(refused, key=_distance)
 
 
-def _distance(refused: Refused) -> tuple[int, int, float, str]:
+def _refused(world: World, row: int, obstacles: list[Obstacle]) -> Refused:
+    short = {name for each in obstacles for name in shortages(each.detail)} - {"pods"}
+    allocatable = world.table.node(row).allocatable
+    absent = sum(name not in allocatable for name in short)
+    return Refused(row, world.table.name(row), tuple(obstacles), absent)
+
+
+def _distance(refused: Refused) -> tuple[int, int, int, float, str]:
     return refused.distance
 
 
@@ -116,22 +129,37 @@ def node_causes(world: World, refused: list[Refused]) -> list[Cause]:
         for obstacle in each.obstacles:
             key = (obstacle.plugin, obstacle.status.reasons)
             groups.setdefault(key, []).append((each, obstacle))
-    causes = [_node_cause(world, group) for group in groups.values()]
+    everywhere = {each.node: each for each in refused}
+    causes = [_node_cause(world, group, everywhere) for group in groups.values()]
     return sorted(causes, key=_gravity)
 
 
-def _node_cause(world: World, group: list[tuple[Refused, Obstacle]]) -> Cause:
+def _node_cause(
+    world: World, group: list[tuple[Refused, Obstacle]], everywhere: Mapping[str, Refused]
+) -> Cause:
     nearest, obstacle = group[0]
     nodes = tuple(each.node for each, _ in group)
     check = check_of(nearest, obstacle)
+    case = Case(
+        world=world,
+        plugin=obstacle.plugin,
+        reasons=obstacle.status.reasons,
+        refused=[each for each, _ in group],
+        details=[each.detail for _, each in group],
+        everywhere=everywhere,
+    )
+    explained = explain(case)
     return Cause(
         severity="blocks" if len(nodes) == len(world.table) else "narrows",
-        sentence=_sentence(group, check),
+        sentence=explained.sentence or _sentence(group, check),
         plugin=obstacle.name,
         reasons=obstacle.status.reasons,
         nodes=nodes,
         only=tuple(each.node for each, _ in group if len(each.obstacles) == 1),
         check=check,
+        lead=explained.lead,
+        why=explained.why,
+        because=explained.because,
     )
 
 
@@ -202,14 +230,18 @@ def outright_cause(decision: ScheduleResult, world: World) -> Cause | None:
     )
 
 
-def preemption_note(decision: ScheduleResult) -> Cause | None:
-    """Why no eviction helps, in upstream's words."""
-    preemption = decision.preemption
-    if preemption is None or preemption.chosen is not None or not preemption.message:
+def preemption_note(world: World, decision: ScheduleResult) -> Cause | None:
+    """What forbids the pod to make room by evictions, where it might otherwise."""
+    preemption, pod = decision.preemption, world.pod
+    if pod.spec.get("preemptionPolicy") != "Never" or not world.has_lower_priorities:
         return None
+    reasons = (preemption.message,) if preemption is not None and preemption.message else ()
+    name = pod.spec.get("priorityClassName")
+    of_class = f", from its class {name}" if name else ""
     return Cause(
         severity="notes",
-        sentence=sentence_of(f"no eviction helps: {preemption.message}"),
+        sentence=f"It may not evict pods of lower priority: its preemptionPolicy is Never{of_class}.",
         plugin="DefaultPreemption",
-        reasons=(preemption.message,),
+        reasons=reasons,
+        because=(fact(pod, ("spec", "preemptionPolicy"), "Its preemptionPolicy is Never."),),
     )

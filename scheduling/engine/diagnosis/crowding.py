@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.diagnosis.candidates import Candidate, Situation
+from scheduling.engine.diagnosis.candidates import (
+    Candidate,
+    Situation,
+)
 from scheduling.engine.diagnosis.causes import Refused
 from scheduling.engine.pods.pod_info import PodInfo
 
@@ -24,13 +27,25 @@ class Leaving:
     detaches: bool
 
 
-def fewer_pods(situation: Situation) -> Iterator[Candidate]:
-    """Delete one pod that is in the way: of the lowest priority, the one that is missed least."""
+def lone_pods(situation: Situation) -> Iterator[Candidate]:
+    """Delete one pod that is in the way and that no workload makes again."""
+    return _fewer_pods(situation, owned=False)
+
+
+def peers(situation: Situation) -> Iterator[Candidate]:
+    """Delete one pod of a workload that is in the way; the workload makes another."""
+    return _fewer_pods(situation, owned=True)
+
+
+def _fewer_pods(situation: Situation, *, owned: bool) -> Iterator[Candidate]:
+    """Of the lowest priority first, then the one that is missed least."""
     found: dict[str, Leaving] = {}
     for each, node in situation.near(_CROWDED):
         attached = any(obstacle.detail.unit == "volumes" for obstacle in each.obstacles)
         for row, other in _in_the_way(situation, each):
             if other.key in found or not _may_go(other.pod):
+                continue
+            if bool(other.pod.owner_references) != owned:
                 continue
             detaches = attached and bool(other.pod.claim_names)
             if detaches or situation.world.fits_without(each.row, other, row):

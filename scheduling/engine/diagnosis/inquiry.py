@@ -19,7 +19,12 @@ from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cluster.replicas import SchedulerReplicas
 from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult
 from scheduling.engine.cycle.scheduler import Scheduler
-from scheduling.engine.diagnosis.candidates import Candidate, Situation, patched, replaced
+from scheduling.engine.diagnosis.candidates import (
+    Candidate,
+    Situation,
+    patched,
+    replaced,
+)
 from scheduling.engine.diagnosis.causes import (
     Refused,
     check_of,
@@ -28,9 +33,11 @@ from scheduling.engine.diagnosis.causes import (
     preemption_note,
     refused_nodes,
 )
-from scheduling.engine.diagnosis.crowding import fewer_pods
+from scheduling.engine.diagnosis.crowding import lone_pods, peers
+from scheduling.engine.diagnosis.moved_volumes import moved_volumes
 from scheduling.engine.diagnosis.new_nodes import more_nodes
 from scheduling.engine.diagnosis.node_changes import (
+    advertised_devices,
     node_labels,
     recovered_nodes,
     removed_taints,
@@ -53,6 +60,9 @@ from scheduling.engine.diagnosis.report import (
     Fix,
 )
 from scheduling.engine.diagnosis.requests import smaller_requests
+from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
+from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
+from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.trials import Trials, listed, seconds
 from scheduling.engine.diagnosis.volumes import (
     claim_causes,
@@ -60,6 +70,7 @@ from scheduling.engine.diagnosis.volumes import (
     missing_classes,
     more_capacity,
     more_volumes,
+    published_capacity,
 )
 from scheduling.engine.diagnosis.world import World
 from scheduling.engine.names import NOT_MODELLED
@@ -77,23 +88,28 @@ _KINDS: Final[tuple[tuple[str, Changes], ...]] = (
     ("selector", selectors),
     ("spread", spreading),
     ("affinity", pod_affinities),
+    ("device", advertised_devices),
     ("requests", smaller_requests),
     ("claim", missing_claims),
     ("class", missing_classes),
     ("capacity", more_capacity),
+    ("publish", published_capacity),
     ("volume", more_volumes),
+    ("moved", moved_volumes),
     ("priority", priorities),
-    ("pod", fewer_pods),
+    ("pod", lone_pods),
     ("node", more_nodes),
+    ("peer", peers),
 )
 _MOST_OFFERED = 8
 
 
-def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
+def diagnose(cluster: Cluster, pod_key: str, *, tries_changes: bool = True) -> Diagnosis:
     """Why the pod "namespace/name" has no node at this instant, and what would give it one.
 
     *cluster* is left exactly as it is: nothing is recorded, drawn or scheduled in it. Extenders are
-    never called. A pod that is not there, or has its node, gets a diagnosis that says so.
+    never called. A pod that is not there, or has its node, gets a diagnosis that says so. Without
+    *tries_changes* there are causes alone, and no look ahead.
     """
     pod = cluster.store.find(Pod.KIND, pod_key)
     if not isinstance(pod, Pod):
@@ -101,7 +117,7 @@ def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
     if pod.is_terminated:
         return _short(cluster, pod_key, "ended", f"It has ended: {pod.phase}.")
     if pod.node_name:
-        return _short(cluster, pod_key, "placed", f"It has its node, {pod.node_name}.")
+        return _placed(cluster, pod)
     if pod.deletion_timestamp:
         told = "It is being deleted; no scheduler looks at it any more."
         return _short(cluster, pod_key, "deleting", told)
@@ -115,12 +131,28 @@ def diagnose(cluster: Cluster, pod_key: str) -> Diagnosis:
     ]
     if not minding:
         return _Unminded(cluster, pod).diagnosis()
-    return _Inquiry(cluster, pod, minding[0]).diagnosis()
+    return _Inquiry(cluster, pod, minding[0]).diagnosis(tries_changes=tries_changes)
 
 
 def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnosis:
     return Diagnosis(
         pod=pod_key, profile=cluster.profile, at=cluster.now, state=state, sentence=sentence
+    )
+
+
+def _placed(cluster: Cluster, pod: Pod) -> Diagnosis:
+    """It has its node: what keeps it from running there, or from leaving."""
+    causes = sorted(placed_pod_causes(Scene(cluster.store, cluster.now), pod), key=_gravity)
+    sentence = f"It has its node, {pod.node_name}."
+    if causes:
+        sentence = causes[0].sentence
+    return Diagnosis(
+        pod=pod.key,
+        profile=cluster.profile,
+        at=cluster.now,
+        state="placed",
+        sentence=sentence,
+        causes=tuple(causes),
     )
 
 
@@ -220,10 +252,10 @@ class _Inquiry:
         world.algorithm.preempt(decision)
         return _Findings(decision, refused_nodes(world, decision), world.gates(self._pod))
 
-    def diagnosis(self) -> Diagnosis:
+    def diagnosis(self, *, tries_changes: bool) -> Diagnosis:
         """Everything there is to say."""
-        outlook = self._trials.look_ahead()
-        fixes = list(self._fixes())
+        outlook = self._trials.look_ahead() if tries_changes else None
+        fixes = list(self._fixes()) if tries_changes else []
         causes = self._causes()
         return Diagnosis(
             pod=self._pod.key,
@@ -236,7 +268,7 @@ class _Inquiry:
             outlook=outlook,
             fixes=tuple(fixes),
             tried=tuple(self._trials.tried.items()),
-            conclusion=self._conclusion(fixes),
+            conclusion=self._conclusion(fixes) if tries_changes else "",
         )
 
     def _conclusion(self, fixes: list[Fix]) -> str:
@@ -261,11 +293,11 @@ class _Inquiry:
         return queued.place if queued is not None and queued.place else "unseen"
 
     @property
-    def _victims(self) -> list[str]:
+    def _victims(self) -> list[Pod]:
         """The pods whose leaving the pod waits for on the node it is nominated to."""
         node = self._pod.nominated_node_name
         return [
-            pod.name
+            pod
             for pod in self._cluster.store.objects(Pod.KIND)
             if isinstance(pod, Pod)
             and node
@@ -296,8 +328,7 @@ class _Inquiry:
             yield Cause(severity="blocks", sentence=told, plugin="SchedulingGates")
         victims = self._victims
         if victims:
-            told = f"Waits for {listed(victims)} to leave {self._pod.nominated_node_name}."
-            yield Cause(severity="delays", sentence=told, plugin="DefaultPreemption")
+            yield nomination_cause(self._cluster.store, self._pod, victims)
         queued = self._queued
         if queued is None:
             return
@@ -322,7 +353,7 @@ class _Inquiry:
             yield from claims
             yield from () if outright is None else (outright,)
         yield from node_causes(world, self._findings.refused)
-        note = preemption_note(decision)
+        note = preemption_note(world, decision)
         if note is not None:
             yield note
 
@@ -338,10 +369,15 @@ class _Inquiry:
         if not findings.refused:
             return _first_of(causes, "blocks")
         count, nearest = len(self._world.table), findings.refused[0]
+        lead = next((each.lead for each in causes if each.severity == "blocks" and each.lead), "")
         texts = ", ".join(obstacle.detail.text for obstacle in nearest.obstacles)
         if count == 1:
-            return f"Does not fit {nearest.node}, the only node: {texts}."
-        return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}."
+            what = _lowered(lead) if lead else f"{texts}."
+            return f"Does not fit {nearest.node}, the only node: {what}"
+        if lead:
+            return f"Fits none of {count} nodes: {_lowered(lead)}"
+        more = next((each.lead for each in causes if each.lead and nearest.node in each.nodes), "")
+        return f"Fits none of {count} nodes; closest is {nearest.node}: {texts}. {more}".rstrip()
 
     def _sentence_when_it_fits(self, state: str) -> str:
         node, queued = self._findings.decision.node, self._queued
@@ -355,6 +391,9 @@ class _Inquiry:
     # -- what would help -------------------------------------------------------------------------
 
     def _fixes(self) -> Iterator[Fix]:
+        if any(stays(each, self._cluster.store) for each in self._victims):
+            yield from self._only(self._forced_deletions(), None)
+            return
         if not self._needs_help:
             return
         if not self._replicas.is_leading:
@@ -422,6 +461,19 @@ class _Inquiry:
                 decidable=False,
             )
 
+    def _forced_deletions(self) -> Iterator[Candidate]:
+        """Each of its victims deleted at once, and all of them."""
+        forced = [Command(verb="delete", object=each.id, grace_seconds=0) for each in self._victims]
+        names = listed([each.key for each in self._victims])
+        yield Candidate(
+            kind="force",
+            text=f"Delete {names} by force (grace period 0)",
+            command=forced[0],
+            more=tuple(forced[1:]),
+            decidable=False,
+            note="Be sure that nothing of them runs any more: no kubelet confirms it.",
+        )
+
     def _retries(self) -> Iterator[Candidate]:
         """It fits and is not tried: a label wakes it where some plugin minds labels, else a new pod."""
         yield Candidate(
@@ -431,6 +483,11 @@ class _Inquiry:
             decidable=False,
         )
         yield replaced(self._pod, {}, kind="retry", text="Create the pod anew, just as it is")
+
+
+def _lowered(sentence: str) -> str:
+    """The sentence as it goes on after a colon; abbreviations keep their capitals."""
+    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 
 
 def _gravity(cause: Cause) -> int:

@@ -11,11 +11,13 @@ import orjson
 from kscope.sim.objects.objects import Manifest, Node
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import (
-    CONDITION,
-    HOSTNAME,
     NODES,
     Candidate,
     Situation,
+)
+from scheduling.engine.diagnosis.manifests import (
+    CONDITION,
+    HOSTNAME,
     items,
     section,
     taint_of,

@@ -8,19 +8,21 @@ from kscope.sim.objects.objects import Manifest, Node
 from kscope.sim.objects.selectors import NodeSelector, int64
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import (
+    Candidate,
+    Situation,
+    patched,
+)
+from scheduling.engine.diagnosis.causes import Refused
+from scheduling.engine.diagnosis.manifests import (
     CONDITION,
     HOSTNAME,
     REQUIRED,
-    Candidate,
-    Situation,
     items,
     node_terms,
-    patched,
     section,
     taint_of,
     taint_text,
 )
-from scheduling.engine.diagnosis.causes import Refused
 from scheduling.engine.names import NODE_AFFINITY
 
 # Labels that tell a fact about a machine: where one is missing it may be added, but not changed.
@@ -153,3 +155,21 @@ def _labels_for_topology(situation: Situation, refused: Refused) -> dict[str, st
         if values:
             found[key] = min(values)
     return found
+
+
+def advertised_devices(situation: Situation) -> Iterator[Candidate]:
+    """A node that knows an extended resource and advertises too little of it has enough again."""
+    asked = situation.world.info().resources.fit
+    for each, node in situation.near():
+        for obstacle in each.obstacles:
+            for name in obstacle.detail.numbers:
+                amount = asked.get(name) if "/" in name else 0
+                if not amount or node.allocatable_units.get(name) != 0:
+                    continue
+                fields = {"allocatable": {name: str(amount)}, "capacity": {name: str(amount)}}
+                yield Candidate(
+                    kind="device",
+                    text=f"Let {node.name} advertise {amount} {name} again",
+                    command=patched(node.id, {"status": fields}),
+                    note="Its device plugin reports what it finds: mend that on the machine.",
+                )

@@ -8,20 +8,23 @@ from typing import Any
 
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.diagnosis.candidates import (
-    CONDITION,
     NODES,
-    PREFERRED,
-    REQUIRED,
     Candidate,
     Situation,
+    patched,
+    replaced,
+    template_note,
+)
+from scheduling.engine.diagnosis.facts.labels import RENAMED
+from scheduling.engine.diagnosis.manifests import (
+    CONDITION,
+    PREFERRED,
+    REQUIRED,
     deep_copy,
     items,
     node_terms,
-    patched,
-    replaced,
     section,
     taint_text,
-    template_note,
 )
 from scheduling.engine.pods.pod_template import Taint
 
@@ -70,6 +73,11 @@ def _node_selectors(situation: Situation) -> Iterator[Candidate]:
     pod = situation.pod
     selector: dict[str, str] = dict(pod.spec.get("nodeSelector") or {})
     for key, value in sorted(selector.items()):
+        newer = RENAMED.get(key, "")
+        if any(node.labels.get(newer) == value for _, node in situation.near()):
+            renamed = {newer if name == key else name: wanted for name, wanted in selector.items()}
+            text = f"Select {newer}={value} instead of {key}={value}"
+            yield replaced(pod, {"nodeSelector": renamed}, kind="selector", text=text)
         others = {
             node.labels[key]: None
             for _, node in situation.near()
@@ -145,6 +153,9 @@ def spreading(situation: Situation) -> Iterator[Candidate]:
         if constraint.get("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
             continue
         key = constraint.get("topologyKey") or ""
+        if constraint.get("nodeTaintsPolicy") != "Honor":
+            text = f"Do not count nodes whose taints it does not tolerate over {key} (nodeTaintsPolicy: Honor)"
+            yield _with_constraint(pod, constraints, place, {"nodeTaintsPolicy": "Honor"}, text)
         skew, allowed = _least_skew(situation, key), constraint.get("maxSkew") or 1
         if skew is not None and skew > allowed:
             text = f"Allow a skew of {skew} instead of {allowed} over {key}"

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from kscope.sim.objects.objects import entity_id
+from scheduling.engine.diagnosis.facts.fact import Fact
+
 # From what keeps the pod off every node to what is merely worth knowing.
 Severity = Literal["blocks", "narrows", "delays", "notes"]
 SEVERITIES: tuple[Severity, ...] = ("blocks", "narrows", "delays", "notes")
@@ -45,7 +48,8 @@ class Cause:
     """One thing that stands in the way, with the nodes it concerns.
 
     `reasons` are upstream's, verbatim. `only` are the nodes where nothing else stands in the way;
-    `check` is the closest miss among `nodes`.
+    `check` is the closest miss among `nodes`. `why` says how it came about, and `because` holds the
+    fields that make it true. `lead` is what an answer in one sentence would say of it.
     """
 
     severity: Severity
@@ -55,6 +59,9 @@ class Cause:
     nodes: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     check: Check | None = None
+    lead: str = ""
+    why: str = ""
+    because: tuple[Fact, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; `where` names the nodes for people."""
@@ -67,6 +74,8 @@ class Cause:
             "where": named(self.nodes),
             "only": list(self.only),
             "check": self.check.to_dict() if self.check else None,
+            "why": self.why,
+            "because": [each.to_dict() for each in self.because],
         }
 
 
@@ -100,11 +109,14 @@ class Fix:
     at: int | None = None
     note: str = ""
     then: dict[str, Any] | None = None
+    # What has to be done after these, for a change that takes more than two commands.
+    more: tuple[dict[str, Any], ...] = ()
 
     @property
     def commands(self) -> list[dict[str, Any]]:
         """All of them, in order."""
-        return [self.command] if self.then is None else [self.command, self.then]
+        first = [self.command] if self.then is None else [self.command, self.then]
+        return [*first, *self.more]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -124,6 +136,8 @@ class Diagnosis:
     at: int
     state: str
     sentence: str
+    # The entity id of what was asked about; "pod/…" where it is empty.
+    object: str = ""
     causes: tuple[Cause, ...] = ()
     check: Check | None = None
     outlook: Outlook | None = None
@@ -135,6 +149,7 @@ class Diagnosis:
         """The JSON form."""
         return {
             "pod": self.pod,
+            "object": self.entity,
             "profile": self.profile,
             "at": self.at,
             "state": self.state,
@@ -147,19 +162,28 @@ class Diagnosis:
             "conclusion": self.conclusion,
         }
 
+    @property
+    def entity(self) -> str:
+        """The entity id of the object: "pod/shop/web-3", "claim/shop/data"."""
+        return self.object or entity_id("Pod", self.pod)
+
     def text(self) -> str:
         """The diagnosis for a terminal."""
         return "\n".join(_lines(self)) + "\n"
 
 
 def _lines(diagnosis: Diagnosis) -> Iterable[str]:
-    yield f"{diagnosis.pod} ({diagnosis.state}): {diagnosis.sentence}"
+    yield f"{diagnosis.pod or diagnosis.entity} ({diagnosis.state}): {diagnosis.sentence}"
     if diagnosis.causes:
         yield ""
         yield "Why"
     for cause in diagnosis.causes:
         plugin = f" [{cause.plugin}]" if cause.plugin else ""
         yield f"  {cause.severity:<8}{cause.sentence}{plugin}"
+        if cause.why:
+            yield f"          {cause.why}"
+        for each in cause.because:
+            yield f"          - {each.text}"
     if diagnosis.outlook is not None:
         yield ""
         yield diagnosis.outlook.sentence

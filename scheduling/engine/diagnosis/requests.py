@@ -9,14 +9,16 @@ from scheduling.engine.diagnosis.candidates import (
     NODES,
     Candidate,
     Situation,
-    deep_copy,
-    items,
     patched,
     replaced,
-    section,
     template_note,
 )
 from scheduling.engine.diagnosis.causes import shortages
+from scheduling.engine.diagnosis.manifests import (
+    deep_copy,
+    items,
+    section,
+)
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 
@@ -27,7 +29,7 @@ def smaller_requests(situation: Situation) -> Iterator[Candidate]:
     wanted: dict[tuple[str, int], float] = {}
     for each in situation.refused:
         # Each resource that is short counts as an obstacle of its own.
-        if each.distance[0] > 1 + situation.others:
+        if each.distance[1] > 1 + situation.others:
             continue
         for obstacle in each.obstacles:
             for name, share in shortages(obstacle.detail).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod
@@ -35,6 +35,10 @@ _WORDS: Final = {
     "class": ("storage class", "storage classes"),
     "capacity": ("storage capacity", "storage capacities"),
     "volume": ("volume added", "volumes added"),
+    "driver": ("driver setting", "driver settings"),
+    "device": ("advertised device", "advertised devices"),
+    "moved": ("volume made again", "volumes made again"),
+    "force": ("forced deletion", "forced deletions"),
     "priority": ("priority class", "priority classes"),
     "pod": ("pod deleted", "pods deleted"),
     "node": ("node added", "nodes added"),
@@ -99,7 +103,7 @@ class Trials:
             if self._work < self._per_cycle:
                 self._cut += 1
                 return None
-            trial = self._shown((candidate.command,), node)
+            trial = self._shown(candidate.commands, node)
             if self._helps(trial):
                 return _forked(candidate, trial)
             if trial.rivals:
@@ -223,11 +227,18 @@ def _forked(candidate: Candidate, trial: Trial) -> Fix:
         kind=candidate.kind,
         text=f"{candidate.text}: it is bound to {trial.node} at {seconds(trial.at)}.",
         command=candidate.command.to_dict(),
+        **_after_first(candidate),
         node=trial.node,
         at=trial.at,
         shown="fork",
         note=f"{candidate.note} {_FLUSHED}".strip() if trial.flushed else candidate.note,
     )
+
+
+def _after_first(candidate: Candidate) -> dict[str, Any]:
+    """The commands of a change after its first, as a fix holds them."""
+    rest = [each.to_dict() for each in candidate.more]
+    return {"then": rest[0] if rest else None, "more": tuple(rest[1:])}
 
 
 def _paired(pair: Pair, trial: Trial | None) -> Fix:

@@ -15,11 +15,13 @@ from kscope.sim.objects.objects import (
 )
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.candidates import (
-    HOSTNAME,
     Candidate,
     Situation,
-    items,
     patched,
+)
+from scheduling.engine.diagnosis.manifests import (
+    HOSTNAME,
+    items,
     section,
 )
 from scheduling.engine.diagnosis.report import Cause
@@ -28,6 +30,7 @@ from volumes.engine.phases import NO_PROVISIONER, claim_class
 
 _DELAYED: Final = "WaitForFirstConsumer"
 _NEW_SIZE: Final = "1Gi"
+_CAPACITY: Final = "CSIStorageCapacity"
 _ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 # How many nodes or zones a new volume is tried for.
 _PLACES = 4
@@ -316,3 +319,49 @@ def more_capacity(situation: Situation) -> Iterator[Candidate]:
                 text=f"Let storage {capacity.name} of class {claim_class(claim)} have room for {size}",
                 command=patched(capacity.id, patch),
             )
+
+
+def published_capacity(situation: Situation) -> Iterator[Candidate]:
+    """Capacity of a class for which none is published, or a driver that is not asked for it."""
+    world = situation.world
+    published = {each.raw.get("storageClassName") for each in world.listers.all(_CAPACITY)}
+    for claim in _waiting_claims(world):
+        storage_class = world.listers.storage_class(claim_class(claim))
+        driver = storage_class and world.listers.get("CSIDriver", storage_class.provisioner)
+        if storage_class is None or driver is None or not driver.spec.get("storageCapacity"):
+            continue
+        for _, node in situation.near(_PLACES):
+            if storage_class.name in published or HOSTNAME not in node.labels:
+                continue
+            size = quantity.format_bytes(claim.request_bytes)
+            yield Candidate(
+                kind="capacity",
+                text=f"Let {driver.name} publish {size} of class {storage_class.name} on {node.name}",
+                command=Command(
+                    verb="create", manifest=_capacity(world, storage_class, node, claim)
+                ),
+                note="Its provisioner does so by itself when it runs; look at its leader election.",
+            )
+        yield Candidate(
+            kind="driver",
+            text=f"Let {driver.name} be placed without its capacity (storageCapacity: false)",
+            command=patched(driver.id, {"spec": {"storageCapacity": False}}),
+            decidable=False,
+        )
+
+
+def _capacity(
+    world: World, storage_class: StorageClass, node: Node, claim: PersistentVolumeClaim
+) -> Manifest:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": _CAPACITY,
+        "metadata": {
+            "name": f"{storage_class.name}-{node.name}",
+            "namespace": world.pod.namespace,
+        },
+        "storageClassName": storage_class.name,
+        "nodeTopology": {"matchLabels": {HOSTNAME: node.labels[HOSTNAME]}},
+        "capacity": str(claim.request_bytes),
+        "maximumVolumeSize": str(claim.request_bytes),
+    }

@@ -1,0 +1,104 @@
+"""What an explanation is given: the refusals of one plugin for one reason, and the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.diagnosis.world import World
+from scheduling.engine.framework.framework import Detail
+from scheduling.engine.pods.pod_info import PodInfo
+
+# Nodes and objects for which facts are given one by one; what is beyond that is counted.
+FEW = 6
+
+
+class Obstacle(Protocol):
+    """A filter's refusal of a node."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def detail(self) -> Detail: ...
+
+
+class Refusal(Protocol):
+    """A node and every filter that refuses it."""
+
+    @property
+    def row(self) -> int: ...
+    @property
+    def node(self) -> str: ...
+    @property
+    def obstacles(self) -> Sequence[Obstacle]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The refusals of `plugin` that give the same reasons: `refused` with their `details`.
+
+    Both have one entry per node, the closest to fitting first. `everywhere` are the refusals of all
+    nodes, by name.
+    """
+
+    world: World
+    plugin: str
+    reasons: tuple[str, ...]
+    refused: Sequence[Refusal]
+    details: Sequence[Detail]
+    everywhere: Mapping[str, Refusal]
+
+    @property
+    def pod(self) -> Pod:
+        """The pod that was refused."""
+        return self.world.pod
+
+    @property
+    def numbers(self) -> Mapping[str, Any]:
+        """The figures of the closest node."""
+        return self.details[0].numbers
+
+    @property
+    def nearest(self) -> Node:
+        """The closest node."""
+        return self.node(self.refused[0])
+
+    def node(self, refusal: Refusal) -> Node:
+        """The object of a node that refused."""
+        return self.world.table.node(refusal.row)
+
+    def few(self) -> Iterator[tuple[Node, Detail]]:
+        """The closest nodes, with the evidence."""
+        for refusal, detail in zip(self.refused[:FEW], self.details, strict=False):
+            yield self.node(refusal), detail
+
+    def pods_at(self, row: int) -> list[PodInfo]:
+        """The pods of a node, by name."""
+        return sorted(self.world.table.pods[row].values(), key=_key)
+
+    def placed_pods(self) -> Iterator[tuple[Node, PodInfo]]:
+        """Every pod that has a node."""
+        for row, node in self.world.nodes():
+            for info in self.pods_at(row):
+                yield node, info
+
+
+def _key(info: PodInfo) -> str:
+    return info.key
+
+
+def owner_text(pod: Pod) -> str:
+    """The workload that a pod belongs to: " (of StatefulSet db)", "" for none."""
+    owner = next((each for each in pod.owner_references if each.get("controller")), None)
+    return "" if owner is None else f" (of {owner.get('kind')} {owner.get('name')})"
+
+
+def listed(names: Sequence[str], most: int = FEW) -> str:
+    """Names for a sentence: "a, b and c"; beyond *most* the rest is counted."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

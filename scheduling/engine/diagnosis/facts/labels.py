@@ -1,0 +1,144 @@
+"""NodeAffinity, nodeSelector and nodeName: what is wanted, and what the nodes have instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kscope.sim.objects.objects import Node
+from kscope.sim.objects.selectors import NodeSelector
+from scheduling.engine.diagnosis.facts.case import FEW, Case, listed
+from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
+from scheduling.engine.diagnosis.manifests import (
+    HOSTNAME,
+    REQUIRED,
+    items,
+    node_terms,
+)
+
+# Labels that Kubernetes has renamed, and what they are called since.
+RENAMED: Final[Mapping[str, str]] = {
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "node-role.kubernetes.io/master": "node-role.kubernetes.io/control-plane",
+    "kubernetes.io/role": "node-role.kubernetes.io",
+}
+_SIMPLE: Final = ("spec", "nodeSelector")
+_TERMS: Final = ("spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
+
+
+def described(requirement: Mapping[str, Any]) -> str:
+    """A requirement in the words of kubectl: "zone in [a, b]"."""
+    key, operator = str(requirement.get("key")), str(requirement.get("operator"))
+    values = ", ".join(str(each) for each in requirement.get("values") or ())
+    if operator == "Exists":
+        return f"a label {key}"
+    if operator == "DoesNotExist":
+        return f"no label {key}"
+    if operator in ("Gt", "Lt"):
+        return f"{key} {'>' if operator == 'Gt' else '<'} {values}"
+    return f"{key} {'in' if operator == 'In' else 'not in'} [{values}]"
+
+
+def holds(requirement: Mapping[str, Any], node: Node) -> bool:
+    """Whether *node* has what one requirement on its labels wants."""
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [dict(requirement)]}]}
+    return NodeSelector.parse(terms).matches(node.labels, node.name)
+
+
+def explain_selector(case: Case) -> Explanation:
+    """Each requirement that no node, or not the closest, meets; labels that were renamed."""
+    pod = case.pod
+    because: list[Fact] = []
+    why: list[str] = []
+    selector: dict[str, str] = pod.spec.get("nodeSelector") or {}
+    for key, value in selector.items():
+        requirement = {"key": key, "operator": "In", "values": [value]}
+        if _fails_somewhere(case, requirement):
+            because.append(
+                fact(pod, (*_SIMPLE, key), f"The pod's nodeSelector wants {key}={value}.")
+            )
+            because.extend(_node_facts(case, requirement))
+            why.append(_why(case, requirement))
+    for place, term in enumerate(node_terms(pod)):
+        for at, requirement in enumerate(items(term, "matchExpressions")):
+            if _fails_somewhere(case, requirement):
+                path = (*_TERMS, place, "matchExpressions", at)
+                text = f"The pod's node affinity requires {described(requirement)}."
+                because.append(fact(pod, path, text))
+                because.extend(_node_facts(case, requirement))
+                why.append(_why(case, requirement))
+        for at, requirement in enumerate(items(term, "matchFields")):
+            path = (*_TERMS, place, "matchFields", at)
+            text = f"The pod's node affinity requires {described(requirement)}."
+            because.append(fact(pod, path, text))
+    if pod.node_name or pod.spec.get("nodeName"):
+        named = str(pod.spec.get("nodeName"))
+        because.append(fact(pod, ("spec", "nodeName"), f"The pod names node {named}."))
+    told = [each for each in why if each]
+    first = told[0] if told else ""
+    return Explanation(lead=first, why=first, because=tuple(_once(because)))
+
+
+def _once(facts: list[Fact]) -> list[Fact]:
+    """The facts without repetition, in their order."""
+    seen: dict[tuple[str, str], Fact] = {}
+    for each in facts:
+        seen.setdefault((each.object, each.field), each)
+    return list(seen.values())
+
+
+def _fails_somewhere(case: Case, requirement: Mapping[str, Any]) -> bool:
+    return any(not holds(requirement, case.node(each)) for each in case.refused)
+
+
+def _node_facts(case: Case, requirement: Mapping[str, Any]) -> Iterator[Fact]:
+    key = str(requirement.get("key"))
+    for each in case.refused[:FEW]:
+        node = case.node(each)
+        if holds(requirement, node):
+            continue
+        has = node.labels.get(key)
+        told = (
+            f"{node.name} has {key}={has}."
+            if has is not None
+            else f"{node.name} has no label {key}."
+        )
+        yield fact(node, ("metadata", "labels", key), told, compared_with=requirement.get("values"))
+        newer = RENAMED.get(key, "")
+        if has is None and newer in node.labels:
+            text = f"{node.name} has the label under its newer name, {newer}={node.labels[newer]}."
+            yield fact(node, ("metadata", "labels", newer), text)
+
+
+def _why(case: Case, requirement: Mapping[str, Any]) -> str:
+    """How it comes that no node does: a label that was renamed, is on no node, or has other values."""
+    key = str(requirement.get("key"))
+    nodes = [node for _, node in case.world.nodes()]
+    matching = [node.name for node in nodes if holds(requirement, node)]
+    if matching:
+        return (
+            f"Only {listed(matching)} has {described(requirement)}." if len(matching) == 1 else ""
+        )
+    values = sorted({node.labels[key] for node in nodes if key in node.labels})
+    newer = RENAMED.get(key)
+    if not values and newer and any(newer in node.labels for node in nodes):
+        return f"No node has the label {key}; it was renamed, and the nodes carry {newer}."
+    if not values:
+        return f"No node has the label {key}."
+    if key == HOSTNAME:
+        return _why_no_hostname(nodes, requirement)
+    return f"The nodes have {key} in [{', '.join(values[:FEW])}]."
+
+
+def _why_no_hostname(nodes: list[Node], requirement: Mapping[str, Any]) -> str:
+    wanted = {str(each) for each in requirement.get("values") or ()}
+    for node in nodes:
+        if node.name in wanted:
+            return (
+                f"Node {node.name} exists, but its label {HOSTNAME} is {node.labels.get(HOSTNAME)}."
+            )
+    return f"No node has {described(requirement)}."

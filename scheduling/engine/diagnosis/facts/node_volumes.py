@@ -1,0 +1,57 @@
+"""VolumeZone and NodeVolumeLimits: where a volume lies, and how many a node may have."""
+
+from __future__ import annotations
+
+from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
+from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
+from scheduling.engine.diagnosis.manifests import items
+
+
+def explain_zone(case: Case) -> Explanation:
+    """The label of the volume beside that of the nodes."""
+    because: list[Fact] = []
+    seen: set[tuple[str, str]] = set()
+    for node, detail in case.few():
+        key, name = detail.numbers.get("key"), detail.numbers.get("volume")
+        if not isinstance(key, str) or not isinstance(name, str):
+            continue
+        volume = case.world.listers.volume(name)
+        if volume is not None and (name, key) not in seen:
+            seen.add((name, key))
+            text = f"Volume {name} is in {key}={volume.labels.get(key)}."
+            because.append(fact(volume, ("metadata", "labels", key), text))
+        has = node.labels.get(key)
+        text = f"{node.name} is in {key}={has}." if has else f"{node.name} has no label {key}."
+        wanted = detail.numbers.get("values")
+        because.append(fact(node, ("metadata", "labels", key), text, compared_with=wanted))
+    key = case.numbers.get("key")
+    if not isinstance(key, str):
+        return Explanation(because=tuple(because))
+    allowed: list[str] = case.numbers["values"]
+    inside = [node.name for _, node in case.world.nodes() if node.labels.get(key) in allowed]
+    where = f"{listed(inside)} is there" if inside else "no node is there"
+    volume = case.numbers.get("volume")
+    why = f"Volume {volume} can only be used in {key}={', '.join(allowed)}; {where}."
+    return Explanation(why=why, because=tuple(because))
+
+
+def explain_limits(case: Case) -> Explanation:
+    """The limit that a node's CSINode states, and the pods whose volumes fill it."""
+    because: list[Fact] = []
+    for node, detail in case.few():
+        driver, limit = detail.numbers.get("driver"), detail.numbers.get("limit")
+        csi_node = case.world.listers.get("CSINode", node.name)
+        if csi_node is not None:
+            drivers = items(csi_node.spec, "drivers")
+            place = next((at for at, one in enumerate(drivers) if one.get("name") == driver), None)
+            if place is not None:
+                text = f"CSINode {node.name} allows {limit} volumes of driver {driver}."
+                path = ("spec", "drivers", place, "allocatable", "count")
+                because.append(fact(csi_node, path, text))
+    node = case.nearest
+    users = [info for info in case.pods_at(case.refused[0].row) if info.pod.claim_names]
+    for info in users[:FEW]:
+        claims = listed(list(info.pod.claim_names), 3)
+        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} uses {claims}."
+        because.append(fact(info.pod, ("spec", "volumes"), text))
+    return Explanation(because=tuple(because))

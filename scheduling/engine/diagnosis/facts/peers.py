@@ -1,0 +1,121 @@
+"""Who holds what the pod needs alone: a host port, a claim, a disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kscope.sim.objects.objects import Pod
+from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
+from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
+from scheduling.engine.diagnosis.manifests import (
+    items,
+)
+
+_ALONE = "ReadWriteOncePod"
+
+
+def explain_port(case: Case) -> Explanation:
+    """The pods that hold the host port on the closest nodes."""
+    because: list[Fact] = []
+    held: list[str] = []
+    for each in case.refused[:FEW]:
+        node = case.node(each)
+        for info in case.pods_at(each.row):
+            for container, place, port in _host_ports(info.pod):
+                if not _clashes(case.pod, port):
+                    continue
+                held.append(info.key)
+                number, protocol = port.get("hostPort"), port.get("protocol") or "TCP"
+                text = (
+                    f"Pod {info.key}{owner_text(info.pod)} holds host port {number}/{protocol} on "
+                    f"{node.name}."
+                )
+                path = ("spec", "containers", container, "ports", place, "hostPort")
+                because.append(fact(info.pod, path, text, compared_with=number))
+    why = f"The port is held by {listed(list(dict.fromkeys(held)), 3)}." if held else ""
+    return Explanation(why=why, because=tuple(because))
+
+
+def _host_ports(pod: Pod) -> list[tuple[int, int, dict[str, Any]]]:
+    return [
+        (at, place, port)
+        for at, container in enumerate(items(pod.spec, "containers"))
+        for place, port in enumerate(items(container, "ports"))
+        if port.get("hostPort")
+    ]
+
+
+def _clashes(pod: Pod, other: dict[str, Any]) -> bool:
+    anywhere = ("", "0.0.0.0")
+    return any(
+        port["hostPort"] == other["hostPort"]
+        and (port.get("protocol") or "TCP") == (other.get("protocol") or "TCP")
+        and (
+            (port.get("hostIP") or "") in anywhere
+            or (other.get("hostIP") or "") in anywhere
+            or port.get("hostIP") == other.get("hostIP")
+        )
+        for _, _, port in _host_ports(pod)
+    )
+
+
+def explain_claim_in_use(case: Case) -> Explanation:
+    """The pods that use a claim which one pod may use at a time, or a disk that cannot be shared."""
+    pod, listers = case.pod, case.world.listers
+    because: list[Fact] = []
+    users: list[str] = []
+    for name in pod.claim_names:
+        claim = listers.claim(f"{pod.namespace}/{name}")
+        if claim is None or _ALONE not in claim.access_modes:
+            continue
+        text = f"Claim {claim.key} has the access mode {_ALONE}: one pod at a time may use it."
+        because.append(fact(claim, ("spec", "accessModes"), text))
+        for node, info in case.placed_pods():
+            if info.key == pod.key or info.pod.namespace != pod.namespace:
+                continue
+            if name in info.pod.claim_names:
+                users.append(f"{info.key} on {node.name}")
+                text = (
+                    f"Pod {info.key}{owner_text(info.pod)} on {node.name} uses claim {claim.key}."
+                )
+                because.append(fact(info.pod, ("spec", "volumes"), text, compared_with=claim.name))
+    if not because:
+        return _disks(case)
+    sentence = ""
+    if users:
+        claims = listed([each.field and each.object.partition("/")[2] for each in because[:1]])
+        sentence = (
+            f"Claim {claims} is used by pod {listed(users, 3)}, and its access mode is {_ALONE}."
+        )
+    why = "No other node helps: the claim is in use, wherever the pod would go." if users else ""
+    return Explanation(sentence=sentence, lead=sentence, why=why, because=tuple(because))
+
+
+def _disks(case: Case) -> Explanation:
+    """In-tree disks that two pods of a node may not share."""
+    wanted = {_disk(volume) for volume in case.pod.volumes} - {""}
+    because = [
+        fact(
+            info.pod,
+            ("spec", "volumes", place),
+            f"Pod {info.key}{owner_text(info.pod)} on {case.node(each).name} uses the disk "
+            f"{_disk(volume)}.",
+        )
+        for each in case.refused[:FEW]
+        for info in case.pods_at(each.row)
+        for place, volume in enumerate(info.pod.volumes)
+        if _disk(volume) in wanted
+    ]
+    return Explanation(because=tuple(because))
+
+
+def _disk(volume: dict[str, Any]) -> str:
+    for source, field in (
+        ("gcePersistentDisk", "pdName"),
+        ("awsElasticBlockStore", "volumeID"),
+        ("iscsi", "iqn"),
+        ("rbd", "image"),
+    ):
+        if volume.get(source):
+            return str(volume[source].get(field))
+    return ""

@@ -1,0 +1,119 @@
+"""InterPodAffinity: which pods keep this one away, or where those that it wants to join are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
+from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
+from scheduling.engine.diagnosis.manifests import (
+    REQUIRED,
+)
+from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
+
+
+def explain_pod_affinity(case: Case) -> Explanation:
+    """By the reason: its own affinity, its own anti-affinity, or that of pods that are there."""
+    told = " ".join(case.reasons)
+    if "anti-affinity rules" in told and "existing" in told:
+        return _refused_by_others(case)
+    if "anti-affinity rules" in told:
+        return _avoids(case)
+    if "affinity rules" in told:
+        return _joins(case)
+    # Before v1.20 one reason stands for all.
+    for each in (_refused_by_others, _avoids, _joins):
+        found = each(case)
+        if found.because:
+            return found
+    return Explanation()
+
+
+def _matches(case: Case, term: AffinityTerm, pod: Pod) -> bool:
+    labels = case.world.listers.namespace_labels(pod.namespace)
+    return term.matches(pod.namespace, pod.labels, labels)
+
+
+def _shares_domain(term: AffinityTerm, one: Node, other: Node) -> bool:
+    value = one.labels.get(term.topology_key)
+    return value is not None and value == other.labels.get(term.topology_key)
+
+
+def _path(kind: str, place: int) -> tuple[str | int, ...]:
+    return ("spec", "affinity", kind, REQUIRED, place)
+
+
+def _avoids(case: Case) -> Explanation:
+    because: list[Fact] = []
+    met: list[str] = []
+    for place, term in enumerate(case.world.info().affinity.required_anti):
+        for here, info in _neighbours(case, term):
+            if _matches(case, term, info.pod):
+                met.append(f"{info.key} on {here.name}")
+                text = (
+                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} matches {term.selector}, "
+                    f"which the pod avoids within one {term.topology_key}."
+                )
+                because.append(fact(info.pod, ("metadata", "labels"), text))
+        if met:
+            text = f"The pod's anti-affinity avoids {term.selector} within one {term.topology_key}."
+            because.insert(0, fact(case.pod, _path("podAntiAffinity", place), text))
+    return _explained(met, "The pod avoids", because)
+
+
+def _refused_by_others(case: Case) -> Explanation:
+    because: list[Fact] = []
+    met: list[str] = []
+    for here, info in case.placed_pods():
+        for place, term in enumerate(info.affinity.required_anti):
+            near = [case.node(each) for each in case.refused]
+            if not _matches(case, term, case.pod):
+                continue
+            if any(_shares_domain(term, here, node) for node in near):
+                met.append(f"{info.key} on {here.name}")
+                text = (
+                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} avoids {term.selector} "
+                    f"within one {term.topology_key}, which this pod matches."
+                )
+                because.append(fact(info.pod, _path("podAntiAffinity", place), text))
+    return _explained(met, "The anti-affinity of these pods keeps it away:", because)
+
+
+def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
+    once = list(dict.fromkeys(met))
+    why = f"{lead} {listed(once, 3)}." if once else ""
+    return Explanation(lead=why, why=why, because=tuple(because[: 2 * FEW]))
+
+
+def _neighbours(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
+    near = [case.node(each) for each in case.refused]
+    for here, info in case.placed_pods():
+        if any(_shares_domain(term, here, node) for node in near):
+            yield here, info
+
+
+def _joins(case: Case) -> Explanation:
+    because: list[Fact] = []
+    why = ""
+    for place, term in enumerate(case.world.info().affinity.required):
+        text = f"The pod must be with {term.selector} within one {term.topology_key}."
+        matching = [
+            (node, info) for node, info in case.placed_pods() if _matches(case, term, info.pod)
+        ]
+        near = [case.node(each) for each in case.refused]
+        if any(not any(_shares_domain(term, here, node) for here, _ in matching) for node in near):
+            because.append(fact(case.pod, _path("podAffinity", place), text))
+        if not matching:
+            why = why or f"No pod that has a node matches {term.selector}."
+            continue
+        domains: dict[str, str] = {}
+        for here, info in matching:
+            domain = here.labels.get(term.topology_key)
+            told = f"{term.topology_key}={domain}" if domain else f"no {term.topology_key}"
+            domains.setdefault(told, info.key)
+            if len(because) < 2 * FEW:
+                text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {told}."
+                because.append(fact(info.pod, ("spec", "nodeName"), text))
+        why = why or f"The pods that match {term.selector} are in {listed(list(domains), 3)}."
+    return Explanation(lead=why, why=why, because=tuple(because))

@@ -1,0 +1,150 @@
+"""NodeResourcesFit: what the pod asks for and why, what nodes offer, and who holds the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.diagnosis.facts.case import FEW, Case, listed, owner_text
+from scheduling.engine.diagnosis.facts.fact import Explanation, Fact, fact
+from scheduling.engine.diagnosis.manifests import (
+    items,
+    section,
+)
+from scheduling.engine.plugins.node_resources_fit import format_amount
+from scheduling.engine.pods.pod_info import PodInfo
+
+_LIMIT_RANGER = "kubernetes.io/limit-ranger"
+
+
+def explain_resources(case: Case) -> Explanation:
+    """Each resource that is short: its request, what the closest nodes have, and the pods on them."""
+    short = list(_short(case))
+    because: list[Fact] = []
+    for name in short:
+        because.extend(request_facts(case.pod, name))
+        for node, detail in case.few():
+            if name in detail.numbers:
+                because.extend(_node_facts(node, name, detail.numbers[name]))
+        because.extend(_holder_facts(case, name))
+    lead = next(filter(None, (_lead(case, name) for name in short)), "")
+    texts = (text(case, name) for text in (_too_large, _holders_text) for name in short)
+    why = lead or next(filter(None, texts), "")
+    return Explanation(lead=lead, why=why, because=tuple(because))
+
+
+def _short(case: Case) -> dict[str, None]:
+    """The resources that are short on any of the closest nodes."""
+    return {
+        name: None
+        for _, detail in case.few()
+        for name, entry in detail.numbers.items()
+        if isinstance(entry, dict) and "requested" in cast("dict[str, Any]", entry)
+    }
+
+
+def lacks(node: Node, name: str) -> bool:
+    """Whether *node* does not have the resource at all, not even 0 of it."""
+    return name not in node.allocatable
+
+
+def request_facts(pod: Pod, name: str) -> Iterator[Fact]:
+    """Where the pod's request of a resource is written, container by container."""
+    if name == "pods":
+        return
+    by_limit_ranger = pod.annotations.get(_LIMIT_RANGER, "")
+    for field in ("containers", "initContainers"):
+        for place, container in enumerate(items(pod.spec, field)):
+            requests = section(container, "resources", "requests")
+            if name in requests:
+                what = "Init container" if field == "initContainers" else "Container"
+                given = (
+                    f", a default of a LimitRange ({by_limit_ranger})"
+                    if f"container {container.get('name')}" in by_limit_ranger
+                    and name in by_limit_ranger
+                    else ""
+                )
+                yield fact(
+                    pod,
+                    ("spec", field, place, "resources", "requests", name),
+                    f"{what} {container.get('name')} asks for {requests[name]} {name}{given}.",
+                )
+    if name in section(pod.spec, "overhead"):
+        text = f"The pod's overhead is {section(pod.spec, 'overhead')[name]} {name}."
+        yield fact(pod, ("spec", "overhead", name), text)
+    if name in section(pod.spec, "resources", "requests"):
+        asked = section(pod.spec, "resources", "requests")[name]
+        text = f"The pod as a whole asks for {asked} {name}."
+        yield fact(pod, ("spec", "resources", "requests", name), text)
+
+
+def _node_facts(node: Node, name: str, numbers: dict[str, int]) -> Iterator[Fact]:
+    path = ("status", "allocatable", name)
+    if lacks(node, name):
+        text = f"{node.name} has no {name} at all."
+    elif numbers["allocatable"] == 0:
+        text = f"{node.name} advertises 0 {name}: it knows the resource and has none of it."
+    else:
+        used, has = (format_amount(name, numbers[key]) for key in ("used", "allocatable"))
+        text = f"{node.name} has {has} {name} allocatable, of which {used} is requested."
+    yield fact(node, path, text, compared_with=numbers["requested"])
+
+
+def _held(info: PodInfo, name: str) -> int:
+    return 1 if name == "pods" else info.resources.fit.get(name)
+
+
+def _holder_facts(case: Case, name: str) -> Iterator[Fact]:
+    """The pods that hold most of it on the closest node."""
+    node = case.nearest
+    holders = _holders(case, name)
+    for info in holders[:FEW]:
+        amount = format_amount(name, _held(info, name))
+        told = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
+        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {told}."
+        yield fact(info.pod, ("spec", "nodeName"), text, compared_with=node.name)
+
+
+def _holders(case: Case, name: str) -> list[PodInfo]:
+    found = [info for info in case.pods_at(case.refused[0].row) if _held(info, name) > 0]
+    return sorted(found, key=lambda info: (-_held(info, name), info.key))
+
+
+def _lead(case: Case, name: str) -> str:
+    """That no node has any of the resource; "" where one has."""
+    advertising = [each for _, each in case.world.nodes() if not lacks(each, name)]
+    if name != "pods" and not advertising:
+        return f"No node of the cluster has {name}."
+    empty = [each.name for each in advertising if not each.allocatable_units.get(name, 0)]
+    if empty and len(empty) == len(advertising):
+        verb = "advertises" if len(empty) == 1 else "advertise"
+        return f"{listed(empty)} {verb} {name}: 0, as where the device plugin reports no device."
+    return ""
+
+
+def _too_large(case: Case, name: str) -> str:
+    """That no node, however empty, would have enough; "" where one would."""
+    asked = case.world.info().resources.fit.get(name)
+    most = max((node.allocatable_units.get(name, 0) for _, node in case.world.nodes()), default=0)
+    if name == "pods" or asked <= most:
+        return ""
+    return f"Even an empty node would not do: the largest has {format_amount(name, most)} {name}."
+
+
+def _holders_text(case: Case, name: str) -> str:
+    """The pods that fill the closest node."""
+    node, numbers = case.nearest, case.numbers.get(name)
+    if not isinstance(numbers, dict):
+        return ""
+    entry = cast("dict[str, int]", numbers)
+    holders = _holders(case, name)
+    if not holders:
+        return ""
+    told = [
+        info.key if name == "pods" else f"{info.key} {format_amount(name, _held(info, name))}"
+        for info in holders
+    ]
+    count = "1 pod holds" if len(holders) == 1 else f"{len(holders)} pods hold"
+    used, has = (format_amount(name, entry[key]) for key in ("used", "allocatable"))
+    return f"On {node.name} {count} {used} of {has} {name}: {listed(told, 3)}."

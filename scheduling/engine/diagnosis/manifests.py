@@ -1,0 +1,51 @@
+"""Reading and writing parts of manifests, as diagnosis does everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from kscope.sim.objects.objects import Manifest, Pod
+from scheduling.engine.pods.pod_template import Taint
+
+# Taints that the node controller puts on by itself: they tell a state, and go with it.
+CONDITION: Final = "node.kubernetes.io/"
+HOSTNAME: Final = "kubernetes.io/hostname"
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def taint_of(raw: Manifest) -> Taint:
+    """A taint as plugins read it."""
+    return Taint(raw.get("key") or "", raw.get("value") or "", raw.get("effect") or "")
+
+
+def taint_text(taint: Taint) -> str:
+    """A taint as kubectl writes it."""
+    key = f"{taint.key}={taint.value}" if taint.value else taint.key
+    return f"{key}:{taint.effect}"
+
+
+def section(manifest: Mapping[str, Any], *path: str) -> Manifest:
+    """The mapping at *path* of a manifest; empty where it is absent."""
+    found: Any = manifest
+    for name in path:
+        found = found.get(name) or {}
+    return found
+
+
+def items(manifest: Mapping[str, Any], name: str) -> list[Manifest]:
+    """The list of mappings called *name*; empty where it is absent."""
+    return list(manifest.get(name) or ())
+
+
+def deep_copy(manifest: Any) -> Any:
+    """A manifest that can be changed in place."""
+    return orjson.loads(orjson.dumps(manifest))
+
+
+def node_terms(pod: Pod) -> list[Manifest]:
+    """The terms of the pod's required node affinity."""
+    return items(section(pod.spec, "affinity", "nodeAffinity", REQUIRED), "nodeSelectorTerms")

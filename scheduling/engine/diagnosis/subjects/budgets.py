@@ -1,0 +1,106 @@
+"""Why an eviction is refused: the disruption budget, its counts, and the workload behind the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kscope.sim.objects.objects import ApiObject, Pod
+from scheduling.engine.diagnosis.facts.fact import Fact, fact
+from scheduling.engine.diagnosis.report import Cause
+from scheduling.engine.diagnosis.subjects.scene import Scene, cause
+
+COMPONENT: Final = "disruption-controller"
+
+
+def budget_causes_of(scene: Scene, pod: Pod) -> Iterator[Cause]:
+    """Each budget that forbids to evict *pod* now."""
+    for budget in scene.budgets_of(pod):
+        if allowed_disruptions(budget) <= 0:
+            yield _refuses(scene, budget, pod)
+    if len(scene.budgets_of(pod)) > 1:
+        names = [each.name for each in scene.budgets_of(pod)]
+        text = f"Pod {pod.key} has several budgets, which an eviction refuses: {', '.join(names)}."
+        yield cause(COMPONENT, text, [], severity="notes")
+
+
+def budget_causes(scene: Scene, budget: ApiObject) -> Iterator[Cause]:
+    """Why *budget* allows no disruption."""
+    if allowed_disruptions(budget) <= 0:
+        yield _refuses(scene, budget, None)
+
+
+def allowed_disruptions(budget: ApiObject) -> int:
+    """How many of the budget's pods may be evicted now."""
+    return int(budget.status.get("disruptionsAllowed") or 0)
+
+
+def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
+    status = budget.status
+    healthy, desired = status.get("currentHealthy"), status.get("desiredHealthy")
+    because: list[Fact] = []
+    rule = ""
+    for name in ("minAvailable", "maxUnavailable"):
+        if budget.spec.get(name) is not None:
+            rule = f"{name} {budget.spec[name]}"
+            text = f"PodDisruptionBudget {budget.key} has {rule}."
+            because.append(fact(budget, ("spec", name), text))
+    because.append(
+        fact(
+            budget,
+            ("status", "disruptionsAllowed"),
+            f"Its disruptionsAllowed is {allowed_disruptions(budget)}: {healthy} pods are healthy and {desired} "
+            "have to be.",
+            compared_with=1,
+        )
+    )
+    workloads = _workloads(scene, budget, pod)
+    for workload in workloads:
+        replicas = workload.spec.get("replicas", 1)
+        because.append(
+            fact(
+                workload,
+                ("spec", "replicas"),
+                f"{workload.kind} {workload.name} has replicas {replicas}.",
+                compared_with=desired,
+            )
+        )
+    what = f"Pod {pod.key} cannot be evicted" if pod is not None else "No pod of it can be evicted"
+    sentence = f"{what}: PodDisruptionBudget {budget.name} ({rule}) allows 0 disruptions."
+    why = _why(budget, workloads)
+    severity = "notes" if pod is not None else "blocks"
+    return cause(COMPONENT, sentence, because, why=why, severity=severity)
+
+
+def _workloads(scene: Scene, budget: ApiObject, pod: Pod | None) -> list[ApiObject]:
+    """The workloads of the budget's pods, the one that somebody scales rather than its ReplicaSet."""
+    pods = (
+        [pod]
+        if pod is not None
+        else [each for each in scene.pods(budget.namespace) if budget in scene.budgets_of(each)]
+    )
+    found: dict[str, ApiObject] = {}
+    for each in pods:
+        owner = scene.controller_of(each)
+        above = None if owner is None else scene.controller_of(owner)
+        top = above or owner
+        if top is not None:
+            found[top.id] = top
+    return list(found.values())
+
+
+def _why(budget: ApiObject, workloads: list[ApiObject]) -> str:
+    desired = budget.status.get("desiredHealthy")
+    healthy = int(budget.status.get("currentHealthy") or 0)
+    replicas = sum(int(each.spec.get("replicas", 1)) for each in workloads)
+    if not isinstance(desired, int):
+        return "Its status has not been computed yet."
+    if workloads and replicas <= desired:
+        names = ", ".join(f"{each.kind} {each.name}" for each in workloads)
+        return (
+            f"{names} has {replicas} replicas and {desired} must stay healthy, so no disruption is "
+            "ever allowed; an eviction starts no replacement first."
+        )
+    if healthy < replicas:
+        return f"Only {healthy} of {replicas} pods are healthy; it allows more once they are."
+    return ""

@@ -1,0 +1,199 @@
+"""What may settle the question about an object: changes, each still to be tried in a fork."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kscope.sim.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod
+from scheduling.engine.cluster.commands import Command
+from scheduling.engine.diagnosis.candidates import Candidate, made_again, patched, replaced
+from scheduling.engine.diagnosis.manifests import HOSTNAME, section
+from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
+from scheduling.engine.diagnosis.subjects.scene import Scene
+from scheduling.engine.diagnosis.subjects.workloads import exceeded_limits, top_workload
+from volumes.engine.matching.matching import explain_candidates
+from volumes.engine.phases import is_volume_bound_to_claim, volume_mode
+
+_DATA_STAYS = "The volume keeps its data."
+
+
+def changes_for(scene: Scene, obj: ApiObject) -> Iterator[Candidate]:
+    """Changes that may settle the question about *obj*, the smallest first."""
+    if isinstance(obj, PersistentVolumeClaim):
+        yield from _for_claim(scene, obj)
+    elif isinstance(obj, PersistentVolume):
+        yield from _for_volume(obj)
+    elif isinstance(obj, Pod):
+        yield from _for_placed_pod(scene, obj)
+    elif obj.kind == "PodDisruptionBudget":
+        yield from _for_budget(scene, obj)
+    else:
+        yield from _for_workload(scene, obj)
+
+
+# -- claims and volumes --------------------------------------------------------------------------
+
+
+def _for_claim(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate]:
+    named = scene.volume(claim.volume_name)
+    meant = [named] if named is not None else []
+    meant += [each for each in scene.volumes() if is_volume_bound_to_claim(each, claim)]
+    for volume in {each.name: each for each in meant}.values():
+        yield from _for_mismatch(claim, volume)
+    for pod in scene.users(claim):
+        node = None if not pod.node_name else scene.node(pod.node_name)
+        if node is not None and not claim.volume_name:
+            selector = {HOSTNAME: node.labels.get(HOSTNAME, node.name)}
+            yield replaced(
+                pod,
+                {"nodeSelector": {**section(pod.spec, "nodeSelector"), **selector}},
+                kind="selector",
+                text=f"Let pod {pod.key} select {node.name} by a nodeSelector instead of nodeName",
+            )
+    if not meant and not claim.volume_name:
+        yield from _for_near_misses(scene, claim)
+
+
+def _for_mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Candidate]:
+    """What the volume that is meant does not have of what the claim asks for."""
+    (verdict,) = explain_candidates(claim, [volume])
+    rules = {each.rule for each in verdict.faults}
+    if "class" in rules:
+        name = volume.storage_class_name
+        yield _claim_again(claim, {"storageClassName": name}, f'storageClassName "{name}"')
+    if "access-modes" in rules:
+        modes = list(dict.fromkeys([*volume.access_modes, *claim.access_modes]))
+        yield Candidate(
+            kind="volume",
+            text=f"Let volume {volume.name} offer {', '.join(modes)}",
+            command=patched(volume.id, {"spec": {"accessModes": modes}}),
+            note="Only where its storage can do that.",
+        )
+        offered = list(volume.access_modes)
+        yield _claim_again(claim, {"accessModes": offered}, f"accessModes {', '.join(offered)}")
+    if "size" in rules:
+        size = str(section(volume.spec, "capacity").get("storage"))
+        resources = {"requests": {"storage": size}}
+        yield _claim_again(claim, {"resources": resources}, f"a request of {size}")
+    if "volume-mode" in rules:
+        mode = volume_mode(volume)
+        yield _claim_again(claim, {"volumeMode": mode}, f"volumeMode {mode}")
+    if "selector" in rules:
+        labels = section(claim.spec, "selector", "matchLabels")
+        if labels:
+            yield Candidate(
+                kind="volume",
+                text=f"Give volume {volume.name} the labels that the claim selects",
+                command=patched(volume.id, {"metadata": {"labels": dict(labels)}}),
+            )
+    if "claimed" in rules:
+        yield _without_claim_ref(volume)
+
+
+def _claim_again(claim: PersistentVolumeClaim, fields: dict[str, object], what: str) -> Candidate:
+    return Candidate(
+        kind="claim",
+        text=f"Make claim {claim.key} again with {what}",
+        command=made_again(claim, fields),
+        note="The claim is deleted and created anew. " + _DATA_STAYS,
+    )
+
+
+def _for_near_misses(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate]:
+    """The volumes that break one rule only."""
+    volumes = {each.name: each for each in scene.volumes()}
+    for verdict in explain_candidates(claim, volumes.values()):
+        if len(verdict.faults) == 1:
+            yield from _for_mismatch(claim, volumes[verdict.volume])
+
+
+def _for_volume(volume: PersistentVolume) -> Iterator[Candidate]:
+    if volume.claim_ref is not None and volume.phase in ("Released", "Failed"):
+        yield _without_claim_ref(volume)
+
+
+def _without_claim_ref(volume: PersistentVolume) -> Candidate:
+    return Candidate(
+        kind="volume",
+        text=f"Clear the claimRef of volume {volume.name}, so that another claim may take it",
+        command=patched(volume.id, {"spec": {"claimRef": None}}),
+        note="Another claim then sees what the volume holds.",
+    )
+
+
+# -- pods that have their node -------------------------------------------------------------------
+
+
+def _for_placed_pod(scene: Scene, pod: Pod) -> Iterator[Candidate]:
+    if pod.deletion_timestamp:
+        return
+    for budget in scene.budgets_of(pod):
+        if allowed_disruptions(budget) <= 0:
+            yield from _for_budget(scene, budget)
+    if pod.phase == "Running":
+        return
+    for _, claim in scene.claims_of(pod):
+        if claim is None:
+            continue
+        if not claim.volume_name:
+            yield from _for_claim(scene, claim)
+            continue
+        yield from _for_attached_elsewhere(scene, pod, claim)
+
+
+def _for_attached_elsewhere(
+    scene: Scene, pod: Pod, claim: PersistentVolumeClaim
+) -> Iterator[Candidate]:
+    top = top_workload(scene, pod)
+    if top is not None and top.kind == "Deployment":
+        strategy = {"type": "Recreate", "rollingUpdate": None}
+        yield Candidate(
+            kind="rollout",
+            text=f"Let Deployment {top.name} roll by Recreate: the old pod goes first",
+            command=patched(top.id, {"spec": {"strategy": strategy}}),
+            note="Between the old pod and the new one nothing serves.",
+        )
+    for other in scene.users(claim):
+        if other.key != pod.key and other.node_name and other.node_name != pod.node_name:
+            yield Candidate(
+                kind="pod",
+                text=f"Delete pod {other.key} on {other.node_name}, which holds the volume",
+                command=Command(verb="delete", object=other.id),
+            )
+
+
+# -- budgets and workloads -----------------------------------------------------------------------
+
+
+def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
+    tops = {
+        top.id: top
+        for pod in scene.pods(budget.namespace)
+        if budget in scene.budgets_of(pod) and (top := top_workload(scene, pod)) is not None
+    }
+    for top in tops.values():
+        if "replicas" in top.spec or top.kind in ("Deployment", "ReplicaSet", "StatefulSet"):
+            replicas = int(top.spec.get("replicas", 1)) + 1
+            yield Candidate(
+                kind="replicas",
+                text=f"Run {replicas} replicas of {top.kind} {top.name}",
+                command=patched(top.id, {"spec": {"replicas": replicas}}),
+            )
+    least = budget.spec.get("minAvailable")
+    if isinstance(least, int) and least > 0:
+        yield Candidate(
+            kind="budget",
+            text=f"Let PodDisruptionBudget {budget.name} keep {least - 1} instead of {least}",
+            command=patched(budget.id, {"spec": {"minAvailable": least - 1}}),
+            note="While a pod moves, fewer of them serve.",
+        )
+
+
+def _for_workload(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
+    for quota, limits in exceeded_limits(scene, workload):
+        told = ", ".join(f"{name} {amount}" for name, amount in limits.items())
+        yield Candidate(
+            kind="quota",
+            text=f"Raise ResourceQuota {quota.name} to {told}",
+            command=patched(quota.id, {"spec": {"hard": limits}}),
+        )

@@ -1,0 +1,59 @@
+"""A pod that has evicted others and waits for them to leave its nominated node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.kernel.units import SECOND, nanoseconds_of
+from kscope.sim.objects.objects import Node, Pod
+from scheduling.engine.diagnosis.facts.case import FEW, listed
+from scheduling.engine.diagnosis.facts.fact import fact
+from scheduling.engine.diagnosis.facts.taints import condition_facts
+from scheduling.engine.diagnosis.report import Cause
+
+
+def nomination_cause(store: ObjectStore, pod: Pod, victims: Sequence[Pod]) -> Cause:
+    """*victims* are terminating on the node that *pod* is nominated to."""
+    name = pod.nominated_node_name
+    names = listed([each.name for each in victims], 4)
+    because = [
+        fact(pod, ("status", "nominatedNodeName"), f"Pod {pod.key} is nominated to {name}."),
+    ]
+    for victim in victims[:FEW]:
+        since = victim.deletion_timestamp
+        text = f"Pod {victim.key} on {name} is terminating: its deletionTimestamp is {since}."
+        because.append(fact(victim, ("metadata", "deletionTimestamp"), text))
+        for place, finalizer in enumerate(victim.finalizers):
+            text = f"The finalizer {finalizer} holds pod {victim.key}."
+            because.append(fact(victim, ("metadata", "finalizers", place), text))
+    node = store.find(Node.KIND, name)
+    why = (
+        "While a pod of lower priority is terminating on its nominated node, it evicts no others; "
+        "raising its priority changes nothing."
+    )
+    if isinstance(node, Node) and not node.is_ready:
+        because.extend(condition_facts(node, "Ready"))
+        why = f"Node {name} is not ready, so no kubelet ends them; a forced deletion would."
+    sentence = f"Waits for {names} to leave {name}."
+    return Cause(
+        severity="delays",
+        sentence=sentence,
+        plugin="DefaultPreemption",
+        why=why,
+        because=tuple(because),
+    )
+
+
+def stays(victim: Pod, store: ObjectStore) -> bool:
+    """Whether a terminating pod may never go: no kubelet of its node answers, or it is overdue.
+
+    It is overdue when its grace period was over before, as in the dump of a cluster where it stays.
+    """
+    node = store.find(Node.KIND, victim.node_name)
+    if not isinstance(node, Node) or not node.is_ready:
+        return True
+    ends = nanoseconds_of(victim.deletion_timestamp)
+    grace = int(victim.metadata.get("deletionGracePeriodSeconds") or 0) * SECOND
+    # Timestamps are in whole seconds.
+    return not store.now - SECOND <= ends <= store.now + grace + SECOND

@@ -1,0 +1,172 @@
+"""Why a pod that has its node does not run, does not go, or cannot be evicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kscope.sim.objects.objects import ApiObject, PersistentVolume, Pod
+from scheduling.engine.diagnosis.facts.case import FEW, listed, owner_text
+from scheduling.engine.diagnosis.facts.fact import Fact, fact
+from scheduling.engine.diagnosis.facts.taints import condition_facts
+from scheduling.engine.diagnosis.manifests import items, section
+from scheduling.engine.diagnosis.report import Cause
+from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
+from scheduling.engine.diagnosis.subjects.claims import claim_causes
+from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
+
+ATTACHER: Final = "attachdetach-controller"
+KUBELET: Final = "kubelet"
+# With one of these a volume may be on several nodes.
+_SHARED: Final = frozenset(("ReadWriteMany", "ReadOnlyMany"))
+
+
+def placed_pod_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
+    """What keeps *pod*, which has its node, from running or from leaving."""
+    if pod.deletion_timestamp:
+        yield _terminating(scene, pod)
+    elif not _runs(pod):
+        yield from _starting(scene, pod)
+    yield from budget_causes_of(scene, pod)
+
+
+def _runs(pod: Pod) -> bool:
+    return pod.phase == "Running"
+
+
+def _terminating(scene: Scene, pod: Pod) -> Cause:
+    because = deletion_facts(pod)
+    node = scene.node(pod.node_name)
+    why = f"The kubelet of {pod.node_name} ends its containers within the grace period."
+    if node is None:
+        why = (
+            f"Node {pod.node_name} is gone, so no kubelet confirms that the containers have ended."
+        )
+    elif not node.is_ready:
+        because.extend(condition_facts(node, "Ready"))
+        why = (
+            f"Node {node.name} is not ready, so no kubelet confirms that the containers have ended; "
+            "only a forced deletion (grace period 0) ends it."
+        )
+    elif pod.finalizers:
+        why = f"It goes when its finalizers are removed: {listed(list(pod.finalizers))}."
+    because.append(fact(pod, ("spec", "nodeName"), f"It is on node {pod.node_name}."))
+    return cause(KUBELET, f"Pod {pod.key} is terminating.", because, why=why, severity="delays")
+
+
+def _starting(scene: Scene, pod: Pod) -> Iterator[Cause]:
+    node = scene.node(pod.node_name)
+    placed = fact(pod, ("spec", "nodeName"), f"Pod {pod.key} has its node, {pod.node_name}.")
+    if node is None:
+        sentence = f"Pod {pod.key} names node {pod.node_name}, which does not exist."
+        yield cause(KUBELET, sentence, [placed])
+        return
+    if not node.is_ready:
+        sentence = f"Node {node.name} of pod {pod.key} is not ready, so its kubelet starts nothing."
+        yield cause(KUBELET, sentence, [placed, *condition_facts(node, "Ready")])
+    for key, claim in scene.claims_of(pod):
+        if claim is None:
+            text = f"Pod {pod.key} uses claim {key}, which does not exist."
+            yield cause(KUBELET, text, [placed])
+            continue
+        volume = scene.volume(claim.volume_name)
+        if volume is None or not claim.is_bind_completed:
+            yield from claim_causes(scene, claim)
+        else:
+            yield from _not_attached(scene, pod, volume)
+
+
+def _not_attached(scene: Scene, pod: Pod, volume: PersistentVolume) -> Iterator[Cause]:
+    attachments = scene.attachments(volume.name)
+    here = next((e for e in attachments if e.spec.get("nodeName") == pod.node_name), None)
+    elsewhere = [each for each in attachments if each.spec.get("nodeName") != pod.node_name]
+    if here is not None:
+        if not here.status.get("attached"):
+            yield _attaching(pod, volume, here)
+        return
+    if elsewhere and not _SHARED.intersection(volume.access_modes):
+        yield _multi_attach(scene, pod, volume, elsewhere)
+
+
+def _attaching(pod: Pod, volume: PersistentVolume, attachment: ApiObject) -> Cause:
+    driver = str(attachment.spec.get("attacher"))
+    told = section(attachment.status, "attachError").get("message")
+    text = f"VolumeAttachment {attachment.name} of volume {volume.name} is not attached yet."
+    because = [fact(attachment, ("status", "attached"), text)]
+    if told:
+        text = f"The driver says: {told}."
+        because.append(fact(attachment, ("status", "attachError", "message"), text))
+    sentence = f"Volume {volume.name} is not attached to {pod.node_name} yet: {driver} is at it."
+    severity = "blocks" if told else "delays"
+    return cause(ATTACHER, sentence, because, why=str(told or ""), severity=severity)
+
+
+def _multi_attach(
+    scene: Scene, pod: Pod, volume: PersistentVolume, elsewhere: list[ApiObject]
+) -> Cause:
+    modes = ", ".join(volume.access_modes)
+    because = [
+        fact(
+            volume,
+            ("spec", "accessModes"),
+            f"Volume {volume.name} is {modes}: it can be attached to one node at a time.",
+        )
+    ]
+    nodes: list[str] = []
+    holders: list[Pod] = []
+    for attachment in elsewhere:
+        name = str(attachment.spec.get("nodeName"))
+        nodes.append(name)
+        text = f"Volume {volume.name} is attached to {name}."
+        because.append(fact(attachment, ("spec", "nodeName"), text, compared_with=pod.node_name))
+    for other in scene.pods(pod.namespace):
+        shares = set(other.claim_names) & set(pod.claim_names)
+        if other.key != pod.key and other.node_name in nodes and shares:
+            holders.append(other)
+            text = f"Pod {other.key}{owner_text(other)} on {other.node_name} uses it."
+            because.append(fact(other, ("spec", "nodeName"), text))
+    sentence = (
+        f"Multi-Attach: volume {volume.name} ({modes}) is attached to {listed(nodes)}, and pod "
+        f"{pod.name} is on {pod.node_name}."
+    )
+    if holders:
+        sentence = (
+            f"Volume {volume.name} ({modes}) stays attached to {listed(nodes)} for pod "
+            f"{listed([each.name for each in holders], 2)}, and pod {pod.name} is on {pod.node_name}."
+        )
+    rollout = _rollout_facts(scene, pod)
+    because.extend(rollout)
+    why = rollout[0].text if rollout and holders else ""
+    return cause(ATTACHER, sentence, because, why=why)
+
+
+def _rollout_facts(scene: Scene, pod: Pod) -> list[Fact]:
+    """The Deployment that starts the new pod before the old one has gone."""
+    owner = scene.controller_of(pod)
+    deployment = None if owner is None else scene.controller_of(owner)
+    if deployment is None or deployment.kind != "Deployment":
+        return []
+    strategy = section(deployment.spec, "strategy")
+    if (strategy.get("type") or "RollingUpdate") != "RollingUpdate":
+        return []
+    rolling = section(strategy, "rollingUpdate")
+    surge, unavailable = rolling.get("maxSurge", "25%"), rolling.get("maxUnavailable", "25%")
+    text = (
+        f"Deployment {deployment.name} rolls by RollingUpdate (maxSurge {surge}, maxUnavailable "
+        f"{unavailable}): the old pod stays until the new one is ready."
+    )
+    return [fact(deployment, ("spec", "strategy"), text)]
+
+
+def node_pods(scene: Scene, name: str) -> list[Pod]:
+    """The pods of a node, by key."""
+    return sorted((pod for pod in scene.pods() if pod.node_name == name), key=_key)
+
+
+def _key(pod: Pod) -> str:
+    return pod.key
+
+
+def container_names(pod: Pod) -> str:
+    """Its containers, for a sentence."""
+    return listed([str(each.get("name")) for each in items(pod.spec, "containers")], FEW)
