@@ -7,7 +7,7 @@ import pytest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.diagnosis import Cause, diagnose
 from scheduling.engine.diagnosis.manifests import REQUIRED
-from tests.scheduling_engine.scenes import Manifest, node, played, pod, scene
+from tests.builders import Manifest, node, played, pod, scene
 
 ZONE = "topology.kubernetes.io/zone"
 ALL_PROFILES = ("v1.34", "v1.20", "v1.16", "v1.11")

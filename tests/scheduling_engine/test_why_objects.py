@@ -8,7 +8,7 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis
 from scheduling.engine.diagnosis.subjects.why import explain_object
-from tests.scheduling_engine.scenes import Manifest, node, played, pod, scene
+from tests.builders import Manifest, node, played, pod, scene
 
 
 def _cluster(*objects: Manifest, seconds: int = 20) -> Cluster:

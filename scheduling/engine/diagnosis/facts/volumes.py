@@ -23,7 +23,7 @@ from scheduling.engine.diagnosis.manifests import (
     section,
 )
 from scheduling.engine.plugins.volumes.volume_binding import REASON_NO_SPACE, REASON_NODE_CONFLICT
-from volumes.engine.matching.matching import Fault, explain_candidates
+from volumes.engine.matching.explanation import Fault, explain_candidates
 from volumes.engine.matching.storage_capacity import volume_limit
 from volumes.engine.phases import claim_class
 

@@ -11,7 +11,7 @@ from scheduling.engine.diagnosis.manifests import HOSTNAME, section
 from scheduling.engine.diagnosis.subjects.budgets import allowed_disruptions
 from scheduling.engine.diagnosis.subjects.scene import Scene
 from scheduling.engine.diagnosis.subjects.workloads import exceeded_limits, top_workload
-from volumes.engine.matching.matching import explain_candidates
+from volumes.engine.matching.explanation import explain_candidates
 from volumes.engine.phases import is_volume_bound_to_claim, volume_mode
 
 _DATA_STAYS = "The volume keeps its data."

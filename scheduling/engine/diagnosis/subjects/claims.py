@@ -18,7 +18,7 @@ from scheduling.engine.diagnosis.facts.volumes import fault_fact
 from scheduling.engine.diagnosis.manifests import items, section
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
-from volumes.engine.matching.matching import explain_candidates
+from volumes.engine.matching.explanation import explain_candidates
 from volumes.engine.phases import (
     CLAIM_LOST,
     CLAIM_PROTECTION,

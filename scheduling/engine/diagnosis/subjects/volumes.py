@@ -10,7 +10,7 @@ from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.claims import BINDER
 from scheduling.engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
-from volumes.engine.matching.matching import explain_candidates
+from volumes.engine.matching.explanation import explain_candidates
 from volumes.engine.phases import VOLUME_AVAILABLE, VOLUME_FAILED, VOLUME_RELEASED
 
 
