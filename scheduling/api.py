@@ -15,11 +15,13 @@ from rest_framework.views import APIView
 
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
+from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.parameters import whole_number
 from scheduling.drain import drain_preview
+from scheduling.engine.diagnosis.subjects.why import KIND_OF
 from scheduling.models import SchedulingAttempt
-from scheduling.selectors import attempt_evidence_by_id, evidence_kept, pod_diagnosis_by_id
+from scheduling.selectors import attempt_evidence_by_id, diagnosis_by_id, evidence_kept
 
 SHOWN = 200
 
@@ -86,6 +88,13 @@ _CHECK = {
     "allocatable": serializers.IntegerField(allow_null=True),
     "short": serializers.IntegerField(allow_null=True),
 }
+_FACT = {
+    "object": serializers.CharField(help_text="the entity id: volume/data-1"),
+    "field": serializers.CharField(help_text="a path in its manifest: spec.taints[0]"),
+    "value": serializers.JSONField(allow_null=True, help_text="what stands there"),
+    "compared_with": serializers.JSONField(allow_null=True),
+    "text": serializers.CharField(),
+}
 _CAUSE = {
     "severity": serializers.ChoiceField(["blocks", "narrows", "delays", "notes"]),
     "sentence": serializers.CharField(),
@@ -97,6 +106,8 @@ _CAUSE = {
         child=serializers.CharField(), help_text="nodes that nothing else keeps the pod off"
     ),
     "check": inline_serializer("CauseCheck", _CHECK, allow_null=True),
+    "why": serializers.CharField(allow_blank=True, help_text="how it came about"),
+    "because": inline_serializer("Fact", _FACT, many=True),
 }
 _FIX = {
     "kind": serializers.CharField(help_text="label, toleration, requests, volume, node, pair, …"),
@@ -104,6 +115,9 @@ _FIX = {
     "command": serializers.JSONField(help_text="to be posted to runs/<id>/commands/"),
     "then": serializers.JSONField(
         allow_null=True, help_text="to be posted after it, where only two changes together do"
+    ),
+    "more": serializers.ListField(
+        child=serializers.JSONField(), help_text="further commands of the change, in order"
     ),
     "node": serializers.CharField(help_text="where the pod went when this was tried"),
     "shown": serializers.ChoiceField(
@@ -117,7 +131,8 @@ DIAGNOSIS = inline_serializer(
     {
         "run": serializers.IntegerField(),
         "seq": serializers.IntegerField(),
-        "pod": serializers.CharField(),
+        "pod": serializers.CharField(allow_blank=True, help_text="NAMESPACE/NAME of a pod"),
+        "object": serializers.CharField(help_text="the entity id: claim/shop/data"),
         "profile": serializers.CharField(),
         "at": serializers.IntegerField(help_text="virtual nanoseconds"),
         "state": serializers.CharField(help_text="where the pod stands: active, gated, placed, …"),
@@ -152,8 +167,38 @@ class PodWhy(EngineView):
     def get(self, request: Request, run_id: int, namespace: str, name: str) -> EngineAnswer:
         """The diagnosis, with changes tried in forks of the run; docs/why-pending.md."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
-        arguments = {"run_id": run.pk, "pod": f"{namespace}/{name}", "seq": seq}
-        return EngineAnswer(Question(pod_diagnosis_by_id, arguments, run.pk, lasts=seq is not None))
+        return _asked(run.pk, "Pod", f"{namespace}/{name}", seq)
+
+
+class ObjectWhy(EngineView):
+    """Why a claim, volume, node, workload, budget or pod is as it is."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "entity",
+                str,
+                OpenApiParameter.PATH,
+                description="claim/NAMESPACE/NAME, node/NAME, …",
+            ),
+            OpenApiParameter("seq", int, description="after this event; now when absent"),
+        ],
+        responses=DIAGNOSIS,
+    )
+    def get(self, request: Request, run_id: int, entity: str) -> EngineAnswer:
+        """The causes with their facts, and changes tried in forks of the run."""
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        prefix, _, key = entity.partition("/")
+        kind = KIND_OF.get(prefix)
+        if kind is None:
+            known = ", ".join(sorted(KIND_OF))
+            raise ApplicationError(f"{prefix!r} cannot be asked about; these can: {known}")
+        return _asked(run.pk, kind, key, seq)
+
+
+def _asked(run_id: int, kind: str, key: str, seq: int | None) -> EngineAnswer:
+    arguments = {"run_id": run_id, "kind": kind, "key": key, "seq": seq}
+    return EngineAnswer(Question(diagnosis_by_id, arguments, run_id, lasts=seq is not None))
 
 
 class NodeDrain(APIView):

@@ -21,4 +21,5 @@ urlpatterns = [
         api.PodWhy.as_view(),
         name="api-pod-why",
     ),
+    path("runs/<int:run_id>/why/<path:entity>/", api.ObjectWhy.as_view(), name="api-why"),
 ]

@@ -12,7 +12,7 @@ from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 from kscope.sim.errors import SimError
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis import diagnose
+from scheduling.engine.diagnosis.subjects.why import explain_object
 from scheduling.models import SchedulingAttempt
 
 # Each holds a whole engine and its forks: one at a time is what memory is planned for.
@@ -63,28 +63,30 @@ def attempt_evidence_by_id(attempt_id: int) -> dict[str, Any]:
     return attempt_evidence(SchedulingAttempt.objects.get(pk=attempt_id))
 
 
-def pod_diagnosis_by_id(run_id: int, pod: str, seq: int | None) -> dict[str, Any]:
-    """See pod_diagnosis."""
+def diagnosis_by_id(run_id: int, kind: str, key: str, seq: int | None) -> dict[str, Any]:
+    """See diagnosis."""
     run = Run.objects.select_related("scenario").get(pk=run_id)
-    return pod_diagnosis(run, pod, seq=seq)
+    return diagnosis(run, kind, key, seq=seq)
 
 
-def pod_diagnosis(run: Run, pod: str, *, seq: int | None) -> dict[str, Any]:
-    """Why the pod "namespace/name" has no node after event *seq* (None: now): docs/why-pending.md.
+def diagnosis(run: Run, kind: str, key: str, *, seq: int | None) -> dict[str, Any]:
+    """Why an object is as it is after event *seq* (None: now): docs/why-pending.md.
+
+    *kind* is one of `ASKED` and *key* is "namespace/name", or "name" for what has no namespace.
 
     An engine is brought to that instant, and changes are tried in forks of it: this takes about as
     long as a seek, then a second or two where the cluster is large. Raises ApplicationError when
-    the run has no such event or pod.
+    the run has no such event or object.
     """
     if seq is not None:
         check_seq(run, seq, first=1)
     with _diagnosing:
         cluster = _cluster_at(run, seq)
         cluster.take()
-        diagnosis = diagnose(cluster, pod).to_dict()
-    if diagnosis["state"] == "absent":
-        raise ApplicationError(diagnosis["sentence"], status=404)
-    return {"run": run.pk, "seq": run.head_seq if seq is None else seq, **diagnosis}
+        found = explain_object(cluster, kind, key).to_dict()
+    if found["state"] == "absent":
+        raise ApplicationError(found["sentence"], status=404)
+    return {"run": run.pk, "seq": run.head_seq if seq is None else seq, **found}
 
 
 def _cluster_at(run: Run, seq: int | None) -> Cluster:

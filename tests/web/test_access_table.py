@@ -124,6 +124,7 @@ RULES = {
     "api/runs/<int:run_id>/attempts/<int:attempt_id>/": READ,
     "api/runs/<int:run_id>/nodes/<str:name>/drain/": READ,
     "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/": READ,
+    "api/runs/<int:run_id>/why/<path:entity>/": READ,
     "api/runs/<int:run_id>/claims/<str:namespace>/<str:name>/candidates/": READ,
     "api/runs/<int:run_id>/volumes/<str:name>/claimants/": READ,
     "api/scenarios/": Rule(GET="everybody", POST="editors"),

@@ -27,6 +27,22 @@ def test_a_pending_pod_is_diagnosed_at_the_newest_event(client: Client, driven: 
     assert {fix["shown"] for fix in told["fixes"]} == {"fork"}
 
 
+def test_a_node_is_asked_about_like_a_pod(client: Client, driven: Run) -> None:
+    answer = client.get(f"/api/runs/{driven.pk}/why/node/n1/")
+    assert (answer.status_code, answer.json()["object"]) == (200, "node/n1")
+    assert client.get(f"/api/runs/{driven.pk}/why/node/gone/").status_code == 404
+    refused = client.get(f"/api/runs/{driven.pk}/why/secret/default/s/")
+    assert refused.status_code == 400
+    assert "claim, daemonset" in refused.json()["message"]
+
+
+def test_causes_carry_the_fields_behind_them(client: Client, driven: Run) -> None:
+    cause = why(client, driven)["causes"][0]
+    assert cause["why"]
+    fields = {fact["field"] for fact in cause["because"]}
+    assert "spec.containers[0].resources.requests.cpu" in fields
+
+
 def test_the_past_is_diagnosed_as_it_was(client: Client, driven: Run) -> None:
     seq = RunEvent.objects.filter(run=driven, object="pod/default/late")[0].seq
     told = why(client, driven, query=f"?seq={seq}")

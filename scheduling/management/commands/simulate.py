@@ -27,7 +27,7 @@ from scheduling.engine.configuration.configuration import check_setup, read_setu
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
 from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
 from scheduling.engine.cycle.decisions import decide
-from scheduling.engine.diagnosis import diagnose
+from scheduling.engine.diagnosis.subjects.why import KIND_OF, explain_object
 from scheduling.engine.versions.registry import NEWEST, VERSIONS
 from scheduling.extender_client import HttpTransport
 
@@ -68,9 +68,9 @@ class Command(BaseCommand):
         parser.add_argument("--policy", metavar="FILE", help="a Policy of v1.16, in place of it")
         parser.add_argument(
             "--why",
-            metavar="NAMESPACE/NAME",
-            help="at the end, say why this pod has no node and what would fix it; then the "
-            "timeline is written with -o only",
+            metavar="[KIND/]NAMESPACE/NAME",
+            help="at the end, say why this pod, or claim/shop/data, node/n1, deployment/shop/web …, is "
+            "as it is and what would fix it; then the timeline is written with -o only",
         )
         parser.add_argument("--json", action="store_true", help="the answer to --why as JSON")
         parser.add_argument(
@@ -165,10 +165,11 @@ class Command(BaseCommand):
             raise CommandError(f"{stop.reason} {advice}", returncode=_STOPPED)
 
     def _explain(self, cluster: Cluster, options: dict[str, Any]) -> None:
-        name = options["why"]
-        found = diagnose(cluster, name if "/" in name else f"default/{name}")
+        kind, key = _asked_object(options["why"])
+        found = explain_object(cluster, kind, key)
         if found.state == "absent":
-            raise _bad(f"--why: at {cluster.now / SECOND:g} s there is no pod {found.pod}")
+            what = "pod" if kind == "Pod" else kind
+            raise _bad(f"--why: at {cluster.now / SECOND:g} s there is no {what} {key}")
         if options["json"]:
             text = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
         else:
@@ -198,6 +199,15 @@ class Command(BaseCommand):
         for warning in result.warnings:
             self.stderr.write(f"note: {warning}")
         return Scenario.from_load(result, name=name)
+
+
+def _asked_object(name: str) -> tuple[str, str]:
+    """The kind and key of --why: "web" and "shop/web" are pods, "claim/shop/data" is a claim."""
+    prefix, _, key = name.partition("/")
+    kind = KIND_OF.get(prefix)
+    if kind is not None and (kind in ("Node", "PersistentVolume") or "/" in key):
+        return kind, key
+    return "Pod", name if "/" in name else f"default/{name}"
 
 
 def _expand(names: list[str]) -> Iterator[Path]:

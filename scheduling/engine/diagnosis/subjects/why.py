@@ -36,6 +36,9 @@ ASKED: Final = (
     *KINDS,
 )
 
+# By how entity ids call them: "claim", "node", "deployment".
+KIND_OF: Final = {entity_id(kind, "").rstrip("/"): kind for kind in ASKED}
+
 
 def explain_object(
     cluster: Cluster, kind: str, key: str, *, tries_changes: bool = True

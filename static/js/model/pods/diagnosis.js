@@ -35,9 +35,9 @@ export function proof({shown}) {
     : {mark: "expired", family: "held", words: "scheduling decision only"};
 }
 
-/** The commands of a fix in order: one, or two that only help together. */
-export function fixCommands({command, then}) {
-  return then ? [command, then] : [command];
+/** The commands of a fix in order: one, or several that only help together. */
+export function fixCommands({command, then, more = []}) {
+  return then ? [command, then, ...more] : [command];
 }
 
 /** A command in a few words: "patch node/n2", "replace Pod default/web-3", "uncordon node/n1". */

@@ -65,7 +65,16 @@ function Cause({cause}) {
   const title = [words, cause.plugin, ...cause.reasons, cause.where].filter(Boolean).join("\n");
   return html`
     <li title=${title}><${Mark} name=${mark} family=${family} /><span><span class="vh">${words}: </span>${cause.sentence}
-      ${" "}<span class="mute">${cause.plugin}</span></span></li>`;
+      ${" "}<span class="mute">${cause.plugin}</span>
+      ${cause.why && cause.why !== cause.sentence && html`<span class="soft reason">${cause.why}</span>`}
+      ${cause.because.length > 0 && html`<${Facts} facts=${cause.because} />`}</span></li>`;
+}
+
+/** The fields of objects that make a cause true, behind a line that opens. */
+function Facts({facts}) {
+  return html`
+    <details class="facts"><summary class="micro soft">${facts.length === 1 ? "1 fact" : `${facts.length} facts`}</summary>
+      <ul class="micro">${facts.map(({object, field, text}, place) => html`<li key=${place} title=${`${object} ${field}`}>${text}</li>`)}</ul></details>`;
 }
 
 /** A fix. "Apply" changes the cluster as it is now, so an answer for an older event offers only a fork. */
@@ -82,7 +91,7 @@ function Fix({session, id, seq, fix, first}) {
         seq === session.place.seq &&
         html`<button class=${`btn${first ? " primary" : ""}`} disabled=${!session.mayChange}
           title=${session.mayChange ? commands.map(commandWords).join(", then ") : READ_ONLY}
-          aria-label=${`Apply: ${order}`} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? "Apply both" : "Apply"}</button>`
+          aria-label=${`Apply: ${order}`} onClick=${() => session.commands.sendAll(commands)}>${commands.length > 1 ? (commands.length === 2 ? "Apply both" : "Apply all") : "Apply"}</button>`
       }
         <${TryInFork} session=${session} id=${id} commands=${commands} order=${order} seq=${seq} expected=${fix} /></span></div>`;
 }

@@ -1,0 +1,43 @@
+"""`manage.py why FILE KIND NAME`: why an object of a scenario is as it is, and what would fix it."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from kscope.sim.objects.objects import NAMESPACED
+from scheduling.engine.diagnosis.subjects.why import KIND_OF
+from scheduling.management.commands.simulate import Command as Simulate
+
+
+class Command(BaseCommand):
+    """Plays a scenario to an instant and asks about one object."""
+
+    help = (
+        "Say why an object is as it is: why.py FILE pod shop/web-3, FILE claim data, FILE node n1"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """See BaseCommand."""
+        parser.add_argument("file", help="manifests or a scenario")
+        parser.add_argument("kind", help=", ".join(sorted(KIND_OF)))
+        parser.add_argument("name", help="NAMESPACE/NAME, or NAME in namespace default")
+        parser.add_argument("--until", default="60s", help="the instant; default: 60s")
+        parser.add_argument("--profile", help="the Kubernetes version; default: the scenario's")
+        parser.add_argument("--json", action="store_true", help="the answer as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """See BaseCommand. Raises CommandError for a kind that cannot be asked about."""
+        prefix, name = str(options["kind"]).lower(), str(options["name"])
+        kind = KIND_OF.get(prefix)
+        if kind is None:
+            known = ", ".join(sorted(KIND_OF))
+            raise CommandError(f"{prefix!r} cannot be asked about; these can: {known}")
+        if kind in NAMESPACED and "/" not in name:
+            name = f"default/{name}"
+        words = [options["file"], "--why", f"{prefix}/{name}", "--until", options["until"]]
+        words += ["--profile", options["profile"]] if options["profile"] else []
+        words += ["--json"] if options["json"] else []
+        simulate = Simulate(stdout=self.stdout, stderr=self.stderr)
+        parser = simulate.create_parser("manage.py", "simulate")
+        simulate.execute(**vars(parser.parse_args(words)))
