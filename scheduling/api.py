@@ -19,7 +19,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.parameters import whole_number
 from scheduling.drain import drain_preview
-from scheduling.engine.diagnosis.subjects.why import KIND_OF
+from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.models import SchedulingAttempt
 from scheduling.selectors import attempt_evidence_by_id, diagnosis_by_id, evidence_kept
 

@@ -12,7 +12,7 @@ from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 from kscope.sim.errors import SimError
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.diagnosis.subjects.why import explain_object
+from scheduling.engine.diagnosis.why import explain_object
 from scheduling.models import SchedulingAttempt
 
 # Each holds a whole engine and its forks: one at a time is what memory is planned for.

@@ -17,7 +17,7 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis.report import Diagnosis, Fix
 from scheduling.engine.diagnosis.subjects.goals import Goal
-from scheduling.engine.diagnosis.subjects.why import explain_object
+from scheduling.engine.diagnosis.why import explain_object
 from tests.vectors import vector_set, why_absent
 
 _FOLDER = vector_set("incidents")

@@ -1,5 +1,6 @@
 """A diagnosis tells the truth over random clusters: what it offers works, and it leaves no trace."""
 
+import re
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -14,8 +15,8 @@ from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.diagnosis import Diagnosis, Fix, diagnose
-from scheduling.engine.diagnosis.facts.fact import Fact, value_at
-from scheduling.engine.diagnosis.subjects.why import ASKED, explain_object
+from scheduling.engine.diagnosis.facts.fact import Fact
+from scheduling.engine.diagnosis.why import ASKED, explain_object
 from tests.properties.clusters import random_scenario
 
 Manifest = dict[str, Any]
@@ -188,7 +189,7 @@ def _field(cluster: Cluster, fact: Fact) -> Any:
         if obj.id == fact.object
     ]
     assert named, f"there is no {fact.object}"
-    return value_at(named[0].raw, fact.field)
+    return _value_at(named[0].raw, fact.field)
 
 
 @settings(max_examples=5, deadline=None)
@@ -201,3 +202,19 @@ def test_asking_any_object_leaves_the_run_alone(place: tuple[int, str, int]) -> 
     for each in (watched, alone):
         each.advance(each.now + MINUTE)
     assert watched.digest() == alone.digest()
+
+
+# "spec.taints[0].key", "metadata.labels[kubernetes.io/os]"
+_STEP = re.compile(r"\[([^\]]*)\]|([^.\[]+)")
+
+
+def _value_at(manifest: Any, field: str) -> Any:
+    """What a manifest has at the path of a fact; None where it is absent."""
+    found = manifest
+    for bracketed, plain in _STEP.findall(field):
+        step = plain or bracketed
+        if isinstance(found, list):
+            found = found[int(step)] if int(step) < len(found) else None
+        else:
+            found = found.get(step) if isinstance(found, dict) else None
+    return found

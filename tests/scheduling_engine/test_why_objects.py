@@ -7,7 +7,7 @@ import pytest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.diagnosis import Diagnosis
-from scheduling.engine.diagnosis.subjects.why import explain_object
+from scheduling.engine.diagnosis.why import explain_object
 from tests.builders import Manifest, node, played, pod, scene
 
 

@@ -27,7 +27,7 @@ from scheduling.engine.configuration.configuration import check_setup, read_setu
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
 from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
 from scheduling.engine.cycle.decisions import decide
-from scheduling.engine.diagnosis.subjects.why import KIND_OF, explain_object
+from scheduling.engine.diagnosis.why import KIND_OF, explain_object
 from scheduling.engine.versions.registry import NEWEST, VERSIONS
 from scheduling.extender_client import HttpTransport
 

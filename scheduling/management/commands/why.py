@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from kscope.sim.objects.objects import NAMESPACED
-from scheduling.engine.diagnosis.subjects.why import KIND_OF
+from scheduling.engine.diagnosis.why import KIND_OF
 from scheduling.management.commands.simulate import Command as Simulate
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from kscope.sim.objects.objects import ApiObject
 
-# "spec.taints[0].key", "metadata.labels[kubernetes.io/os]"
-_STEP = re.compile(r"\[([^\]]*)\]|([^.\[]+)")
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 
 
@@ -56,16 +54,6 @@ def fact(obj: ApiObject, path: Sequence[str | int], text: str, compared_with: An
         text=text,
         compared_with=compared_with,
     )
-
-
-def value_at(manifest: Mapping[str, Any], written: str) -> Any:
-    """The value of the field that a fact names, None where it is absent."""
-    path: list[str | int] = []
-    for match in _STEP.finditer(written):
-        bracketed, plain = match.groups()
-        step = plain if bracketed is None else bracketed
-        path.append(int(step) if bracketed is not None and step.isdigit() else step)
-    return _value(manifest, path)
 
 
 def _value(manifest: Any, path: Sequence[str | int]) -> Any:

@@ -1,5 +1,5 @@
 """Why an object is as it is, for what is no pending pod: one module for each kind.
 
 Each reads the API server's objects as they stand and yields causes with their facts; nothing is
-decided again. `why.explain_object` chooses the module. `scene.Scene` is what they look around with.
+decided again. `diagnosis/why.py` chooses the module. `scene.Scene` is what they look around with.
 """

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from kscope.sim.objects.objects import ApiObject, PersistentVolume, Pod
-from scheduling.engine.diagnosis.facts.case import FEW, listed, owner_text
+from scheduling.engine.diagnosis.facts.case import listed, owner_text
 from scheduling.engine.diagnosis.facts.fact import Fact, fact
 from scheduling.engine.diagnosis.facts.taints import condition_facts
-from scheduling.engine.diagnosis.manifests import items, section
+from scheduling.engine.diagnosis.manifests import section
 from scheduling.engine.diagnosis.report import Cause
 from scheduling.engine.diagnosis.subjects.budgets import budget_causes_of
 from scheduling.engine.diagnosis.subjects.claims import claim_causes
@@ -156,17 +156,3 @@ def _rollout_facts(scene: Scene, pod: Pod) -> list[Fact]:
         f"{unavailable}): the old pod stays until the new one is ready."
     )
     return [fact(deployment, ("spec", "strategy"), text)]
-
-
-def node_pods(scene: Scene, name: str) -> list[Pod]:
-    """The pods of a node, by key."""
-    return sorted((pod for pod in scene.pods() if pod.node_name == name), key=_key)
-
-
-def _key(pod: Pod) -> str:
-    return pod.key
-
-
-def container_names(pod: Pod) -> str:
-    """Its containers, for a sentence."""
-    return listed([str(each.get("name")) for each in items(pod.spec, "containers")], FEW)
