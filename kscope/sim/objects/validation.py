@@ -710,6 +710,49 @@ def _selecting_controller(value: Any, path: Path, report: Report) -> None:
         _refuse_mismatch(LabelSelector.parse({"matchLabels": selector}), made, path, report)
 
 
+_SCOPES = (
+    *("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass"),
+    *("CrossNamespacePodAffinity", "VolumeAttributesClass"),
+)
+_scope_expression = fields(
+    ("scopeName", "operator"),
+    scopeName=one_of(*_SCOPES),
+    operator=one_of("In", "NotIn", "Exists", "DoesNotExist"),
+    values=texts,
+)
+_limit_range_fields = fields(
+    ("type",),
+    type=one_of("Container", "Pod", "PersistentVolumeClaim"),
+    min=quantities,
+    max=quantities,
+    default=quantities,
+    defaultRequest=quantities,
+    maxLimitRequestRatio=quantities,
+)
+# Each may not be more than those that follow it. Upstream: ValidateLimitRange().
+_RISING = ("min", "defaultRequest", "default", "max")
+
+
+def _limit_range_item(value: Any, path: Path, report: Report) -> None:
+    before = len(report.problems)
+    _limit_range_fields(value, path, report)
+    if len(report.problems) > before:
+        return
+    bounds = [(name, cast("dict[str, Any]", value.get(name) or {})) for name in _RISING]
+    for place, (smaller, least) in enumerate(bounds):
+        for larger, most in bounds[place + 1 :]:
+            for resource, amount in least.items():
+                if resource in most and parse_quantity(amount) > parse_quantity(most[resource]):
+                    wrong = f"{smaller} {amount} is more than {larger} {most[resource]}"
+                    report.add((*path, smaller, resource), amount, wrong)
+    ratios: dict[str, Any] = value.get("maxLimitRequestRatio") or {}
+    for resource, ratio in ratios.items():
+        if parse_quantity(ratio) < parse_quantity(1):
+            report.add(
+                (*path, "maxLimitRequestRatio", resource), ratio, f"ratio {ratio} is less than 1"
+            )
+
+
 KINDS: Mapping[str, Rule] = {
     "Pod": _kind(
         ("spec",),
@@ -795,6 +838,15 @@ KINDS: Mapping[str, Rule] = {
         ),
         status=fields(disruptionsAllowed=integer(), disruptedPods=map_of(timestamp)),
     ),
+    "ResourceQuota": _kind(
+        spec=fields(
+            hard=quantities,
+            scopes=list_of(one_of(*_SCOPES)),
+            scopeSelector=fields(matchExpressions=list_of(_scope_expression)),
+        ),
+        status=fields(hard=quantities, used=quantities),
+    ),
+    "LimitRange": _kind(spec=fields(limits=list_of(_limit_range_item))),
     "CSINode": _kind(
         spec=fields(
             drivers=list_of(
@@ -850,7 +902,10 @@ _STORED: Mapping[str, Rule] = {
     )
 }
 
-_CORE_KINDS = ("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service")
+_CORE_KINDS = (
+    *("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service"),
+    *("ResourceQuota", "LimitRange"),
+)
 
 
 def is_known(manifest: dict[str, Any]) -> bool:

@@ -24,6 +24,7 @@ from kscope.sim.objects.objects import Manifest, from_manifest
 from kscope.sim.objects.pod_resources import RESOURCE_RULES
 from kscope.sim.objects.projection import attributes
 from scheduling.engine.api_server.admission import Admission
+from scheduling.engine.api_server.rules import ADMISSION_RULES
 from scheduling.engine.cluster.commands import Command, CommandExecutor, Outcome
 from scheduling.engine.cluster.faults import FaultInjector
 from scheduling.engine.cluster.replicas import SchedulerReplicas
@@ -83,7 +84,10 @@ class Cluster:
         self.store = ObjectStore(self.loop, self.recorder, seed, self._resource_rules)
         workload_rules = WORKLOAD_RULES[profile]
         self.admission = Admission(
-            self.store, default_tolerations=True, labels_namespaces=profile == V1_34
+            self.store,
+            default_tolerations=True,
+            labels_namespaces=profile == V1_34,
+            rules=ADMISSION_RULES[profile],
         )
         run = {"name": scenario.name, "profile": profile, "seed": seed}
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
@@ -318,9 +322,12 @@ class Cluster:
         self.recorder.record("CommandRejected", target, "command", reason, data)
 
     def _load(self, scenario: Scenario, rules: WorkloadRules) -> None:
-        """The initial objects, then the steps. Classes come first: admission looks them up."""
+        """The initial objects, then the steps.
+
+        Classes come first: admission looks them up. Quotas come last: they count the others.
+        """
         objects = with_counted_budgets((from_manifest(raw) for raw in scenario.objects), rules)
-        for obj in sorted(objects, key=_admitted_first):
+        for obj in sorted(objects, key=_turn):
             self.loop.cause = 0
             try:
                 self.store.create(settled(self.admission.admit(obj)), by="scenario")
@@ -429,5 +436,8 @@ class Cluster:
         return cluster
 
 
-def _admitted_first(obj: Any) -> int:
-    return 0 if obj.kind in ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass") else 1
+_ADMITTED_FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "LimitRange")
+
+
+def _turn(obj: Any) -> int:
+    return 0 if obj.kind in _ADMITTED_FIRST else 2 if obj.kind == "ResourceQuota" else 1

@@ -19,6 +19,7 @@ from scheduling.engine.workloads.controllers.replica_set import (
     ReplicaSetController,
     ReplicationManager,
 )
+from scheduling.engine.workloads.controllers.resource_quota import ResourceQuotaController
 from scheduling.engine.workloads.controllers.stateful_set import StatefulSetController
 from scheduling.engine.workloads.disruption.disruption import DisruptionController
 from scheduling.engine.workloads.disruption.node_eviction import EvictingNodeController
@@ -81,6 +82,9 @@ class WorkloadActors:
         )
         self.jobs = JobController(
             around, RecordedEvents(recorder, JobController.AUTHOR, loop, store)
+        )
+        self.resource_quotas = ResourceQuotaController(
+            around, RecordedEvents(recorder, ResourceQuotaController.AUTHOR, loop, store)
         )
         self.disruption = DisruptionController(
             around,
@@ -148,6 +152,7 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     StatefulSetController.AUTHOR: "stateful_sets",
     DaemonSetController.AUTHOR: "daemon_sets",
     JobController.AUTHOR: "jobs",
+    ResourceQuotaController.AUTHOR: "resource_quotas",
     DisruptionController.AUTHOR: "disruption",
     EphemeralVolumeController.AUTHOR: "ephemeral",
     PodGarbageCollector.AUTHOR: "pod_gc",

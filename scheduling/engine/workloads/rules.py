@@ -22,7 +22,8 @@ class WorkloadRules:
     `job_waits_first`: the first retry of a failed job's pod backs off too. `budget_resync`: how often
     the disruption controller looks at its budgets without a reason, in ns; 0 for never.
     `monitor_grace`: how long a node may be silent before its state is unknown, in ns;
-    `tells_pods_of_node`: its pods get an Event then.
+    `tells_pods_of_node`: its pods get an Event then. `failed_daemons_count`: the status of a
+    DaemonSet is written even when a pod of it was refused (since v1.28).
     """
 
     taints_by_condition: bool = True
@@ -36,6 +37,7 @@ class WorkloadRules:
     budget_resync: int = 30 * SECOND
     monitor_grace: int = 40 * SECOND
     tells_pods_of_node: bool = False
+    failed_daemons_count: bool = False
 
 
 WORKLOAD_RULES: Final[Mapping[str, WorkloadRules]] = {
@@ -52,5 +54,6 @@ WORKLOAD_RULES: Final[Mapping[str, WorkloadRules]] = {
         budget_resync=0,
         monitor_grace=50 * SECOND,
         tells_pods_of_node=True,
+        failed_daemons_count=True,
     ),
 }

@@ -4,10 +4,11 @@ Upstream: pkg/controller/deployment (deployment_controller.go, sync.go, rolling.
 progress.go).
 """
 
+from contextlib import suppress
 from typing import ClassVar, Final
 
 from kscope.sim.api_server.store import WatchEvent
-from kscope.sim.errors import AlreadyExists
+from kscope.sim.errors import AlreadyExists, Conflict, Forbidden, NotFound
 from kscope.sim.kernel.loop import Timer
 from kscope.sim.kernel.units import SECOND, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, from_manifest
@@ -21,6 +22,7 @@ from scheduling.engine.workloads.controller import (
     selector_of,
     status_number,
 )
+from scheduling.engine.workloads.controllers.creation import with_replica_failure
 from scheduling.engine.workloads.controllers.rollout import (
     DESIRED_REPLICAS,
     HASH_LABEL,
@@ -59,6 +61,7 @@ FOUND_REPLICA_SET: Final = "FoundNewReplicaSet"
 REPLICA_SET_UPDATED: Final = "ReplicaSetUpdated"
 NEW_AVAILABLE: Final = "NewReplicaSetAvailable"
 TIMED_OUT: Final = "ProgressDeadlineExceeded"
+REPLICA_SET_REFUSED: Final = "ReplicaSetCreateError"
 
 
 class DeploymentController(Controller):
@@ -275,7 +278,12 @@ class DeploymentController(Controller):
             "status": {"replicas": 0},
         }
         try:
-            made = self._store.create(from_manifest(manifest), by=self.AUTHOR)
+            wanted = from_manifest(manifest)
+            self._around.admission.charge(wanted)
+            made = self._store.create(wanted, by=self.AUTHOR)
+        except Forbidden as refusal:
+            self._note_refusal(deployment, name, refusal)
+            raise
         except AlreadyExists:
             taken = self._store.get("ReplicaSet", f"{deployment.namespace}/{name}")
             if is_controlled_by(taken, deployment) and find_new(deployment, [taken]):
@@ -289,6 +297,17 @@ class DeploymentController(Controller):
         message = f'Created new replica set "{name}"'
         self._note_revision(deployment, str(revision), NEW_REPLICA_SET, message, True)
         return made
+
+    def _note_refusal(self, deployment: ApiObject, name: str, refusal: Forbidden) -> None:
+        """Say that the new ReplicaSet cannot be created."""
+        message = f'Failed to create new replica set "{name}": {refusal}'
+        if _deadline_of(deployment):
+            refused = "False", REPLICA_SET_REFUSED, message
+            conditions = self._with_condition(deployment.status, PROGRESSING, *refused)
+            if conditions != deployment.status.get("conditions"):
+                with suppress(Conflict, NotFound):  # The refusal matters more.
+                    self._write_status(deployment, {**deployment.status, "conditions": conditions})
+        self._events.event(deployment, WARNING, REPLICA_SET_REFUSED, message)
 
     def _note_revision(
         self, deployment: ApiObject, revision: str, reason: str, message: str, is_made: bool
@@ -478,6 +497,7 @@ class DeploymentController(Controller):
             status["conditions"] = [
                 each for each in status["conditions"] if each["type"] != PROGRESSING
             ]
+        status["conditions"] = with_replica_failure(status["conditions"], new, old)
         status = lean(status)
         if status != deployment.status:
             self._write_status(deployment, status)
