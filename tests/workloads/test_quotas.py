@@ -349,3 +349,40 @@ def test_every_version_holds_pods_to_quotas(profile: str) -> None:
     world.run(2)
     assert len(world.pods()) == 2
     assert _used(world) == {"requests.cpu": "2"}
+
+
+def test_rolling_update_waits_for_the_quota() -> None:
+    """Six pods use all that the quota allows, and the surge pod of a rollout needs more."""
+    resources = {"requests": {"cpu": "10m"}, "limits": {"cpu": "1", "memory": "2Gi"}}
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    quota = _quota({"limits.cpu": "6", "limits.memory": "12Gi"}, "namespace-quota")
+    world = World(
+        make_node("a"),
+        quota,
+        make(
+            "Deployment",
+            "manager",
+            replicas=3,
+            strategy=strategy,
+            template=_template("manager", **resources),
+        ),
+        make("Deployment", "api", replicas=3, template=_template("api", **resources)),
+    )
+    world.run(30)
+    assert _used(world, "namespace-quota") == {"limits.cpu": "6", "limits.memory": "12Gi"}
+    newer = _template("manager", **resources)
+    newer["spec"]["containers"][0]["image"] = "app:2"
+    world.patch("deployment/default/manager", spec={"template": newer})
+    world.run(30)
+    refusals = [each for each in world.said("replicaset-controller") if "FailedCreate" in each]
+    assert refusals[-1].endswith(
+        "is forbidden: exceeded quota: namespace-quota, requested: limits.cpu=1,limits.memory=2Gi, "
+        "used: limits.cpu=6,limits.memory=12Gi, limited: limits.cpu=6,limits.memory=12Gi"
+    )
+    assert len(world.pods()) == 6
+    hard = {"limits.cpu": "8", "limits.memory": "16Gi"}
+    world.patch("resourcequota/default/namespace-quota", spec={"hard": hard}, status={"hard": hard})
+    world.run(120)
+    images = [pod.spec["containers"][0]["image"] for pod in world.pods()]
+    assert images.count("app:2") == 3
+    assert _used(world, "namespace-quota") == {"limits.cpu": "6", "limits.memory": "12Gi"}
