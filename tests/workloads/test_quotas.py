@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.kernel.units import MINUTE
+from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from tests.workloads.builders import Json, World, make, make_node
 
@@ -386,3 +387,17 @@ def test_rolling_update_waits_for_the_quota() -> None:
     images = [pod.spec["containers"][0]["image"] for pod in world.pods()]
     assert images.count("app:2") == 3
     assert _used(world, "namespace-quota") == {"limits.cpu": "6", "limits.memory": "12Gi"}
+
+
+def test_restored_run_counts_quotas_alike() -> None:
+    world = World(make_node("a"), _quota({"pods": "2", "cpu": "9"}), make("ReplicaSet", replicas=3))
+    world.patch("replicaset/default/web", spec={"template": _template()})
+    world.run(5)
+    world.cluster.take()
+    restored = Cluster.restore(world.cluster.checkpoint())
+    doomed = world.names()[0]
+    for cluster in (world.cluster, restored):
+        cluster.apply(Command(verb="delete", object=f"pod/default/{doomed}"))
+        cluster.advance(10 * MINUTE)
+    assert restored.digest() == world.cluster.digest()
+    assert _used(world) == {"cpu": "2", "pods": "2"}

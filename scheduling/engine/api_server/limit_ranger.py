@@ -135,7 +135,7 @@ def _with_defaults_of(limit_range: ApiObject, pod: Pod) -> Pod:
     """Upstream: defaultContainerResourceRequirements(), mergePodResourceRequirements()."""
     limits: Manifest = {}
     requests: Manifest = {}
-    for item in limit_range.spec.get("limits") or ():
+    for item in with_item_defaults(limit_range).spec.get("limits") or ():
         if item.get("type") == "Container":
             requests |= item.get("defaultRequest") or {}
             limits |= item.get("default") or {}
