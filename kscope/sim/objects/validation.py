@@ -441,10 +441,19 @@ _container = fields(
         )
     ),
 )
+_with_storage = fields(("storage",))
+
+
+def _claim_requests(value: Any, path: Path, report: Report) -> None:
+    _with_storage(value, path, report)
+    if isinstance(value, dict):
+        quantities(value, path, report)
+
+
 _CLAIM_SPEC = fields(
     ("accessModes", "resources"),
     accessModes=_access_modes,
-    resources=fields(("requests",), requests=fields(("storage",), storage=quantity)),
+    resources=fields(("requests",), requests=_claim_requests),
     selector=label_selector,
     storageClassName=text,
     volumeName=text,
@@ -810,6 +819,9 @@ KINDS: Mapping[str, Rule] = {
             accessModes=_access_modes,
             capacity=quantities,
             conditions=_conditions,
+            allocatedResources=quantities,
+            currentVolumeAttributesClassName=text,
+            modifyVolumeStatus=fields(targetVolumeAttributesClassName=text),
         ),
     ),
     "StorageClass": _kind(
@@ -885,7 +897,14 @@ KINDS: Mapping[str, Rule] = {
         overhead=fields(podFixed=quantities),
         scheduling=fields(nodeSelector=labels, tolerations=_tolerations),
     ),
-    "Service": _kind(spec=fields(selector=map_of(text))),
+    "Service": _kind(
+        spec=fields(
+            selector=map_of(text),
+            type=text,
+            ports=list_of(fields(nodePort=_any_integer)),
+            allocateLoadBalancerNodePorts=boolean,
+        )
+    ),
     "ReplicationController": _selecting_controller,
     "ReplicaSet": _selecting,
     "Deployment": _selecting,
