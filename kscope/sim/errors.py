@@ -45,3 +45,9 @@ class NamespaceTerminating(ApiError):
     """Nothing new is made in a namespace that is being deleted."""
 
     reason = "Forbidden"
+
+
+class Forbidden(ApiError):
+    """Admission does not allow the object: a LimitRange or a ResourceQuota refuses it."""
+
+    reason = "Forbidden"

@@ -73,6 +73,16 @@ def _rare() -> Scenario:
                 "metadata": {"name": "theirs", "namespace": "default"},
                 "spec": {"containers": [{"name": "c"}], "schedulerName": "second"},
             },
+            {
+                "kind": "ResourceQuota",
+                "metadata": {"name": "team", "namespace": "default"},
+                "spec": {"hard": {"pods": "9"}, "scopes": ["NotTerminating"]},
+            },
+            {
+                "kind": "LimitRange",
+                "metadata": {"name": "bounds", "namespace": "default"},
+                "spec": {"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]},
+            },
         ),
         schedulers=({"name": "default-scheduler"}, {"name": "second", "replicas": 2}),
         steps=(Step(at=SECOND, verb="stop_scheduler", object="scheduler/second-0"),),

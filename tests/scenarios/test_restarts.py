@@ -31,6 +31,7 @@ _WORKLOADS = {
     "statefulset-controller": "stateful_sets",
     "daemonset-controller": "daemon_sets",
     "job-controller": "jobs",
+    "resourcequota-controller": "resource_quotas",
     "disruption-controller": "disruption",
     "ephemeral-volume-controller": "ephemeral",
     "pod-garbage-collector": "pod_gc",

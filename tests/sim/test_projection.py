@@ -131,3 +131,25 @@ def test_what_still_holds_a_deleted_object_is_shown() -> None:
     store.patch(obj.kind, obj.key, {"metadata": {"finalizers": None}}, by="test")
     recorder.take()
     assert obj.id not in recorder.view
+
+
+def test_quota_shows_what_is_used_of_it() -> None:
+    expression = {"scopeName": "PriorityClass", "operator": "In", "values": ["high", "low"]}
+    quota = {
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "default"},
+        "spec": {"scopes": ["NotTerminating"], "scopeSelector": {"matchExpressions": [expression]}},
+        "status": {"hard": {"cpu": "4"}, "used": {"cpu": "1500m"}},
+    }
+    assert attributes(from_manifest(quota)) == {
+        "hard": {"cpu": "4"},
+        "used": {"cpu": "1500m"},
+        "scopes": ["NotTerminating", "PriorityClass In high/low"],
+    }
+
+
+def test_limit_range_shows_its_items() -> None:
+    items = [{"type": "Container", "max": {"cpu": "1"}}]
+    metadata = {"name": "l", "namespace": "default"}
+    limit_range = {"kind": "LimitRange", "metadata": metadata, "spec": {"limits": items}}
+    assert attributes(from_manifest(limit_range)) == {"limits": items}

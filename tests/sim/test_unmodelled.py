@@ -25,18 +25,26 @@ def _load(*objects: dict[str, Any], **keys: Any) -> LoadResult:
     return load_files([("all.json", json.dumps(document).encode())])
 
 
-def test_a_limit_range_is_said_not_to_be_applied() -> None:
-    result = _load(_POD, _kind("LimitRange"), _kind("LimitRange", name="y"))
+def test_objects_of_one_kind_share_a_note() -> None:
+    result = _load(_POD, _kind("CronJob", "batch/v1"), _kind("CronJob", "batch/v1", name="y"))
     assert result.warnings == [
-        "2 LimitRange not modelled: its default requests and limits and its minima and maxima are "
-        "not applied"
+        "2 CronJob not modelled: it starts no Job; Jobs that are in the files do run"
+    ]
+
+
+def test_limits_and_quotas_are_kept() -> None:
+    result = _load(_POD, _kind("LimitRange"), _kind("ResourceQuota"))
+    assert result.warnings == []
+    assert [each.manifest["kind"] for each in result.objects] == [
+        "Pod",
+        "LimitRange",
+        "ResourceQuota",
     ]
 
 
 @pytest.mark.parametrize(
     ("kind", "version", "words"),
     [
-        ("ResourceQuota", "v1", "limits nothing"),
         ("CronJob", "batch/v1", "starts no Job"),
         ("HorizontalPodAutoscaler", "autoscaling/v2", "scales nothing"),
         ("ResourceClaim", "resource.k8s.io/v1", "stay pending"),
@@ -59,8 +67,8 @@ def test_a_kind_that_decides_nothing_is_ignored() -> None:
 
 
 def test_what_matters_is_said_first() -> None:
-    notes = _load(_POD, _kind("ConfigMap"), _kind("ResourceQuota")).warnings
-    assert [note.split()[1] for note in notes] == ["ResourceQuota", "ConfigMap"]
+    notes = _load(_POD, _kind("ConfigMap"), _kind("ResourceSlice")).warnings
+    assert [note.split()[1] for note in notes] == ["ResourceSlice", "ConfigMap"]
 
 
 def test_objects_created_by_steps_are_noted_too() -> None:
@@ -68,17 +76,17 @@ def test_objects_created_by_steps_are_noted_too() -> None:
         "apiVersion": "kscope.dev/v1",
         "kind": "Scenario",
         "metadata": {"name": "s"},
-        "spec": {"steps": [{"at": "1s", "create": _kind("ResourceQuota")}]},
+        "spec": {"steps": [{"at": "1s", "create": _kind("ResourceSlice")}]},
     }
     files = [("a.json", json.dumps(_POD).encode()), ("b.json", json.dumps(header).encode())]
-    assert [each["kind"] for each in load_files(files).not_modelled] == ["ResourceQuota"]
+    assert [each["kind"] for each in load_files(files).not_modelled] == ["ResourceSlice"]
 
 
 def test_a_scenario_keeps_what_is_not_modelled() -> None:
-    result = _load(_POD, _kind("ResourceQuota"), _kind("ConfigMap"))
+    result = _load(_POD, _kind("ResourceSlice"), _kind("ConfigMap"))
     scenario = Scenario.from_load(result, name="mine")
     kept = Scenario.from_dict(scenario.to_dict()).not_modelled
-    assert [(each["kind"], each["count"]) for each in kept] == [("ResourceQuota", 1)]
+    assert [(each["kind"], each["count"]) for each in kept] == [("ResourceSlice", 1)]
 
 
 def test_a_scenario_without_such_kinds_keeps_its_form() -> None:

@@ -256,3 +256,38 @@ def test_a_selector_of_everything_is_refused(kind: str, named: str) -> None:
 def test_a_count_beyond_32_bits_is_refused(field: str) -> None:
     found = _problems("Job", spec={"template": WORKLOAD["template"], field: 2**31})
     assert found == [(f"spec.{field}", "2147483648 is more than 2147483647")]
+
+
+def _of_limits(**item: Any) -> list[tuple[str, str]]:
+    return _problems("LimitRange", spec={"limits": [{"type": "Container", **item}]})
+
+
+@pytest.mark.parametrize(
+    ("item", "field", "message"),
+    [
+        ({"min": {"cpu": "2"}, "max": {"cpu": "1"}}, "min.cpu", "min 2 is more than max 1"),
+        (
+            {"defaultRequest": {"cpu": "2"}, "default": {"cpu": "1"}},
+            "defaultRequest.cpu",
+            "defaultRequest 2 is more than default 1",
+        ),
+        (
+            {"maxLimitRequestRatio": {"cpu": "500m"}},
+            "maxLimitRequestRatio.cpu",
+            "ratio 500m is less than 1",
+        ),
+    ],
+)
+def test_bounds_of_a_limit_range_rise(item: Manifest, field: str, message: str) -> None:
+    assert _of_limits(**item) == [(f"spec.limits[0].{field}", message)]
+
+
+def test_limit_range_item_needs_a_known_type() -> None:
+    ((field, _),) = _problems("LimitRange", spec={"limits": [{"type": "Node"}]})
+    assert field == "spec.limits[0].type"
+
+
+def test_quota_needs_amounts_and_known_scopes() -> None:
+    spec = {"hard": {"cpu": "much"}, "scopes": ["Idle"]}
+    fields = [field for field, _ in _problems("ResourceQuota", spec=spec)]
+    assert fields == ["spec.hard.cpu", "spec.scopes[0]"]

@@ -15,7 +15,14 @@ from kscope.sim.kernel.loop import EventLoop, is_method_of
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.units import nanoseconds, timestamp
 from kscope.sim.kernel.view import Attributes, Changes, merge
-from kscope.sim.objects.objects import ApiObject, Manifest, Pod, Templates, is_plain
+from kscope.sim.objects.objects import (
+    ApiObject,
+    Manifest,
+    Pod,
+    Templates,
+    group_resource,
+    is_plain,
+)
 from kscope.sim.objects.pod_resources import ResourceRules
 from kscope.sim.objects.projection import advanced, bound
 
@@ -214,12 +221,12 @@ class ObjectStore:
         """
         old = self.find(obj.kind, obj.key)
         if old is None:
-            raise NotFound(f'{_resource(obj)} "{obj.name}" not found')
+            raise NotFound(f'{group_resource(obj)} "{obj.name}" not found')
         if self.faults is not None:
             self.faults.write(obj.kind, obj.id, by)
         if obj.resource_version and obj.resource_version != old.resource_version:
             raise Conflict(
-                f'Operation cannot be fulfilled on {_resource(obj)} "{obj.name}": the object has '
+                f'Operation cannot be fulfilled on {group_resource(obj)} "{obj.name}": the object has '
                 "been modified; please apply your changes to the latest version and try again"
             )
         stored = obj.stored(old.uid, self._next_revision())
@@ -621,16 +628,3 @@ def _is_new_generation(old: ApiObject, new: ApiObject) -> bool:
 def _has_grace(obj: ApiObject) -> bool:
     """Whether a kubelet still has to end this pod: its grace period is not used up by the API."""
     return _grace(obj) > 0
-
-
-def _resource(obj: ApiObject) -> str:
-    """Its name in messages of the API server: persistentvolumes, deployments.apps.
-
-    Upstream: apimachinery schema.GroupResource String(), meta.UnsafeGuessKindToResource().
-    """
-    kind = obj.kind.lower()
-    plural = (
-        f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}{'es' * kind.endswith('s') or 's'}"
-    )
-    group, is_grouped, _ = str(obj.raw.get("apiVersion") or "").partition("/")
-    return f"{plural}.{group}" if is_grouped else plural

@@ -43,6 +43,8 @@ NAMESPACED = frozenset(
         "Event",
         "ServiceAccount",
         "Endpoints",
+        "LimitRange",
+        "ResourceQuota",
     }
 )
 
@@ -692,6 +694,24 @@ def from_manifest(raw: Manifest) -> ApiObject:
     if kind in NAMESPACED and not raw["metadata"].get("namespace"):
         raw = {**raw, "metadata": {**raw["metadata"], "namespace": "default"}}
     return _TYPED.get(kind, ApiObject)(raw)
+
+
+def group_resource(obj: ApiObject) -> str:
+    """The resource of *obj* as the API server names it: persistentvolumes, deployments.apps."""
+    return resource_of_kind(obj.kind, str(obj.raw.get("apiVersion") or ""))
+
+
+def resource_of_kind(kind: str, api_version: str) -> str:
+    """The resource of a kind, with its API group: Job of batch/v1 is jobs.batch.
+
+    Upstream: apimachinery schema.GroupResource String(), meta.UnsafeGuessKindToResource().
+    """
+    name = kind.lower()
+    plural = (
+        f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' * name.endswith('s') or 's'}"
+    )
+    group, is_grouped, _ = api_version.partition("/")
+    return f"{plural}.{group}" if is_grouped else plural
 
 
 def resource_units(quantities: Mapping[str, Any]) -> dict[str, int]:

@@ -282,12 +282,39 @@ def _csi_node_attributes(node: ApiObject) -> Attributes:
     return {"drivers": {name: count for name, count in counts.items() if count is not None}}
 
 
+def _quota_attributes(quota: ApiObject) -> Attributes:
+    """What a quota allows and what is used of it, as its status says, and the scopes it is for."""
+    hard: Manifest = quota.status.get("hard") or quota.spec.get("hard") or {}
+    used: Manifest = quota.status.get("used") or {}
+    selector: Manifest = quota.spec.get("scopeSelector") or {}
+    expressions: list[Manifest] = selector.get("matchExpressions") or []
+    selected = [_scope_text(each) for each in expressions]
+    return {
+        "hard": dict(hard),
+        "used": dict(used),
+        "scopes": [*(quota.spec.get("scopes") or ()), *selected],
+    }
+
+
+def _scope_text(expression: Manifest) -> str:
+    values: list[str] = expression.get("values") or []
+    parts = (expression.get("scopeName"), expression.get("operator"), "/".join(values))
+    return " ".join(str(part) for part in parts if part)
+
+
+def _limit_range_attributes(limit_range: ApiObject) -> Attributes:
+    """The bounds and defaults that a LimitRange sets, item by item."""
+    return {"limits": list(limit_range.spec.get("limits") or ())}
+
+
 _PROJECTIONS: dict[str, Callable[[Any], Attributes]] = {
     "Node": _node_attributes,
     "PersistentVolume": _volume_attributes,
     "PersistentVolumeClaim": _claim_attributes,
     "StorageClass": _class_attributes,
     "CSINode": _csi_node_attributes,
+    "ResourceQuota": _quota_attributes,
+    "LimitRange": _limit_range_attributes,
 }
 
 # What may differ when no more than the progress of such an object is told; None for anything.

@@ -441,10 +441,19 @@ _container = fields(
         )
     ),
 )
+_with_storage = fields(("storage",))
+
+
+def _claim_requests(value: Any, path: Path, report: Report) -> None:
+    _with_storage(value, path, report)
+    if isinstance(value, dict):
+        quantities(value, path, report)
+
+
 _CLAIM_SPEC = fields(
     ("accessModes", "resources"),
     accessModes=_access_modes,
-    resources=fields(("requests",), requests=fields(("storage",), storage=quantity)),
+    resources=fields(("requests",), requests=_claim_requests),
     selector=label_selector,
     storageClassName=text,
     volumeName=text,
@@ -710,6 +719,49 @@ def _selecting_controller(value: Any, path: Path, report: Report) -> None:
         _refuse_mismatch(LabelSelector.parse({"matchLabels": selector}), made, path, report)
 
 
+_SCOPES = (
+    *("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass"),
+    *("CrossNamespacePodAffinity", "VolumeAttributesClass"),
+)
+_scope_expression = fields(
+    ("scopeName", "operator"),
+    scopeName=one_of(*_SCOPES),
+    operator=one_of("In", "NotIn", "Exists", "DoesNotExist"),
+    values=texts,
+)
+_limit_range_fields = fields(
+    ("type",),
+    type=one_of("Container", "Pod", "PersistentVolumeClaim"),
+    min=quantities,
+    max=quantities,
+    default=quantities,
+    defaultRequest=quantities,
+    maxLimitRequestRatio=quantities,
+)
+# Each may not be more than those that follow it. Upstream: ValidateLimitRange().
+_RISING = ("min", "defaultRequest", "default", "max")
+
+
+def _limit_range_item(value: Any, path: Path, report: Report) -> None:
+    before = len(report.problems)
+    _limit_range_fields(value, path, report)
+    if len(report.problems) > before:
+        return
+    bounds = [(name, cast("dict[str, Any]", value.get(name) or {})) for name in _RISING]
+    for place, (smaller, least) in enumerate(bounds):
+        for larger, most in bounds[place + 1 :]:
+            for resource, amount in least.items():
+                if resource in most and parse_quantity(amount) > parse_quantity(most[resource]):
+                    wrong = f"{smaller} {amount} is more than {larger} {most[resource]}"
+                    report.add((*path, smaller, resource), amount, wrong)
+    ratios: dict[str, Any] = value.get("maxLimitRequestRatio") or {}
+    for resource, ratio in ratios.items():
+        if parse_quantity(ratio) < parse_quantity(1):
+            report.add(
+                (*path, "maxLimitRequestRatio", resource), ratio, f"ratio {ratio} is less than 1"
+            )
+
+
 KINDS: Mapping[str, Rule] = {
     "Pod": _kind(
         ("spec",),
@@ -767,6 +819,9 @@ KINDS: Mapping[str, Rule] = {
             accessModes=_access_modes,
             capacity=quantities,
             conditions=_conditions,
+            allocatedResources=quantities,
+            currentVolumeAttributesClassName=text,
+            modifyVolumeStatus=fields(targetVolumeAttributesClassName=text),
         ),
     ),
     "StorageClass": _kind(
@@ -795,6 +850,15 @@ KINDS: Mapping[str, Rule] = {
         ),
         status=fields(disruptionsAllowed=integer(), disruptedPods=map_of(timestamp)),
     ),
+    "ResourceQuota": _kind(
+        spec=fields(
+            hard=quantities,
+            scopes=list_of(one_of(*_SCOPES)),
+            scopeSelector=fields(matchExpressions=list_of(_scope_expression)),
+        ),
+        status=fields(hard=quantities, used=quantities),
+    ),
+    "LimitRange": _kind(spec=fields(limits=list_of(_limit_range_item))),
     "CSINode": _kind(
         spec=fields(
             drivers=list_of(
@@ -833,7 +897,14 @@ KINDS: Mapping[str, Rule] = {
         overhead=fields(podFixed=quantities),
         scheduling=fields(nodeSelector=labels, tolerations=_tolerations),
     ),
-    "Service": _kind(spec=fields(selector=map_of(text))),
+    "Service": _kind(
+        spec=fields(
+            selector=map_of(text),
+            type=text,
+            ports=list_of(fields(nodePort=_any_integer)),
+            allocateLoadBalancerNodePorts=boolean,
+        )
+    ),
     "ReplicationController": _selecting_controller,
     "ReplicaSet": _selecting,
     "Deployment": _selecting,
@@ -850,7 +921,10 @@ _STORED: Mapping[str, Rule] = {
     )
 }
 
-_CORE_KINDS = ("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service")
+_CORE_KINDS = (
+    *("Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "Namespace", "Service"),
+    *("ResourceQuota", "LimitRange"),
+)
 
 
 def is_known(manifest: dict[str, Any]) -> bool:

@@ -3,7 +3,8 @@
 Upstream: plugin/pkg/admission/priority, plugin/pkg/admission/storage/storageclass/setdefault,
 plugin/pkg/admission/runtimeclass,
 plugin/pkg/admission/storage/storageobjectinuseprotection, plugin/pkg/admission/defaulttolerationseconds,
-plugin/pkg/admission/nodetaint, pkg/apis/core/v1/defaults.go.
+plugin/pkg/admission/nodetaint, pkg/apis/core/v1/defaults.go. LimitRanges are in `limit_ranger`,
+ResourceQuotas in `quota`.
 """
 
 from typing import Any
@@ -23,6 +24,11 @@ from scheduling.engine.api_server.defaulting import (
     with_default_selector,
     with_name_label,
 )
+from scheduling.engine.api_server.limit_ranger import KIND as LIMIT_RANGE
+from scheduling.engine.api_server.limit_ranger import LimitRanger, with_item_defaults
+from scheduling.engine.api_server.quota.admission import KIND as RESOURCE_QUOTA
+from scheduling.engine.api_server.quota.admission import QuotaAdmission
+from scheduling.engine.api_server.rules import AdmissionRules
 from volumes.engine.phases import protected
 
 # The two classes that every cluster has. Upstream: pkg/apis/scheduling/types.go.
@@ -50,13 +56,17 @@ class Admission:
     With *default_tolerations* pods bear a node that is not ready for five minutes, with
     *labels_namespaces* a namespace bears its name as a label; while `taints_new_nodes` is set,
     nodes arrive with the taint that they are not ready. Until `watches_namespaces` is set, objects
-    may be in a namespace that is being deleted: what a cluster holds at first came there before.
+    may be in a namespace that is being deleted, and beyond its limits and quotas: what a cluster
+    holds at first came there before. *rules* are those of its version.
     """
 
     __slots__ = (
         "_default_tolerations",
         "_labels_namespaces",
+        "_limits",
+        "_quotas",
         "_store",
+        "rules",
         "taints_new_nodes",
         "watches_namespaces",
     )
@@ -68,8 +78,12 @@ class Admission:
         default_tolerations: bool = False,
         taints_new_nodes: bool = False,
         labels_namespaces: bool = True,
+        rules: AdmissionRules | None = None,
     ) -> None:
         self._store = store
+        self.rules = rules or AdmissionRules()
+        self._limits = LimitRanger(store, self.rules)
+        self._quotas = QuotaAdmission(store, self.rules)
         self._default_tolerations = default_tolerations
         self._labels_namespaces = labels_namespaces
         self.taints_new_nodes = taints_new_nodes
@@ -79,10 +93,26 @@ class Admission:
         """*obj* as it would be stored.
 
         Raises Invalid when the API server would refuse it, NamespaceTerminating when its namespace
-        is being deleted.
+        is being deleted, Forbidden when a LimitRange or a ResourceQuota does not allow it.
         """
-        if self.watches_namespaces:
-            self._refuse_in_terminating_namespace(obj)
+        if not self.watches_namespaces:
+            return self._completed(obj)
+        self._refuse_in_terminating_namespace(obj)
+        completed = self._completed(obj)
+        self._limits.check(completed)
+        # Quotas come last: what another rule refuses is not charged.
+        self._quotas.charge(completed)
+        return completed
+
+    def charge(self, obj: ApiObject) -> None:
+        """Add *obj*, which is created without further admission, to the quotas of its namespace.
+
+        Raises Forbidden when one does not allow it.
+        """
+        self._quotas.charge(obj)
+
+    def _completed(self, obj: ApiObject) -> ApiObject:
+        """*obj* with all that admission fills in."""
         if isinstance(obj, Pod):
             return self._admit_pod(obj)
         if isinstance(obj, PersistentVolumeClaim):
@@ -94,14 +124,22 @@ class Admission:
             return _with_template_generation(obj, max(1, template_generation(obj)))
         if obj.kind == "Namespace":
             return self._admit_namespace(obj)
-        return protected(obj)
+        if obj.kind == RESOURCE_QUOTA and not self.watches_namespaces:
+            return self._quotas.counted(obj)
+        return with_item_defaults(obj) if obj.kind == LIMIT_RANGE else protected(obj)
 
     def amend(self, old: ApiObject, new: ApiObject) -> ApiObject:
         """*new* as it would be stored in place of *old*: what users may not set is as it was.
 
+        Raises Forbidden when a LimitRange or a ResourceQuota does not allow it.
         Upstream: pkg/registry/apps/daemonset/strategy.go, PrepareForUpdate().
         """
         new = with_default_selector(new)
+        if isinstance(new, PersistentVolumeClaim) and not old.deletion_timestamp:
+            self._limits.check(new)
+        self._quotas.charge_update(old, new)
+        if old.kind == LIMIT_RANGE:
+            return with_item_defaults(new)
         if old.kind == "Namespace" and self._labels_namespaces:
             return with_name_label(new)
         if old.kind != "DaemonSet":
@@ -131,6 +169,8 @@ class Admission:
         pod = with_default_requests(pod)
         # What a cluster holds at first may come from one, which has admitted it: it stays.
         is_old = not self.watches_namespaces and was_admitted(pod)
+        if not is_old:
+            pod = self._limits.with_defaults(pod)
         patch: dict[str, Any] = {}
         try:
             patch.update(self._priority(pod))

@@ -83,6 +83,7 @@ class Cluster:
             self.store,
             default_tolerations=True,
             labels_namespaces=version.namespaces_have_name_label,
+            rules=version.admission,
         )
         run = {"name": scenario.name, "profile": profile, "seed": seed}
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
@@ -295,9 +296,12 @@ class Cluster:
         self.recorder.record("CommandRejected", target, "command", reason, data)
 
     def _load(self, scenario: Scenario, rules: WorkloadRules) -> None:
-        """The initial objects, then the steps. Classes come first: admission looks them up."""
+        """The initial objects, then the steps.
+
+        Classes come first: admission looks them up. Quotas come last: they count the others.
+        """
         objects = with_counted_budgets((from_manifest(raw) for raw in scenario.objects), rules)
-        for obj in sorted(objects, key=_admitted_first):
+        for obj in sorted(objects, key=_turn):
             self.loop.cause = 0
             try:
                 self.store.create(settled(self.admission.admit(obj)), by="scenario")
@@ -393,5 +397,8 @@ class Cluster:
         return cluster
 
 
-def _admitted_first(obj: Any) -> int:
-    return 0 if obj.kind in ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass") else 1
+_ADMITTED_FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "LimitRange")
+
+
+def _turn(obj: Any) -> int:
+    return 0 if obj.kind in _ADMITTED_FIRST else 2 if obj.kind == "ResourceQuota" else 1

@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
+from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.framework.wording import Wording
 from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.preemption import PreemptionRules
@@ -42,6 +43,7 @@ _AREAS: Final[Mapping[str, tuple[str, type[Any]]]] = {
     "cache": ("Scheduler cache", CacheRules),
     "resources": ("Requests", ResourceRules),
     "extenders": ("Extenders", ExtenderRules),
+    "admission": ("Limits and quotas", AdmissionRules),
     "workloads": ("Workload controllers", WorkloadRules),
     "storage": ("Storage", StorageRules),
     "controller": ("PV controller", ControllerRules),

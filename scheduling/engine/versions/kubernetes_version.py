@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kscope.sim.objects.pod_resources import ResourceRules
+from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.framework.wording import Wording
 from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.preemption import PreemptionRules
@@ -49,6 +50,7 @@ class KubernetesVersion:
     queue: QueueRules
     cache: CacheRules
     resources: ResourceRules
+    admission: AdmissionRules
     workloads: WorkloadRules
     storage: StorageRules
     controller: ControllerRules

@@ -10,6 +10,7 @@ Upstream: v1.11 pkg/scheduler/algorithmprovider/defaults/defaults.go.
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine import names
+from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.preemption import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
@@ -188,6 +189,20 @@ V1_11 = KubernetesVersion(
         missing_uid_error="Cannot get cache key for pod with empty UID",
     ),
     resources=_RESOURCES,
+    admission=AdmissionRules(
+        pod_totals=False,
+        limit_full_stops=True,
+        names_containers=False,
+        partial_usage=False,
+        scope_selectors=False,
+        cross_namespace_scope=False,
+        scope_updates=False,
+        overhead=False,
+        overhead_without_limit=False,
+        allocated_storage=False,
+        attributes_class_scope=False,
+        spares_node_ports=False,
+    ),
     workloads=WorkloadRules(
         taints_by_condition=False,
         taints_new_nodes=False,
@@ -200,6 +215,7 @@ V1_11 = KubernetesVersion(
         budget_resync=30 * SECOND,
         monitor_grace=40 * SECOND,
         warns_pods_of_node=False,
+        failed_daemons_count=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,

@@ -8,6 +8,7 @@ Upstream: v1.20 pkg/scheduler/algorithmprovider/registry.go getDefaultConfig().
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine import names
+from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.framework.wording import WORDING_1_20
 from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.preemption import PreemptionRules
@@ -222,6 +223,20 @@ V1_20 = KubernetesVersion(
         missing_uid_error="cannot get cache key for pod with empty UID",
     ),
     resources=_RESOURCES,
+    admission=AdmissionRules(
+        pod_totals=False,
+        limit_full_stops=False,
+        names_containers=False,
+        partial_usage=True,
+        scope_selectors=True,
+        cross_namespace_scope=False,
+        scope_updates=False,
+        overhead=True,
+        overhead_without_limit=True,
+        allocated_storage=False,
+        attributes_class_scope=False,
+        spares_node_ports=False,
+    ),
     workloads=WorkloadRules(
         taints_by_condition=True,
         taints_new_nodes=True,
@@ -234,6 +249,7 @@ V1_20 = KubernetesVersion(
         budget_resync=30 * SECOND,
         monitor_grace=40 * SECOND,
         warns_pods_of_node=True,
+        failed_daemons_count=False,
     ),
     storage=StorageRules(
         migrates_in_tree=False,

@@ -6,6 +6,7 @@ Upstream: v1.34 pkg/scheduler/apis/config/v1/default_plugins.go.
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine import names
+from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.nodes.cache_rules import CacheRules
 from scheduling.engine.preemption.preemption import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
@@ -213,6 +214,20 @@ V1_34 = KubernetesVersion(
         missing_uid_error="cannot get cache key for pod with empty UID",
     ),
     resources=_RESOURCES,
+    admission=AdmissionRules(
+        pod_totals=True,
+        limit_full_stops=False,
+        names_containers=True,
+        partial_usage=True,
+        scope_selectors=True,
+        cross_namespace_scope=True,
+        scope_updates=True,
+        overhead=True,
+        overhead_without_limit=False,
+        allocated_storage=True,
+        attributes_class_scope=True,
+        spares_node_ports=True,
+    ),
     workloads=WorkloadRules(
         taints_by_condition=True,
         taints_new_nodes=False,
@@ -225,6 +240,7 @@ V1_34 = KubernetesVersion(
         budget_resync=0,
         monitor_grace=50 * SECOND,
         warns_pods_of_node=True,
+        failed_daemons_count=True,
     ),
     storage=StorageRules(
         migrates_in_tree=True,

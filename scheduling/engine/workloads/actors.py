@@ -15,6 +15,7 @@ from scheduling.engine.workloads.controllers.replica_set import (
     ReplicaSetController,
     ReplicationManager,
 )
+from scheduling.engine.workloads.controllers.resource_quota import ResourceQuotaController
 from scheduling.engine.workloads.controllers.stateful_set import StatefulSetController
 from scheduling.engine.workloads.disruption.disruption import DisruptionController
 from scheduling.engine.workloads.disruption.node_eviction import EvictingNodeController
@@ -44,6 +45,7 @@ class WorkloadActors:
         self.stateful_sets = self._new(StatefulSetController)
         self.daemon_sets = self._new(DaemonSetController)
         self.jobs = self._new(JobController)
+        self.resource_quotas = self._new(ResourceQuotaController)
         self.disruption = DisruptionController(
             context,
             SpamFilter(
@@ -116,6 +118,7 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     StatefulSetController.AUTHOR: "stateful_sets",
     DaemonSetController.AUTHOR: "daemon_sets",
     JobController.AUTHOR: "jobs",
+    ResourceQuotaController.AUTHOR: "resource_quotas",
     DisruptionController.AUTHOR: "disruption",
     EphemeralVolumeController.AUTHOR: "ephemeral",
     PodGarbageCollector.AUTHOR: "pod_gc",

@@ -20,6 +20,7 @@ _KINDS = (
     "Job",
     "PodDisruptionBudget",
     "ControllerRevision",
+    "ResourceQuota",
 )
 
 

@@ -29,3 +29,5 @@ class WorkloadRules:
     """How long a node may be silent before its state is unknown."""
     warns_pods_of_node: bool
     """The pods of a node that becomes unknown get an Event."""
+    failed_daemons_count: bool
+    """The status of a DaemonSet is written even when a pod of it was refused."""

@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import ClassVar, Final
 
 from kscope.sim.api_server.store import WatchEvent
-from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.errors import ApiError, Forbidden, NotFound
 from kscope.sim.kernel.units import MINUTE, SECOND
 from kscope.sim.objects.objects import ApiObject, Manifest, Node, Pod
 from kscope.sim.objects.selectors import NodeSelector
@@ -15,6 +15,7 @@ from scheduling.engine.workloads.controller import (
     generation_of,
     selector_of,
 )
+from scheduling.engine.workloads.controllers.creation import batches
 from scheduling.engine.workloads.controllers.revisions import REVISION_LABEL, Revisions
 from scheduling.engine.workloads.disruption.taints import (
     DISK_PRESSURE,
@@ -108,7 +109,12 @@ class DaemonSetController(Controller):
         label = revision.labels.get(REVISION_LABEL) or revision.name.rpartition("-")[2]
         by_node = self._pods_by_node(owner)
         if self._expectations.satisfied(key):
-            busy = self._manage(owner, by_node, label)
+            try:
+                busy = self._manage(owner, by_node, label)
+            except Forbidden:
+                if self._rules.failed_daemons_count:
+                    self._tell_status(owner, by_node, label)
+                raise
             if not busy:
                 busy = self._roll(owner, by_node, label)
             if busy:
@@ -189,13 +195,7 @@ class DaemonSetController(Controller):
         if not needing and not removed:
             return
         self._expectations.expect(owner.key, len(needing), [pod.key for pod in removed])
-        refused: ApiError | None = None
-        for node in needing:
-            try:
-                self._create_pod(owner, self._template(owner, node, label))
-            except ApiError as refusal:
-                self._expectations.created(owner.key)
-                refused = refusal
+        refused = self._create_on(owner, needing, label)
         for pod in removed:
             try:
                 self._delete_pod(owner, pod)
@@ -203,6 +203,23 @@ class DaemonSetController(Controller):
                 self._expectations.deleted(owner.key, pod.key)
         if refused is not None:
             raise refused
+
+    def _create_on(self, owner: ApiObject, nodes: list[str], label: str) -> ApiError | None:
+        """Create a pod for each node; returns why one was refused, after which no more are tried."""
+        refused: ApiError | None = None
+        tried = 0
+        for size in batches(len(nodes)):
+            for node in nodes[tried : tried + size]:
+                try:
+                    self._create_pod(owner, self._template(owner, node, label))
+                except ApiError as refusal:
+                    self._expectations.created(owner.key)
+                    refused = refusal
+            tried += size
+            if refused is not None:
+                self._expectations.created(owner.key, len(nodes) - tried)
+                break
+        return refused
 
     def _template(self, owner: ApiObject, node: str, label: str) -> Manifest:
         template: Manifest = part(owner.spec, "template")

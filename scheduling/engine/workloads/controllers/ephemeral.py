@@ -6,6 +6,7 @@ Upstream: pkg/controller/volume/ephemeral/controller.go.
 from typing import ClassVar
 
 from kscope.sim.api_server.store import WatchEvent
+from kscope.sim.errors import Forbidden
 from kscope.sim.objects.objects import Manifest, Pod, from_manifest
 from scheduling.engine.workloads.controller import Controller, ControllerContext
 from scheduling.engine.workloads.manifests import part
@@ -37,9 +38,10 @@ class EphemeralVolumeController(Controller):
         for volume in pod.volumes:
             template: Manifest | None = part(volume, "ephemeral").get("volumeClaimTemplate")
             if template is not None:
-                self._make(pod, f"{pod.name}-{volume['name']}", template)
+                self._make(pod, volume["name"], template)
 
-    def _make(self, pod: Pod, name: str, template: Manifest) -> None:
+    def _make(self, pod: Pod, volume: str, template: Manifest) -> None:
+        name = f"{pod.name}-{volume}"
         found = self._store.find("PersistentVolumeClaim", f"{pod.namespace}/{name}")
         if found is not None:
             if not is_controlled_by(found, pod):
@@ -64,5 +66,10 @@ class EphemeralVolumeController(Controller):
             "metadata": metadata,
             "spec": part(template, "spec"),
         }
-        claim = self._context.admission.admit(from_manifest(manifest))
+        try:
+            claim = self._context.admission.admit(from_manifest(manifest))
+        except Forbidden as refusal:
+            message = f"ephemeral volume {volume}: create PVC {name}: {refusal}"
+            self._events.event(pod, WARNING, "FailedBinding", message)
+            raise
         self._store.create(claim, by=self.AUTHOR)

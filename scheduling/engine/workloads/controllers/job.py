@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import ClassVar, Final
 
 from kscope.sim.api_server.store import WatchEvent
-from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.errors import ApiError, Forbidden, NotFound
 from kscope.sim.kernel.units import SECOND, nanoseconds, timestamp
 from kscope.sim.objects.objects import ApiObject, Manifest, Pod
 from scheduling.engine.workloads.controller import (
@@ -15,6 +15,7 @@ from scheduling.engine.workloads.controller import (
     selector_of,
     status_number,
 )
+from scheduling.engine.workloads.controllers.creation import batches
 from scheduling.engine.workloads.expectations import Expectations
 from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.pods import is_active, is_ready, time_of
@@ -108,6 +109,7 @@ class JobController(Controller):
             self._count_failures(job, succeeded, failed)
         newly_failed = failed > status_number(job, "failed")
         running = len(active)
+        refused: ApiError | None = None
         conditions: list[Manifest] = list(job.status.get("conditions") or ())
         started: str = job.status.get("startTime") or timestamp(self._loop.now)
         why = self._failure(job, failed, running)
@@ -119,7 +121,7 @@ class JobController(Controller):
             self._events.event(job, WARNING, *why)
         else:
             if due and not job.deletion_timestamp:
-                running = self._manage(job, active, succeeded)
+                running, refused = self._manage(job, active, succeeded)
             if self._is_complete(job, running, succeeded):
                 conditions.append(self._condition("Complete", "", ""))
                 finished = timestamp(self._loop.now)
@@ -138,10 +140,11 @@ class JobController(Controller):
         if self._rules.job_waits_first:
             going = sum(bool(pod.deletion_timestamp) and not pod.is_terminated for pod in pods)
             status |= {"ready": sum(is_ready(pod) for pod in active), "terminating": going}
-        if status == job.status:
-            return
-        self._write_status(job, status)
-        if self._rules.job_waits_first:
+        if status != job.status:
+            self._write_status(job, status)
+        if refused is not None:
+            raise refused
+        if status == job.status or self._rules.job_waits_first:
             return
         if newly_failed and not _is_over(conditions):
             self._later.add_rate_limited(key)
@@ -197,32 +200,49 @@ class JobController(Controller):
             return succeeded > 0 and running == 0
         return succeeded >= (1 if completions is None else completions)
 
-    def _manage(self, job: ApiObject, active: list[Pod], succeeded: int) -> int:
-        """Create or delete pods; returns how many are active then. Upstream: manageJob()."""
+    def _manage(
+        self, job: ApiObject, active: list[Pod], succeeded: int
+    ) -> tuple[int, ApiError | None]:
+        """Create or delete pods; returns how many are active then, and why one was refused.
+
+        Upstream: manageJob().
+        """
         wanted = self._wanted(job, len(active), succeeded)
         excess = len(active) - wanted
         self._store.still_to_make(job, 0)
         if excess > 0:
             chosen = sorted(active, key=_dispensable)[:excess]
             self._delete_all(job, chosen)
-            return wanted
+            return wanted, None
         if excess == 0:
-            return wanted
+            return wanted, None
         if self._loop.now < self._retries.get(job.key, (0, 0))[1]:
-            return len(active)
+            return len(active), None
         burst = min(-excess, MOST_PODS_PER_SYNC)
         self._expectations.expect(job.key, burst, [])
+        made, refused = self._create(job, burst)
+        if refused is None:
+            self._store.still_to_make(job, -excess - burst)
+        return len(active) + made, refused
+
+    def _create(self, job: ApiObject, count: int) -> tuple[int, ApiError | None]:
+        """Create pods; returns how many were, and why one was refused, which ends it."""
         template = self._template(job)
-        made = 0
-        for _ in range(burst):
-            try:
-                self._create_pod(job, template)
-                made += 1
-            except ApiError:
-                self._expectations.created(job.key, burst - made)
-                raise
-        self._store.still_to_make(job, -excess - burst)
-        return len(active) + burst
+        made, refused = 0, None
+        for size in batches(count):
+            for _ in range(size):
+                try:
+                    self._create_pod(job, template)
+                    made += 1
+                except Forbidden as refusal:
+                    refused = refusal
+                except ApiError:
+                    self._expectations.created(job.key, count - made)
+                    raise
+            if refused is not None:
+                self._expectations.created(job.key, count - made)
+                break
+        return made, refused
 
     def _wanted(self, job: ApiObject, active: int, succeeded: int) -> int:
         parallelism = _parallelism(job)

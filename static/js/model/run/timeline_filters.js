@@ -16,6 +16,7 @@ export const COMPONENTS = [
   "statefulset-controller",
   "daemonset-controller",
   "job-controller",
+  "resourcequota-controller",
   "node-controller",
   "disruption-controller",
   "scenario",

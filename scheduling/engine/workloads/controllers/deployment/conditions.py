@@ -15,6 +15,7 @@ FOUND_REPLICA_SET: Final = "FoundNewReplicaSet"
 REPLICA_SET_UPDATED: Final = "ReplicaSetUpdated"
 NEW_AVAILABLE: Final = "NewReplicaSetAvailable"
 TIMED_OUT: Final = "ProgressDeadlineExceeded"
+REPLICA_SET_REFUSED: Final = "ReplicaSetCreateError"
 
 
 class Condition(NamedTuple):

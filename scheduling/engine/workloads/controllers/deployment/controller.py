@@ -35,7 +35,7 @@ class DeploymentController(Controller):
     def __init__(self, context: ControllerContext, events: EventSink) -> None:
         super().__init__(context, events)
         self._scaler = ReplicaSetScaler(context, events)
-        self._revisions = DeploymentRevisions(context, self._scaler)
+        self._revisions = DeploymentRevisions(context, self._scaler, events)
         self._progress = RolloutProgress(context, self._queue)
         parts = self._revisions, self._scaler, self._progress
         self._rolling_update = RollingUpdate(*parts)

@@ -15,6 +15,7 @@ from scheduling.engine.workloads.controller import (
     status_number,
     write_status,
 )
+from scheduling.engine.workloads.controllers.creation import with_replica_failure
 from scheduling.engine.workloads.controllers.deployment.conditions import (
     AVAILABLE,
     NEW_AVAILABLE,
@@ -65,6 +66,7 @@ class RolloutProgress:
             status["conditions"] = [
                 each for each in status["conditions"] if each["type"] != PROGRESSING
             ]
+        status["conditions"] = with_replica_failure(status["conditions"], new, old)
         status = lean(status)
         if status != deployment.status:
             write_status(self._context.store, deployment, status, by=AUTHOR)

@@ -3,13 +3,16 @@
 Upstream: pkg/controller/deployment/sync.go, getAllReplicaSetsAndSyncRevision().
 """
 
-from kscope.sim.errors import AlreadyExists
+from contextlib import suppress
+
+from kscope.sim.errors import AlreadyExists, Conflict, Forbidden, NotFound
 from kscope.sim.objects.objects import ApiObject, Manifest, from_manifest
 from scheduling.engine.workloads.controller import ControllerContext, write_status
 from scheduling.engine.workloads.controllers.deployment.conditions import (
     FOUND_REPLICA_SET,
     NEW_REPLICA_SET,
     PROGRESSING,
+    REPLICA_SET_REFUSED,
     Condition,
     find_condition,
     progress_deadline,
@@ -33,13 +36,17 @@ from scheduling.engine.workloads.manifests import part
 from scheduling.engine.workloads.naming import template_hash
 from scheduling.engine.workloads.owners import controller_ref, is_controlled_by
 from scheduling.engine.workloads.pods import plain_template
+from volumes.engine.ports import WARNING, EventSink
 
 
 class DeploymentRevisions:
     """Finds or creates the ReplicaSet of a Deployment's current template, and numbers it."""
 
-    def __init__(self, context: ControllerContext, scaler: ReplicaSetScaler) -> None:
+    def __init__(
+        self, context: ControllerContext, scaler: ReplicaSetScaler, events: EventSink
+    ) -> None:
         self._context = context
+        self._events = events
         self._scaler = scaler
 
     def of(
@@ -73,7 +80,12 @@ class DeploymentRevisions:
         manifest = _new_replica_set(deployment, old, revision)
         name, replicas = manifest["metadata"]["name"], manifest["spec"]["replicas"]
         try:
-            made = self._context.store.create(from_manifest(manifest), by=AUTHOR)
+            wanted = from_manifest(manifest)
+            self._context.admission.charge(wanted)
+            made = self._context.store.create(wanted, by=AUTHOR)
+        except Forbidden as refusal:
+            self._report_refusal(deployment, name, refusal)
+            raise
         except AlreadyExists:
             taken = self._context.store.get("ReplicaSet", f"{deployment.namespace}/{name}")
             if is_controlled_by(taken, deployment) and find_new(deployment, [taken]):
@@ -89,6 +101,18 @@ class DeploymentRevisions:
         progress = Condition(PROGRESSING, "True", NEW_REPLICA_SET, message)
         self._write_revision(deployment, str(revision), progress)
         return made
+
+    def _report_refusal(self, deployment: ApiObject, name: str, refusal: Forbidden) -> None:
+        """Report that the new ReplicaSet cannot be created, in the status and by an Event."""
+        message = f'Failed to create new replica set "{name}": {refusal}'
+        if progress_deadline(deployment):
+            refused = Condition(PROGRESSING, "False", REPLICA_SET_REFUSED, message)
+            conditions = with_condition(deployment.status, refused, self._context.loop.now)
+            if conditions != deployment.status.get("conditions"):
+                status = {**deployment.status, "conditions": conditions}
+                with suppress(Conflict, NotFound):  # The refusal matters more.
+                    write_status(self._context.store, deployment, status, by=AUTHOR)
+        self._events.event(deployment, WARNING, REPLICA_SET_REFUSED, message)
 
     def _write_revision(self, deployment: ApiObject, revision: str, progress: Condition) -> None:
         """Write the Deployment's revision and condition Progressing, if they are not there already.

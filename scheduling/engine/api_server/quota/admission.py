@@ -1,0 +1,133 @@
+"""ResourceQuota admission: a new object is refused, or added to the quotas of its namespace.
+
+Upstream: apiserver pkg/admission/plugin/resourcequota/controller.go, CheckRequest().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.objects.objects import ApiObject
+from scheduling.engine.api_server.quota.amounts import (
+    Amounts,
+    added,
+    exceeding,
+    growth,
+    masked,
+    printed,
+    read_amounts,
+    without_zeros,
+    written,
+)
+from scheduling.engine.api_server.quota.scopes import scopes_of
+from scheduling.engine.api_server.quota.usage import QuotaMeter, Usage
+from scheduling.engine.api_server.refusals import forbidden
+from scheduling.engine.api_server.rules import AdmissionRules
+
+KIND: Final = "ResourceQuota"
+AUTHOR: Final = "apiserver"
+
+
+class QuotaAdmission:
+    """Holds the objects of each namespace to its quotas, by what the status of each says."""
+
+    __slots__ = ("_meter", "_rules", "_store")
+
+    def __init__(self, store: ObjectStore, rules: AdmissionRules) -> None:
+        self._store = store
+        self._rules = rules
+        self._meter = QuotaMeter(rules)
+
+    def charge(self, obj: ApiObject) -> None:
+        """Add *obj*, which is about to be created, to the quotas that count it.
+
+        Raises Forbidden, and adds nothing, when a quota does not allow it.
+        """
+        usage = self._meter.usages.get(obj.kind)
+        quotas = self._quotas(obj.namespace)
+        if usage is not None and quotas:
+            self._charge(usage, quotas, None, obj)
+
+    def charge_update(self, old: ApiObject, new: ApiObject) -> None:
+        """As `charge`, for what *new* takes beyond *old*, which it is about to replace."""
+        usage = self._meter.usages.get(new.kind)
+        quotas = self._quotas(new.namespace)
+        if usage is not None and quotas and usage.is_charged_again(old, new):
+            self._charge(usage, quotas, old, new)
+
+    def counted(self, quota: ApiObject) -> ApiObject:
+        """*quota* with the status that the objects in the store give it, unless it has one.
+
+        In a real cluster the quota controller has counted them long before.
+        """
+        if quota.status:
+            return quota
+
+        def listed(kind: str) -> list[ApiObject]:
+            found = self._store.objects(kind)
+            return [each for each in found if each.namespace == quota.namespace]
+
+        return quota.patched({"status": self._meter.status(quota, listed, self._store.now)})
+
+    def _quotas(self, namespace: str) -> list[ApiObject]:
+        return [each for each in self._store.objects(KIND) if each.namespace == namespace]
+
+    def _charge(
+        self, usage: Usage, quotas: list[ApiObject], old: ApiObject | None, obj: ApiObject
+    ) -> None:
+        interested = [quota for quota in quotas if self._counts(usage, quota, obj)]
+        for quota in interested:
+            self._refuse_unknown(usage, quota, obj)
+        taken = usage.usage(obj, self._store.now)
+        for quota, used in [
+            (quota, self._used_with(quota, self._delta(usage, quota, old, taken), obj))
+            for quota in interested
+        ]:
+            if used != read_amounts(quota.status.get("used")):
+                patch = {"status": {"used": written(used)}}
+                self._store.patch(KIND, quota.key, patch, by=AUTHOR, event="ResourceQuotaUsed")
+
+    def _counts(self, usage: Usage, quota: ApiObject, obj: ApiObject) -> bool:
+        """Whether *quota* counts some of what *obj* takes. Upstream: Matches()."""
+        if not usage.matching(quota.status.get("hard") or ()):
+            return False
+        return all(usage.is_in_scope(obj, scope) for scope in scopes_of(quota, self._rules))
+
+    def _refuse_unknown(self, usage: Usage, quota: ApiObject, obj: ApiObject) -> None:
+        """Raises Forbidden when it is unknown what *obj* takes, or how much others have taken."""
+        hard: Mapping[str, Any] = quota.status.get("hard") or {}
+        used: Mapping[str, Any] = quota.status.get("used") or {}
+        names = usage.matching(hard)
+        missing = usage.missing(names, obj)
+        if missing:
+            raise forbidden(obj, f"failed quota: {quota.name}: {missing}")
+        needed: Iterable[str] = names if self._rules.partial_usage else hard
+        if any(name not in used for name in needed):
+            known = f", resources: {','.join(names)}" if self._rules.partial_usage else ""
+            raise forbidden(obj, f"status unknown for quota: {quota.name}{known}")
+
+    def _delta(
+        self, usage: Usage, quota: ApiObject, old: ApiObject | None, taken: Amounts
+    ) -> Amounts:
+        """What *quota* has to be charged: what the object takes beyond its *old* version."""
+        if old is not None and self._counts(usage, quota, old):
+            taken = growth(taken, usage.usage(old, self._store.now))
+        return without_zeros(taken)
+
+    def _used_with(self, quota: ApiObject, delta: Amounts, obj: ApiObject) -> Amounts:
+        """The usage of *quota* with *delta*. Raises Forbidden when that is more than it allows."""
+        hard = read_amounts(quota.status.get("hard"))
+        used = read_amounts(quota.status.get("used"))
+        requested = masked(delta, hard)
+        total = added(used, requested)
+        exceeded = exceeding(masked(total, requested), hard)
+        if exceeded:
+            raise forbidden(
+                obj,
+                f"exceeded quota: {quota.name}, requested: {printed(masked(requested, exceeded))}, "
+                f"used: {printed(masked(used, exceeded))}, "
+                f"limited: {printed(masked(hard, exceeded))}",
+            )
+        return total

@@ -1,0 +1,33 @@
+"""How the admission of LimitRanges and ResourceQuotas differs between versions, as data."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionRules:
+    """What admission does in one version; by default, as in the newest."""
+
+    pod_totals: bool = True
+    """LimitRanges and quotas count what a pod as a whole asks for, with sidecars and pod-level resources."""
+    limit_full_stops: bool = False
+    """The sentences of LimitRanger end in a full stop."""
+    names_containers: bool = True
+    """A quota that needs a request names the containers without one."""
+    partial_usage: bool = True
+    """Of a quota's status only the resources that the object takes must have been counted."""
+    scope_selectors: bool = True
+    """The scopeSelector of a quota is stored."""
+    cross_namespace_scope: bool = True
+    """A quota can have the scope CrossNamespacePodAffinity."""
+    scope_updates: bool = True
+    """An update of activeDeadlineSeconds moves a pod from one quota to another."""
+    overhead: bool = True
+    """Quotas count the overhead of a runtime class."""
+    overhead_without_limit: bool = False
+    """The overhead counts as a limit of a pod that sets none."""
+    allocated_storage: bool = True
+    """A claim counts by what was allocated for it if that is more than it requests."""
+    attributes_class_scope: bool = True
+    """The scope VolumeAttributesClass selects claims."""
+    spares_node_ports: bool = True
+    """A load balancer can do without node ports, and then takes none."""
