@@ -11,7 +11,7 @@ REPLICA_FAILURE: Final = "ReplicaFailure"
 def batches(count: int) -> Iterator[int]:
     """How many of *count* objects to create at a time: 1, 2, 4 and so on.
 
-    Whoever stops after a batch with a refusal has not tried in vain for all the others.
+    A controller stops after a batch in which one was refused, and has not tried all the others.
     Upstream: slowStartBatch().
     """
     size, left = 1, count
