@@ -1,7 +1,6 @@
 """LimitRanges fill in requests and limits, and refuse what is out of bounds.
 
-Cases after upstream: plugin/pkg/admission/limitranger/admission_test.go (TestPodLimitFunc,
-TestPersistentVolumeClaimLimitFunc, TestMergePodResourceRequirements).
+The cases follow the branches of upstream's plugin/pkg/admission/limitranger/admission.go.
 """
 
 from typing import Any

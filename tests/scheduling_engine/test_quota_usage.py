@@ -1,7 +1,8 @@
 """What pods, claims and Services take of a quota.
 
-The tables follow upstream's: pkg/quota/v1/evaluator/core/pods_test.go,
-persistent_volume_claims_test.go, services_test.go.
+The cases of pods are those of upstream's tables (pkg/quota/v1/evaluator/core/pods_test.go:
+TestPodConstraintsFunc, TestPodEvaluatorUsage, TestPodEvaluatorMatchingScopes); the others follow the
+branches of persistent_volume_claims.go and services.go.
 """
 
 from typing import Any
