@@ -3,11 +3,11 @@
 import argparse
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from kscope.sim.objects.objects import NAMESPACED
 from scheduling.engine.diagnosis.why import KIND_OF
-from scheduling.management.commands.simulate import Command as Simulate
 
 
 class Command(BaseCommand):
@@ -38,6 +38,4 @@ class Command(BaseCommand):
         words = [options["file"], "--why", f"{prefix}/{name}", "--until", options["until"]]
         words += ["--profile", options["profile"]] if options["profile"] else []
         words += ["--json"] if options["json"] else []
-        simulate = Simulate(stdout=self.stdout, stderr=self.stderr)
-        parser = simulate.create_parser("manage.py", "simulate")
-        simulate.execute(**vars(parser.parse_args(words)))
+        call_command("simulate", *words, stdout=self.stdout, stderr=self.stderr)
