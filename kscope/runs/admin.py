@@ -216,7 +216,9 @@ class ManifestForm(forms.Form):
         version = newer.metadata("resourceVersion") or ""
         if version == self.cleaned_data["version"]:
             return []
-        self.data = {**self.data, "version": version}
+        data = cast("QueryDict", self.data).copy()
+        data["version"] = version
+        self.data = data
         typed = self._typed()
         own = {path for path, _ in _leaves(difference(self._rendered(), typed))}
         return [

@@ -14,7 +14,7 @@ from psycopg import sql
 
 from kscope.operations import backup
 from kscope.runs import services
-from kscope.runs.drive import runner
+from kscope.runs.drive import engines, runner
 from kscope.runs.drive.same_database import database_use
 from kscope.runs.models import Run, RunEvent
 
@@ -56,7 +56,7 @@ def midway(start: Start) -> Run:
 
 def played_on(run: Run) -> str:
     """The digest of *run* after ten more minutes, from what is in the database alone."""
-    runner._live.clear()
+    engines._live.clear()
     Run.objects.filter(pk=run.pk).update(until=run.head_at + 600 * 10**9, status="playing")
     runner.run_drive(run.pk)
     run.refresh_from_db()

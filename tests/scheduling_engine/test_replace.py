@@ -37,13 +37,15 @@ def test_what_is_not_there_is_created() -> None:
     assert node_of(played(cluster), "p") == "n"
 
 
-def test_what_a_finalizer_holds_is_left_alone() -> None:
+def test_a_replacement_waits_for_the_finalizers() -> None:
     held = pod("p", cpu="9")
     held["metadata"]["finalizers"] = ["kscope.dev/hold"]
     cluster = played(Cluster.create(scene(node("n"), held)))
-    refusal = "Conflict: pod/default/p cannot be replaced while kscope.dev/hold holds it"
-    assert _replace(cluster, pod("p")) == refusal
-    assert not cluster.store.get("Pod", "default/p").deletion_timestamp
+    assert _replace(cluster, pod("p")) == ""
+    assert played(cluster).store.get("Pod", "default/p").deletion_timestamp
+    release = Command(verb="patch", object="pod/default/p", patch={"metadata": {"finalizers": []}})
+    assert cluster.apply(release).applied
+    assert node_of(played(cluster), "p") == "n"
 
 
 def test_a_replacement_needs_a_manifest() -> None:

@@ -16,7 +16,7 @@ from django.db import connection
 from psycopg import sql
 
 from kscope.runs import services
-from kscope.runs.drive import driver, replay, runner
+from kscope.runs.drive import driver, engines, replay, runner
 from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.drive.same_database import database_use
 from kscope.runs.drive.slices import run_needs_driver
@@ -122,7 +122,7 @@ def _used(name: str, blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[
             yield
         finally:
             database_use(usual)
-            runner._live.clear()
+            engines._live.clear()
             replay._known.clear()
             past._stretches.clear()
 
@@ -192,7 +192,7 @@ def test_a_continued_run_has_a_new_checkpoint(tampered: None) -> None:
     runner.run_drive(run.pk)
     Run.objects.filter(pk=run.pk).update(engine_digest="", status="paused")
     Checkpoint.objects.filter(run=run).update(engine=b"of another version", engine_digest="")
-    runner._live.clear()
+    engines._live.clear()
     play_on(run.pk)
     assert Checkpoint.objects.filter(run=run, engine_digest=wiring.engine_digest()).exists()
 
@@ -279,7 +279,7 @@ def test_an_unreadable_checkpoint_costs_only_time(older: None) -> None:
     digest = wiring.engine_digest()
     run = services.run_fork(run=Run.objects.get(pk=MIDWAY), afresh=True)
     runner.run_drive(run.pk)
-    runner._live.clear()
+    engines._live.clear()
     broken = zlib.compress(b"\x80\x05cno.such.module\nNothing\n.")
     Checkpoint.objects.filter(run=run).update(engine=broken, engine_digest=digest)
     run.refresh_from_db()

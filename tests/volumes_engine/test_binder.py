@@ -43,7 +43,9 @@ class Scheduler:
         self.handle = Handle()
         self.pods: dict[str, Pod] = {}
         store, loop = storage.store, storage.loop
-        self.work = VolumeWork(loop, store, self.handle, self.pods, version, storage.latencies)
+        self.work = VolumeWork(
+            loop, store, self.handle, self.pods, VERSIONS[version], storage.latencies
+        )
         self.work.timeouts["default-scheduler"] = 10 * SECOND
         self.plugin = VolumeBinding({}, self.handle)
         self.ended: list[str | None] = []

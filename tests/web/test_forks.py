@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from kscope.runs import services
-from kscope.runs.drive import runner
+from kscope.runs.drive import checkpoints, runner
 from kscope.runs.drive.decided import pod_is_decided
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
@@ -246,7 +246,7 @@ def test_a_worker_killed_while_forking_costs_nothing(
         name="crowd", digest="crowd", document=synthetic(nodes=40, pods=500, seed=3).to_dict()
     )
     run = services.run_create(scenario=scenario, play=True, speed="max")
-    monkeypatch.setattr(runner, "CHECKPOINT_EVENTS", 10**9)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_EVENTS", 10**9)
     drive(run)
     seq = run.head_seq - 100
     fork = services.run_fork(run=run, seq=seq)

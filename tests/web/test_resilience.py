@@ -13,8 +13,8 @@ from kombu.exceptions import OperationalError as BrokerDown
 
 from kscope.celery import app as celery
 from kscope.runs import services
+from kscope.runs.drive import driver, engines, slices
 from kscope.runs.drive import driver as driving
-from kscope.runs.drive import engines, runner, slices
 from kscope.runs.drive.stopping import stop_ask, stop_forget
 from kscope.runs.engine import wiring
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
@@ -187,7 +187,7 @@ def test_a_task_that_finds_nothing_to_do_does_not_linger(
 def test_a_playing_run_yields_to_a_waiting_one(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "TURN_SECONDS", 0.2)
+    monkeypatch.setattr(driver, "TURN_SECONDS", 0.2)
     first, _waiting = start(play=True, speed="1"), start(play=True, speed="1")
     asked: list[int] = []
     monkeypatch.setattr(wiring, "enqueue", asked.append)

@@ -11,7 +11,7 @@ from kscope.runs.drive.decided import Wait
 from kscope.runs.models import Run, RunEvent
 from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MINUTE, SECOND
-from scheduling.selectors import pod_diagnosis
+from scheduling.selectors import diagnosis
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -50,7 +50,7 @@ def moments(run: Run) -> list[int]:
 @pytest.mark.parametrize("place", range(4), ids=["in flight", "refused", "later", "at the end"])
 def test_a_promise_is_kept_in_the_fork(driven: Run, place: int) -> None:
     seq = moments(driven)[place]
-    [fix, *_] = pod_diagnosis(driven, "default/giant", seq=seq)["fixes"]
+    [fix, *_] = diagnosis(driven, "Pod", "default/giant", seq=seq)["fixes"]
     commands = [each for each in (fix["command"], fix["then"]) if each]
     promise = {"order": fix["text"], "node": fix["node"], "at": fix["at"]}
     fork = tried(driven, seq, commands, promise)

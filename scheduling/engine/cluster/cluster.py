@@ -150,13 +150,13 @@ class Cluster:
         seed: int = 0,
         tie_break: TieBreak = "random",
     ) -> "Cluster":
-        """A cluster at the beginning of *scenario*.
+        """A cluster at the beginning of *scenario*; without a *profile*, of the newest version.
 
         Raises KeyError for a profile that does not exist, ApiError naming the object when an
         initial object would be refused by the API server, and ConfigurationError naming the path
         when the scenario's configuration of a scheduler is not one.
         """
-        return cls(scenario, profile, seed, tie_break)
+        return cls(scenario, profile or NEWEST.name, seed, tie_break)
 
     # Schedulers
 

@@ -201,7 +201,7 @@ def _row(cells: Any) -> str:
 
 _HEAD: Final = """# What differs between the Kubernetes versions
 
-A run follows one version of Kubernetes, its profile. This table has every rule in which the versions
-differ; `manage.py versions --write` makes it from `scheduling/engine/versions`. The page `/versions/`
-shows the same, with the rules that are equal in all of them.
+A run follows one version of Kubernetes, its profile. This table has every rule in which the
+versions differ; `manage.py versions --write` makes it from `scheduling/engine/versions`. The page
+`/versions/` shows the same, with the rules that are equal in all of them.
 """
