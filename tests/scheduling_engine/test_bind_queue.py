@@ -8,7 +8,7 @@ from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.cycle.binding.bind_queue import STARTED, RoundsBindingCycle
+from scheduling.engine.cycle.binding.bind_queue import STARTED
 from tests.scheduling_engine.comparer import cache_differences
 from tests.scheduling_engine.scenes import Manifest, node_of, played, pod, scene
 from tests.scheduling_engine.volume_scenes import (
@@ -47,7 +47,6 @@ def test_later_versions_assume_the_pod_and_then_bind_its_volumes(profile: str) -
 
 def test_v1_11_binds_the_volumes_and_only_then_assumes_the_pod() -> None:
     cluster = played(cluster_of(*one_pod()))
-    assert type(cluster.scheduler.binding) is RoundsBindingCycle
     assert node_of(cluster, "p") == "a"
     events = cluster.take().events
     order = ["VolumeBindingQueued", "VolumePreBound", "ClaimBound", "PodAssumed", "PodBound"]

@@ -10,8 +10,6 @@ from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration import registry
-from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
-from scheduling.engine.cycle.binding.plugged_binding import PluggedBindingCycle
 from scheduling.engine.framework.framework import (
     SKIP,
     SUCCESS,
@@ -621,11 +619,25 @@ def test_a_pod_that_failed_in_its_binding_leaves_before_it_is_told() -> None:
     assert failed[0].seq < freed < failed[1].seq
 
 
-def test_only_plugins_of_other_authors_need_the_plugged_binding_cycle() -> None:
-    plain = Cluster.create(scene(node("a")))
-    assert type(plain.scheduler.binding) is BindingCycle
-    plugged = cluster_of(node("a"), configuration=everywhere("Gang", Gang={"size": 1}))
-    assert type(plugged.scheduler.binding) is PluggedBindingCycle
+def test_in_tree_plugins_are_not_recorded() -> None:
+    in_tree = played(cluster_of(node("a"), pod("p"), configuration=None), 5).take().events
+    assert any(one.kind == "PodBound" for one in in_tree)
+    assert not any(one.kind == "PluginsRan" for one in in_tree)
+    gang = everywhere("Gang", Gang={"size": 1})
+    custom = played(cluster_of(node("a"), pod("p"), configuration=gang), 5).take().events
+    assert any(one.kind == "PluginsRan" for one in custom)
+
+
+def test_a_rejection_after_a_wait_is_recorded() -> None:
+    plugins = {"permit": {"enabled": [{"name": "Gang"}, {"name": "Ledger"}]}}
+    told = configured(plugins, Gang={"size": 2}, Ledger={"permit": "no"})
+    events = played(cluster_of(node("a"), pod("p"), configuration=told), 1).take().events
+    asked = next(
+        one for one in events if one.kind == "PluginsRan" and one.data["point"] == "Permit"
+    )
+    assert [one["code"] for one in asked.data["plugins"]] == ["Wait", "Unschedulable"]
+    assert "Gang asks to wait" in asked.message
+    assert not any(one.kind == "PodBound" for one in events)
 
 
 @pytest.mark.parametrize(

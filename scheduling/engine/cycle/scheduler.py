@@ -14,10 +14,8 @@ from kscope.sim.kernel.view import State
 from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import Attempt, SchedulingAttempt
-from scheduling.engine.cycle.binding.bind_queue import RoundsBindingCycle
+from scheduling.engine.cycle.binding.bind_queue import BindQueue
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
-from scheduling.engine.cycle.binding.extension_points import is_plugged
-from scheduling.engine.cycle.binding.plugged_binding import PluggedBindingCycle
 from scheduling.engine.cycle.explain import (
     blocker,
     evidence,
@@ -38,7 +36,7 @@ class Scheduler:
     """The scheduling cycle of one process, and the parts that it is made of."""
 
     # What else of it acts by itself. See kscope.sim.api_server.process.
-    PARTS: ClassVar[tuple[str, ...]] = ("watches", "flushes", "binding", "evictions")
+    PARTS: ClassVar[tuple[str, ...]] = ("watches", "flushes", "binding", "bind_queue", "evictions")
 
     def __init__(
         self,
@@ -69,7 +67,10 @@ class Scheduler:
         self.flushes = PeriodicFlushes(state, self._wake)
         self.evictions = Evictions(state, writer, self._wake)
         self._failures = FailureHandler(state, writer, self.evictions)
-        self.binding = _binding_kind(setup)(state, self._failures, self._wake)
+        self.bind_queue: BindQueue | None = None
+        if state.profile.binds_in_rounds:
+            self.bind_queue = BindQueue(state, self._failures, self._wake)
+        self.binding = BindingCycle(state, self._failures, self._wake, self.bind_queue)
         self.watches = Watches(state, self.binding, self._wake)
         self.watches.start()
 
@@ -204,10 +205,3 @@ class Scheduler:
             if info.node is not None and info.pods:
                 held[f"node/{info.name}"] = {"requested": self.gauges.requested(info.name)}
         return held
-
-
-def _binding_kind(setup: SchedulerSetup) -> type[BindingCycle]:
-    """The in-tree binding cycle, unless the version or the plugins need another."""
-    if setup.profiles[0].binds_in_rounds:
-        return RoundsBindingCycle
-    return PluggedBindingCycle if is_plugged(setup.profiles) else BindingCycle

@@ -20,13 +20,11 @@ from scheduling.engine.configuration.extenders import (
     ExtenderCalls,
 )
 from scheduling.engine.configuration.setup import SchedulerSetup
-from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import Attempt, Binding, SchedulingAttempt
 from scheduling.engine.cycle.chronicle import Chronicle
 from scheduling.engine.cycle.volume_work import VolumeWork
-from scheduling.engine.framework.framework import (
-    Plugin,
-)
+from scheduling.engine.framework.framework import Plugin, PodVolumes
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.nodes.cache import CACHE_RULES, CacheError, SchedulerCache
 from scheduling.engine.nodes.gauges import NodeGauges
@@ -165,6 +163,13 @@ class SchedulerState:
                 self.loop.fail(f"the scheduler's process has ended over {entity}: {refusal}")
             return False
         return True
+
+    def volume_plan(self, decision: ScheduleResult) -> PodVolumes:
+        """What the claims of the pod need on the chosen node."""
+        planner = self.algorithms[decision.pod.pod.scheduler_name].framework.volume_binding
+        if planner is None or decision.search is None:
+            return PodVolumes()
+        return planner.plan(decision.search.state, decision.row)
 
     def keep_attempt(self, attempt: Attempt, seq: int) -> None:
         """Keep *attempt*; event *seq* records its result."""

@@ -117,14 +117,19 @@ class FailureHandler:
         return self._profile.is_current
 
     def handle_error(
-        self, queued: QueuedPodInfo, message: str, reason: str = "SchedulerError", *, told: str = ""
+        self,
+        queued: QueuedPodInfo,
+        message: str,
+        reason: str = "SchedulerError",
+        *,
+        event: str = "",
     ) -> None:
-        """The cycle itself failed: the pod comes back after its backoff.
+        """The cycle failed with an error: the pod comes back after its backoff.
 
-        The Event says the *message* as the condition does, or what else is to be *told*.
+        *event* is the text of the Event, *message* that of the condition, and of both without it.
         """
         pod = queued.pod
-        self._chronicle.record_event(pod, "FailedScheduling", "Warning", told or message)
+        self._chronicle.record_event(pod, "FailedScheduling", "Warning", event or message)
         self.requeue(queued)
         nominated = None
         if self._clears_nominations:
