@@ -8,12 +8,9 @@ import pytest
 from kscope.sim.kernel.rng import Stream
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import (
-    SCHEDULED,
-    UNSCHEDULABLE,
-    SchedulingAlgorithm,
-    nodes_to_find,
-)
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE
+from scheduling.engine.cycle.decision.sampling import nodes_to_find
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption import preemption

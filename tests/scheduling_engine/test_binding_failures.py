@@ -9,7 +9,7 @@ from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.cycle.algorithm import ERROR, ScheduleResult
+from scheduling.engine.cycle.decision.result import ERROR, ScheduleResult
 from tests.scheduling_engine.scenes import node, node_of, played, pod, scene
 from tests.scheduling_engine.volume_scenes import host, local_disk, user_of
 from volumes.engine.binding.assume_cache import AssumeError

@@ -15,7 +15,8 @@ from scheduling.engine.columns import cells, fast_path, kept_totals, row_classes
 from scheduling.engine.columns.cells import Ties
 from scheduling.engine.columns.fast_path import FastPath
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.explain import blocker, evidence, rejecting_plugins, summary
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.messages import sentence_of

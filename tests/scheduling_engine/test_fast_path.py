@@ -9,7 +9,8 @@ import pytest
 
 from kscope.sim.kernel.rng import Stream
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import SCHEDULED, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod

@@ -15,7 +15,8 @@ from scheduling.engine.columns.explanation import Explanation
 from scheduling.engine.columns.ledger import Ledger
 from scheduling.engine.configuration import registry
 from scheduling.engine.configuration.profiles import PROFILES, Profile
-from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.framework.runtime import Scores, Search
@@ -272,7 +273,7 @@ def _columns(search: Search) -> tuple[Any, ...]:
 def _said_in_full(algorithm: SchedulingAlgorithm, result: ScheduleResult) -> Told:
     search = result.search
     assert search is not None
-    refused = algorithm.status_by_node(search)
+    refused = algorithm.fit_errors.status_by_node(search)
     names = map(algorithm.table.name, search.verdicts.rows.tolist())
     return _said(search, result.scores, names, refused)
 

@@ -10,7 +10,8 @@ from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import CLASSIC
 from scheduling.engine.configuration.setup import SchedulerSetup
-from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
@@ -183,7 +184,7 @@ def test_service_affinity_keeps_a_service_in_the_zone_of_its_first_pod() -> None
     algorithm.handle.listers.put(from_manifest({**service, "spec": {"selector": {"app": "x"}}}))
     _place(algorithm, "there", "b1", labels={"app": "x"})
     result = _schedule(algorithm, labels={"app": "x"})
-    assert algorithm.status_by_node(result.search).keys() == {"a1"}  # type: ignore[arg-type]
+    assert algorithm.fit_errors.status_by_node(result.search).keys() == {"a1"}  # type: ignore[arg-type]
 
 
 def test_a_victim_does_not_hold_its_service_where_it_was() -> None:
@@ -521,7 +522,7 @@ def test_even_spread_counts_nominated_pods_on_nodes_that_the_pod_does_not_select
     spec = {**_spread("DoNotSchedule"), "nodeSelector": {"disk": "ssd"}}
     result = _schedule(algorithm, labels={"app": "x"}, spec=spec)
     assert result.search is not None
-    assert algorithm.status_by_node(result.search).keys() == {"b"}
+    assert algorithm.fit_errors.status_by_node(result.search).keys() == {"b"}
 
 
 def test_even_spread_counts_pods_that_are_being_deleted_and_scores_all_namespaces() -> None:

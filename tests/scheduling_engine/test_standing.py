@@ -12,7 +12,8 @@ import pytest
 from kscope.sim.kernel.rng import Stream
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import UNSCHEDULABLE
 from scheduling.engine.cycle.explain import blocker
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo

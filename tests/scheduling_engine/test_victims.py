@@ -8,7 +8,8 @@ import pytest
 
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls, ExtenderSettings
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import UNSCHEDULABLE
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption import preemption

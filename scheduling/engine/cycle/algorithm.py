@@ -9,24 +9,29 @@ Upstream: pkg/scheduler/schedule_one.go schedulePod(), handleSchedulingFailure()
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
 from kscope.sim.kernel.rng import Stream
-from scheduling.engine import names
 from scheduling.engine.columns.cells import Ties
 from scheduling.engine.columns.explanation import Explanation, ToldVerdicts
 from scheduling.engine.columns.fast_path import FastPath
 from scheduling.engine.columns.kept_verdicts import KeptVerdicts
 from scheduling.engine.configuration.extenders import Extender
 from scheduling.engine.configuration.profiles import Profile
-from scheduling.engine.cycle.extender_rounds import LEFT_OUT, ExtenderRounds
-from scheduling.engine.cycle.post_filters import PostFilters, dynamic_resources_ran
-from scheduling.engine.framework.framework import SUCCESS, Code, Status
+from scheduling.engine.cycle.decision.extender_rounds import ExtenderRounds
+from scheduling.engine.cycle.decision.fit_errors import FitErrors
+from scheduling.engine.cycle.decision.post_filters import PostFilters
+from scheduling.engine.cycle.decision.result import (
+    ERROR,
+    SCHEDULED,
+    UNSCHEDULABLE,
+    ScheduleResult,
+)
+from scheduling.engine.cycle.decision.sampling import nodes_to_find, stop_after
+from scheduling.engine.framework.framework import SUCCESS, Code
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.framework.messages import NO_NODES, aggregate, fit_error
+from scheduling.engine.framework.messages import NO_NODES
 from scheduling.engine.framework.runtime import KnownVerdicts, Scores, Search, no_verdicts
 from scheduling.engine.framework.scoring import ScoringFailed
 from scheduling.engine.nodes.arrays import IntArray
@@ -36,47 +41,7 @@ from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Evaluator, Preemption
 from scheduling.engine.preemption.standing import Standings
 
-SCHEDULED = "scheduled"
-UNSCHEDULABLE = "unschedulable"
-ERROR = "error"
-
-_MIN_FEASIBLE = 100
-_MIN_PERCENTAGE = 5
-
-
 _NO_VERDICTS = no_verdicts()
-
-
-def _no_rows() -> IntArray:
-    return np.zeros(0, np.int64)
-
-
-@dataclass(slots=True)
-class ScheduleResult:
-    """What was decided for one pod, and everything it was decided on.
-
-    `evaluated` counts the nodes that were looked at, `feasible` those that fitted. `search` and
-    `scores` are there for the explanation at once; after the fast path no verdicts are in it and no
-    scores. `explanation` can be kept, and read at any later time, where that was asked for.
-    """
-
-    pod: PodInfo
-    result: str
-    node: str | None = None
-    row: int = -1
-    evaluated: int = 0
-    feasible: int = 0
-    # After the fast path good until the next decision.
-    tied_rows: IntArray | Ties = field(default_factory=_no_rows)
-    message: str = ""
-    search: Search | None = None
-    scores: Scores | None = None
-    # The distinct statuses of the nodes that were refused.
-    statuses: list[Status] = field(default_factory=list[Status])
-    preemption: Preemption | None = None
-    explanation: Explanation | None = None
-    # Only the node that the pod is nominated to was looked at.
-    took_nominated_node: bool = False
 
 
 class SchedulingAlgorithm:
@@ -121,8 +86,12 @@ class SchedulingAlgorithm:
         # Plugins of somebody else's are asked once in an attempt, and so are those that can only fail.
         self._asks_once = bool(profile.custom_plugins) or profile.fails_unprepared
         self._kept = KeptVerdicts(self.framework, foreign=self._asks_once)
+        self.fit_errors = FitErrors(profile, self.framework)
         self._evaluator = Evaluator(
             self.framework, handle, profile.preemption, self.standings, ties
+        )
+        self._post_filters = PostFilters(
+            profile, self.framework, self._evaluator, self.nominated, self.extenders
         )
 
     @property
@@ -256,10 +225,12 @@ class SchedulingAlgorithm:
         promised = self._promised_row(pod)
         search = self.framework.find_feasible(pod, rotated, self.nominated, known, promised)
         if not search.status.is_success:
-            return self._rejected(search)
-        self._sample(search, len(rows))
+            return self.fit_errors.rejected(search)
+        # PreFilter may have left fewer nodes than there are.
+        stop_after(search.verdicts, self._nodes_to_find(len(search.verdicts.rows)))
+        self.next_start = (self.next_start + len(search.verdicts.rows)) % len(rows)
         if may_fail:
-            error = self._error(search)
+            error = self.fit_errors.failed(search)
             if error is not None:
                 return error
         if self.extenders is not None and asks:
@@ -268,7 +239,7 @@ class SchedulingAlgorithm:
                 return ScheduleResult(pod, ERROR, message=refusal, search=search)
         feasible = search.feasible
         if len(feasible) == 0:
-            return self._unschedulable(search)
+            return self.fit_errors.unschedulable(search)
         unreadable = search.state.template.unreadable_preferences
         if unreadable and len(feasible) > 1:
             failure = self.profile.unreadable(unreadable)
@@ -372,20 +343,6 @@ class SchedulingAlgorithm:
             statuses=[],
         )
 
-    def _sample(self, search: Search, node_count: int) -> None:
-        """Stop after enough feasible nodes were found; forget what was seen beyond."""
-        verdicts = search.verdicts
-        # Of those that PreFilter has left.
-        wanted = self._nodes_to_find(len(verdicts.rows))
-        found = np.flatnonzero(verdicts.fits) if verdicts.counted is None else ()
-        if len(found) > wanted:
-            # Upstream stops when it meets one more than it wants, which it then leaves aside.
-            end = int(found[wanted])
-            verdicts.rows = verdicts.rows[:end]
-            verdicts.plugin = verdicts.plugin[:end]
-            verdicts.code = verdicts.code[:end]
-        self.next_start = (self.next_start + len(verdicts.rows)) % node_count
-
     def choose_host(self, scores: Scores) -> tuple[int, IntArray]:
         """One of the rows with the highest total, and all of them. Upstream: selectHost()."""
         # In order of rows, so that a draw does not depend on the order of the search.
@@ -399,24 +356,6 @@ class SchedulingAlgorithm:
             return int(tied[np.argmin(self.table.name_rank[tied])])
         return int(tied[self._ties.below(len(tied))])
 
-    # -- failures --------------------------------------------------------------------------------
-
-    def _rejected(self, search: Search) -> ScheduleResult:
-        """A plugin refused the pod before any node was looked at."""
-        status = search.status
-        pod = search.state.pod
-        if status.code is Code.ERROR:
-            where = (
-                "" if self.profile.is_classic else f'running PreFilter plugin "{status.plugin}": '
-            )
-            return ScheduleResult(pod, ERROR, message=where + status.message, search=search)
-        if self.profile.refuses_per_node:
-            count = len(self.table)
-            message = fit_error(count, dict.fromkeys(status.reasons, count))
-        else:
-            message = fit_error(len(self.table), {}, pre_filter=status.message)
-        return ScheduleResult(pod, UNSCHEDULABLE, message=message, search=search)
-
     def _volumes_may_fail(self, pod: PodInfo) -> bool:
         """Whether plugins may fail on a disk of the pod's, or on others' beside it; v1.34 only."""
         if not pod.pod.volumes or not self.profile.is_current:
@@ -425,145 +364,16 @@ class SchedulingAlgorithm:
             return True
         return holds_untranslatable(pod.pod, self.handle.listers)
 
-    def _error(self, search: Search) -> ScheduleResult | None:
-        """An attempt in which some plugin failed on some node fails as a whole."""
-        kinds = self._kinds(search)
-        if not self.profile.is_classic:
-            failed = next((one for one, _ in kinds if one.code is Code.ERROR), None)
-            if failed is None:
-                return None
-            message = f'running "{failed.plugin}" filter plugin: {failed.message}'
-            return ScheduleResult(search.state.pod, ERROR, message=message, search=search)
-        errors = [
-            status.message
-            for status, count in kinds
-            if status.code is Code.ERROR
-            for _ in range(count)
-        ]
-        if not errors:
-            return None
-        return ScheduleResult(
-            search.state.pod,
-            ERROR,
-            message=aggregate(errors),
-            search=search,
-            statuses=[status for status, _ in kinds],
-            evaluated=len(search.verdicts.rows),
-        )
-
-    def _unschedulable(self, search: Search) -> ScheduleResult:
-        return ScheduleResult(
-            search.state.pod,
-            UNSCHEDULABLE,
-            evaluated=len(search.verdicts.rows),
-            message=self._fit_error(search),
-            search=search,
-            statuses=[status for status, _ in self._kinds(search)],
-        )
-
-    def _kinds(self, search: Search) -> list[tuple[Status, int]]:
-        """The distinct statuses of refused nodes, and how many nodes have each."""
-        return [
-            (self.framework.explain(search.state, plugin, code), count)
-            for plugin, code, count in search.verdicts.kinds()
-        ]
-
-    def status_by_node(self, search: Search) -> dict[str, Status]:
-        """The status of every node that was refused."""
-        return {
-            self.table.name(row): self.framework.explain(search.state, plugin, code)
-            for row, plugin, code in search.verdicts.each()
-            if plugin
-        }
-
-    def _refused(self, search: Search) -> dict[str, Status]:
-        """The status of every node; a refusal at PreFilter is each one's."""
-        if search.status.is_success:
-            return self.status_by_node(search)
-        return dict.fromkeys(self.table.rows, search.status)
-
-    def reasons(self, search: Search) -> dict[str, int]:
-        """How many nodes gave each reason."""
-        reasons: dict[str, int] = {}
-        absent = search.absent
-        for status, count in self._kinds(search):
-            # Whom an extender left out without a word has no status, as if it had not been asked.
-            absent += count if status == LEFT_OUT else 0
-            for reason in status.reasons:
-                reasons[reason] = reasons.get(reason, 0) + count
-        if absent and search.narrowed_by:
-            plugins = " ".join(search.narrowed_by)
-            reason = f"node(s) didn't satisfy plugin(s) [{plugins}]"
-            reasons[reason] = reasons.get(reason, 0) + absent
-        return reasons
-
     def preempt(self, result: ScheduleResult) -> Preemption | None:
-        """Try to make room for the pod of an unschedulable *result*; completes its message.
+        """Try to make room for the pod of an unschedulable *result*, and complete its message.
 
-        Returns None where preemption is not even tried. The caller evicts and nominates.
+        Returns None if the profile does not preempt. The caller evicts and nominates.
         """
         search = result.search
         if result.result != UNSCHEDULABLE or search is None:
             return None
-        nominated_node = result.pod.pod.nominated_node_name
-        if self.profile.refuses_per_node:
-            if self.profile.custom_post_filters:
-                result.preemption, _ = self._post_filter(search, nominated_node)
-            elif self.profile.preempts:
-                result.preemption = self._evict(search, nominated_node)
-            return result.preemption
-        preemption, post_filter = self._post_filter(search, nominated_node)
+        preemption, text = self._post_filters.run(search, self.fit_errors.status_by_node)
         result.preemption = preemption
-        result.message = self._fit_error(search, post_filter)
+        if not self.profile.refuses_per_node:
+            result.message = self.fit_errors.message(search, text)
         return preemption
-
-    def _fit_error(self, search: Search, post_filter: str = "") -> str:
-        reasons = self.reasons(search)
-        if not reasons and not self.profile.is_current:
-            # Extenders left nodes out without a word. The old versions end the list all the same.
-            return f"{fit_error(len(self.table), {})} ."
-        return fit_error(
-            len(self.table), reasons, pre_filter=search.status.message, post_filter=post_filter
-        )
-
-    def _evict(self, search: Search, nominated_node: str) -> Preemption:
-        """The victims that would make room, and what extenders say to that."""
-        preemption = self._evaluator.preempt(search, self.nominated, nominated_node)
-        if preemption.chosen is not None and self.extenders is not None:
-            self.extenders.preempt(search.state.pod, preemption, self._evaluator)
-        return preemption
-
-    def _post_filter(self, search: Search, nominated_node: str) -> tuple[Preemption, str]:
-        """What the profile's post-filters come to, and what they say for themselves."""
-        asked = self.profile.post_filters
-        if self.profile.custom_post_filters:
-            evict = partial(self._evict, search, nominated_node)
-            return PostFilters(self.profile, self.framework).run(
-                search, self._refused(search), evict
-            )
-        dynamic = names.DYNAMIC_RESOURCES in asked
-        if not search.status.is_success and self.profile.is_classic:
-            return Preemption(), ""
-        if dynamic and not dynamic_resources_ran(search, self.profile):
-            # Its PostFilter finds no state of its PreFilter, and that ends it.
-            return Preemption(), "not found"
-        said = ["no new claims to deallocate"] if dynamic else []
-        if not self.profile.preempts:
-            # Hopes stay as they are. Upstream: schedulingCycle(), a result without nominatingInfo.
-            return Preemption(), ", ".join(said)
-        preemption = self._evict(search, nominated_node)
-        if preemption.chosen is not None or not preemption.message or self.profile.is_classic:
-            return preemption, ""
-        if preemption.failed:
-            # An error ends the round, and what others said is not told.
-            said = []
-        return preemption, ", ".join((*said, f"preemption: {preemption.message}"))
-
-
-def nodes_to_find(node_count: int, percentage: int) -> int:
-    """After how many feasible nodes the search stops. Upstream: numFeasibleNodesToFind()."""
-    if node_count < _MIN_FEASIBLE or percentage >= 100:
-        return node_count
-    if percentage <= 0:
-        percentage = max(50 - node_count // 125, _MIN_PERCENTAGE)
-    return max(node_count * percentage // 100, _MIN_FEASIBLE)

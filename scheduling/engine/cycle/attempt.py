@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.columns.explanation import Explanation
-from scheduling.engine.cycle.algorithm import ScheduleResult
+from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.extension_points import BindingPlugins
 from scheduling.engine.framework.framework import CycleState
 from scheduling.engine.framework.framework import PodVolumes as PodVolumePlan

@@ -29,12 +29,8 @@ from kscope.sim.objects.unmodelled import unmodelled_need
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.configuration.extenders import Extender
 from scheduling.engine.configuration.profiles import Profile
-from scheduling.engine.cycle.algorithm import (
-    ERROR,
-    SCHEDULED,
-    ScheduleResult,
-    SchedulingAlgorithm,
-)
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import ERROR, SCHEDULED, ScheduleResult
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.plugins.volumes.volume_zone import BETA_ZONE
 from scheduling.engine.pods.pod_info import PodInfo

@@ -13,12 +13,8 @@ import numpy as np
 
 from kscope.sim.objects.objects import resource_units
 from scheduling.engine import names
-from scheduling.engine.cycle.algorithm import (
-    SCHEDULED,
-    UNSCHEDULABLE,
-    ScheduleResult,
-    SchedulingAlgorithm,
-)
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.framework.framework import RECORD, Code, Detail, record_of
 from scheduling.engine.framework.messages import sentence_of
 from scheduling.engine.framework.runtime import Search

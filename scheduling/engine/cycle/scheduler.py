@@ -12,10 +12,11 @@ from typing import ClassVar
 
 from kscope.sim.kernel.view import State
 from scheduling.engine.configuration.setup import SchedulerSetup
-from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import Attempt, SchedulingAttempt
 from scheduling.engine.cycle.binding.bind_queue import BindQueue
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
+from scheduling.engine.cycle.decision.result import UNSCHEDULABLE
 from scheduling.engine.cycle.explain import (
     blocker,
     evidence,

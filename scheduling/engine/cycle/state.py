@@ -20,9 +20,10 @@ from scheduling.engine.configuration.extenders import (
     ExtenderCalls,
 )
 from scheduling.engine.configuration.setup import SchedulerSetup
-from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import Attempt, Binding, SchedulingAttempt
 from scheduling.engine.cycle.chronicle import Chronicle
+from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.volume_work import VolumeWork
 from scheduling.engine.framework.framework import Plugin, PodVolumes
 from scheduling.engine.framework.handle import Handle

@@ -25,7 +25,8 @@ from kscope.sim.objects.objects import (
     split_entity_id,
 )
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.diagnosis.fork import Original
 from scheduling.engine.pods.pod_info import PodInfo
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from kscope.sim.errors import SimError
 from scheduling.engine import names
-from scheduling.engine.cycle.algorithm import ERROR
 from scheduling.engine.cycle.attempt import Attempt
 from scheduling.engine.cycle.chronicle import COMPONENT
+from scheduling.engine.cycle.decision.result import ERROR
 from scheduling.engine.cycle.failure.failures import FailureHandler
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.pods.pod_info import PodInfo

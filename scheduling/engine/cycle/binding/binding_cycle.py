@@ -20,12 +20,12 @@ from collections.abc import Callable
 
 from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
-from scheduling.engine.cycle.algorithm import ERROR, UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.attempt import Attempt, Binding
 from scheduling.engine.cycle.binding.bind_queue import BindQueue
 from scheduling.engine.cycle.binding.binder import Binder
 from scheduling.engine.cycle.binding.plugin_calls import WAIT_FOR_VOLUMES, PluginCalls
 from scheduling.engine.cycle.chronicle import COMPONENT
+from scheduling.engine.cycle.decision.result import ERROR, UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.explain import summary
 from scheduling.engine.cycle.extension_points import (
     BindingPlugins,

@@ -6,8 +6,8 @@ Upstream: schedule_one.go handleSchedulingFailure().
 from __future__ import annotations
 
 from kscope.sim.objects.objects import Pod
-from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.attempt import Attempt
+from scheduling.engine.cycle.decision.result import UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.explain import (
     pending_plugins,
     rejecting_plugins,
