@@ -97,7 +97,7 @@ def test_search_goes_on_where_the_last_one_stopped() -> None:
     for number in range(200):
         algorithm.table.add_node(make_node(f"n{number:03d}"))
     first = algorithm.schedule(_info(algorithm, "p1"))
-    assert (first.evaluated, first.feasible, algorithm.next_start) == (100, 100, 100)
+    assert (first.evaluated, first.feasible, algorithm.handle.next_start) == (100, 100, 100)
     assert algorithm.schedule(_info(algorithm, "p2")).node == "n100"
 
 

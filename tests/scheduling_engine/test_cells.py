@@ -94,7 +94,7 @@ class Twins:
         expected = self.full.schedule(pod, explain=True)
         got = self.fast.schedule(pod, explain=False)
         assert _told(got) == _told(expected)
-        assert self.full.next_start == self.fast.next_start
+        assert self.full.handle.next_start == self.fast.handle.next_start
         if got.result == SCHEDULED:
             self.place(pod, got.row)
         return got

@@ -146,7 +146,7 @@ def test_kept_columns_decide_as_the_full_path_does(
             expected.message,
         )
         assert sorted(got.tied_rows.tolist()) == sorted(expected.tied_rows.tolist())
-        assert full.next_start == fast.next_start
+        assert full.handle.next_start == fast.handle.next_start
         if got.result == SCHEDULED:
             placed.append((got.row, pod.key))
             for algorithm in both:

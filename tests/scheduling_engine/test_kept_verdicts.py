@@ -345,7 +345,7 @@ def test_an_old_attempt_is_told_as_it_was_after_thousands_of_placements() -> Non
     first = PodInfo(make_pod("first", cpu="1", memory="1Gi"), rules)
     in_full = algorithm.schedule(first, explain=True)
     told = _said_in_full(algorithm, in_full)
-    algorithm.next_start = 0
+    algorithm.handle.next_start = 0
     kept = algorithm.schedule(first, explain=False, keep=True).explanation
     for number in range(4_000):
         pod = PodInfo(make_pod(f"p{number}", cpu="1", memory="1Gi"), rules)

@@ -210,7 +210,7 @@ class Cluster:
     def anew(self) -> Iterator[None]:
         """While this lasts nothing is taken from what is kept; chance begins where it is."""
         chance = pickle.dumps(self.ties)
-        start = self.algorithm.next_start
+        start = self.algorithm.handle.next_start
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(self.algorithm, "_ties", pickle.loads(chance))
             evaluator = self.algorithm._evaluator
@@ -218,7 +218,7 @@ class Cluster:
             patch.setattr(standing.Standings, "of", _nothing_kept)
             patch.setattr(preemption, "_MANY_ROWS", 10**9)
             yield
-        self.algorithm.next_start = start
+        self.algorithm.handle.next_start = start
 
 
 def _nothing_kept(_standings: object, _state: object) -> None:

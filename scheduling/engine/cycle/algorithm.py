@@ -1,7 +1,10 @@
-"""One pod, one decision: filters, scores, choice of the host, and preemption where nothing fits.
+"""Decides on one pod: filters, scores, choice of the host, and preemption if no node fits.
 
-`SchedulingAlgorithm` is what a scheduler actor drives. It owns the node table through its handle;
-the actor keeps the table and the listers up to date from its watches and its cache.
+    schedule ─▶ the nominated node alone ─▶ the fast path ─▶ every node in full
+    preempt  ─▶ post-filters, for a pod that fits nowhere
+
+Each way is tried if the one before gives no result, and all give the same decision. The caller
+keeps the node table and the listers up to date.
 
 Upstream: pkg/scheduler/schedule_one.go schedulePod(), handleSchedulingFailure().
 """
@@ -14,11 +17,10 @@ import numpy as np
 
 from kscope.sim.kernel.rng import Stream
 from scheduling.engine.columns.cells import Ties
-from scheduling.engine.columns.explanation import Explanation, ToldVerdicts
 from scheduling.engine.columns.fast_path import FastPath
-from scheduling.engine.columns.kept_verdicts import KeptVerdicts
 from scheduling.engine.configuration.extenders import Extender
 from scheduling.engine.configuration.profiles import Profile
+from scheduling.engine.cycle.decision.explanations import Explanations
 from scheduling.engine.cycle.decision.extender_rounds import ExtenderRounds
 from scheduling.engine.cycle.decision.fit_errors import FitErrors
 from scheduling.engine.cycle.decision.post_filters import PostFilters
@@ -47,9 +49,8 @@ _NO_VERDICTS = no_verdicts()
 class SchedulingAlgorithm:
     """The decisions of one scheduler profile.
 
-    *order* of nodes (upstream's snapshot list) may be given per call; without it the nodes are
-    taken in the order in which they were added. *ties* breaks ties; without it the smallest name
-    wins.
+    A call may give the *order* of nodes (upstream's snapshot list); without it they are taken in
+    the order in which they were added. *ties* breaks ties; without it the smallest name wins.
     """
 
     def __init__(
@@ -72,20 +73,20 @@ class SchedulingAlgorithm:
         handle.listers.volumes.asks_fields = profile.is_classic
         handle.listers.volumes.lists_by_field = profile.is_classic
         self._may_fail = profile.is_classic or any(plugin.may_fail for plugin in plugins)
-        # What is only there to prepare is asked in every cycle.
+        # A plugin that has no score must still be asked at PreScore in every cycle.
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared
-        # In-tree plugins that find nothing of their PreFilter's at Reserve.
+        # In-tree plugins fail at Reserve if their PreFilter is disabled.
         self._reserve_error = profile.fails_at_reserve
         self._takes_first = profile.takes_first_fit and not any(
             one.settings.filter_verb or one.settings.prioritize_verb for one in extenders
         )
         self._fast = FastPath(self.framework, self.table, by_name=ties is None)
-        # There a total below zero is that of a node that does not fit.
-        self._may_sink = any(weight < 0 for _, weight in profile.scores)
+        # The fast path takes a total below zero for a node that does not fit.
+        self._may_be_negative = any(weight < 0 for _, weight in profile.scores)
         self.standings = Standings(self.framework, self.nominated)
-        # Plugins of somebody else's are asked once in an attempt, and so are those that can only fail.
         self._asks_once = bool(profile.custom_plugins) or profile.fails_unprepared
-        self._kept = KeptVerdicts(self.framework, foreign=self._asks_once)
+        self._explanations = Explanations(self.framework, self.nominated, asks_once=self._asks_once)
+        self._kept = self._explanations.kept
         self.fit_errors = FitErrors(profile, self.framework)
         self._evaluator = Evaluator(
             self.framework, handle, profile.preemption, self.standings, ties
@@ -100,19 +101,10 @@ class SchedulingAlgorithm:
         return self._nodes_to_find(len(self.table))
 
     def _nodes_to_find(self, node_count: int) -> int:
-        """One is as good as another where nothing is scored. Upstream: hasScoring()."""
+        """A single node if nothing is scored. Upstream: hasScoring()."""
         if self.profile.looks_at_all_nodes:
             return node_count
         return 1 if self._takes_first else nodes_to_find(node_count, self.profile.percentage)
-
-    @property
-    def next_start(self) -> int:
-        """Where the next search begins: the scheduler's, whatever the profile."""
-        return self.handle.next_start
-
-    @next_start.setter
-    def next_start(self, start: int) -> None:
-        self.handle.next_start = start
 
     # -- scheduling ------------------------------------------------------------------------------
 
@@ -127,11 +119,11 @@ class SchedulingAlgorithm:
     ) -> ScheduleResult:
         """Decide on *pod*. Does not preempt; see `preempt`.
 
-        With *explain* every verdict and score is in the result; they are all worked out anew, or
-        with *by_columns* they may be the template's of before, but for what has changed. Without
-        *explain* a pod that fits somewhere costs only such changes, and one that fits nowhere is
-        explained all the same. With *keep* the result has an explanation that can be kept and read
-        later. The decision is always the same.
+        With *explain* the result has every verdict and score. They are computed anew, or with
+        *by_columns* only as far as they changed since the template's last decision. Without
+        *explain* a pod that fits somewhere costs only such changes; one that fits nowhere is
+        explained in any case. With *keep* the result has an explanation that can be kept and read
+        later. None of this changes the decision.
         """
         table, start = self.table, self.handle.next_start
         if table.images.changed_rows:
@@ -139,35 +131,41 @@ class SchedulingAlgorithm:
         rows = table.active if order is None else order
         if len(rows) == 0:
             return self._without_nodes(pod)
-        asks = self.extenders is not None and self.extenders.interested(pod)
-        tells = explain or keep
-        # What is kept tells the scores, too, but for somebody else's plugins.
-        scored = explain or (keep and self._asks_once)
+        asks_extenders = self.extenders is not None and self.extenders.interested(pod)
+        explains = explain or keep
         result: ScheduleResult | None = None
         if pod.pod.nominated_node_name:
-            result = self._on_nominated_node(pod, asks=asks, scored=scored)
+            # Scores that custom plugins gave cannot be computed again for an explanation.
+            scores = explain or (keep and self._asks_once)
+            result = self._on_nominated_node(pod, asks_extenders=asks_extenders, scores=scores)
         may_fail = bool(pod.pod.volumes) and self._volumes_may_fail(pod)
         if (
             result is None
-            and not asks
+            and not asks_extenders
             and not may_fail
-            and (not tells or self._may_be_quick(pod, explain, by_columns))
+            and (
+                not explains
+                or self._explanations.allow_fast_path(pod, explain=explain, by_columns=by_columns)
+            )
         ):
             result = self._quickly(pod, rows)
-            if result is not None and tells:
-                self._tell(result, rows, start, explain=explain, keep=keep)
+            if result is not None and explains:
+                evaluated = self._kept.rotated(rows, start)[: result.evaluated]
+                self._explanations.add(result, evaluated, explain=explain, keep=keep)
         if result is None:
             known = None if explain and not by_columns else self._known(pod, keep=keep)
             may_fail |= self._may_fail
-            result = self._in_full(pod, rows, known, asks=asks, may_fail=may_fail)
+            result = self._in_full(
+                pod, rows, known, asks_extenders=asks_extenders, may_fail=may_fail
+            )
         if self._reserve_error and result.result == SCHEDULED:
             result = ScheduleResult(pod, ERROR, message=self._reserve_error, search=result.search)
         if keep and result.explanation is None and result.search is not None:
-            result.explanation = self._keep(result, result.search)
+            self._explanations.keep(result, result.search)
         return result
 
     def _without_nodes(self, pod: PodInfo) -> ScheduleResult:
-        """No nodes is what is told; v1.16 looks at the pod's claims before.
+        """Report "no nodes available"; v1.16 checks the pod's claims before.
 
         Upstream: generic_scheduler.go Schedule(), podPassesBasicChecks().
         """
@@ -177,38 +175,8 @@ class SchedulingAlgorithm:
                 return ScheduleResult(pod, ERROR, message=status.message)
         return ScheduleResult(pod, UNSCHEDULABLE, message=NO_NODES)
 
-    def _keep(self, result: ScheduleResult, search: Search) -> Explanation:
-        """What *search* and the scores came to."""
-        explanation = self._kept.settle(search)
-        if result.scores is not None:
-            self._kept.keep_scores(search, explanation, result.scores)
-        elif result.result == SCHEDULED:
-            self._kept.score(search, explanation)
-        return explanation
-
-    def _may_be_quick(self, pod: PodInfo, explain: bool, by_columns: bool) -> bool:
-        """Whether there are columns that tell what is asked for, and that have paid off."""
-        if self._asks_once:
-            return False
-        return self._kept.has_met(pod) if explain and by_columns else not explain
-
-    def _tell(
-        self, quick: ScheduleResult, rows: IntArray, start: int, *, explain: bool, keep: bool
-    ) -> None:
-        """Let *quick*, which looked at *rows* from *start* on, tell what the plugins said."""
-        looked_at = self._kept.rotated(rows, start)[: quick.evaluated]
-        search = self.framework.find_feasible(quick.pod, looked_at, self.nominated, self._kept)
-        verdicts = search.verdicts
-        told = isinstance(verdicts, ToldVerdicts)
-        explanation = verdicts.explanation if told else self._kept.settle(search)
-        scores = self._kept.score(search, explanation)
-        if explain:
-            quick.search, quick.scores = search, scores
-        if keep:
-            quick.explanation = explanation
-
     def _known(self, pod: PodInfo, *, keep: bool) -> KnownVerdicts:
-        """Who knows what the filters say; columns know nothing of nominated pods."""
+        """Verdicts of earlier cycles; the columns do not consider nominated pods."""
         return self._kept if keep and not self.nominated.concern(pod) else self.standings
 
     def _in_full(
@@ -217,23 +185,23 @@ class SchedulingAlgorithm:
         rows: IntArray,
         known: KnownVerdicts | None,
         *,
-        asks: bool,
+        asks_extenders: bool,
         may_fail: bool,
     ) -> ScheduleResult:
-        """Look at every node, but for what is *known*."""
-        rotated = self._kept.rotated(rows, self.next_start)
-        promised = self._promised_row(pod)
-        search = self.framework.find_feasible(pod, rotated, self.nominated, known, promised)
+        """Evaluate every node, except for verdicts that are *known*."""
+        rotated = self._kept.rotated(rows, self.handle.next_start)
+        nominated_row = self._nominated_row(pod)
+        search = self.framework.find_feasible(pod, rotated, self.nominated, known, nominated_row)
         if not search.status.is_success:
             return self.fit_errors.rejected(search)
         # PreFilter may have left fewer nodes than there are.
         stop_after(search.verdicts, self._nodes_to_find(len(search.verdicts.rows)))
-        self.next_start = (self.next_start + len(search.verdicts.rows)) % len(rows)
+        self.handle.next_start = (self.handle.next_start + len(search.verdicts.rows)) % len(rows)
         if may_fail:
             error = self.fit_errors.failed(search)
             if error is not None:
                 return error
-        if self.extenders is not None and asks:
+        if self.extenders is not None and asks_extenders:
             refusal = self.extenders.filter(search)
             if refusal:
                 return ScheduleResult(pod, ERROR, message=refusal, search=search)
@@ -249,7 +217,7 @@ class SchedulingAlgorithm:
             scores = self._scored(search, feasible)
         except ScoringFailed as failed:
             return ScheduleResult(pod, ERROR, message=str(failed), search=search)
-        if self.extenders is not None and asks and len(feasible) > 1:
+        if self.extenders is not None and asks_extenders and len(feasible) > 1:
             self.extenders.prioritize(search.state, scores)
         row, tied = self.choose_host(scores)
         return ScheduleResult(
@@ -271,24 +239,24 @@ class SchedulingAlgorithm:
             return self.framework.score(search.state, feasible)
 
     def _on_nominated_node(
-        self, pod: PodInfo, *, asks: bool, scored: bool
+        self, pod: PodInfo, *, asks_extenders: bool, scores: bool
     ) -> ScheduleResult | None:
-        """The node that was promised to *pod* is tried before all others, and taken if it fits.
+        """Try the node to which *pod* is nominated before all others, and take it if it fits.
 
         Upstream: evaluateNominatedNode().
         """
-        row = self._promised_row(pod)
+        row = self._nominated_row(pod)
         if row < 0:
             return None
         rows = np.array([row], np.int64)
         search = self.framework.find_feasible(pod, rows, self.nominated, self.standings, row)
         if not search.status.is_success or len(search.feasible) == 0:
             return None
-        if self.extenders is not None and asks:
+        if self.extenders is not None and asks_extenders:
             failed = self.extenders.filter(search)
             if failed or len(search.feasible) == 0:
                 return None
-        scores = self.framework.score(search.state, rows) if scored else None
+        found = self.framework.score(search.state, rows) if scores else None
         return ScheduleResult(
             pod,
             SCHEDULED,
@@ -298,25 +266,25 @@ class SchedulingAlgorithm:
             feasible=1,
             tied_rows=rows,
             search=search,
-            scores=scores,
+            scores=found,
             took_nominated_node=True,
         )
 
     def search_everywhere(self, pod: PodInfo) -> Search:
-        """What every filter says of *pod* on every node, whatever a decision looked at."""
+        """The verdicts of all filters on all nodes, also those that a decision did not evaluate."""
         return self.framework.find_feasible(pod, self.table.active, self.nominated, None)
 
-    def _promised_row(self, pod: PodInfo) -> int:
-        """The row that is tried before all others; -1 where there is none."""
+    def _nominated_row(self, pod: PodInfo) -> int:
+        """The row that is tried before all others; -1 if there is none."""
         if not self.profile.tries_nominated_first:
             return -1
         return self.table.rows.get(pod.pod.nominated_node_name, -1)
 
     def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
-        """The decision by what is kept per template, or None where the full path is needed."""
+        """The decision from what is kept per template; None if every node must be evaluated."""
         if self._may_fail and (not self.profile.is_classic or pod.pod.claim_names):
-            return None  # An error fails the attempt, wherever it happens.
-        if self._may_sink or (self.nominated.by_node and self.nominated.concern(pod)):
+            return None  # An error on any node fails the attempt.
+        if self._may_be_negative or (self.nominated.by_node and self.nominated.concern(pod)):
             return None
         state = self.framework.new_state(pod)
         if state.template.unreadable_preferences:
@@ -325,7 +293,7 @@ class SchedulingAlgorithm:
         try:
             choice = self._fast.choose(state, rows, handle.next_start, self._nodes_to_find(count))
         except ScoringFailed:
-            return None  # The full path knows whether it concerns a node that fits.
+            return None  # The failure only counts if it concerns a node that fits.
         if choice is None:
             return None
         tied, feasible, evaluated = choice
@@ -345,7 +313,7 @@ class SchedulingAlgorithm:
 
     def choose_host(self, scores: Scores) -> tuple[int, IntArray]:
         """One of the rows with the highest total, and all of them. Upstream: selectHost()."""
-        # In order of rows, so that a draw does not depend on the order of the search.
+        # In the order of rows, so that the draw does not depend on where the search began.
         tied = np.sort(scores.rows[scores.total == scores.total.max()])
         return self._pick(tied), tied
 
@@ -357,7 +325,7 @@ class SchedulingAlgorithm:
         return int(tied[self._ties.below(len(tied))])
 
     def _volumes_may_fail(self, pod: PodInfo) -> bool:
-        """Whether plugins may fail on a disk of the pod's, or on others' beside it; v1.34 only."""
+        """Whether plugins may fail on a disk of this pod, or of another on its node; v1.34 only."""
         if not pod.pod.volumes or not self.profile.is_current:
             return False
         if self.table.pods_at_fault or self.nominated.concern(pod):

@@ -100,7 +100,7 @@ def evidence(
     looked_at = frozenset(table.names(search.verdicts.rows.tolist()))
     told["not_evaluated"] = [name for name in told["nodes"] if name not in looked_at]
     told["skipped"] = sorted(search.state.skip_filter)
-    told["sampling"] = {"wanted": algorithm.wanted_nodes, "start": algorithm.next_start}
+    told["sampling"] = {"wanted": algorithm.wanted_nodes, "start": algorithm.handle.next_start}
     return told
 
 

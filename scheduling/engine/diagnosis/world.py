@@ -84,7 +84,7 @@ class World:
 
     def decide(self) -> ScheduleResult:
         """The decision on the pod as it is, gates aside, with every verdict kept."""
-        self.algorithm.next_start = 0
+        self.algorithm.handle.next_start = 0
         return self.algorithm.schedule(self.info(), by_columns=True)
 
     def node_after(self, command: Command, *, evicting: bool = False) -> str:
@@ -97,7 +97,7 @@ class World:
             pod = self._changed(command, undo)
             if self.gates(pod):
                 return ""
-            self.algorithm.next_start = 0
+            self.algorithm.handle.next_start = 0
             decided = self.algorithm.schedule(self.info(pod), explain=False)
             if decided.result == SCHEDULED:
                 return decided.node or ""
