@@ -40,7 +40,7 @@ class Recomputing(SchedulingAlgorithm):
         keep: bool = False,
     ) -> ScheduleResult:
         """As the base class, never from what it kept."""
-        self.standings.forget()
+        self.room_verdicts.forget()
         return super().schedule(pod, order, explain=True, keep=keep)
 
 

@@ -14,7 +14,7 @@ from scheduling.engine.cycle.decision.sampling import nodes_to_find
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption import preemption
-from scheduling.engine.preemption.preemption import PreemptionRules
+from scheduling.engine.preemption.dry_run import PreemptionRules
 from tests.scheduling_engine.builders import make_budget, make_node, make_pod
 
 

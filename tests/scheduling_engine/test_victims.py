@@ -71,7 +71,7 @@ def test_columns_of_victims_agree_with_the_dry_run_of_each_node(
         as_columns = _outcome(algorithm, pod)
         monkeypatch.setattr(preemption, "_MANY_ROWS", 10**9)
         with monkeypatch.context() as anew:
-            anew.setattr(algorithm, "standings", None)
+            anew.setattr(algorithm, "room_verdicts", None)
             assert as_columns == _outcome(algorithm, pod)
         # Those that found a node wait there for the rest of the run, in the way of the others.
         if isinstance(as_columns, tuple) and as_columns[0] is not None:

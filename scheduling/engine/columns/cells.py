@@ -271,7 +271,7 @@ class Cells:
             tied = self._find_best(0)
         return Ties([tied], len(tied), self.row_of)
 
-    def speakers(self) -> tuple[list[Cell], list[int]]:
+    def representatives(self) -> tuple[list[Cell], list[int]]:
         """The cells with rows that fit, and for each one of its best rows."""
         found: list[Cell] = []
         rows: list[int] = []
@@ -288,7 +288,7 @@ class Cells:
         return found, rows
 
     def ties(self, cells: list[Cell]) -> Ties:
-        """The best rows of *cells*, out of `speakers`, together."""
+        """The best rows of *cells*, out of `representatives`, together."""
         parts = [cell.tied for cell in cells if cell.tied is not None]
         return Ties(parts, sum(map(len, parts)), self.row_of)
 

@@ -149,7 +149,7 @@ class Explanation:
         return np.zeros(len(rows), np.int64) if column is None else column.take(rows)
 
 
-class ToldVerdicts(Verdicts):
+class LazyVerdicts(Verdicts):
     """Verdicts that are put together when somebody reads them."""
 
     __slots__ = ("explanation",)
@@ -167,7 +167,7 @@ class ToldVerdicts(Verdicts):
         return getattr(self, name)
 
 
-class ToldScores(Scores):
+class LazyScores(Scores):
     """Scores that are put together when somebody reads them."""
 
     __slots__ = ("explanation",)

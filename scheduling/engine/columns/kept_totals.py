@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scheduling.engine.columns.cells import Cells, Trait, cells_by
+from scheduling.engine.columns.kept import Kept
 from scheduling.engine.columns.row_classes import NOT_FEASIBLE, ClassTotals, RowClasses
 from scheduling.engine.columns.row_plugins import (
     ColumnFilter,
@@ -72,13 +73,12 @@ class Group:
 
 
 @dataclass(slots=True)
-class Kept:
+class TemplateTotals:
     """The columns of one template. `masked` is the local total, -1 for rows that do not fit."""
 
     state: CycleState
-    generation: tuple[int, ...]
-    # Up to where in the table's log `masked` and `feasible` are; -1 while nobody has asked for them.
-    position: int
+    # Of `masked` and `feasible`, in the node table's log.
+    kept: Kept
     static_fits: BoolArray
     static_total: IntArray
     masked: IntArray
@@ -149,14 +149,14 @@ class KeptTotals:
     framework: Framework
     table: NodeTable
     by_name: bool
-    kept: dict[int, Kept] = field(default_factory=dict[int, Kept])
+    kept: dict[int, TemplateTotals] = field(default_factory=dict[int, TemplateTotals])
     # What is static, and the table's arrays, were the same for so many decisions.
     generation: tuple[int, ...] = ()
     decisions: int = 0
     # Shared by all templates.
     classes: RowClasses | None = None
 
-    def of(self, state: CycleState) -> Kept:
+    def of(self, state: CycleState) -> TemplateTotals:
         """What is kept of the state's template. Its `masked` and `feasible` may be out of date."""
         table = self.table
         # More rows come with more nodes, which count as static.
@@ -170,7 +170,7 @@ class KeptTotals:
         self.decisions += 1
         number = state.template.number
         kept = self.kept.get(number)
-        if kept is None or kept.generation != generation:
+        if kept is None or kept.kept.generation != generation:
             if kept is None and len(self.kept) >= _MOST_TEMPLATES:
                 del self.kept[next(iter(self.kept))]
             kept = self.kept[number] = self._build(state, generation)
@@ -178,7 +178,7 @@ class KeptTotals:
             self._classify(kept)
         return kept
 
-    def _classify(self, kept: Kept) -> None:
+    def _classify(self, kept: TemplateTotals) -> None:
         """Go by classes from now on, if that is going to pay."""
         if self.decisions * _ROWS_PER_DECISION < len(self.table):
             return
@@ -189,12 +189,12 @@ class KeptTotals:
         else:
             kept.by_sums = False
 
-    def catch_up(self, kept: Kept) -> None:
+    def catch_up(self, kept: TemplateTotals) -> None:
         """Bring `masked` and `feasible` up to date, and the cells."""
         table, log = self.table, self.table.log
-        if kept.position == log.end:
+        if kept.kept.is_current(log):
             return
-        changed = None if kept.position < 0 else log.since(kept.position)
+        changed = kept.kept.catch_up(log)
         if changed is None:
             self._renew_many(kept, table.active, kept.totals_of(table.active))
         elif len(changed) <= _FEW_ROWS:
@@ -209,16 +209,15 @@ class KeptTotals:
                 by_class.catch_up()
                 totals = by_class.totals_of(rows)
             self._renew_many(kept, rows, totals)
-        kept.position = log.end
 
-    def plain(self, kept: Kept) -> Cells:
+    def plain(self, kept: TemplateTotals) -> Cells:
         """All rows as one cell."""
         if kept.plain is None:
             kept.plain = cells_by(self.table, (), kept.masked, by_name=self.by_name)
         assert kept.plain is not None, "a single cell is never too many"
         return kept.plain
 
-    def cells(self, kept: Kept, traits: list[Trait]) -> Cells | None:
+    def cells(self, kept: TemplateTotals, traits: list[Trait]) -> Cells | None:
         """The rows by *traits*; None where that will not do, or might not pay yet."""
         group = kept.group(traits)
         if group is None or group.will_not_do:
@@ -228,7 +227,7 @@ class KeptTotals:
             group.will_not_do = group.cells is None
         return group.cells
 
-    def _build(self, state: CycleState, generation: tuple[int, ...]) -> Kept:
+    def _build(self, state: CycleState, generation: tuple[int, ...]) -> TemplateTotals:
         table, plugins = self.table, self.framework.plugins
         rows = table.active
         state = CycleState(state.pod, state.template, {}, set(), set())
@@ -241,10 +240,9 @@ class KeptTotals:
                 state.skip_filter.add(plugin.name)
             else:
                 narrows |= not found.status.is_success or found.node_names is not None
-        kept = Kept(
+        kept = TemplateTotals(
             state=state,
-            generation=generation,
-            position=-1,
+            kept=Kept(generation),
             static_fits=np.zeros(table.capacity, np.bool_),
             static_total=np.zeros(table.capacity, np.int64),
             masked=np.full(table.capacity, NOT_FEASIBLE, np.int64),
@@ -258,7 +256,7 @@ class KeptTotals:
         kept.by_sums = all(isinstance(one, GoesBySums) for one in asked)
         return kept
 
-    def _sort_filters(self, kept: Kept, rows: IntArray) -> None:
+    def _sort_filters(self, kept: TemplateTotals, rows: IntArray) -> None:
         """Work static filters out for good; the others are asked again about changed rows."""
         fits = np.ones(len(rows), np.bool_)
         for plugin in self.framework.plugins.filter:
@@ -271,7 +269,7 @@ class KeptTotals:
             kept.filters.append(made or ColumnFilter(plugin, kept.state))
         kept.static_fits[rows] = fits
 
-    def _sort_scores(self, kept: Kept, rows: IntArray) -> None:
+    def _sort_scores(self, kept: TemplateTotals, rows: IntArray) -> None:
         for plugin, weight in self.framework.plugins.score:
             if not plugin.is_local:
                 continue
@@ -298,7 +296,7 @@ class KeptTotals:
                 kept.static_total[rows] += int(same[0]) * weight
 
     @staticmethod
-    def _renew_many(kept: Kept, rows: IntArray, totals: IntArray) -> None:
+    def _renew_many(kept: TemplateTotals, rows: IntArray, totals: IntArray) -> None:
         """Take over the *totals* of *rows*."""
         before = np.count_nonzero(kept.masked.take(rows) >= 0)
         kept.feasible += int(np.count_nonzero(totals >= 0) - before)
@@ -310,7 +308,7 @@ class KeptTotals:
                 group.cells.renew_many(rows)
 
     @staticmethod
-    def _renew_few(kept: Kept, rows: Sequence[int]) -> None:
+    def _renew_few(kept: TemplateTotals, rows: Sequence[int]) -> None:
         """Work *rows* out one by one."""
         masked = kept.row_masked
         for row in rows:

@@ -24,11 +24,12 @@ from scheduling.engine.columns.explanation import (
     Basis,
     Explanation,
     FilterColumns,
+    LazyScores,
+    LazyVerdicts,
     ScoreColumns,
     Statuses,
-    ToldScores,
-    ToldVerdicts,
 )
+from scheduling.engine.columns.kept import Kept
 from scheduling.engine.columns.ledger import Ledger
 from scheduling.engine.columns.row_plugins import (
     ColumnFilter,
@@ -112,9 +113,7 @@ class History:
     basis: Basis
     ledger: Ledger
     columns: dict[str, int] = field(default_factory=dict[str, int])
-    # Of the node table: what was static when this was worked out, and the end of the log.
-    generation: tuple[int, ...] = ()
-    position: int = 0
+    kept: Kept = field(default_factory=Kept)
     filters: FilterColumns = ()
     scores: dict[str, ScoreColumns] = field(default_factory=dict[str, ScoreColumns])
     moving_filters: list[MovingFilter] = field(default_factory=list[MovingFilter])
@@ -230,10 +229,10 @@ class KeptVerdicts:
 
     # -- filters ---------------------------------------------------------------------------------
 
-    def verdicts(self, state: CycleState, rows: IntArray) -> ToldVerdicts:
+    def verdicts(self, state: CycleState, rows: IntArray) -> LazyVerdicts:
         """As Framework.run_filters; put together when read. PreFilter has to have run."""
         explanation = self._begin(state, rows)
-        verdicts = ToldVerdicts(explanation)
+        verdicts = LazyVerdicts(explanation)
         asked = [one for one in self._wide_filters if one[1].name not in state.skip_filter]
         if asked:
             others = _Refusals(np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64))
@@ -260,7 +259,7 @@ class KeptVerdicts:
         verdicts = search.verdicts
         if not search.status.is_success:
             return Explanation(search.status, _NO_ROWS, self._row_names())
-        if isinstance(verdicts, ToldVerdicts):
+        if isinstance(verdicts, LazyVerdicts):
             explanation = verdicts.explanation
             explanation.rows, explanation.others = verdicts.rows, None
         else:
@@ -305,7 +304,7 @@ class KeptVerdicts:
             layout = history.layouts[asked] = self._layout(history.scores | columns)
         explanation.score_columns = layout
         explanation.position = history.ledger.position
-        return ToldScores(explanation)
+        return LazyScores(explanation)
 
     def _score_wide(self, search: Search) -> tuple[IntArray, list[PluginScore]]:
         """The scores that look beyond one node, and the rows that they are about."""
@@ -382,16 +381,17 @@ class KeptVerdicts:
             table.capacity,
             len(table.resource_names),
         )
-        if history.generation != generation:
-            history.generation = generation
+        kept = history.kept
+        if kept.generation != generation:
+            history.kept = Kept(generation)
+            history.kept.catch_up(table.log)
             self._work_out(history)
-        elif history.position != table.log.end:
-            changed = table.log.since(history.position)
+        elif not kept.is_current(table.log):
+            changed = kept.catch_up(table.log)
             if changed is None:
                 self._ask_again(history, table.active)
             else:
                 self._ask_again_about(history, list(dict.fromkeys(changed)))
-        history.position = table.log.end
 
     def _work_out(self, history: History) -> None:
         """Everything anew: nodes have come, gone or changed."""

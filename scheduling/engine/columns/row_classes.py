@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from scheduling.engine.columns.cells import Places, Ties, rows_by_rank
+from scheduling.engine.columns.kept import Kept
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 
@@ -51,7 +52,7 @@ class RowClasses:
         self._table = table
         self.rank = table.name_rank if by_name else None
         self.row_of = None if self.rank is None else rows_by_rank(table, self.rank)
-        self._position = -1
+        self._kept = Kept()
         self._known: dict[tuple[int, ...], int] = {}
         self._keys: list[tuple[int, ...]] = []
         # By row; 0 where there is no node.
@@ -105,16 +106,15 @@ class RowClasses:
         if len(found) > self._kind_count:
             self._kinds[rows] = kinds
             self._kind_count = len(found)
-            self._position = -1
+            self._kept.forget()
         return True
 
     def catch_up(self) -> None:
         """Move the rows that have changed."""
-        log, position = self._table.log, self._position
-        if position == log.end:
+        log = self._table.log
+        if self._kept.is_current(log):
             return
-        changed = None if position < 0 else log.since(position)
-        self._position = log.end
+        changed = self._kept.catch_up(log)
         if changed is None or len(changed) * _ROWS_FOR_A_CHANGE > self.row_count:
             self._begin_again()
             return

@@ -92,20 +92,20 @@ class TellsApart(Protocol):
 
 
 @runtime_checkable
-class ScoresSpeakers(Protocol):
+class ScoresCells(Protocol):
     """A plugin that tells rows apart, and whose scores are asked for a row of each kind."""
 
-    def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
+    def pre_score_cells(self, state: CycleState, rows: IntArray, cell_sizes: IntArray) -> bool:
         """PreScore, where each of *rows* stands for so many that fit; False to be left out."""
         ...
 
 
 @runtime_checkable
-class RanksSpeakers(Protocol):
+class RanksCells(Protocol):
     """The same in plain ints, where rows are few."""
 
-    def rank_speakers(
-        self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
+    def rank_cells(
+        self, state: CycleState, rows: Sequence[int], cell_sizes: Sequence[int]
     ) -> list[int] | None:
         """PreScore, Score and NormalizeScore in one; None to be left out.
 

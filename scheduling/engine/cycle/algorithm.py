@@ -41,7 +41,7 @@ from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.plugins.volumes.volume_binding import holds_untranslatable
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Evaluator, Preemption
-from scheduling.engine.preemption.standing import Standings
+from scheduling.engine.preemption.room_verdicts import KeptRoomVerdicts
 
 _NO_VERDICTS = no_verdicts()
 
@@ -83,13 +83,13 @@ class SchedulingAlgorithm:
         self._fast = FastPath(self.framework, self.table, by_name=ties is None)
         # The fast path takes a total below zero for a node that does not fit.
         self._may_be_negative = any(weight < 0 for _, weight in profile.scores)
-        self.standings = Standings(self.framework, self.nominated)
+        self.room_verdicts = KeptRoomVerdicts(self.framework, self.nominated)
         self._asks_once = bool(profile.custom_plugins) or profile.fails_unprepared
         self._explanations = Explanations(self.framework, self.nominated, asks_once=self._asks_once)
         self._kept = self._explanations.kept
         self.fit_errors = FitErrors(profile, self.framework)
         self._evaluator = Evaluator(
-            self.framework, handle, profile.preemption, self.standings, ties
+            self.framework, handle, profile.preemption, self.room_verdicts, ties
         )
         self._post_filters = PostFilters(
             profile, self.framework, self._evaluator, self.nominated, self.extenders
@@ -177,7 +177,7 @@ class SchedulingAlgorithm:
 
     def _known(self, pod: PodInfo, *, keep: bool) -> KnownVerdicts:
         """Verdicts of earlier cycles; the columns do not consider nominated pods."""
-        return self._kept if keep and not self.nominated.concern(pod) else self.standings
+        return self._kept if keep and not self.nominated.concern(pod) else self.room_verdicts
 
     def _in_full(
         self,
@@ -249,7 +249,7 @@ class SchedulingAlgorithm:
         if row < 0:
             return None
         rows = np.array([row], np.int64)
-        search = self.framework.find_feasible(pod, rows, self.nominated, self.standings, row)
+        search = self.framework.find_feasible(pod, rows, self.nominated, self.room_verdicts, row)
         if not search.status.is_success or len(search.feasible) == 0:
             return None
         if self.extenders is not None and asks_extenders:

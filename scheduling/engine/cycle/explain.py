@@ -21,7 +21,7 @@ from scheduling.engine.framework.runtime import Search
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Preemption, costs
-from scheduling.engine.preemption.standing import Refusal, Standing
+from scheduling.engine.preemption.room_verdicts import Refusal, RoomVerdicts
 
 Evidence = dict[str, Any]
 
@@ -252,11 +252,11 @@ def blocker(
     search = decision.search
     if search is None or not search.status.is_success or decision.result != "unschedulable":
         return _refused_outright(decision, attempt)
-    with algorithm.standings.apart(search.state) as standing:
-        refusals = closest(search, algorithm, standing)
+    with algorithm.room_verdicts.without_own_nomination(search.state) as kept:
+        refusals = closest(search, algorithm, kept)
         if not refusals:
             return _refused_outright(decision, attempt)
-        fixes = _fixes(decision.pod, algorithm, refusals, standing)
+        fixes = _fixes(decision.pod, algorithm, refusals, kept)
     nearest = refusals[0]
     told: Evidence = {
         "plugin": nearest.plugin,
@@ -278,11 +278,11 @@ def blocker(
 
 
 def closest(
-    search: Search, algorithm: SchedulingAlgorithm, standing: Standing | None
+    search: Search, algorithm: SchedulingAlgorithm, kept: RoomVerdicts | None
 ) -> list[Refusal]:
-    """Refused nodes, the closest to fitting first; what *standing* keeps of them is kept there."""
+    """Refused nodes, the closest to fitting first; what *kept* keeps of them is kept there."""
     verdicts = search.verdicts
-    known: dict[int, Refusal] = {} if standing is None else standing.closest
+    known: dict[int, Refusal] = {} if kept is None else kept.closest
     picked: dict[int, int] = {}
     for plugin, code, count in verdicts.kinds():
         everyone = count == len(verdicts.rows)
@@ -355,7 +355,7 @@ def _fixes(
     pod: PodInfo,
     algorithm: SchedulingAlgorithm,
     refusals: list[Refusal],
-    standing: Standing | None,
+    kept: RoomVerdicts | None,
 ) -> list[Evidence]:
     """Single changes that would let the pod onto a node that only one filter refuses."""
     fixes: list[Evidence] = []
@@ -363,7 +363,7 @@ def _fixes(
     for refusal in refusals:
         if len(refusal.failing) != 1 or refusal.plugin in told:
             continue
-        fix = _fix(pod, algorithm, refusal, standing)
+        fix = _fix(pod, algorithm, refusal, kept)
         if fix is not None:
             told[refusal.plugin] = None
             fixes.append(fix)
@@ -371,11 +371,11 @@ def _fixes(
 
 
 def _fix(
-    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, standing: Standing | None
+    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, kept: RoomVerdicts | None
 ) -> Evidence | None:
     numbers = refusal.detail.numbers
     if refusal.plugin in (names.NODE_RESOURCES_FIT, names.GENERAL_PREDICATES):
-        return _ask_for_less(pod, algorithm, refusal, standing)
+        return _ask_for_less(pod, algorithm, refusal, kept)
     if refusal.plugin in (names.TAINT_TOLERATION, names.POD_TOLERATES_NODE_TAINTS):
         toleration = {"key": numbers["key"], "effect": numbers["effect"], "operator": "Exists"}
         if numbers["value"]:
@@ -403,7 +403,7 @@ def _fix(
 
 
 def _ask_for_less(
-    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, standing: Standing | None
+    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, kept: RoomVerdicts | None
 ) -> Evidence | None:
     """Lower one container's request by what is short, and see whether that really fits."""
     # Some details hold plain values too: the label that was found, or None.
@@ -419,7 +419,7 @@ def _ask_for_less(
     patch = _lowered(pod, name, int(entry["short"]))
     if patch is None:
         return None
-    tried: dict[int, bool] = {} if standing is None else standing.tried
+    tried: dict[int, bool] = {} if kept is None else kept.tried
     if refusal.row not in tried:
         changed = PodInfo(pod.pod.patched({"spec": patch}), pod.rules)
         tried[refusal.row] = _would_fit(changed, algorithm, refusal.row)

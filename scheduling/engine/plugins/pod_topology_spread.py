@@ -480,8 +480,8 @@ class PodTopologySpread(Plugin):
         state.data[_SCORE] = ScoreState(soft, ~has_labels)
         return SUCCESS
 
-    def rank_speakers(
-        self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
+    def rank_cells(
+        self, state: CycleState, rows: Sequence[int], cell_sizes: Sequence[int]
     ) -> list[int] | None:
         """`pre_score`, `score` and `normalize`, where each row represents several feasible rows."""
         constraints = self._constraints(state)
@@ -493,7 +493,7 @@ class PodTopologySpread(Plugin):
         if not counted:
             return ranks
         looked_at = [rows[place] for place in counted]
-        nodes = sum([speak_for[place] for place in counted])
+        nodes = sum([cell_sizes[place] for place in counted])
         sizes = [
             nodes if one.topology_key == HOSTNAME else self._lie_in_few(one, looked_at)
             for one in constraints.soft

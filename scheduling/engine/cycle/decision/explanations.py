@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduling.engine.columns.explanation import ToldVerdicts
+from scheduling.engine.columns.explanation import LazyVerdicts
 from scheduling.engine.columns.kept_verdicts import KeptVerdicts
 from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.framework.runtime import Framework, Search
@@ -39,7 +39,7 @@ class Explanations:
         """
         search = self._framework.find_feasible(result.pod, evaluated, self._nominated, self.kept)
         verdicts = search.verdicts
-        is_kept = isinstance(verdicts, ToldVerdicts)
+        is_kept = isinstance(verdicts, LazyVerdicts)
         explanation = verdicts.explanation if is_kept else self.kept.settle(search)
         scores = self.kept.score(search, explanation)
         if explain:

@@ -31,7 +31,8 @@ from scheduling.engine.framework.framework import (
 from scheduling.engine.framework.runtime import Framework, PluginScore, Scores, Search
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.preemption.preemption import Candidate, Evaluator, Preemption
+from scheduling.engine.preemption.dry_run import Candidate
+from scheduling.engine.preemption.preemption import Evaluator, Preemption
 
 NO_CANDIDATE = "no candidate node for preemption"
 # Of a node that an extender left out without a word. Upstream: NodeToStatus, AbsentNodesStatus().

@@ -24,7 +24,8 @@ from scheduling.engine.framework.framework import (
 )
 from scheduling.engine.framework.runtime import Framework, Search
 from scheduling.engine.nodes.nominated import Nominated
-from scheduling.engine.preemption.preemption import Candidate, Evaluator, Preemption
+from scheduling.engine.preemption.dry_run import Candidate
+from scheduling.engine.preemption.preemption import Evaluator, Preemption
 
 StatusByNode = Callable[[Search], Mapping[str, Status]]
 

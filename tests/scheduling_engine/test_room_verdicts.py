@@ -17,7 +17,7 @@ from scheduling.engine.cycle.decision.result import UNSCHEDULABLE
 from scheduling.engine.cycle.explain import blocker
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.preemption import preemption, standing, victims
+from scheduling.engine.preemption import preemption, room_verdicts, victims
 from scheduling.engine.preemption.preemption import Preemption
 from tests.scheduling_engine.builders import make_node, make_pod
 
@@ -215,7 +215,7 @@ class Cluster:
             patch.setattr(self.algorithm, "_ties", pickle.loads(chance))
             evaluator = self.algorithm._evaluator
             patch.setattr(evaluator, "_ties", self.algorithm._ties)
-            patch.setattr(standing.Standings, "of", _nothing_kept)
+            patch.setattr(room_verdicts.KeptRoomVerdicts, "_of", _nothing_kept)
             patch.setattr(preemption, "_MANY_ROWS", 10**9)
             yield
         self.algorithm.handle.next_start = start
@@ -229,7 +229,7 @@ def _nothing_kept(_standings: object, _state: object) -> None:
 def few_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to how many changed rows are worked out one by one."""
     monkeypatch.setattr(victims, "_FEW_ROWS", request.param)
-    monkeypatch.setattr(standing, "_FEW_ROWS", request.param)
+    monkeypatch.setattr(room_verdicts, "_FEW_ROWS", request.param)
 
 
 @pytest.mark.usefixtures("few_rows")
@@ -238,7 +238,7 @@ def test_what_is_kept_is_what_a_full_search_finds(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preemption, "_MANY_ROWS", 1)
-    monkeypatch.setattr(standing, "_MANY_STANDINGS", 6)
+    monkeypatch.setattr(room_verdicts, "_MOST_KEPT", 6)
     cluster = Cluster(seed)
     for turn in range(50):
         cluster.change(budgets=seed % 2 == 1)
