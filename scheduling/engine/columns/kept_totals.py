@@ -1,13 +1,12 @@
-"""What is kept per pod template: which rows it fits, and their totals.
+"""The totals that are kept per pod template: which rows it fits, and the sum of their scores.
 
 For each template: which rows pass the filters that look at one node only, and the sum of the
-weighted scores that need no normalisation, with -1 where the pod does not fit. Where all of them go
-by a row's sums, each class of rows has one total (see `row_classes`), and nothing is kept by row.
-Else, and for plugins that look beyond a node, changed rows come from the node table's log: a few of
-them are worked out in plain ints, more by their classes, many as columns. The rows are sorted into
-cells (see `cells`), which keep up with the totals.
+weighted scores that need no normalisation, or -1 if the pod does not fit. If all of them depend
+only on capacity and usage, each class of rows has one total (see `row_classes`). Otherwise changed
+rows come from the node table's log: a few of them are computed in plain ints, more by their
+classes, many as columns. The rows are sorted into cells (see `cells`), which follow the totals.
 
-Nothing of it goes into a checkpoint: it is worked out anew, to the same answers.
+None of this goes into a checkpoint; computed anew it is the same.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ from scheduling.engine.framework.runtime import Framework
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 
-# Up to this many changed rows are worked out one by one, up to that many by their classes.
+# Up to how many changed rows are computed one by one, and by their classes.
 _FEW_ROWS = 6
 _MANY_ROWS = 400
-# Sorting the rows into classes costs about as much as a decision does for so many rows: it is done
-# when nothing static has changed for long enough.
+# Sorting this many rows into classes costs as much as one decision; it is done once nothing static
+# has changed for enough decisions.
 _ROWS_PER_DECISION = 40
-# So many templates are kept, the newest.
+# How many templates are kept: the newest.
 _MOST_TEMPLATES = 512
-# So many sets of traits are kept per template.
+# How many sets of traits are kept per template.
 _MOST_GROUPS = 4
 
 
@@ -65,11 +64,11 @@ class Varying:
 
 @dataclass(slots=True)
 class Group:
-    """The rows of a template by one set of traits; `cells` only when it was asked for twice."""
+    """The rows of a template by one set of traits; the `cells` are made at the second use."""
 
     traits: list[Trait]
     cells: Cells | None = None
-    will_not_do: bool = False
+    has_too_many: bool = False
 
 
 @dataclass(slots=True)
@@ -90,7 +89,7 @@ class TemplateTotals:
     varying: list[Varying] = field(default_factory=list[Varying])
     filters: list[RowFilter] = field(default_factory=list[RowFilter])
     scores: list[tuple[RowScore, int]] = field(default_factory=list[tuple[RowScore, int]])
-    # Whether they all go by a row's sums alone; then, in time, what they come to for each class.
+    # Whether they all depend on capacity and usage alone; then, later, their totals per class.
     by_sums: bool = False
     by_class: ClassTotals | None = None
     feasible: int = 0
@@ -104,7 +103,7 @@ class TemplateTotals:
         self.row_masked = self.masked.data
 
     def total_of(self, row: int) -> int:
-        """The local total of one row, worked out in plain ints; -1 where the pod does not fit."""
+        """The local total of one row, computed in plain ints; -1 if the pod does not fit."""
         if not self.row_fits[row]:
             return NOT_FEASIBLE
         for one in self.filters:
@@ -128,10 +127,10 @@ class TemplateTotals:
         return total
 
     def group(self, traits: list[Trait]) -> Group | None:
-        """The group of *traits*, if they were asked for before."""
+        """The group of *traits*; None at their first use."""
         for group in self.groups:
             known = group.traits
-            # Most often they are the very same traits, which a list finds out by itself.
+            # Usually they are identical objects, which list comparison finds fastest.
             if known == traits or (
                 len(known) == len(traits) and all(map(Trait.is_same, known, traits))
             ):
@@ -150,14 +149,14 @@ class KeptTotals:
     table: NodeTable
     by_name: bool
     kept: dict[int, TemplateTotals] = field(default_factory=dict[int, TemplateTotals])
-    # What is static, and the table's arrays, were the same for so many decisions.
+    # For how many decisions this generation has lasted.
     generation: tuple[int, ...] = ()
     decisions: int = 0
     # Shared by all templates.
     classes: RowClasses | None = None
 
     def of(self, state: CycleState) -> TemplateTotals:
-        """What is kept of the state's template. Its `masked` and `feasible` may be out of date."""
+        """What is kept of the state's template; call `catch_up` before reading `masked`."""
         table = self.table
         # More rows come with more nodes, which count as static.
         generation = (
@@ -179,12 +178,12 @@ class KeptTotals:
         return kept
 
     def _classify(self, kept: TemplateTotals) -> None:
-        """Go by classes from now on, if that is going to pay."""
+        """Use classes from now on, if that is likely to be cheaper."""
         if self.decisions * _ROWS_PER_DECISION < len(self.table):
             return
         if self.classes is None:
             self.classes = RowClasses(self.table, by_name=self.by_name)
-        if self.classes.tell_apart(kept.static_fits, kept.static_total):
+        if self.classes.distinguish(kept.static_fits, kept.static_total):
             kept.by_class = ClassTotals(self.classes, kept)
         else:
             kept.by_sums = False
@@ -218,13 +217,13 @@ class KeptTotals:
         return kept.plain
 
     def cells(self, kept: TemplateTotals, traits: list[Trait]) -> Cells | None:
-        """The rows by *traits*; None where that will not do, or might not pay yet."""
+        """The rows by *traits*; None if there are too many cells, or at the first use."""
         group = kept.group(traits)
-        if group is None or group.will_not_do:
+        if group is None or group.has_too_many:
             return None
         if group.cells is None or group.cells.too_many:
             group.cells = cells_by(self.table, traits, kept.masked, by_name=self.by_name)
-            group.will_not_do = group.cells is None
+            group.has_too_many = group.cells is None
         return group.cells
 
     def _build(self, state: CycleState, generation: tuple[int, ...]) -> TemplateTotals:
@@ -249,7 +248,7 @@ class KeptTotals:
         )
         self._sort_filters(kept, rows)
         if narrows:
-            # Where PreFilter leaves few nodes, or none, the full path has to say so.
+            # If PreFilter leaves few nodes, or none, the decision needs the full path.
             kept.static_fits[:] = False
         self._sort_scores(kept, rows)
         asked = (*kept.filters, *(score for score, _ in kept.scores))
@@ -257,7 +256,7 @@ class KeptTotals:
         return kept
 
     def _sort_filters(self, kept: TemplateTotals, rows: IntArray) -> None:
-        """Work static filters out for good; the others are asked again about changed rows."""
+        """Compute static filters once; the others are asked again about changed rows."""
         fits = np.ones(len(rows), np.bool_)
         for plugin in self.framework.plugins.filter:
             if not plugin.is_local or plugin.name in kept.state.skip_filter:
@@ -297,7 +296,7 @@ class KeptTotals:
 
     @staticmethod
     def _renew_many(kept: TemplateTotals, rows: IntArray, totals: IntArray) -> None:
-        """Take over the *totals* of *rows*."""
+        """Store the *totals* of *rows*."""
         before = np.count_nonzero(kept.masked.take(rows) >= 0)
         kept.feasible += int(np.count_nonzero(totals >= 0) - before)
         kept.masked[rows] = totals
@@ -309,7 +308,7 @@ class KeptTotals:
 
     @staticmethod
     def _renew_few(kept: TemplateTotals, rows: Sequence[int]) -> None:
-        """Work *rows* out one by one."""
+        """Compute *rows* one by one."""
         masked = kept.row_masked
         for row in rows:
             total = kept.total_of(row)

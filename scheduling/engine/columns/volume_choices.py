@@ -1,8 +1,8 @@
 """For claims with equal requests: the free volume that each node would get, kept from pod to pod.
 
-The free volumes are sorted by preference and grouped by the rows that can reach them; for every row
-the first free volume is kept. When a volume is bound, only the rows of its group change, and only if
-it was the first of the group. The answers are those of VolumeIndex.find_for_node().
+The free volumes are sorted by preference and grouped by the rows that can reach them; for every
+row the first free volume is kept. When a volume is bound, only the rows of its group change, and
+only if it was the first of the group. The answers are those of VolumeIndex.find_for_node().
 
 A tally counts which rows have a volume left; the fast path distinguishes rows by it.
 

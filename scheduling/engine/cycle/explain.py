@@ -1,4 +1,4 @@
-"""From codes to words: the evidence of an attempt, and the sentence that says what blocks a pod.
+"""The evidence of an attempt, and the sentence that says what blocks a pod.
 
 Call these right after the decision, before the pod is assumed or victims are evicted: the numbers
 are read from the node table as it is.
@@ -30,7 +30,7 @@ _ROWS_PER_KIND = 20
 
 
 def summary(decision: ScheduleResult) -> Evidence:
-    """What an event tells of a decision."""
+    """The numbers of a decision that its event records."""
     told: Evidence = {"evaluated": decision.evaluated, "feasible": decision.feasible}
     tied = len(decision.tied_rows)
     if tied > 1:
@@ -41,9 +41,9 @@ def summary(decision: ScheduleResult) -> Evidence:
 
 
 def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
-    """The plugins that kept the pod off some node; they decide which events may bring it back."""
+    """The plugins that rejected the pod; they decide which events move it out of the queue."""
     search = decision.search
-    # An error is nobody's refusal: the pod comes back by itself.
+    # No plugin rejects the pod in an error: it returns after its backoff.
     if search is None or decision.result != UNSCHEDULABLE:
         return ()
     if not search.status.is_success:
@@ -54,7 +54,7 @@ def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
 
 
 def pending_plugins(decision: ScheduleResult) -> tuple[str, ...]:
-    """Those of them that only want the pod to wait. Upstream: Diagnosis.AddPluginStatus()."""
+    """Those of them that answered Pending. Upstream: Diagnosis.AddPluginStatus()."""
     if decision.result != UNSCHEDULABLE:
         return ()
     waits = (status.plugin for status in decision.statuses if status.code is Code.PENDING)
@@ -105,7 +105,7 @@ def evidence(
 
 
 def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
-    """Every refused node: the first refusal with its numbers, and whatever else would refuse it."""
+    """Every refused node: the first refusal with its numbers, and the other filters that refuse it."""
     framework, table, verdicts = algorithm.framework, algorithm.table, search.verdicts
     places = np.flatnonzero(~verdicts.fits).tolist()
     failing = _failing(search, algorithm, [int(verdicts.rows[place]) for place in places])
@@ -117,7 +117,7 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
         refusing = failing[row]
         detail = _detail(search, algorithm, row, plugin, refusing)
         verdict = _refusal_evidence(search, algorithm, plugin, code, detail)
-        # One that refuses only with those that are nominated to the node is not among the others.
+        # A filter that refuses the node only because of nominated pods is not in `refusing`.
         first = framework.plugins.filter[plugin - 1].name
         verdict["failing"] = list(refusing) if first in refusing else [first, *refusing]
         others = {
@@ -136,7 +136,7 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
 def _refusal_evidence(
     search: Search, algorithm: SchedulingAlgorithm, plugin: int, code: int, detail: Detail
 ) -> Evidence:
-    """What one filter says against one node, with its numbers."""
+    """The refusal of one node by one filter, with its numbers."""
     status = algorithm.framework.explain(search.state, plugin, code)
     told: Evidence = {
         "plugin": status.plugin,
@@ -151,12 +151,12 @@ def _refusal_evidence(
     return told
 
 
-# The filters that refuse a row as it is, in order, with what they say.
+# The filters that refuse a row without nominated pods, in order, with their codes.
 Failing = dict[str, int]
 
 
 def _failing(search: Search, algorithm: SchedulingAlgorithm, rows: list[int]) -> dict[int, Failing]:
-    """For each row all filters that refuse it: the matrix past the first refusal."""
+    """For each row all filters that refuse it, also after the first."""
     found: dict[int, Failing] = {row: {} for row in rows}
     if not rows:
         return found
@@ -170,7 +170,7 @@ def _failing(search: Search, algorithm: SchedulingAlgorithm, rows: list[int]) ->
 def _detail(
     search: Search, algorithm: SchedulingAlgorithm, row: int, plugin: int, failing: Failing
 ) -> Detail:
-    """The numbers behind what *plugin* says of *row*, as it is without nominated pods."""
+    """The numbers behind the answer of *plugin* for *row*, without nominated pods."""
     code = failing.get(algorithm.framework.plugins.filter[plugin - 1].name)
     if code is None:
         return kept_room(algorithm, row, search.state.pod.uid)
@@ -178,7 +178,7 @@ def _detail(
 
 
 def kept_room(algorithm: SchedulingAlgorithm, row: int, uid: str) -> Detail:
-    """Why the pod of this *uid* is refused a row that it would fit, but for who is nominated there."""
+    """The detail of a row that the pod fits only without the pods nominated there."""
     others = [each.key for each in algorithm.nominated.at(row) if each.uid != uid]
     text = f"room is kept for {', '.join(others)}, nominated to it"
     return Detail(text=text, numbers={"nominated": others})
@@ -207,7 +207,7 @@ def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidenc
 
 
 def _weights(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
-    """What the scores of each plugin were multiplied by, and who did not score."""
+    """The weight of each plugin, and the plugins that did not score."""
     if decision.scores is None:
         return {}
     weights = {score.name: score.weight for score in decision.scores.plugins}
@@ -216,7 +216,7 @@ def _weights(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Eviden
 
 
 def preemption_evidence(preemption: Preemption | None) -> Evidence | None:
-    """Candidates with victims, reprieved pods and violations, and who is left after each rung."""
+    """Candidates with victims, reprieved pods and violations, and which are left after each rung."""
     if preemption is None:
         return None
     chosen = preemption.chosen
@@ -280,7 +280,7 @@ def blocker(
 def closest(
     search: Search, algorithm: SchedulingAlgorithm, kept: RoomVerdicts | None
 ) -> list[Refusal]:
-    """Refused nodes, the closest to fitting first; what *kept* keeps of them is kept there."""
+    """Refused nodes, the closest to fitting first; *kept* holds those of earlier attempts."""
     verdicts = search.verdicts
     known: dict[int, Refusal] = {} if kept is None else kept.closest
     picked: dict[int, int] = {}
@@ -306,7 +306,7 @@ def _refusal(
 
 
 def _distance(node: str, failing: tuple[str, ...], detail: Detail) -> tuple[int, int, float, str]:
-    """Fewest obstacles first, then what has a measure, then the smallest share that is short.
+    """Fewest obstacles first, then measurable ones, then the smallest missing share.
 
     Each resource that is short is an obstacle of its own.
     """
@@ -357,7 +357,7 @@ def _fixes(
     refusals: list[Refusal],
     kept: RoomVerdicts | None,
 ) -> list[Evidence]:
-    """Single changes that would let the pod onto a node that only one filter refuses."""
+    """Single changes after which the pod fits a node that only one filter refuses."""
     fixes: list[Evidence] = []
     told: dict[str, None] = {}
     for refusal in refusals:
@@ -405,7 +405,7 @@ def _fix(
 def _ask_for_less(
     pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, kept: RoomVerdicts | None
 ) -> Evidence | None:
-    """Lower one container's request by what is short, and see whether that really fits."""
+    """Lower one container's request by what is short, if the pod then fits."""
     # Some details hold plain values too: the label that was found, or None.
     entries = [
         (name, cast("dict[str, int]", entry))
@@ -460,7 +460,7 @@ def _lowered(pod: PodInfo, name: str, short: int) -> Evidence | None:
 
 
 def _share(entry: Any) -> float | None:
-    """What part of a request is missing, for one entry of a shortage; None for anything else."""
+    """The missing share of a request, for an entry with a shortage; None for other entries."""
     if not isinstance(entry, dict) or "requested" not in entry:
         return None
     numbers = cast("dict[str, int]", entry)

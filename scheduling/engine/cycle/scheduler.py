@@ -34,9 +34,9 @@ EAGER_EVIDENCE_NODES = 200
 
 
 class Scheduler:
-    """The scheduling cycle of one process, and the parts that it is made of."""
+    """The scheduling cycle of one process, and the parts that it uses."""
 
-    # What else of it acts by itself. See kscope.sim.api_server.process.
+    # The parts that own timers or watches. See kscope.sim.api_server.process.
     PARTS: ClassVar[tuple[str, ...]] = ("watches", "flushes", "binding", "bind_queue", "evictions")
 
     def __init__(
@@ -62,7 +62,7 @@ class Scheduler:
         self.cycles_ended = 0
         # Keep every attempt's evidence, whatever the size of the cluster.
         self.keep_evidence = False
-        # Give every attempt an explanation that can be kept and read at any later time.
+        # Give every attempt an explanation that stays readable.
         self.keep_explanations = False
         writer = PodStatusWriter(state)
         self.flushes = PeriodicFlushes(state, self._wake)
@@ -85,7 +85,7 @@ class Scheduler:
         return self._algorithms.get(scheduler_name)
 
     def stop(self) -> None:
-        """The process dies: its queue, its cache and its bindings under way are lost."""
+        """The process dies: its queue, its cache and its bindings are lost."""
         self.binding.stop()
         self.flushes.stop()
         state = self.state
@@ -133,7 +133,7 @@ class Scheduler:
             self._conclude(attempt)
 
     def _decide(self, queued: QueuedPodInfo) -> Attempt:
-        """Filters, scores, preemption; and the reasons, read off the node table as it is now."""
+        """Filter, score and preempt; explain while the node table is unchanged."""
         eager = self.keep_evidence or len(self.handle.table.rows) <= EAGER_EVIDENCE_NODES
         algorithm = self._algorithms[queued.pod_info.pod.scheduler_name]
         decision = algorithm.schedule(
@@ -153,7 +153,7 @@ class Scheduler:
         return attempt
 
     def _is_gone(self, queued: QueuedPodInfo) -> bool:
-        """Deleted, placed meanwhile, or assumed by an earlier cycle. Upstream: skipPodSchedule()."""
+        """Whether the pod is deleted, bound, or assumed already. Upstream: skipPodSchedule()."""
         known = self._known.get(queued.key)
         return (
             known is None
@@ -163,14 +163,14 @@ class Scheduler:
         )
 
     def _record_skipped(self, queued: QueuedPodInfo) -> None:
-        """Upstream: skipPodSchedule(), for a pod that finalizers hold."""
+        """Send the Event of a deleting pod that finalizers hold. Upstream: skipPodSchedule()."""
         known = self._known.get(queued.key)
         if known is not None and known.uid == queued.pod_info.uid and known.deletion_timestamp:
             message = f"skip schedule deleting pod: {known.key}"
             self.chronicle.record_event(known, "FailedScheduling", "Warning", message)
 
     def _conclude(self, attempt: Attempt) -> None:
-        """The end of the scheduling cycle: the pod has a node, or it has reasons."""
+        """End the scheduling cycle: bind the pod, or handle its failure."""
         queued, node = attempt.queued, attempt.decision.node
         if self.state.stopped:
             return

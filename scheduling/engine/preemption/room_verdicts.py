@@ -116,7 +116,7 @@ class KeptRoomVerdicts:
         self._place = 0 if self._room is None else 1 + filters.index(self._room)
 
     def verdicts(self, state: CycleState, rows: IntArray) -> Verdicts | None:
-        """A copy of the verdicts on *rows*; None if more than room varies. Call it after PreFilter."""
+        """A copy of the verdicts on *rows*, after PreFilter; None if more than room varies."""
         with self.without_own_nomination(state) as kept:
             return None if kept is None else kept.verdicts(rows)
 
@@ -211,7 +211,7 @@ class KeptRoomVerdicts:
     def _with_reserved(
         self, state: CycleState, rows: IntArray, reserved: Reserved, first: int = 1
     ) -> Verdicts:
-        """The verdicts on *rows* from the *first* filter on, with the room of nominated pods taken."""
+        """The verdicts on *rows* from the *first* filter on, beside the nominated pods."""
         with reserved.on_trial(self._table, rows):
             return self._framework.run_filters(state, rows, first)
 

@@ -127,7 +127,7 @@ class BindQueue:
         self._loop.call_at(answered, self._end_round, one, error)
 
     def _end_round(self, one: Round, error: str) -> None:
-        """Return the pod to the queue in any case; its next attempt finds its volumes bound or not."""
+        """Return the pod to the queue, whether its volumes were written or not."""
         self._rounds.remove(one)
         if error:
             self._chronicle.record_event(one.queued.pod, *_failed(error))
