@@ -325,7 +325,7 @@ def _spread(key: str, when: str) -> dict[str, Any]:
         _spread(HOST, "ScheduleAnyway"),
     ],
 )
-def test_from_the_third_pod_on_no_row_is_looked_at_but_those_that_speak(
+def test_third_pod_evaluates_one_row_per_cell(
     spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full, fast = (SchedulingAlgorithm(PROFILES["v1.34"], Handle(), ties=Stream(3)) for _ in "ab")
@@ -344,7 +344,7 @@ def test_from_the_third_pod_on_no_row_is_looked_at_but_those_that_speak(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_number_of_domains_counts_even_where_each_has_one_node(seed: int) -> None:
+def test_the_number_of_domains_counts_for_single_nodes(seed: int) -> None:
     twins = Twins(random.Random(seed), "v1.34", by_name=False)
     for number in range(40):
         twins.put_node(number)
@@ -382,7 +382,7 @@ def test_a_checkpoint_carries_nothing_of_what_is_kept() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_any_row_of_several_lists_is_found_as_if_they_were_one(seed: int) -> None:
+def test_any_row_of_several_lists_is_found(seed: int) -> None:
     draw = random.Random(seed)
     high = draw.choice([30, 400, 9_000])
     rows = draw.sample(range(high), draw.randrange(3, min(high, 600)))

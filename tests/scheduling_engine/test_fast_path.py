@@ -178,7 +178,7 @@ def _disturb(
             algorithm.table.remove_node(gone)
 
 
-def test_the_algorithm_goes_on_after_a_checkpoint_as_if_nothing_had_been() -> None:
+def test_a_checkpoint_does_not_change_later_decisions() -> None:
     draw = random.Random(3)
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle(), ties=Stream(5))
     for number in range(30):

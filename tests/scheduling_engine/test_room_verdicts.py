@@ -275,7 +275,7 @@ def test_only_some_candidates_are_looked_for_on_many_nodes() -> None:
     assert found.rungs[0][1] == [one.node for one in found.candidates]
 
 
-def test_a_resource_nobody_has_heard_of_is_missed_while_others_are_nominated() -> None:
+def test_an_unknown_resource_is_missing_with_nominated_pods() -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     algorithm.table.add_node(make_node("n", cpu="4"))
     rules = algorithm.profile.resource_rules
@@ -288,7 +288,7 @@ def test_a_resource_nobody_has_heard_of_is_missed_while_others_are_nominated() -
     assert f"1 Insufficient cpu, 1 Insufficient {GPU}" in result.message
 
 
-def test_kept_standings_survive_a_checkpoint() -> None:
+def test_room_verdicts_survive_a_checkpoint() -> None:
     cluster = Cluster(1)
     pod = cluster.preemptor()
     cluster.attempt(pod)

@@ -76,7 +76,7 @@ def _check(listers: Listers, kept: KeptVolumeChoices, claim: PersistentVolumeCla
 # With 40 nodes a zone is too wide to be followed row by row.
 @pytest.mark.parametrize("nodes", [8, 40])
 @pytest.mark.parametrize("seed", range(8))
-def test_ladders_agree_with_the_index_while_volumes_come_and_go(seed: int, nodes: int) -> None:
+def test_volume_choices_agree_with_the_index(seed: int, nodes: int) -> None:
     draw = random.Random(seed)
     table, listers = NodeTable(), Listers()
     for number in range(nodes):
