@@ -19,8 +19,9 @@ from kscope.sim.kernel.units import SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.columns.explanation import Explanation
-from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import SchedulingAttempt
+from scheduling.engine.cycle.decision.result import ScheduleResult
 
 PATIENCE = 120 * SECOND
 PILOT = 10
@@ -39,7 +40,7 @@ class Recomputing(SchedulingAlgorithm):
         keep: bool = False,
     ) -> ScheduleResult:
         """As the base class, never from what it kept."""
-        self.standings.forget()
+        self.room_verdicts.forget()
         return super().schedule(pod, order, explain=True, keep=keep)
 
 

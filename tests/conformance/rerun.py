@@ -11,8 +11,9 @@ from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from kscope.sim.objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from scheduling.engine.cluster.cluster import Cluster
-from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import SchedulingAttempt
+from scheduling.engine.cycle.decision.result import UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.conformance.recordings import (
     BY_PROVISIONER,

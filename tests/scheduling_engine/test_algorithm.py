@@ -8,16 +8,13 @@ import pytest
 from kscope.sim.kernel.rng import Stream
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import (
-    SCHEDULED,
-    UNSCHEDULABLE,
-    SchedulingAlgorithm,
-    nodes_to_find,
-)
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE
+from scheduling.engine.cycle.decision.sampling import nodes_to_find
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption import preemption
-from scheduling.engine.preemption.preemption import PreemptionRules
+from scheduling.engine.preemption.dry_run import PreemptionRules
 from tests.scheduling_engine.builders import make_budget, make_node, make_pod
 
 
@@ -100,11 +97,11 @@ def test_search_goes_on_where_the_last_one_stopped() -> None:
     for number in range(200):
         algorithm.table.add_node(make_node(f"n{number:03d}"))
     first = algorithm.schedule(_info(algorithm, "p1"))
-    assert (first.evaluated, first.feasible, algorithm.next_start) == (100, 100, 100)
+    assert (first.evaluated, first.feasible, algorithm.handle.next_start) == (100, 100, 100)
     assert algorithm.schedule(_info(algorithm, "p2")).node == "n100"
 
 
-def test_resource_request_beyond_the_whole_node_cannot_be_helped_by_eviction() -> None:
+def test_a_request_beyond_the_node_is_unresolvable() -> None:
     algorithm = _algorithm()
     algorithm.table.add_node(make_node("n", cpu="2"))
     _place(algorithm, "low", "n", cpu="1", priority=0)
@@ -145,7 +142,7 @@ def test_preemption_prefers_the_node_that_breaks_no_budget() -> None:
     assert preemption.rungs[0] == ("fewest PDB violations", ["n2"])
 
 
-def test_budgets_count_down_in_1_34_and_each_victim_alone_in_1_16() -> None:
+def test_v1_34_counts_budgets_down_over_all_victims() -> None:
     violations: dict[str, int] = {}
     for profile in ("v1.34", "v1.16"):
         algorithm = _algorithm(profile)
@@ -182,7 +179,7 @@ def test_room_promised_to_a_nominated_pod_is_not_given_away() -> None:
     assert algorithm.schedule(higher, explain=False).result == SCHEDULED
 
 
-def test_unbound_immediate_claim_is_a_refusal_in_1_34_and_an_error_in_1_16() -> None:
+def test_unbound_immediate_claim_is_an_error_in_v1_16() -> None:
     results: dict[str, tuple[str, str]] = {}
     claim = {
         "kind": "PersistentVolumeClaim",
@@ -214,9 +211,7 @@ def test_unbound_immediate_claim_is_a_refusal_in_1_34_and_an_error_in_1_16() -> 
     ("profile", "node"), [("v1.34", "b"), ("v1.20", "a"), ("v1.16", "a"), ("v1.11", "a")]
 )
 @pytest.mark.parametrize("explain", [True, False])
-def test_the_node_that_a_pod_is_nominated_to_is_tried_first(
-    profile: str, node: str, explain: bool
-) -> None:
+def test_the_nominated_node_is_tried_first(profile: str, node: str, explain: bool) -> None:
     algorithm = SchedulingAlgorithm(PROFILES[profile], Handle())
     for name in ("a", "b", "c"):
         algorithm.table.add_node(make_node(name))
@@ -226,7 +221,7 @@ def test_the_node_that_a_pod_is_nominated_to_is_tried_first(
     assert (result.evaluated, result.feasible) == ((1, 1) if node == "b" else (3, 3))
 
 
-def test_why_the_nominated_node_was_refused_is_told_though_prefilter_leaves_it_out() -> None:
+def test_refusal_of_an_excluded_nominated_node_is_reported() -> None:
     """It is tried before that is heeded. Upstream: evaluateNominatedNode()."""
     algorithm = _algorithm()
     taint = {"key": "k", "effect": "NoSchedule"}
@@ -245,7 +240,7 @@ def test_why_the_nominated_node_was_refused_is_told_though_prefilter_leaves_it_o
 
 
 @pytest.mark.parametrize("there", ["full", "gone"])
-def test_all_nodes_are_tried_when_the_nominated_one_does_not_fit(there: str) -> None:
+def test_all_nodes_follow_an_unfit_nominated_node(there: str) -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     for name in ("a", "full"):
         algorithm.table.add_node(make_node(name, cpu="4" if name == "a" else "1"))
@@ -272,7 +267,7 @@ def test_only_victims_of_a_preemption_are_waited_for(profile: str, reason: str) 
     assert (found.chosen is None) == waits
 
 
-def test_a_pod_that_never_preempts_says_so_though_no_node_was_looked_at() -> None:
+def test_preemption_policy_never_is_reported_without_nodes() -> None:
     algorithm = _algorithm(post_filters=("DefaultPreemption",))
     algorithm.table.add_node(make_node("n"))
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]
@@ -288,7 +283,7 @@ def test_a_pod_that_never_preempts_says_so_though_no_node_was_looked_at() -> Non
         )
 
 
-def test_a_node_that_prefilter_ruled_out_is_nothing_to_wait_for() -> None:
+def test_an_excluded_nominated_node_is_given_up() -> None:
     """Upstream: default_preemption.go PodEligibleToPreemptOthers(), of a node without a status."""
     algorithm = _algorithm()
     for name in ("a", "n"):
@@ -327,9 +322,7 @@ def test_enough_is_counted_of_the_nodes_that_prefilter_left() -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(10, 5), (20, 10)])
-def test_candidates_are_counted_by_the_nodes_that_evictions_might_help_on(
-    share: int, expected: int
-) -> None:
+def test_the_number_of_candidates_depends_on_potential_nodes(share: int, expected: int) -> None:
     """Upstream: default_preemption.go calculateNumCandidates()."""
     rules = PreemptionRules(candidate_percentage=share, min_candidates=5)
     profile = replace(PROFILES["v1.34"], preemption=rules)
@@ -344,7 +337,7 @@ def test_candidates_are_counted_by_the_nodes_that_evictions_might_help_on(
 
 
 @pytest.mark.parametrize("many_rows", [1, 10**9])
-def test_of_those_that_break_a_budget_no_more_are_kept_than_wanted(
+def test_violating_candidates_are_limited_to_the_wanted_number(
     many_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In columns and one by one. Upstream: preemption.go newCandidateList()."""
@@ -379,9 +372,7 @@ def test_v1_16_looks_at_the_claims_before_the_nodes() -> None:
 
 
 @pytest.mark.parametrize(("profile", "fits"), [("v1.34", True), ("v1.20", False), ("v1.16", False)])
-def test_the_anti_affinity_of_a_nominated_pod_keeps_others_off_its_node(
-    profile: str, fits: bool
-) -> None:
+def test_anti_affinity_of_a_nominated_pod_counts(profile: str, fits: bool) -> None:
     """Since PreFilter can skip InterPodAffinity, it is not told. Upstream: addNominatedPods()."""
     algorithm = _algorithm(profile)
     algorithm.table.add_node(make_node("n", labels={"host": "n"}))
@@ -413,9 +404,7 @@ def test_old_versions_compare_what_the_pod_does_not_ask_for(profile: str, fits: 
 @pytest.mark.parametrize(
     ("profile", "waits"), [("v1.34", False), ("v1.20", False), ("v1.16", True)]
 )
-def test_a_pod_whose_nominated_node_is_beyond_help_preempts_again(
-    profile: str, waits: bool
-) -> None:
+def test_a_hopeless_nominated_node_allows_preemption_again(profile: str, waits: bool) -> None:
     """Not in v1.16. Upstream: podEligibleToPreemptOthers()."""
     algorithm = _algorithm(profile)
     algorithm.table.add_node(make_node("a", cpu="1", unschedulable=True))
@@ -431,7 +420,7 @@ def test_a_pod_whose_nominated_node_is_beyond_help_preempts_again(
     assert (found.chosen is None) == waits
 
 
-def test_evictions_help_on_no_node_where_the_pod_is_refused_before_v1_20_looks_at_any() -> None:
+def test_v1_20_does_not_preempt_after_a_prefilter_rejection() -> None:
     """Upstream: v1.20 findNodesThatFitPod(), a PreFilter status is every node's."""
     algorithm = _algorithm("v1.20")
     algorithm.table.add_node(make_node("n"))

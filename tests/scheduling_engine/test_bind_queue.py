@@ -8,7 +8,7 @@ from kscope.sim.kernel.recorder import Event
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.cycle.binding.bind_queue import STARTED, RoundsBindingCycle
+from scheduling.engine.cycle.binding.bind_queue import STARTED
 from tests.builders import (
     Manifest,
     claim,
@@ -49,16 +49,15 @@ def test_later_versions_assume_the_pod_and_then_bind_its_volumes(profile: str) -
     assert not any(one.kind == "VolumeBindingQueued" for one in events)
 
 
-def test_v1_11_binds_the_volumes_and_only_then_assumes_the_pod() -> None:
+def test_v1_11_binds_volumes_before_it_assumes_the_pod() -> None:
     cluster = played(cluster_of(*one_pod()))
-    assert type(cluster.scheduler.binding) is RoundsBindingCycle
     assert node_of(cluster, "p") == "a"
     events = cluster.take().events
     order = ["VolumeBindingQueued", "VolumePreBound", "ClaimBound", "PodAssumed", "PodBound"]
     assert [at(events, kind) for kind in order] == sorted(at(events, kind) for kind in order)
 
 
-def test_the_pod_is_always_sent_round_again() -> None:
+def test_the_pod_always_returns_to_the_queue() -> None:
     cluster = played(cluster_of(*one_pod()))
     slice_ = cluster.take()
     told = [one for one in slice_.events if one.kind == "FailedScheduling"]
@@ -83,7 +82,7 @@ def test_the_condition_says_what_is_waited_for() -> None:
     assert condition(cluster)["status"] == "False"
 
 
-def test_a_pod_waits_on_while_the_pv_controller_has_not_answered() -> None:
+def test_a_pod_waits_for_the_pv_controller() -> None:
     """Nothing is left to write, so the BindQueue is not asked again."""
     fault = {"fail": "write", "kind": "PersistentVolumeClaim", "by": "pv-controller", "times": 2}
     cluster = cluster_of(*one_pod())
@@ -95,7 +94,7 @@ def test_a_pod_waits_on_while_the_pv_controller_has_not_answered() -> None:
     assert node_of(cluster, "p") == "a"
 
 
-def test_while_its_volumes_are_bound_the_room_of_the_pod_is_anybodys() -> None:
+def test_other_pods_may_take_the_room_meanwhile() -> None:
     objects = (*local_disk("data", "a"), host("a", cpu="1"), user_of("data"), pod("quick"))
     cluster = played(cluster_of(*objects), 30)
     assert node_of(cluster, "quick") == "a"
@@ -119,7 +118,7 @@ def test_one_worker_binds_one_pod_after_the_other() -> None:
     assert cache_differences(cluster) == []
 
 
-def test_a_write_that_fails_sends_the_pod_round_to_try_again() -> None:
+def test_a_failed_write_returns_the_pod_to_the_queue() -> None:
     fault = {"fail": "write", "kind": "PersistentVolume", "by": "scheduler", "times": 1}
     cluster = cluster_of(*one_pod())
     assert cluster.apply(Command(verb="fault", patch=fault)).applied
@@ -143,7 +142,7 @@ def test_a_pod_that_is_deleted_meanwhile_does_not_come_back() -> None:
     assert not any(one.kind == "AttemptStarted" for one in cluster.take().events)
 
 
-def test_a_run_goes_on_from_a_checkpoint_made_in_mid_round() -> None:
+def test_a_checkpoint_during_a_round_changes_nothing() -> None:
     straight = played(cluster_of(*one_pod()))
     straight.take()
     cluster = cluster_of(*one_pod())
@@ -181,7 +180,7 @@ def test_nothing_is_provisioned_for_a_node_without_the_feature_gate() -> None:
     )
 
 
-def test_with_the_gate_a_claim_is_the_pv_controllers_once_its_node_is_selected() -> None:
+def test_selected_node_leaves_the_claim_to_the_controller() -> None:
     cluster = played(_provisioned(DynamicProvisioningScheduling=True), 200)
     assert node_of(cluster, "p") == "a"
     told = [one.message for one in cluster.take().events if one.kind == "FailedScheduling"]

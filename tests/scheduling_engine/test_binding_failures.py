@@ -9,12 +9,12 @@ from kscope.sim.kernel.latency import Latency
 from kscope.sim.kernel.units import MILLISECOND, SECOND
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.cycle.algorithm import ERROR, ScheduleResult
+from scheduling.engine.cycle.decision.result import ERROR, ScheduleResult
 from tests.builders import host, local_disk, node, node_of, played, pod, scene, user_of
 from volumes.engine.binding.assume_cache import AssumeError
 
 
-def test_the_room_of_a_pod_that_was_not_bound_wakes_whoever_waits_for_room() -> None:
+def test_a_failed_binding_wakes_pods_that_need_room() -> None:
     objects = (node("a", cpu="1"), pod("first"), pod("second"))
     cluster = Cluster.create(scene(*objects), tie_break="name")
     fault = {"fail": "write", "kind": "Pod", "by": "scheduler", "times": 1}
@@ -36,7 +36,7 @@ def test_the_room_of_a_pod_that_was_not_bound_wakes_whoever_waits_for_room() -> 
 
 
 @pytest.mark.parametrize(("profile", "expected"), [("v1.34", ""), ("v1.20", "n"), ("v1.16", "n")])
-def test_a_pod_that_was_not_bound_hopes_for_its_node_no_more(profile: str, expected: str) -> None:
+def test_a_failed_binding_clears_the_nomination(profile: str, expected: str) -> None:
     """Since 1.22. Upstream: handleBindingCycleError(), clearNominatedNode."""
     hopeful = {**pod("p"), "status": {"nominatedNodeName": "n"}}
     cluster = Cluster.create(scene(node("n")), profile=profile)
@@ -62,7 +62,7 @@ def test_a_pod_that_was_not_bound_hopes_for_its_node_no_more(profile: str, expec
         ("v1.16", ""),
     ],
 )
-def test_a_volume_that_moved_on_fails_the_pod_at_reserve(
+def test_a_changed_volume_fails_reserve(
     profile: str, doing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Upstream: framework.go RunReservePluginsReserve()."""
@@ -79,7 +79,7 @@ def test_a_volume_that_moved_on_fails_the_pod_at_reserve(
     assert told["message"] == f"{doing}out of sync"
 
 
-def test_a_volume_changed_meanwhile_fails_the_binding_in_the_api_servers_words() -> None:
+def test_a_changed_volume_fails_the_binding() -> None:
     objects, slow = (host("a"), *local_disk("data", "a")), {"schedule": Latency("fixed", SECOND)}
     cluster = Cluster.create(scene(*objects, latencies=slow))
     cluster.advance(SECOND)
@@ -108,7 +108,7 @@ def test_a_volume_changed_meanwhile_fails_the_binding_in_the_api_servers_words()
         ("v1.11", "Binding rejected: injected fault", "BindingRejected", ""),
     ],
 )
-def test_what_the_event_says_of_a_refused_binding_the_condition_need_not(
+def test_a_rejected_binding_has_two_texts(
     profile: str, event: str, reason: str, condition: str
 ) -> None:
     """Upstream: v1.16 scheduler.go recordSchedulingFailure(), v1.11 bind()."""
@@ -126,9 +126,7 @@ def test_what_the_event_says_of_a_refused_binding_the_condition_need_not(
     ("profile", "reason"),
     [("v1.34", "SchedulerError"), ("v1.20", "SchedulerError"), ("v1.16", "VolumeBindingFailed")],
 )
-def test_volumes_that_could_not_be_bound_are_a_reason_of_their_own_in_1_16(
-    profile: str, reason: str
-) -> None:
+def test_v1_16_has_a_reason_for_failed_volume_binding(profile: str, reason: str) -> None:
     """Upstream: v1.16 scheduler.go bindVolumes()."""
     cluster = Cluster.create(scene(host("a"), *local_disk("data", "a")), profile=profile)
     cluster.advance(SECOND)
@@ -143,7 +141,7 @@ def test_volumes_that_could_not_be_bound_are_a_reason_of_their_own_in_1_16(
     ("profile", "reason"),
     [("v1.34", "SchedulerError"), ("v1.20", "Unschedulable"), ("v1.16", "Unschedulable")],
 )
-def test_an_error_of_the_cycle_is_a_reason_of_its_own_since_1_25(profile: str, reason: str) -> None:
+def test_cycle_errors_have_their_own_reason_since_v1_25(profile: str, reason: str) -> None:
     """Upstream: scheduler.go scheduleOne(), recordSchedulingFailure()."""
     cluster = Cluster.create(scene(node("n"), pod("p")), profile=profile)
     decided = cluster.scheduler.algorithm.schedule

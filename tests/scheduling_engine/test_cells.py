@@ -15,7 +15,8 @@ from scheduling.engine.columns import cells, fast_path, kept_totals, row_classes
 from scheduling.engine.columns.cells import Ties
 from scheduling.engine.columns.fast_path import FastPath
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
@@ -93,7 +94,7 @@ class Twins:
         expected = self.full.schedule(pod, explain=True)
         got = self.fast.schedule(pod, explain=False)
         assert _told(got) == _told(expected)
-        assert self.full.next_start == self.fast.next_start
+        assert self.full.handle.next_start == self.fast.handle.next_start
         if got.result == SCHEDULED:
             self.place(pod, got.row)
         return got
@@ -324,7 +325,7 @@ def _spread(key: str, when: str) -> dict[str, Any]:
         _spread(HOST, "ScheduleAnyway"),
     ],
 )
-def test_from_the_third_pod_on_no_row_is_looked_at_but_those_that_speak(
+def test_third_pod_evaluates_one_row_per_cell(
     spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full, fast = (SchedulingAlgorithm(PROFILES["v1.34"], Handle(), ties=Stream(3)) for _ in "ab")
@@ -343,7 +344,7 @@ def test_from_the_third_pod_on_no_row_is_looked_at_but_those_that_speak(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_number_of_domains_counts_even_where_each_has_one_node(seed: int) -> None:
+def test_the_number_of_domains_counts_for_single_nodes(seed: int) -> None:
     twins = Twins(random.Random(seed), "v1.34", by_name=False)
     for number in range(40):
         twins.put_node(number)
@@ -381,7 +382,7 @@ def test_a_checkpoint_carries_nothing_of_what_is_kept() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_any_row_of_several_lists_is_found_as_if_they_were_one(seed: int) -> None:
+def test_any_row_of_several_lists_is_found(seed: int) -> None:
     draw = random.Random(seed)
     high = draw.choice([30, 400, 9_000])
     rows = draw.sample(range(high), draw.randrange(3, min(high, 600)))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.explain import blocker, evidence, rejecting_plugins, summary
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.messages import sentence_of
@@ -47,7 +48,7 @@ def test_a_fix_that_is_offered_really_fits() -> None:
     assert algorithm.schedule(mended).node == "near"
 
 
-def test_a_missing_label_beside_a_shortage_is_no_obstacle_to_telling() -> None:
+def test_a_missing_label_does_not_hide_a_shortage() -> None:
     """v1.16 tells both in one predicate; the label that was found is None then."""
     algorithm = SchedulingAlgorithm(PROFILES["v1.16"], Handle())
     algorithm.table.add_node(make_node("n", cpu="1"))
@@ -56,7 +57,7 @@ def test_a_missing_label_beside_a_shortage_is_no_obstacle_to_telling() -> None:
     assert told["fixes"] == []
 
 
-def test_no_fix_is_offered_where_something_else_is_in_the_way_too() -> None:
+def test_no_fix_is_offered_for_two_obstacles() -> None:
     taints = [{"key": "k", "effect": "NoSchedule"}]
     algorithm = _cluster(make_node("n", cpu="1", taints=taints))
     told = blocker(_schedule(algorithm, cpu="2"), algorithm, 1)
@@ -112,7 +113,7 @@ def test_every_filter_that_refuses_tells_its_numbers() -> None:
     assert told["filters"].index("TaintToleration") < told["filters"].index("NodeResourcesFit")
 
 
-def test_scores_come_with_their_weights_and_who_had_no_preference() -> None:
+def test_scores_show_weights_and_skipped_plugins() -> None:
     algorithm = _cluster(make_node("a"), make_node("b"))
     told = evidence(_schedule(algorithm), algorithm, 1, 1)
     assert told["weights"]["TaintToleration"] == 3

@@ -55,7 +55,7 @@ def message(cluster: Cluster) -> str:
     return cluster.store.get("Pod", "default/p").status["conditions"][0]["message"]
 
 
-def test_of_the_nodes_in_an_answer_only_the_names_are_recorded() -> None:
+def test_extender_answers_are_recorded_with_node_names_only() -> None:
     items = [{**node("b"), "status": {"images": [{"names": ["x" * 100]}] * 50}}]
     told = {"nodes": {"kind": "NodeList", "items": items}, "failedNodes": {"a": "no"}}
     cluster = played(cluster_of(told, node("a"), node("b"), pod("p"), filterVerb="filter"), 5)
@@ -80,7 +80,7 @@ def test_of_the_nodes_in_an_answer_only_the_names_are_recorded() -> None:
         b'{"error": "a\\u0000b"}',
     ],
 )
-def test_an_answer_that_cannot_be_read_fails_the_attempt_and_not_the_run(answer: Any) -> None:
+def test_an_unreadable_answer_fails_only_the_attempt(answer: Any) -> None:
     fields = {"filterVerb": "filter", "nodeCacheCapable": True}
     cluster = played(cluster_of(answer, node("a"), pod("p"), **fields), 5)
     assert node_of(cluster, "p") == ""
@@ -141,9 +141,7 @@ UNFIT = "0/2 nodes are available: 2 Insufficient cpu."
         ),
     ],
 )
-def test_what_an_extender_says_to_victims_is_told_in_upstreams_words(
-    victims: Any, text: str
-) -> None:
+def test_extender_errors_about_victims_are_upstreams(victims: Any, text: str) -> None:
     """Upstream: preemption.go Preempt(), callExtenders(); extender.go convertPodUIDToPod()."""
     fields = {"preemptVerb": "preempt", "nodeCacheCapable": True}
     cluster = cluster_of({"nodeNameToMetaVictims": victims}, *CANDIDATES, **fields)
@@ -160,7 +158,7 @@ def test_an_extender_may_name_a_node_that_was_no_candidate() -> None:
     assert node_of(played(cluster, 60), "p") == "b"
 
 
-def test_evictions_that_nobody_needs_are_an_error_where_an_extender_refuses_the_node() -> None:
+def test_a_dry_run_without_victims_is_an_error() -> None:
     """Upstream: preemption.go DryRunPreemption()."""
     told = {"nodeNames": [], "failedNodes": {"a": "no licence"}}
     objects = (node("a"), pod("low", nodeName="a"), pod("p", priority=10))
@@ -188,15 +186,13 @@ def _hopes(version: str, answer: Any, *objects: Manifest, **extender: Any) -> st
 
 
 @pytest.mark.parametrize(("version", "hopes"), [("v1.16", "a"), ("v1.34", "")])
-def test_a_node_left_out_without_a_word_is_beyond_help_now(version: str, hopes: str) -> None:
+def test_a_node_without_a_reason_is_unresolvable(version: str, hopes: str) -> None:
     nobody = {"nodes": {"items": []}}
     assert _hopes(version, nobody, node("a"), pod("p"), filterVerb="filter") == hopes
 
 
 @pytest.mark.parametrize(("version", "hopes"), [("v1.16", "a"), ("v1.34", "b")])
-def test_v1_16_forgets_how_many_budgets_an_extender_says_are_broken(
-    version: str, hopes: str
-) -> None:
+def test_v1_16_drops_the_extenders_number_of_violations(version: str, hopes: str) -> None:
     objects = [node("a", cpu="1"), node("b", cpu="1"), pod("p", priority=10)]
     for name in ("a", "b"):
         there = pod(f"there-{name}", nodeName=name)
@@ -214,7 +210,7 @@ def test_v1_16_forgets_how_many_budgets_an_extender_says_are_broken(
     ("version", "text"),
     [("v1.16", "0/1 nodes are available: ."), ("v1.20", "0/1 nodes are available: .")],
 )
-def test_old_versions_end_a_list_of_no_reasons_with_a_full_stop(version: str, text: str) -> None:
+def test_old_versions_print_an_empty_list_of_reasons(version: str, text: str) -> None:
     """Upstream: FitError.Error()."""
     algorithm = _algorithm(version, {"nodes": {"items": []}}, filter_verb="f")
     algorithm.table.add_node(make_node("n"))
@@ -294,9 +290,7 @@ def test_in_v1_16_an_extender_may_bring_back_any_node(
         ),
     ],
 )
-def test_what_an_extender_says_of_nodes_that_it_was_not_asked_about_counts(
-    answer: Any, node: str | None, text: str
-) -> None:
+def test_extenders_may_answer_for_other_nodes(answer: Any, node: str | None, text: str) -> None:
     """Upstream: extender.go Filter() looks up names only; findNodesThatPassExtenders()."""
     algorithm = _algorithm("v1.34", answer, filter_verb="filter")
     algorithm.table.add_node(make_node("closed", unschedulable=True))
@@ -305,7 +299,7 @@ def test_what_an_extender_says_of_nodes_that_it_was_not_asked_about_counts(
     assert (result.node, result.message) == (node, text)
 
 
-def test_whom_an_extender_leaves_out_without_a_word_counts_with_whom_prefilter_left_out() -> None:
+def test_nodes_without_a_reason_count_as_not_evaluated() -> None:
     """It has no status of its own. Upstream: FitError.Error(), AbsentNodesStatus()."""
     answer = {"nodes": {"items": []}, "failedNodes": {"a": "too slow"}}
     algorithm = _algorithm("v1.34", answer, filter_verb="filter")

@@ -10,8 +10,6 @@ from kscope.sim.objects.objects import Pod
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration import registry
-from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
-from scheduling.engine.cycle.binding.plugged_binding import PluggedBindingCycle
 from scheduling.engine.framework.framework import (
     SKIP,
     SUCCESS,
@@ -251,7 +249,7 @@ def test_a_pod_passes_every_point_in_upstreams_order() -> None:
     ]
 
 
-def test_every_point_that_asked_a_plugin_is_on_the_record() -> None:
+def test_every_point_with_plugins_is_recorded() -> None:
     bind = {"disabled": [{"name": "*"}], "enabled": [{"name": "Ledger"}, {"name": "DefaultBinder"}]}
     plugins = {"multiPoint": {"enabled": [{"name": "Ledger"}]}, "bind": bind}
     told = configured(plugins, Ledger={"bind": "skip"})
@@ -383,7 +381,7 @@ def test_pods_that_are_asked_to_wait_go_on_together() -> None:
     assert granted == ["pod/default/a", "pod/default/b"]
 
 
-def test_who_waits_too_long_is_rejected_and_gives_its_place_back() -> None:
+def test_a_permit_timeout_rejects_the_pod() -> None:
     told = everywhere("Ledger", "Gang", Gang={"size": 3, "timeout": 90 * SECOND})
     cluster = played(cluster_of(node("a"), pod("p"), configuration=told), 91)
     text = "rejected due to timeout after waiting 1m30s at plugin Gang"
@@ -413,7 +411,7 @@ def test_a_pod_that_is_deleted_does_not_wait_any_more() -> None:
     assert cache_differences(cluster) == []
 
 
-def test_a_victim_that_waits_is_sent_back_and_not_deleted() -> None:
+def test_a_waiting_victim_is_requeued_and_not_deleted() -> None:
     told = everywhere("Gang", Gang={"size": 2, "timeout": 60 * SECOND})
     late = {"manifest": pod("vip", priority=10)}
     cluster = cluster_of(
@@ -430,7 +428,7 @@ def test_a_victim_that_waits_is_sent_back_and_not_deleted() -> None:
     ) == 2
 
 
-def test_a_run_goes_on_from_a_checkpoint_made_while_a_pod_waits() -> None:
+def test_a_waiting_pod_survives_a_checkpoint() -> None:
     def play(freeze: Callable[[Cluster], Cluster]) -> str:
         told = everywhere("Ledger", "Gang", Gang={"size": 2})
         late = {"manifest": pod("late")}
@@ -468,7 +466,7 @@ def test_a_queue_sort_plugin_orders_the_active_queue() -> None:
 
 
 @pytest.mark.parametrize("point", ["pre_enqueue", "reserve"])
-def test_a_plugin_says_which_events_may_help_the_pods_that_it_turned_away(point: str) -> None:
+def test_plugins_register_the_events_for_rejected_pods(point: str) -> None:
     told = everywhere("Curfew", Curfew={"point": point})
     lamp = {"manifest": node("lit", cpu="8", labels={"lamp": ""})}
     other = {"manifest": pod("other", schedulerName="nobody")}
@@ -488,9 +486,7 @@ def test_a_plugin_says_which_events_may_help_the_pods_that_it_turned_away(point:
 
 
 @pytest.mark.parametrize(("says", "backs_off"), [("UNSCHEDULABLE", True), ("PENDING", False)])
-def test_a_pod_that_a_plugin_lets_wait_comes_back_without_backing_off(
-    says: str, backs_off: bool
-) -> None:
+def test_a_pending_pod_skips_the_backoff(says: str, backs_off: bool) -> None:
     """Upstream: Diagnosis.AddPluginStatus(), PendingPlugins."""
     told = everywhere("Curfew", Curfew={"point": "reserve", "says": says})
     cluster = cluster_of(node("a"), pod("p"), configuration=told)
@@ -543,7 +539,7 @@ def test_a_post_filter_makes_room_as_it_sees_fit() -> None:
         ("ERROR", "not at this hour"),
     ],
 )
-def test_what_post_filters_say_stands_at_the_end_of_the_message(says: str, text: str) -> None:
+def test_post_filter_reasons_end_the_message(says: str, text: str) -> None:
     told = configured({"postFilter": {"enabled": [{"name": "Bouncer"}]}}, Bouncer={"says": says})
     cluster = played(cluster_of(node("a", cpu="1"), pod("p", cpu="2"), configuration=told), 1)
     assert condition(cluster)["message"] == (f"0/1 nodes are available: 1 Insufficient cpu. {text}")
@@ -599,7 +595,7 @@ def test_pods_are_tried_at_once_when_a_plugin_wants_it(point: str) -> None:
     assert [one.at // SECOND for one in tried] == [0, 20]
 
 
-def test_nobody_is_activated_by_a_pod_that_got_no_place() -> None:
+def test_a_rejected_pod_activates_no_pods() -> None:
     plugins = {"multiPoint": {"enabled": [{"name": "Herald"}, {"name": "Ledger"}]}}
     told = configured(plugins, Herald={"point": "pre_filter"}, Ledger={"permit": "no"})
     late = (20, "create", {"manifest": pod("first", cpu="1")})
@@ -608,7 +604,7 @@ def test_nobody_is_activated_by_a_pod_that_got_no_place() -> None:
     assert not any(one.kind == "PodsActivated" for one in events)
 
 
-def test_a_pod_that_failed_in_its_binding_leaves_before_it_is_told() -> None:
+def test_freed_room_comes_before_the_failure_event() -> None:
     told = everywhere("Ledger", "Gang", Ledger={"pre_bind": "error"}, Gang={"size": 2})
     parked = (2, "create", {"manifest": pod("parked", cpu="3")})
     second = (4, "create", {"manifest": pod("second", cpu="1")})
@@ -620,11 +616,25 @@ def test_a_pod_that_failed_in_its_binding_leaves_before_it_is_told() -> None:
     assert failed[0].seq < freed < failed[1].seq
 
 
-def test_only_plugins_of_other_authors_need_the_plugged_binding_cycle() -> None:
-    plain = Cluster.create(scene(node("a")))
-    assert type(plain.scheduler.binding) is BindingCycle
-    plugged = cluster_of(node("a"), configuration=everywhere("Gang", Gang={"size": 1}))
-    assert type(plugged.scheduler.binding) is PluggedBindingCycle
+def test_in_tree_plugins_are_not_recorded() -> None:
+    in_tree = played(cluster_of(node("a"), pod("p"), configuration=None), 5).take().events
+    assert any(one.kind == "PodBound" for one in in_tree)
+    assert not any(one.kind == "PluginsRan" for one in in_tree)
+    gang = everywhere("Gang", Gang={"size": 1})
+    custom = played(cluster_of(node("a"), pod("p"), configuration=gang), 5).take().events
+    assert any(one.kind == "PluginsRan" for one in custom)
+
+
+def test_a_rejection_after_a_wait_is_recorded() -> None:
+    plugins = {"permit": {"enabled": [{"name": "Gang"}, {"name": "Ledger"}]}}
+    told = configured(plugins, Gang={"size": 2}, Ledger={"permit": "no"})
+    events = played(cluster_of(node("a"), pod("p"), configuration=told), 1).take().events
+    asked = next(
+        one for one in events if one.kind == "PluginsRan" and one.data["point"] == "Permit"
+    )
+    assert [one["code"] for one in asked.data["plugins"]] == ["Wait", "Unschedulable"]
+    assert "Gang asks to wait" in asked.message
+    assert not any(one.kind == "PodBound" for one in events)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 from kscope.sim.kernel.rng import Stream
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import SCHEDULED, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
@@ -145,7 +146,7 @@ def test_kept_columns_decide_as_the_full_path_does(
             expected.message,
         )
         assert sorted(got.tied_rows.tolist()) == sorted(expected.tied_rows.tolist())
-        assert full.next_start == fast.next_start
+        assert full.handle.next_start == fast.handle.next_start
         if got.result == SCHEDULED:
             placed.append((got.row, pod.key))
             for algorithm in both:
@@ -177,7 +178,7 @@ def _disturb(
             algorithm.table.remove_node(gone)
 
 
-def test_the_algorithm_goes_on_after_a_checkpoint_as_if_nothing_had_been() -> None:
+def test_a_checkpoint_does_not_change_later_decisions() -> None:
     draw = random.Random(3)
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle(), ties=Stream(5))
     for number in range(30):

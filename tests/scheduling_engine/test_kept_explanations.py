@@ -146,7 +146,7 @@ def test_what_is_kept_is_what_the_evidence_says(
 
 
 @pytest.mark.parametrize(("name", "profile"), [*EVERYWHERE, ("judged", "v1.34")])
-def test_evidence_by_columns_is_the_evidence_that_is_worked_out_anew(
+def test_evidence_from_columns_equals_fresh_evidence(
     name: str, profile: str, in_full: pytest.MonkeyPatch
 ) -> None:
     whole, written = _played(SCENARIOS[name](), profile)
@@ -173,9 +173,7 @@ def test_evidence_and_explanations_can_both_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, 200])
-def test_a_run_goes_the_same_way_whether_it_is_explained_or_not(
-    limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_explaining_a_run_does_not_change_it(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler, "EAGER_EVIDENCE_NODES", limit)
     for scenario in (_crowded, _with_disks, lambda: synthetic(40, 150)):
         plain, _ = _played(scenario(), "v1.34")
@@ -183,7 +181,7 @@ def test_a_run_goes_the_same_way_whether_it_is_explained_or_not(
         assert plain.digest() == explained.digest()
 
 
-def test_a_run_goes_on_from_a_checkpoint_in_the_middle_of_explained_attempts(
+def test_a_checkpoint_between_explained_attempts_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(scheduler, "EAGER_EVIDENCE_NODES", 0)

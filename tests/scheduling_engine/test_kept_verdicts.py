@@ -15,7 +15,8 @@ from scheduling.engine.columns.explanation import Explanation
 from scheduling.engine.columns.ledger import Ledger
 from scheduling.engine.configuration import registry
 from scheduling.engine.configuration.profiles import PROFILES, Profile
-from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.framework.runtime import Scores, Search
@@ -272,7 +273,7 @@ def _columns(search: Search) -> tuple[Any, ...]:
 def _said_in_full(algorithm: SchedulingAlgorithm, result: ScheduleResult) -> Told:
     search = result.search
     assert search is not None
-    refused = algorithm.status_by_node(search)
+    refused = algorithm.fit_errors.status_by_node(search)
     names = map(algorithm.table.name, search.verdicts.rows.tolist())
     return _said(search, result.scores, names, refused)
 
@@ -314,7 +315,7 @@ def _run(twins: Twins, attempts: int, first: int = 0) -> list[tuple[Told, Explan
 @pytest.mark.parametrize("profile", _profiles())
 @pytest.mark.parametrize(("percentage", "nodes"), [(100, 15), (100, 50), (0, 280)])
 @pytest.mark.parametrize("seed", range(2))
-def test_every_attempt_of_a_run_is_told_afterwards_as_it_was(
+def test_every_attempt_can_be_explained_later(
     seed: int, percentage: int, nodes: int, profile: str
 ) -> None:
     for told, explanation, search in _run(_twins(seed, profile, percentage, nodes), 80):
@@ -336,7 +337,7 @@ def test_templates_that_were_forgotten_are_still_told(monkeypatch: pytest.Monkey
         assert _said_later(explanation, search) == told
 
 
-def test_an_old_attempt_is_told_as_it_was_after_thousands_of_placements() -> None:
+def test_old_explanations_survive_thousands_of_placements() -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     for number in range(60):
         algorithm.table.add_node(make_node(f"n{number:02d}", cpu="16", memory="64Gi"))
@@ -344,7 +345,7 @@ def test_an_old_attempt_is_told_as_it_was_after_thousands_of_placements() -> Non
     first = PodInfo(make_pod("first", cpu="1", memory="1Gi"), rules)
     in_full = algorithm.schedule(first, explain=True)
     told = _said_in_full(algorithm, in_full)
-    algorithm.next_start = 0
+    algorithm.handle.next_start = 0
     kept = algorithm.schedule(first, explain=False, keep=True).explanation
     for number in range(4_000):
         pod = PodInfo(make_pod(f"p{number}", cpu="1", memory="1Gi"), rules)
@@ -361,7 +362,7 @@ def test_an_old_attempt_is_told_as_it_was_after_thousands_of_placements() -> Non
     assert _said_later(kept, in_full.search) == told
 
 
-def test_what_is_kept_goes_into_a_checkpoint_and_the_columns_do_not() -> None:
+def test_a_checkpoint_has_explanations_but_no_columns() -> None:
     twins = _twins(3, "v1.34", 100)
     kept = _run(twins, 60)
     explanations = [explanation for _, explanation, _ in kept]
@@ -472,7 +473,7 @@ def test_columns_are_read_as_they_were_at_any_position(
             )
 
 
-def test_a_column_that_changes_as_a_whole_is_noted_in_few_bytes() -> None:
+def test_a_changed_column_takes_few_bytes() -> None:
     book = Ledger(8_192)
     number, rows = book.add(), np.arange(8_192)
     book.put(number, rows, np.full(8_192, 7))

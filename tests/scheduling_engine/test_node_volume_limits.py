@@ -8,7 +8,8 @@ from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import ERROR, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import ERROR
 from scheduling.engine.cycle.explain import evidence
 from scheduling.engine.framework.framework import CycleState
 from scheduling.engine.framework.handle import Handle

@@ -29,7 +29,9 @@ def _info(algorithm: SchedulingAlgorithm, name: str, **fields: Any) -> PodInfo:
 def _reasons(algorithm: SchedulingAlgorithm, pod: PodInfo) -> dict[str, tuple[str, ...]]:
     search = algorithm.schedule(pod).search
     assert search is not None
-    return {node: status.reasons for node, status in algorithm.status_by_node(search).items()}
+    return {
+        node: status.reasons for node, status in algorithm.fit_errors.status_by_node(search).items()
+    }
 
 
 def _scores(algorithm: SchedulingAlgorithm, pod: PodInfo, plugin: str) -> dict[str, int]:

@@ -10,7 +10,8 @@ from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.configuration.setup import SchedulerSetup
-from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from tests.scheduling_engine.builders import make_node, make_pod
@@ -183,7 +184,7 @@ def test_service_affinity_keeps_the_zone_of_the_first_pod() -> None:
     algorithm.handle.listers.put(from_manifest({**service, "spec": {"selector": {"app": "x"}}}))
     _place(algorithm, "there", "b1", labels={"app": "x"})
     result = _schedule(algorithm, labels={"app": "x"})
-    assert algorithm.status_by_node(result.search).keys() == {"a1"}  # type: ignore[arg-type]
+    assert algorithm.fit_errors.status_by_node(result.search).keys() == {"a1"}  # type: ignore[arg-type]
 
 
 def test_a_victim_does_not_fix_its_services_zone() -> None:
@@ -519,7 +520,7 @@ def test_even_spread_counts_nominated_pods_on_unselected_nodes() -> None:
     spec = {**_spread("DoNotSchedule"), "nodeSelector": {"disk": "ssd"}}
     result = _schedule(algorithm, labels={"app": "x"}, spec=spec)
     assert result.search is not None
-    assert algorithm.status_by_node(result.search).keys() == {"b"}
+    assert algorithm.fit_errors.status_by_node(result.search).keys() == {"b"}
 
 
 def test_even_spread_counts_terminating_pods_of_all_namespaces() -> None:

@@ -42,9 +42,7 @@ def test_who_has_run_for_longer_is_spared(
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
 @pytest.mark.parametrize(("renewed", "gone"), [("", "c"), ("a", "a"), ("b", "b")])
-def test_of_equals_the_one_that_changed_last_has_to_go(
-    profile: str, renewed: str, gone: str
-) -> None:
+def test_of_equal_pods_the_last_changed_is_evicted(profile: str, renewed: str, gone: str) -> None:
     """Every change puts a pod at the end of its node's list. Upstream: cache.go updatePod()."""
     low: dict[str, Any] = {"nodeName": "n", "terminationGracePeriodSeconds": 0}
     names = ("a", "b", "c")
@@ -126,7 +124,7 @@ def test_nominations_of_others_are_cleared_before_anybody_is_evicted(
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.16"])
-def test_a_nomination_that_is_cleared_stands_until_the_watch_tells_of_it(profile: str) -> None:
+def test_a_cleared_nomination_counts_until_the_watch_shows_it(profile: str) -> None:
     """Upstream: clearNominatedNodeName() and v1.16 RemoveNominatedNodeName() only write."""
     cluster = _with_a_hope(profile)
     apply_command(cluster, verb="create", manifest=pod("high", cpu="3", priority=10))
@@ -147,7 +145,7 @@ def test_a_nomination_that_is_cleared_stands_until_the_watch_tells_of_it(profile
         ("v1.11", ["FailedScheduling", "Preempted"], "by default/high on node n"),
     ],
 )
-def test_a_victim_is_told_in_the_words_of_the_version(
+def test_preempted_events_have_the_text_of_the_version(
     profile: str, order: list[str], text: str
 ) -> None:
     """Upstream: v1.16 scheduler.go scheduleOne(), preempt()."""
@@ -164,7 +162,7 @@ def test_a_victim_is_told_in_the_words_of_the_version(
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
-def test_an_event_holds_as_much_of_a_long_message_as_a_note_may(profile: str) -> None:
+def test_long_event_messages_are_truncated(profile: str) -> None:
     """Upstream: schedule_one.go truncateMessage(); the condition says all of it."""
     objects: list[Any] = []
     for number in range(40):
@@ -179,7 +177,7 @@ def test_an_event_holds_as_much_of_a_long_message_as_a_note_may(profile: str) ->
     assert told == (message if len(message) <= 1024 else message[:1020] + " ...")
 
 
-def test_a_preemptor_whose_victim_could_not_be_deleted_is_tried_again_at_once() -> None:
+def test_a_failed_eviction_retries_the_preemptor_at_once() -> None:
     """Since 1.32. Upstream: preemption.go prepareCandidateAsync()."""
     low = pod("low", cpu="2", nodeName="n", terminationGracePeriodSeconds=0)
     cluster = Cluster.create(scene(node("n", cpu="2"), low))
@@ -206,7 +204,7 @@ def test_v1_16_tells_the_failure_then_nominates_then_evicts() -> None:
     assert [kind for kind in told if kind in wanted][:5] == wanted
 
 
-def test_v1_16_evicts_nobody_for_a_nomination_that_is_not_written() -> None:
+def test_v1_16_evicts_only_after_writing_the_nomination() -> None:
     """Upstream: v1.16 preempt(), SetNominatedNodeName()."""
     low = pod("low", cpu="2", nodeName="n")
     cluster = Cluster.create(scene(node("n", cpu="2"), low), profile="v1.16")
@@ -223,7 +221,7 @@ def test_v1_16_evicts_nobody_for_a_nomination_that_is_not_written() -> None:
 @pytest.mark.parametrize(
     ("profile", "evicted", "hopes"), [("v1.34", 0, True), ("v1.20", 0, False), ("v1.16", 0, True)]
 )
-def test_old_versions_stop_at_the_first_victim_that_they_cannot_evict(
+def test_old_versions_stop_at_the_first_failed_eviction(
     profile: str, evicted: int, hopes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Upstream: v1.16 preempt(), v1.20 PrepareCandidate()."""
@@ -266,7 +264,7 @@ def test_the_last_victim_stays_when_another_could_not_be_evicted() -> None:
     assert order.index("FailedScheduling") < order.index("Preempted")
 
 
-def test_a_preemptor_whose_victims_are_gone_already_is_tried_again_at_once() -> None:
+def test_missing_victims_retry_the_preemptor_at_once() -> None:
     """Upstream: preemption.go prepareCandidateAsync(), allPodsAlreadyDeleted."""
     low = pod("low", cpu="2", nodeName="n")
     cluster = Cluster.create(scene(node("n", cpu="2"), low))
@@ -280,7 +278,7 @@ def test_a_preemptor_whose_victims_are_gone_already_is_tried_again_at_once() -> 
 
 
 @pytest.mark.parametrize("profile", ["v1.34", "v1.20", "v1.16"])
-def test_a_victim_made_anew_unseen_goes_in_the_place_of_its_namesake(profile: str) -> None:
+def test_a_recreated_victim_of_that_name_is_evicted(profile: str) -> None:
     """Pods are deleted by name alone. Upstream: util.DeletePod(), v1.16 podPreemptor."""
     low = pod("low", cpu="2", nodeName="n")
     cluster = Cluster.create(scene(node("n", cpu="2"), low), profile=profile)

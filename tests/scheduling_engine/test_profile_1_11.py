@@ -11,7 +11,8 @@ from kscope.sim.objects.objects import Node
 from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.policy import provider
 from scheduling.engine.configuration.profiles import PROFILES, Profile
-from scheduling.engine.cycle.algorithm import ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.versions.registry import VERSIONS
@@ -211,7 +212,7 @@ def test_conditions_are_reported_in_node_order() -> None:
     algorithm = algorithm_of(node, profile=policy("v1.16", featureGates=gates))
     result = tried(algorithm)
     assert result.search is not None
-    assert algorithm.status_by_node(result.search)["n"].reasons == (
+    assert algorithm.fit_errors.status_by_node(result.search)["n"].reasons == (
         "node(s) had unavailable network",
         "node(s) were not ready",
         "node(s) were unschedulable",

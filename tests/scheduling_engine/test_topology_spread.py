@@ -75,13 +75,13 @@ def test_the_rank_of_a_row_that_speaks_for_many_is_that_of_each_of_them(
     plugin = PodTopologySpread({"rounds": rounds}, handle)
     state = _spread(draw, handle, "ScheduleAnyway")
     rows = draw.sample(range(30), draw.choice([1, 3, 12]))
-    speak_for = [draw.choice([1, 2, 40]) for _ in rows]
-    each = np.repeat(np.array(rows, np.int64), speak_for)
+    cell_sizes = [draw.choice([1, 2, 40]) for _ in rows]
+    each = np.repeat(np.array(rows, np.int64), cell_sizes)
     plugin.pre_score(state, each)
     expected = plugin.normalize(state, each, plugin.score(state, each)).tolist()
-    ranks = plugin.rank_speakers(state, rows, speak_for)
+    ranks = plugin.rank_cells(state, rows, cell_sizes)
     assert ranks is not None
-    assert np.repeat(ranks, speak_for).tolist() == expected
+    assert np.repeat(ranks, cell_sizes).tolist() == expected
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -139,7 +139,7 @@ def test_nodes_without_the_labels_of_all_default_constraints_are_not_counted() -
     assert plugin.pre_score(state, rows) is not SKIP
     scores = plugin.score(state, rows)
     assert plugin.normalize(state, rows, scores).tolist() == [100, 0, 100]
-    assert plugin.rank_speakers(state, [0, 1, 2], [1, 1, 1]) == [100, 0, 100]
+    assert plugin.rank_cells(state, [0, 1, 2], [1, 1, 1]) == [100, 0, 100]
 
 
 def _owned(kind: str, version: str) -> Pod:
@@ -211,7 +211,7 @@ def test_a_node_without_a_zone_lies_in_the_zone_of_an_empty_name() -> None:
     # round(8 * log(4) + 4), nothing without the label, round(log(4) + 4): there are two zones.
     assert scores.tolist() == [15, 0, 5]
     expected = plugin.normalize(state, rows, scores).tolist()
-    assert plugin.rank_speakers(state, [0, 1, 2], [1, 1, 1]) == expected
+    assert plugin.rank_cells(state, [0, 1, 2], [1, 1, 1]) == expected
 
 
 def _service() -> dict[str, Any]:

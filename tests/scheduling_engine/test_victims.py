@@ -8,7 +8,8 @@ import pytest
 
 from scheduling.engine.configuration.extenders import Extender, ExtenderCalls, ExtenderSettings
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import UNSCHEDULABLE
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption import preemption
@@ -51,7 +52,7 @@ def _outcome(algorithm: SchedulingAlgorithm, pod: PodInfo) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_columns_of_victims_agree_with_the_dry_run_of_each_node(
+def test_dry_runs_in_columns_agree_with_single_ones(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = random.Random(seed)
@@ -70,7 +71,7 @@ def test_columns_of_victims_agree_with_the_dry_run_of_each_node(
         as_columns = _outcome(algorithm, pod)
         monkeypatch.setattr(preemption, "_MANY_ROWS", 10**9)
         with monkeypatch.context() as anew:
-            anew.setattr(algorithm, "standings", None)
+            anew.setattr(algorithm, "room_verdicts", None)
             assert as_columns == _outcome(algorithm, pod)
         # Those that found a node wait there for the rest of the run, in the way of the others.
         if isinstance(as_columns, tuple) and as_columns[0] is not None:
@@ -101,7 +102,7 @@ def _preempted(algorithm: SchedulingAlgorithm, **fields: Any) -> preemption.Pree
     return found
 
 
-def test_columns_know_the_pods_of_nodes_although_one_has_outgrown_them() -> None:
+def test_columns_grow_with_the_pods_of_a_node() -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     _crowd(algorithm)
     for number in range(3):
@@ -111,7 +112,7 @@ def test_columns_know_the_pods_of_nodes_although_one_has_outgrown_them() -> None
         _put(algorithm, 39, f"other-{number}", priority=20)
 
 
-def test_columns_take_in_a_resource_that_somebody_asked_for_meanwhile() -> None:
+def test_columns_follow_a_new_resource() -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     _crowd(algorithm)
     assert _preempted(algorithm, cpu="1").chosen is not None
@@ -121,7 +122,7 @@ def test_columns_take_in_a_resource_that_somebody_asked_for_meanwhile() -> None:
     assert _preempted(algorithm, cpu="1").chosen is not None
 
 
-def test_nobody_is_evicted_where_there_are_no_pods_at_all() -> None:
+def test_an_empty_node_has_no_victims() -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     for number in range(40):
         algorithm.table.add_node(make_node(f"n{number:02d}", pods="0"))
@@ -138,7 +139,7 @@ class _RefusesAll:
         return orjson.dumps({"Nodes": {"items": []}, "FailedNodes": dict.fromkeys(names, "no")})
 
 
-def test_nobody_need_go_from_a_covered_node_that_only_an_extender_refuses() -> None:
+def test_a_covered_node_refused_by_an_extender_needs_no_victims() -> None:
     """Upstream: DryRunPreemption(), "expected at least one victim pod"."""
     calls = ExtenderCalls()
     calls.transport = _RefusesAll()
@@ -169,7 +170,7 @@ def test_among_equal_victims_those_that_break_a_budget_come_first(
     assert [pod.pod.name for pod in chosen.victims] == ["covered", "free"]
 
 
-def test_pods_that_have_not_started_are_turned_round_where_all_else_is_equal() -> None:
+def test_equal_pods_without_start_time_are_reversed() -> None:
     """Each is compared as "now" with the other a moment later. Upstream: util.MoreImportantPod()."""
 
     def pods(**started: str) -> list[PodInfo]:

@@ -9,7 +9,8 @@ import pytest
 from kscope.sim.objects.objects import PersistentVolume, from_manifest
 from scheduling.engine.columns.fast_path import FastPath
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.framework.framework import PodVolumes
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo

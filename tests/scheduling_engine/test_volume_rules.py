@@ -63,7 +63,7 @@ class World:
         assert search is not None
         if not search.status.is_success:
             return search.status.reasons
-        found = self.algorithm.status_by_node(search)
+        found = self.algorithm.fit_errors.status_by_node(search)
         return found["n"].reasons if found else ()
 
     def bindings(self, *volumes: Json) -> Any:

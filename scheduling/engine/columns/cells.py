@@ -1,10 +1,10 @@
-"""Rows that no plugin can tell apart but by their local score, so that the best speak for all.
+"""Groups rows into cells, so that plugins that look at several nodes are asked once per cell.
 
-Plugins that look beyond a node (spreading, pod affinity) look at few things of it: in which zone it
-lies, or how many pods of a kind it has. Rows that agree in those *traits* make a cell. All rows of
-a cell get the same verdict and the same raw score from every such plugin, so it is enough to ask
-about one row per cell, and to keep for each cell its highest local total and the rows that have it.
-A placed pod changes one row: it falls within its cell, or moves to another one.
+Such plugins (spreading, pod affinity) depend on few properties of a node: its zone, or how many
+matching pods it has. Rows with the same *traits* form a cell. Every such plugin gives all rows of a
+cell the same verdict and the same raw score, so one row per cell is evaluated; for each cell its
+highest local total is kept, and the rows that have it. A placed pod changes one row, whose total
+changes within its cell, or which moves to another cell.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.pod_counts import Tally
 
-# Up to this many domains of a label the domain itself is the trait.
+# With at most this many domains of a label the domain itself is the trait.
 _FEW_DOMAINS = 32
 _MOST_CELLS = 128
 _EMPTY = -1
-# Where one row is picked out of several lists: from how near on they are put together, and how often
-# the place is guessed before it is halved.
+# To pick one row out of several sorted lists: from which distance on the lists are merged, and how
+# often the place is guessed before the search halves the range.
 _NEAR = 12
 _GUESSES = 4
 
@@ -34,21 +34,21 @@ Places = list[int] | IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trait:
-    """Something by which a plugin tells rows apart.
+    """A property by which a plugin distinguishes rows.
 
-    With a *key*: the row's domain of that label, and what *tally* counts there. Without: what
-    *tally* counts on the row itself; or a *column* of values that stay as long as labels, taints
-    and images do.
+    With a *key*: the row's domain of that label, and what *tally* counts in that domain. Without:
+    what *tally* counts on the row itself, or a *column* of values that change only with labels,
+    taints and images.
     """
 
     key: str = ""
     tally: Tally | None = None
     column: IntArray | BoolArray | None = None
-    # The number of domains counts, too: a row can only speak for the others of its domain.
+    # The number of domains matters as well: a row may only represent others of its domain.
     few_only: bool = False
 
     def is_same(self, other: Trait) -> bool:
-        """Whether both tell the same rows apart, now and later."""
+        """Whether both distinguish the same rows, now and later."""
         return self is other or (
             self.key == other.key
             and self.tally is other.tally
@@ -59,9 +59,9 @@ class Trait:
 
 @dataclass(slots=True)
 class Ties:
-    """The rows that share the highest total, each of `parts` in ascending order.
+    """The rows with the highest total, each of `parts` in ascending order.
 
-    Good until the next pod is decided on. With `row_of` the entries are ranks of names.
+    Valid until the next decision. With `row_of` the entries are ranks of names.
     """
 
     parts: list[Places]
@@ -92,8 +92,8 @@ class Ties:
     def _at(self, index: int) -> int:
         """The row that is *index* places after the first.
 
-        Rows are spread evenly as a rule, so its place is guessed, and found nearby; halving sees to
-        the exceptions.
+        Rows are usually spread evenly, so a guess is close to the place; otherwise the search
+        halves the range.
         """
         parts = self.parts
         # As many rows as are wanted, or fewer, lie below `low`; more lie below `high`.
@@ -130,14 +130,14 @@ class Ties:
 
 @dataclass(slots=True)
 class Cell:
-    """How many rows fit, their highest total, and which have it; `tied` is None when unknown."""
+    """How many rows fit, their highest total, and the rows that have it; None if not known."""
 
     count: int = 0
     best: int = _EMPTY
     tied: Places | None = field(default_factory=list[int])
 
     def add(self, place: int, total: int) -> None:
-        """A row that fits has come."""
+        """Add a row that fits."""
         self.count += 1
         if total > self.best and self.tied is not None:
             self.best = total
@@ -146,7 +146,7 @@ class Cell:
             insort(self._listed(self.tied), place)
 
     def remove(self, place: int, total: int) -> None:
-        """A row that fitted has gone, or fits no more."""
+        """Remove a row that fitted."""
         self.count -= 1
         if self.count == 0:
             self.best, self.tied = _EMPTY, []
@@ -157,7 +157,7 @@ class Cell:
                 self.tied = None
 
     def forget(self) -> None:
-        """Many rows have changed."""
+        """Many rows have changed: the best are not known."""
         self.best, self.tied = _EMPTY, None if self.count else []
 
     def _listed(self, tied: Places) -> list[int]:
@@ -172,8 +172,8 @@ class Cell:
 class Cells:
     """The rows of one template by their traits.
 
-    `masked` is the template's local total per row, -1 where the pod does not fit; `held` is what of
-    it the cells know already. By name, places are ranks of names instead of rows.
+    `masked` is the template's local total per row, -1 if the pod does not fit; `held` is the total
+    that the cells have taken into account. By name, places are ranks of names instead of rows.
     """
 
     table: NodeTable
@@ -200,7 +200,7 @@ class Cells:
     # -- keeping up ------------------------------------------------------------------------------
 
     def renew_few(self, rows: Iterable[int]) -> None:
-        """Take over what changed about *rows*, one by one."""
+        """Apply the changes of *rows*, one by one."""
         cells, rank = self.cells, self.rank
         for row in rows:
             old, new = self.row_held[row], self.row_masked[row]
@@ -217,13 +217,13 @@ class Cells:
                 cells[target].add(place, new)
 
     def renew_many(self, rows: IntArray) -> None:
-        """Take over what changed about *rows*, all at once; the best are then unknown."""
+        """Apply the changes of *rows* at once; the best rows are then not known."""
         old, new = self.held.take(rows), self.masked.take(rows)
         self.held[rows] = new
         if len(self.cells) == 1 and not self.tallies:
             cell = self.cells[0]
             cell.count += int(np.count_nonzero(new >= 0) - np.count_nonzero(old >= 0))
-            self._let_go(cell, new)
+            self._drop_changed(cell, new)
             return
         before = self.number_of.take(rows)
         if self.tallies:
@@ -236,10 +236,11 @@ class Cells:
             cell.count += change
             cell.forget()
 
-    def _let_go(self, cell: Cell, come: IntArray) -> None:
-        """Rows of the only cell have changed, to totals *come*: the best are those that stayed.
+    def _drop_changed(self, cell: Cell, come: IntArray) -> None:
+        """Keep the best rows of the only cell that did not change.
 
-        All is open where others have come up to them, or nobody stayed.
+        *come* are the new totals of the changed rows. The best rows are not known if one of these
+        reaches the highest total, or if all of the best changed.
         """
         tied = cell.tied
         if tied is None or self.rank is not None or np.maximum.reduce(come, initial=0) >= cell.best:
@@ -253,7 +254,7 @@ class Cells:
             cell.forget()
 
     def _number(self, row: int) -> int:
-        """The cell that the row belongs to by now."""
+        """The cell to which the row belongs now."""
         key = (self.static.item(row), *[tally.counts.item(row) for tally in self.tallies])
         number = self.index.get(key)
         if number is None:
@@ -265,14 +266,14 @@ class Cells:
     # -- asking ----------------------------------------------------------------------------------
 
     def best(self) -> Ties:
-        """The best rows where there is only one cell."""
+        """The best rows, if there is only one cell."""
         tied = self.cells[0].tied
         if tied is None:
             tied = self._find_best(0)
         return Ties([tied], len(tied), self.row_of)
 
-    def speakers(self) -> tuple[list[Cell], list[int]]:
-        """The cells with rows that fit, and for each one of its best rows."""
+    def representatives(self) -> tuple[list[Cell], list[int]]:
+        """The cells with rows that fit, and one of the best rows of each."""
         found: list[Cell] = []
         rows: list[int] = []
         row_of = self.row_of
@@ -288,7 +289,7 @@ class Cells:
         return found, rows
 
     def ties(self, cells: list[Cell]) -> Ties:
-        """The best rows of *cells*, out of `speakers`, together."""
+        """The best rows of all *cells*, which `representatives` returned."""
         parts = [cell.tied for cell in cells if cell.tied is not None]
         return Ties(parts, sum(map(len, parts)), self.row_of)
 
@@ -305,7 +306,7 @@ class Cells:
 def cells_by(
     table: NodeTable, traits: Sequence[Trait], masked: IntArray, *, by_name: bool
 ) -> Cells | None:
-    """The cells of the rows, whose local totals are *masked*; None where there would be too many."""
+    """The cells of the rows, whose local totals are *masked*; None if there are too many."""
     columns: list[IntArray | BoolArray] = []
     tallies: list[Tally] = []
     for trait in traits:
@@ -333,7 +334,7 @@ def _read(
     columns: list[IntArray | BoolArray],
     tallies: list[Tally],
 ) -> bool:
-    """Add what the trait comes to for single rows; False where a row cannot know it alone."""
+    """Add the trait as values per row; False if it is not a property of single rows."""
     if trait.column is not None:
         columns.append(trait.column)
     if trait.key:
@@ -353,7 +354,7 @@ def _read(
 
 
 def _combined(columns: list[IntArray | BoolArray], rows: IntArray) -> IntArray:
-    """One code per row that is the same where all columns are."""
+    """One code per row; rows with the same values in all columns have the same code."""
     codes = np.zeros(len(rows), np.int64)
     for column in columns:
         values, inverse = np.unique(column[rows], return_inverse=True)

@@ -1,4 +1,4 @@
-"""What every plugin said in one attempt, as a position in a ledger; put together when read.
+"""The answers of every plugin in one attempt, as a position in a ledger; computed when read.
 
 `KeptVerdicts` makes them. The first refusal of each node, the normalised and weighted scores and
 the totals follow from columns of codes and raw scores, in the very form in which `Framework` would
@@ -25,7 +25,7 @@ Statuses = tuple[tuple[int, int, Status], ...]
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumns:
-    """Where one plugin's scores are; without a column of their own the normalised ones follow."""
+    """The columns of one plugin's scores; without `normalized` they are normalised when read."""
 
     name: str
     weight: int
@@ -36,9 +36,9 @@ class ScoreColumns:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What the explanations of one template have in common.
+    """What the explanations of one template share.
 
-    `state` is one for the whole template: what looks at one node only needs no more.
+    Local plugins need one `state` for all pods of the template.
     """
 
     framework: Framework
@@ -47,23 +47,23 @@ class Basis:
 
 @dataclass(slots=True)
 class Explanation:
-    """What every plugin said in one attempt; it can be read for as long as somebody keeps it.
+    """The answers of every plugin in one attempt; it stays readable however the cluster changes.
 
-    `status` is that of PreFilter. `rows` are the nodes that were looked at, in order, and `names`
-    are those of all rows at that time. It weighs a few hundred bytes beside its share of the ledger.
+    `status` is that of PreFilter. `rows` are the evaluated nodes in order, `names` the names of all
+    rows at that time. It takes a few hundred bytes besides its share of the ledger.
     """
 
     status: Status
     rows: IntArray
     names: list[str]
-    # Both None where PreFilter let no node be looked at.
+    # Both None if PreFilter rejected the pod.
     basis: Basis | None = None
     ledger: Ledger | None = None
     position: int = 0
     filters: FilterColumns = ()
-    # None where it did not come to scores.
+    # None if nothing was scored.
     score_columns: tuple[ScoreColumns, ...] | None = None
-    # Refusals that are not the local filters' own: where they are, and what they mean.
+    # Refusals that are not those of local filters: their columns, and what they mean.
     others: tuple[int, int] | None = None
     statuses: Statuses = ()
 
@@ -90,7 +90,7 @@ class Explanation:
         return plugin, code
 
     def codes(self) -> dict[str, IntArray]:
-        """What each local filter says of each row, also past the first refusal."""
+        """The codes of each local filter for each row, also after the first refusal."""
         if self.basis is None:
             return {}
         plugins = self.basis.framework.plugins.filter
@@ -103,7 +103,7 @@ class Explanation:
         return self.rows[self.verdicts().fits]
 
     def scores(self) -> Scores | None:
-        """Each plugin's scores of the rows that fit, or None where it did not come to that."""
+        """Each plugin's scores of the rows that fit, or None if nothing was scored."""
         if self.score_columns is None:
             return None
         rows = self.feasible()
@@ -118,7 +118,7 @@ class Explanation:
         if one.normalized is not None:
             normalized = self._read(one.normalized, rows)
         elif one.normalizer is not None:
-            assert self.basis is not None, "no node was looked at"
+            assert self.basis is not None, "no node was evaluated"
             normalized = one.normalizer.normalize(self.basis.state, rows, raw)
         return PluginScore(one.name, one.weight, raw, normalized)
 
@@ -137,11 +137,11 @@ class Explanation:
         for place, number, status in self.statuses:
             if (place, number) == (plugin, code):
                 return status
-        assert self.basis is not None, "no node was looked at"
+        assert self.basis is not None, "no node was evaluated"
         return self.basis.framework.explain(self.basis.state, plugin, code)
 
     def _column(self, number: int) -> IntArray | None:
-        assert self.ledger is not None, "no node was looked at"
+        assert self.ledger is not None, "no node was evaluated"
         return self.ledger.at(number, self.position)
 
     def _read(self, number: int, rows: IntArray) -> IntArray:
@@ -149,8 +149,8 @@ class Explanation:
         return np.zeros(len(rows), np.int64) if column is None else column.take(rows)
 
 
-class ToldVerdicts(Verdicts):
-    """Verdicts that are put together when somebody reads them."""
+class LazyVerdicts(Verdicts):
+    """Verdicts that are computed when they are read."""
 
     __slots__ = ("explanation",)
 
@@ -167,8 +167,8 @@ class ToldVerdicts(Verdicts):
         return getattr(self, name)
 
 
-class ToldScores(Scores):
-    """Scores that are put together when somebody reads them."""
+class LazyScores(Scores):
+    """Scores that are computed when they are read."""
 
     __slots__ = ("explanation",)
 

@@ -1,9 +1,9 @@
-"""Finds the best rows for a pod by what is kept per template, at the cost of what changed since.
+"""Finds the best rows for a pod from what is kept per template; only changes cost anything.
 
-What plugins say of one node only is kept (see `kept_totals`). Filters and scores that depend on
-other nodes (spreading, pod affinity) are asked about one row of each cell (see `cells`); where that
-will not do, about all rows that are left, every time. The answers are those of the full path; tests
-hold the two against each other.
+The answers of plugins that look at one node only are kept (see `kept_totals`). Filters and scores
+that depend on other nodes (spreading, pod affinity) are asked about one row of each cell (see
+`cells`), or, if that is not possible, about all rows that are left. The decisions are those of the
+full path; tests compare both.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, cast
 import numpy as np
 
 from scheduling.engine.columns.cells import Cell, Ties, Trait
-from scheduling.engine.columns.kept_totals import Kept, KeptTotals
+from scheduling.engine.columns.kept_totals import KeptTotals, TemplateTotals
 from scheduling.engine.columns.row_plugins import (
     JudgesRow,
     MaySkip,
-    RanksSpeakers,
-    ScoresSpeakers,
+    RanksCells,
+    ScoresCells,
     TellsApart,
 )
 from scheduling.engine.framework.framework import (
@@ -37,13 +37,13 @@ from scheduling.engine.framework.runtime import Framework
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 
-# Up to so many rows are judged one by one.
+# Up to this many rows are filtered one by one.
 _FEW_ROWS = 16
 
 
 @dataclass(slots=True)
 class GlobalPlugin:
-    """A plugin that depends on more than its node, by the extension points it takes part in."""
+    """A plugin that looks at more than one node, by the extension points that it implements."""
 
     name: str
     needs_volumes: bool
@@ -55,13 +55,13 @@ class GlobalPlugin:
     normalize: NormalizeScorePlugin | None
     may_skip: MaySkip | None
     tells_apart: TellsApart | None
-    # Some of these where it tells rows apart.
+    # Some of these are set if `tells_apart` is.
     judges_row: JudgesRow | None
-    scores_speakers: ScoresSpeakers | None
-    ranks_speakers: RanksSpeakers | None
+    scores_cells: ScoresCells | None
+    ranks_cells: RanksCells | None
 
     def fitting(self, state: CycleState, rows: list[int]) -> list[int]:
-        """The places in *rows* of those that its filter accepts, after `look`."""
+        """The places in *rows* of those that its filter accepts. Call it after `look`."""
         judge = self.judges_row
         if judge is not None and len(rows) <= _FEW_ROWS:
             return [place for place, row in enumerate(rows) if judge.fits_row(state, row)]
@@ -69,13 +69,13 @@ class GlobalPlugin:
         codes: list[int] = self.filter.filter(state, np.array(rows, np.int64)).tolist()
         return [place for place, code in enumerate(codes) if code == FITS]
 
-    def scores(self, state: CycleState, rows: list[int], speak_for: list[int]) -> list[int] | None:
-        """The normalised scores of *rows*, that stand for so many; None when they do not differ."""
-        if self.ranks_speakers is not None:
-            return self.ranks_speakers.rank_speakers(state, rows, speak_for)
-        assert self.scores_speakers is not None
-        looked_at, counts = np.array(rows, np.int64), np.array(speak_for, np.int64)
-        if not self.scores_speakers.pre_score_speakers(state, looked_at, counts):
+    def scores(self, state: CycleState, rows: list[int], cell_sizes: list[int]) -> list[int] | None:
+        """The normalised scores of *rows*, one row per cell; None if they are all equal."""
+        if self.ranks_cells is not None:
+            return self.ranks_cells.rank_cells(state, rows, cell_sizes)
+        assert self.scores_cells is not None
+        looked_at, counts = np.array(rows, np.int64), np.array(cell_sizes, np.int64)
+        if not self.scores_cells.pre_score_cells(state, looked_at, counts):
             return None
         return self.normalized(state, looked_at).tolist()
 
@@ -90,10 +90,19 @@ class GlobalPlugin:
 FastChoice = tuple[IntArray | Ties, int, int]
 
 
-class FastPath:
-    """Finds the best rows for a pod without keeping why the others are worse.
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Which rows a search evaluates: *order* from *start* on, until *wanted* rows fit."""
 
-    With *by_name* the smallest name among the best is wanted, without any of them by chance.
+    order: IntArray
+    start: int
+    wanted: int
+
+
+class FastPath:
+    """Finds the best rows for a pod, without the reasons why others are worse.
+
+    With *by_name* the smallest name among the best wins; otherwise the caller draws one.
     """
 
     def __init__(self, framework: Framework, table: NodeTable, *, by_name: bool) -> None:
@@ -108,16 +117,16 @@ class FastPath:
         self._without_volumes = [one for one in self._globals if not one.needs_volumes]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is kept: columns are views of the table's, and soon worked out."""
+        """Without what is kept: its columns are views of the table's."""
         kept = KeptTotals(self._framework, self._table, self._kept.by_name)
         return {**self.__dict__, "_kept": kept, "_order": None, "_twice": self._twice[:0]}
 
     def choose(
         self, state: CycleState, order: IntArray, start: int, wanted: int
     ) -> FastChoice | None:
-        """The best rows, or None when the full path has to say why there are none.
+        """The best rows; None if every node must be evaluated in full.
 
-        *order* is looked at from *start* on, round and round, until *wanted* rows were found.
+        The search goes through *order* from *start* on, around its end, until *wanted* rows fit.
         """
         concerned = self._concerned(state)
         if state.template.named_nodes is not None:
@@ -147,53 +156,53 @@ class FastPath:
             sampled = self._sample(totals, order, start, wanted, all_fit=all_fit)
             if sampled is not None:
                 return sampled
-        return self._choose_by_rows(state, kept, totals, concerned, order, start, wanted)
+        return self._choose_by_rows(state, kept, totals, concerned, Sample(order, start, wanted))
 
     def _concerned(self, state: CycleState) -> list[GlobalPlugin]:
-        """The global plugins that may have something to say."""
+        """The global plugins that may affect this pod."""
         asked = self._globals if state.pod.pod.volumes else self._without_volumes
         return [one for one in asked if one.may_skip is None or one.may_skip.concerns(state)]
 
     def _skip_others(self, state: CycleState, concerned: list[GlobalPlugin]) -> None:
-        """Note down, as PreFilter does, who has nothing to say; forget what was noted before."""
+        """Mark the other global plugins as skipped, as PreFilter does."""
         state.skip_filter.clear()
         state.skip_filter.update(self._names)
         for one in concerned:
             state.skip_filter.discard(one.name)
 
-    # -- one row for many ------------------------------------------------------------------------
+    # -- one row per cell ------------------------------------------------------------------------
 
     def _choose_by_cells(
-        self, state: CycleState, kept: Kept, concerned: list[GlobalPlugin]
+        self, state: CycleState, kept: TemplateTotals, concerned: list[GlobalPlugin]
     ) -> FastChoice | None:
-        """Every row is looked at through the one that speaks for its cell."""
+        """Evaluate one row of each cell for all its rows."""
         self._skip_others(state, concerned)
         traits = self._traits(state, kept, concerned)
         cells = None if traits is None else self._kept.cells(kept, traits)
         if cells is None:
             return None
-        speakers, rows = cells.speakers()
+        representatives, rows = cells.representatives()
         for one in concerned:
             if one.filter is None or one.name in state.skip_filter:
                 continue
             places = one.fitting(state, rows)
             if len(places) < len(rows):
-                speakers = [speakers[place] for place in places]
+                representatives = [representatives[place] for place in places]
                 rows = [rows[place] for place in places]
                 if not rows:
                     return None
         if not rows:
             return None
-        total = self._rank_speakers(state, kept, concerned, speakers, rows)
+        total = self._rank_cells(state, kept, concerned, representatives, rows)
         highest = max(total)
-        best = [cell for cell, one in zip(speakers, total, strict=True) if one == highest]
-        feasible = sum([cell.count for cell in speakers])
+        best = [cell for cell, one in zip(representatives, total, strict=True) if one == highest]
+        feasible = sum([cell.count for cell in representatives])
         return cells.ties(best), feasible, len(self._table)
 
     def _traits(
-        self, state: CycleState, kept: Kept, concerned: list[GlobalPlugin]
+        self, state: CycleState, kept: TemplateTotals, concerned: list[GlobalPlugin]
     ) -> list[Trait] | None:
-        """All by which rows are told apart; None where somebody cannot say."""
+        """All traits that distinguish rows; None if a plugin cannot name its traits."""
         traits: list[Trait] = []
         for varying in kept.varying:
             if varying.trait is None:
@@ -206,27 +215,27 @@ class FastPath:
             traits.extend(found)
         return traits
 
-    def _rank_speakers(
+    def _rank_cells(
         self,
         state: CycleState,
-        kept: Kept,
+        kept: TemplateTotals,
         concerned: list[GlobalPlugin],
-        speakers: list[Cell],
+        representatives: list[Cell],
         rows: list[int],
     ) -> list[int]:
-        """The total of each, as far as they differ."""
-        total = [cell.best for cell in speakers]
-        if len(speakers) == 1:
+        """The total of each row, without scores that are equal for all."""
+        total = [cell.best for cell in representatives]
+        if len(representatives) == 1:
             return total
         if kept.varying:
             looked_at = np.array(rows, np.int64)
             for one in kept.varying:
                 scores = one.plugin.normalize(state, looked_at, one.raw[looked_at])
                 _add(total, scores.tolist(), one.weight)
-        speak_for = [cell.count for cell in speakers]
+        cell_sizes = [cell.count for cell in representatives]
         for one in concerned:
             if one.score is not None:
-                scores = one.scores(state, rows, speak_for)
+                scores = one.scores(state, rows, cell_sizes)
                 if scores is not None:
                     _add(total, scores, one.weight)
         return total
@@ -236,12 +245,10 @@ class FastPath:
     def _choose_by_rows(
         self,
         state: CycleState,
-        kept: Kept,
+        kept: TemplateTotals,
         totals: IntArray,
         concerned: list[GlobalPlugin],
-        order: IntArray,
-        start: int,
-        wanted: int,
+        sample: Sample,
     ) -> FastChoice | None:
         filters: list[FilterPlugin] = []
         self._skip_others(state, concerned)
@@ -254,23 +261,24 @@ class FastPath:
                     return None
             if one.filter is not None and one.name not in state.skip_filter:
                 filters.append(one.filter)
-        feasible, evaluated = self._search(state, totals, filters, order, start, wanted)
+        feasible, evaluated = self._search(state, totals, filters, sample)
         if len(feasible) == 0:
             return None
         total = totals[feasible]
         if concerned or kept.varying:
             total = self._add_rest(state, kept, concerned, feasible, total)
         tied = feasible[total == total.max()]
-        if wanted < len(order) or len(order) < len(self._table):
+        count = len(sample.order)
+        if sample.wanted < count or count < len(self._table):
             tied.sort()
         return tied, len(feasible), evaluated
 
     def _sample(
         self, totals: IntArray, order: IntArray, start: int, wanted: int, *, all_fit: bool
     ) -> FastChoice | None:
-        """The best of the first *wanted* feasible rows, if all looked at are feasible; else None.
+        """The best of the first *wanted* feasible rows, if all evaluated rows are; else None.
 
-        Upstream stops when it meets one more than it wants, which it then leaves aside.
+        Upstream stops at the next feasible node, which it does not count as evaluated.
         """
         if self._order is not order:
             self._order, self._twice = order, np.concatenate((order, order))
@@ -289,11 +297,10 @@ class FastPath:
         state: CycleState,
         totals: IntArray,
         filters: list[FilterPlugin],
-        order: IntArray,
-        start: int,
-        wanted: int,
+        sample: Sample,
     ) -> tuple[IntArray, int]:
-        """The first *wanted* feasible rows of *order* from *start*, and how many were looked at."""
+        """The feasible rows of *sample*, and how many rows were evaluated."""
+        order, start, wanted = sample.order, sample.start, sample.wanted
         count = len(order)
         if wanted >= count:
             if count == len(self._table):
@@ -301,7 +308,7 @@ class FastPath:
             else:
                 rows = order[totals.take(order) >= 0]
             return self._narrow(state, filters, rows), count
-        # Upstream stops when it meets one more than it wants, which it then leaves aside.
+        # Upstream stops at the next feasible node, which it does not count as evaluated.
         found: list[IntArray] = []
         missing, seen = wanted + 1, 0
         while missing and seen < count:
@@ -335,12 +342,12 @@ class FastPath:
     def _add_rest(
         self,
         state: CycleState,
-        kept: Kept,
+        kept: TemplateTotals,
         concerned: list[GlobalPlugin],
         rows: IntArray,
         total: IntArray,
     ) -> IntArray:
-        """Add what is normalised over the feasible rows."""
+        """Add the scores that are normalised over the feasible rows."""
         for varying in kept.varying:
             scores = varying.plugin.normalize(state, rows, varying.raw[rows])
             total = total + scores * varying.weight
@@ -384,10 +391,10 @@ def _global_plugin(
     score, weight = (None, 0) if scored is None else scored
     itself = framework.plugins.by_name.get(name)
     tells_apart: TellsApart | None = None
-    # Somebody else's score is wrapped, to be checked: that is not to be got round.
+    # The score of a custom plugin is wrapped in a check, which must not be bypassed.
     if isinstance(itself, TellsApart) and (
         score is None
-        or (cast("object", score) is itself and isinstance(itself, (ScoresSpeakers, RanksSpeakers)))
+        or (cast("object", score) is itself and isinstance(itself, (ScoresCells, RanksCells)))
     ):
         tells_apart = itself
     return GlobalPlugin(
@@ -402,6 +409,6 @@ def _global_plugin(
         may_skip=itself if isinstance(itself, MaySkip) else None,
         tells_apart=tells_apart,
         judges_row=tells_apart if isinstance(tells_apart, JudgesRow) else None,
-        scores_speakers=tells_apart if isinstance(tells_apart, ScoresSpeakers) else None,
-        ranks_speakers=tells_apart if isinstance(tells_apart, RanksSpeakers) else None,
+        scores_cells=tells_apart if isinstance(tells_apart, ScoresCells) else None,
+        ranks_cells=tells_apart if isinstance(tells_apart, RanksCells) else None,
     )

@@ -1,13 +1,12 @@
-"""What is kept per pod template: which rows it fits, and their totals.
+"""The totals that are kept per pod template: which rows it fits, and the sum of their scores.
 
 For each template: which rows pass the filters that look at one node only, and the sum of the
-weighted scores that need no normalisation, with -1 where the pod does not fit. Where all of them go
-by a row's sums, each class of rows has one total (see `row_classes`), and nothing is kept by row.
-Else, and for plugins that look beyond a node, changed rows come from the node table's log: a few of
-them are worked out in plain ints, more by their classes, many as columns. The rows are sorted into
-cells (see `cells`), which keep up with the totals.
+weighted scores that need no normalisation, or -1 if the pod does not fit. If all of them depend
+only on capacity and usage, each class of rows has one total (see `row_classes`). Otherwise changed
+rows come from the node table's log: a few of them are computed in plain ints, more by their
+classes, many as columns. The rows are sorted into cells (see `cells`), which follow the totals.
 
-Nothing of it goes into a checkpoint: it is worked out anew, to the same answers.
+None of this goes into a checkpoint; computed anew it is the same.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scheduling.engine.columns.cells import Cells, Trait, cells_by
+from scheduling.engine.columns.kept import Kept
 from scheduling.engine.columns.row_classes import NOT_FEASIBLE, ClassTotals, RowClasses
 from scheduling.engine.columns.row_plugins import (
     ColumnFilter,
@@ -40,15 +40,15 @@ from scheduling.engine.framework.runtime import Framework
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 
-# Up to this many changed rows are worked out one by one, up to that many by their classes.
+# Up to how many changed rows are computed one by one, and by their classes.
 _FEW_ROWS = 6
 _MANY_ROWS = 400
-# Sorting the rows into classes costs about as much as a decision does for so many rows: it is done
-# when nothing static has changed for long enough.
+# Sorting this many rows into classes costs as much as one decision; it is done once nothing static
+# has changed for enough decisions.
 _ROWS_PER_DECISION = 40
-# So many templates are kept, the newest.
+# How many templates are kept: the newest.
 _MOST_TEMPLATES = 512
-# So many sets of traits are kept per template.
+# How many sets of traits are kept per template.
 _MOST_GROUPS = 4
 
 
@@ -64,21 +64,20 @@ class Varying:
 
 @dataclass(slots=True)
 class Group:
-    """The rows of a template by one set of traits; `cells` only when it was asked for twice."""
+    """The rows of a template by one set of traits; the `cells` are made at the second use."""
 
     traits: list[Trait]
     cells: Cells | None = None
-    will_not_do: bool = False
+    has_too_many: bool = False
 
 
 @dataclass(slots=True)
-class Kept:
+class TemplateTotals:
     """The columns of one template. `masked` is the local total, -1 for rows that do not fit."""
 
     state: CycleState
-    generation: tuple[int, ...]
-    # Up to where in the table's log `masked` and `feasible` are; -1 while nobody has asked for them.
-    position: int
+    # Of `masked` and `feasible`, in the node table's log.
+    kept: Kept
     static_fits: BoolArray
     static_total: IntArray
     masked: IntArray
@@ -90,7 +89,7 @@ class Kept:
     varying: list[Varying] = field(default_factory=list[Varying])
     filters: list[RowFilter] = field(default_factory=list[RowFilter])
     scores: list[tuple[RowScore, int]] = field(default_factory=list[tuple[RowScore, int]])
-    # Whether they all go by a row's sums alone; then, in time, what they come to for each class.
+    # Whether they all depend on capacity and usage alone; then, later, their totals per class.
     by_sums: bool = False
     by_class: ClassTotals | None = None
     feasible: int = 0
@@ -104,7 +103,7 @@ class Kept:
         self.row_masked = self.masked.data
 
     def total_of(self, row: int) -> int:
-        """The local total of one row, worked out in plain ints; -1 where the pod does not fit."""
+        """The local total of one row, computed in plain ints; -1 if the pod does not fit."""
         if not self.row_fits[row]:
             return NOT_FEASIBLE
         for one in self.filters:
@@ -128,10 +127,10 @@ class Kept:
         return total
 
     def group(self, traits: list[Trait]) -> Group | None:
-        """The group of *traits*, if they were asked for before."""
+        """The group of *traits*; None at their first use."""
         for group in self.groups:
             known = group.traits
-            # Most often they are the very same traits, which a list finds out by itself.
+            # Usually they are identical objects, which list comparison finds fastest.
             if known == traits or (
                 len(known) == len(traits) and all(map(Trait.is_same, known, traits))
             ):
@@ -149,15 +148,15 @@ class KeptTotals:
     framework: Framework
     table: NodeTable
     by_name: bool
-    kept: dict[int, Kept] = field(default_factory=dict[int, Kept])
-    # What is static, and the table's arrays, were the same for so many decisions.
+    kept: dict[int, TemplateTotals] = field(default_factory=dict[int, TemplateTotals])
+    # For how many decisions this generation has lasted.
     generation: tuple[int, ...] = ()
     decisions: int = 0
     # Shared by all templates.
     classes: RowClasses | None = None
 
-    def of(self, state: CycleState) -> Kept:
-        """What is kept of the state's template. Its `masked` and `feasible` may be out of date."""
+    def of(self, state: CycleState) -> TemplateTotals:
+        """What is kept of the state's template; call `catch_up` before reading `masked`."""
         table = self.table
         # More rows come with more nodes, which count as static.
         generation = (
@@ -170,7 +169,7 @@ class KeptTotals:
         self.decisions += 1
         number = state.template.number
         kept = self.kept.get(number)
-        if kept is None or kept.generation != generation:
+        if kept is None or kept.kept.generation != generation:
             if kept is None and len(self.kept) >= _MOST_TEMPLATES:
                 del self.kept[next(iter(self.kept))]
             kept = self.kept[number] = self._build(state, generation)
@@ -178,23 +177,23 @@ class KeptTotals:
             self._classify(kept)
         return kept
 
-    def _classify(self, kept: Kept) -> None:
-        """Go by classes from now on, if that is going to pay."""
+    def _classify(self, kept: TemplateTotals) -> None:
+        """Use classes from now on, if that is likely to be cheaper."""
         if self.decisions * _ROWS_PER_DECISION < len(self.table):
             return
         if self.classes is None:
             self.classes = RowClasses(self.table, by_name=self.by_name)
-        if self.classes.tell_apart(kept.static_fits, kept.static_total):
+        if self.classes.distinguish(kept.static_fits, kept.static_total):
             kept.by_class = ClassTotals(self.classes, kept)
         else:
             kept.by_sums = False
 
-    def catch_up(self, kept: Kept) -> None:
+    def catch_up(self, kept: TemplateTotals) -> None:
         """Bring `masked` and `feasible` up to date, and the cells."""
         table, log = self.table, self.table.log
-        if kept.position == log.end:
+        if kept.kept.is_current(log):
             return
-        changed = None if kept.position < 0 else log.since(kept.position)
+        changed = kept.kept.catch_up(log)
         if changed is None:
             self._renew_many(kept, table.active, kept.totals_of(table.active))
         elif len(changed) <= _FEW_ROWS:
@@ -209,26 +208,25 @@ class KeptTotals:
                 by_class.catch_up()
                 totals = by_class.totals_of(rows)
             self._renew_many(kept, rows, totals)
-        kept.position = log.end
 
-    def plain(self, kept: Kept) -> Cells:
+    def plain(self, kept: TemplateTotals) -> Cells:
         """All rows as one cell."""
         if kept.plain is None:
             kept.plain = cells_by(self.table, (), kept.masked, by_name=self.by_name)
         assert kept.plain is not None, "a single cell is never too many"
         return kept.plain
 
-    def cells(self, kept: Kept, traits: list[Trait]) -> Cells | None:
-        """The rows by *traits*; None where that will not do, or might not pay yet."""
+    def cells(self, kept: TemplateTotals, traits: list[Trait]) -> Cells | None:
+        """The rows by *traits*; None if there are too many cells, or at the first use."""
         group = kept.group(traits)
-        if group is None or group.will_not_do:
+        if group is None or group.has_too_many:
             return None
         if group.cells is None or group.cells.too_many:
             group.cells = cells_by(self.table, traits, kept.masked, by_name=self.by_name)
-            group.will_not_do = group.cells is None
+            group.has_too_many = group.cells is None
         return group.cells
 
-    def _build(self, state: CycleState, generation: tuple[int, ...]) -> Kept:
+    def _build(self, state: CycleState, generation: tuple[int, ...]) -> TemplateTotals:
         table, plugins = self.table, self.framework.plugins
         rows = table.active
         state = CycleState(state.pod, state.template, {}, set(), set())
@@ -241,25 +239,24 @@ class KeptTotals:
                 state.skip_filter.add(plugin.name)
             else:
                 narrows |= not found.status.is_success or found.node_names is not None
-        kept = Kept(
+        kept = TemplateTotals(
             state=state,
-            generation=generation,
-            position=-1,
+            kept=Kept(generation),
             static_fits=np.zeros(table.capacity, np.bool_),
             static_total=np.zeros(table.capacity, np.int64),
             masked=np.full(table.capacity, NOT_FEASIBLE, np.int64),
         )
         self._sort_filters(kept, rows)
         if narrows:
-            # Where PreFilter leaves few nodes, or none, the full path has to say so.
+            # If PreFilter leaves few nodes, or none, the decision needs the full path.
             kept.static_fits[:] = False
         self._sort_scores(kept, rows)
         asked = (*kept.filters, *(score for score, _ in kept.scores))
         kept.by_sums = all(isinstance(one, GoesBySums) for one in asked)
         return kept
 
-    def _sort_filters(self, kept: Kept, rows: IntArray) -> None:
-        """Work static filters out for good; the others are asked again about changed rows."""
+    def _sort_filters(self, kept: TemplateTotals, rows: IntArray) -> None:
+        """Compute static filters once; the others are asked again about changed rows."""
         fits = np.ones(len(rows), np.bool_)
         for plugin in self.framework.plugins.filter:
             if not plugin.is_local or plugin.name in kept.state.skip_filter:
@@ -271,7 +268,7 @@ class KeptTotals:
             kept.filters.append(made or ColumnFilter(plugin, kept.state))
         kept.static_fits[rows] = fits
 
-    def _sort_scores(self, kept: Kept, rows: IntArray) -> None:
+    def _sort_scores(self, kept: TemplateTotals, rows: IntArray) -> None:
         for plugin, weight in self.framework.plugins.score:
             if not plugin.is_local:
                 continue
@@ -298,8 +295,8 @@ class KeptTotals:
                 kept.static_total[rows] += int(same[0]) * weight
 
     @staticmethod
-    def _renew_many(kept: Kept, rows: IntArray, totals: IntArray) -> None:
-        """Take over the *totals* of *rows*."""
+    def _renew_many(kept: TemplateTotals, rows: IntArray, totals: IntArray) -> None:
+        """Store the *totals* of *rows*."""
         before = np.count_nonzero(kept.masked.take(rows) >= 0)
         kept.feasible += int(np.count_nonzero(totals >= 0) - before)
         kept.masked[rows] = totals
@@ -310,8 +307,8 @@ class KeptTotals:
                 group.cells.renew_many(rows)
 
     @staticmethod
-    def _renew_few(kept: Kept, rows: Sequence[int]) -> None:
-        """Work *rows* out one by one."""
+    def _renew_few(kept: TemplateTotals, rows: Sequence[int]) -> None:
+        """Compute *rows* one by one."""
         masked = kept.row_masked
         for row in rows:
             total = kept.total_of(row)

@@ -1,16 +1,16 @@
-"""What every plugin says of every node, kept so that each attempt costs only what changed.
+"""The answers of every plugin for every node, kept so that an attempt costs only what changed.
 
-For each pod template there is a column of codes per filter, and one of raw scores per score, that
-look at one node only. Rows that changed, by the node table's log, are worked out again by the same
-plugins, and the ledger notes down what was there before. The explanation of an attempt is then a
-position in the ledger and the rows that were looked at.
+For each pod template there is a column of codes per local filter, and a column of raw scores per
+local score. The same plugins compute rows that changed, by the node table's log, and the ledger
+notes the earlier values. The explanation of an attempt is then a position in the ledger, and the
+rows that were evaluated.
 
 What depends on other nodes (spreading, pod affinity, volumes, room for nominated pods, extenders)
-is worked out in every attempt, and kept as columns, too: what differs from the template's last
-attempt is all that takes room. So is every score where somebody else's plugin is among them.
+is computed in every attempt and put into columns as well; only the difference from the template's
+last attempt takes memory. So are all scores if a custom plugin is among them.
 
-The answers are those of `Framework.run_filters` and `Framework.score`; tests hold them against
-each other. Nothing of it goes into a checkpoint but the explanations that somebody keeps.
+The answers are those of `Framework.run_filters` and `Framework.score`; tests compare both. Only
+explanations that are part of a result go into a checkpoint.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from scheduling.engine.columns.explanation import (
     Basis,
     Explanation,
     FilterColumns,
+    LazyScores,
+    LazyVerdicts,
     ScoreColumns,
     Statuses,
-    ToldScores,
-    ToldVerdicts,
 )
+from scheduling.engine.columns.kept import Kept
 from scheduling.engine.columns.ledger import Ledger
 from scheduling.engine.columns.row_plugins import (
     ColumnFilter,
@@ -53,9 +54,9 @@ from scheduling.engine.framework.runtime import Framework, PluginScore, Scores, 
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.pods.pod_info import PodInfo
 
-# Up to this many changed rows are worked out one by one.
+# Up to this many changed rows are computed one by one.
 _FEW_ROWS = 10
-# Templates whose columns are kept at a time: those that were seen last.
+# How many templates have columns: those that were used last.
 _MOST_TEMPLATES = 128
 _NO_ROWS: IntArray = np.zeros(0, np.int64)
 
@@ -84,20 +85,20 @@ class LocalScore:
 
 @dataclass(slots=True)
 class MovingFilter:
-    """A filter that is asked again when pods come or go; `quick` says whether a node fits."""
+    """A filter that depends on the pods of a node; `quick` only answers whether a node fits."""
 
     plugin: FilterPlugin
     column: int
     quick: RowFilter
 
     def code(self, state: CycleState, row: int) -> int:
-        """What it says of one row; most often that it fits."""
+        """The code of one row; usually it fits."""
         if self.quick.fits_row(row):
             return FITS
         return int(self.plugin.filter(state, np.array([row], np.int64))[0])
 
     def codes(self, state: CycleState, rows: IntArray) -> IntArray:
-        """What it says of *rows*."""
+        """The codes of *rows*."""
         codes = np.zeros(len(rows), np.int64)
         refused = np.flatnonzero(~self.quick.fits(rows))
         if len(refused):
@@ -112,14 +113,12 @@ class History:
     basis: Basis
     ledger: Ledger
     columns: dict[str, int] = field(default_factory=dict[str, int])
-    # Of the node table: what was static when this was worked out, and the end of the log.
-    generation: tuple[int, ...] = ()
-    position: int = 0
+    kept: Kept = field(default_factory=Kept)
     filters: FilterColumns = ()
     scores: dict[str, ScoreColumns] = field(default_factory=dict[str, ScoreColumns])
     moving_filters: list[MovingFilter] = field(default_factory=list[MovingFilter])
     moving_scores: list[tuple[int, RowScore]] = field(default_factory=list[tuple[int, RowScore]])
-    # What an attempt has in common with those before is kept once.
+    # What an attempt shares with earlier ones is kept once.
     layouts: dict[tuple[str, ...], tuple[ScoreColumns, ...]] = field(
         default_factory=dict[tuple[str, ...], tuple[ScoreColumns, ...]]
     )
@@ -139,7 +138,7 @@ class History:
         return number
 
     def put_score(self, name: str, rows: IntArray, one: PluginScore) -> ScoreColumns:
-        """Put a score down as it is, the normalised one as well."""
+        """Store a raw score and its normalised one."""
         raw = self.put(f"raw {name}", rows, one.raw)
         normalized = self.put(f"normalized {name}", rows, one.normalized)
         return ScoreColumns(one.name, one.weight, raw, normalized)
@@ -147,7 +146,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class WideScore:
-    """A score that looks beyond one node."""
+    """A score that looks at several nodes."""
 
     plugin: ScorePlugin
     weight: int
@@ -172,8 +171,8 @@ class _Refusals:
 class KeptVerdicts:
     """Keeps the columns of one scheduler profile, and explains its attempts by them.
 
-    Where there are *foreign* plugins, which may look at the state of the very attempt, or fail, no
-    score is kept: whoever decides has to `keep_scores`.
+    With *foreign* plugins, which may read the state of the attempt or fail, local scores are not
+    kept: the caller stores the scores of each attempt with `keep_scores`.
     """
 
     def __init__(self, framework: Framework, *, foreign: bool = False) -> None:
@@ -185,7 +184,7 @@ class KeptVerdicts:
         # The names of all rows, and the nodes in use when they were listed.
         self._names: list[str] = []
         self._named: IntArray | None = None
-        # The order of the last search, and the same twice in a row: it may begin anywhere.
+        # The order of the last search, and that order twice in a row, to begin anywhere in it.
         self._order: IntArray | None = None
         self._twice: IntArray = _NO_ROWS
         plugins = framework.plugins
@@ -206,13 +205,13 @@ class KeptVerdicts:
         ]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is kept: it is worked out again when it is needed."""
+        """Without what is kept; it is computed again when it is needed."""
         lists = {"_histories": dict[int, History](), "_names": list[str]()}
         rows = {"_named": None, "_order": None, "_twice": _NO_ROWS}
         return {**self.__dict__, **lists, **rows}
 
     def has_met(self, pod: PodInfo) -> bool:
-        """Whether this was asked about the pod's template before: columns pay for the second pod."""
+        """Whether the pod's template was seen before: columns pay off from the second pod on."""
         number = self._framework.handle.templates.of(pod).number
         if number in self._met:
             return True
@@ -220,7 +219,7 @@ class KeptVerdicts:
         return False
 
     def rotated(self, order: IntArray, start: int) -> IntArray:
-        """*order* from *start* on, round and round; not to be changed."""
+        """*order* from *start* on, around its end. Do not change the array."""
         start %= len(order)
         if start == 0:
             return order
@@ -230,10 +229,10 @@ class KeptVerdicts:
 
     # -- filters ---------------------------------------------------------------------------------
 
-    def verdicts(self, state: CycleState, rows: IntArray) -> ToldVerdicts:
-        """As Framework.run_filters; put together when read. PreFilter has to have run."""
+    def verdicts(self, state: CycleState, rows: IntArray) -> LazyVerdicts:
+        """As Framework.run_filters, but read lazily. Call it after PreFilter."""
         explanation = self._begin(state, rows)
-        verdicts = ToldVerdicts(explanation)
+        verdicts = LazyVerdicts(explanation)
         asked = [one for one in self._wide_filters if one[1].name not in state.skip_filter]
         if asked:
             others = _Refusals(np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64))
@@ -243,7 +242,7 @@ class KeptVerdicts:
         return verdicts
 
     def _begin(self, state: CycleState, rows: IntArray) -> Explanation:
-        """An explanation that knows what the local filters say."""
+        """An explanation with the answers of the local filters."""
         history = self._history_of(state)
         return Explanation(
             SUCCESS,
@@ -256,11 +255,11 @@ class KeptVerdicts:
         )
 
     def settle(self, search: Search) -> Explanation:
-        """Keep what *search* came to in the end, whoever had a say in it."""
+        """Keep the final verdicts of *search*, including those of extenders."""
         verdicts = search.verdicts
         if not search.status.is_success:
             return Explanation(search.status, _NO_ROWS, self._row_names())
-        if isinstance(verdicts, ToldVerdicts):
+        if isinstance(verdicts, LazyVerdicts):
             explanation = verdicts.explanation
             explanation.rows, explanation.others = verdicts.rows, None
         else:
@@ -274,7 +273,7 @@ class KeptVerdicts:
         return explanation
 
     def _keep_others(self, state: CycleState, explanation: Explanation, others: _Refusals) -> None:
-        """Keep the refusals that the local filters do not account for."""
+        """Keep the refusals that are not those of local filters."""
         kinds = Verdicts(explanation.rows, others.plugin, others.code).kinds()
         if not kinds:
             return
@@ -294,8 +293,8 @@ class KeptVerdicts:
     # -- scores ----------------------------------------------------------------------------------
 
     def score(self, search: Search, explanation: Explanation) -> Scores:
-        """As Framework.score, over the rows that fit. The search has to be settled."""
-        assert self._keeps_scores, "there are plugins that have to be asked as ever"
+        """As Framework.score, over the rows that fit. Call `settle` first."""
+        assert self._keeps_scores, "foreign plugins are scored by the caller"
         history = self._histories[search.state.template.number]
         rows, wide = self._score_wide(search)
         columns = {one.name: history.put_score(one.name, rows, one) for one in wide}
@@ -305,10 +304,10 @@ class KeptVerdicts:
             layout = history.layouts[asked] = self._layout(history.scores | columns)
         explanation.score_columns = layout
         explanation.position = history.ledger.position
-        return ToldScores(explanation)
+        return LazyScores(explanation)
 
     def _score_wide(self, search: Search) -> tuple[IntArray, list[PluginScore]]:
-        """The scores that look beyond one node, and the rows that they are about."""
+        """The scores that look at several nodes, and the rows that they score."""
         state = search.state
         state.skip_score.clear()
         for plugin, may_skip in self._wide_pre_scores:
@@ -333,7 +332,7 @@ class KeptVerdicts:
         return tuple(found[plugin.name] for plugin, _ in scores if plugin.name in found)
 
     def keep_scores(self, search: Search, explanation: Explanation, scores: Scores) -> None:
-        """Keep *scores* as they are, whatever they follow from."""
+        """Keep *scores* that were computed elsewhere."""
         history = self._histories[search.state.template.number]
         named = {f"{place} {one.name}": one for place, one in enumerate(scores.plugins)}
         layout = tuple(history.put_score(name, scores.rows, one) for name, one in named.items())
@@ -357,7 +356,7 @@ class KeptVerdicts:
         history = self._histories.pop(number, None)
         if history is None:
             history = self._new_history(state)
-        # At the end again: the first is the one that was not seen for the longest.
+        # To the end: the first one is that which was not used for the longest time.
         self._histories[number] = history
         if len(self._histories) > _MOST_TEMPLATES:
             del self._histories[next(iter(self._histories))]
@@ -382,19 +381,20 @@ class KeptVerdicts:
             table.capacity,
             len(table.resource_names),
         )
-        if history.generation != generation:
-            history.generation = generation
+        kept = history.kept
+        if kept.generation != generation:
+            history.kept = Kept(generation)
+            history.kept.catch_up(table.log)
             self._work_out(history)
-        elif history.position != table.log.end:
-            changed = table.log.since(history.position)
+        elif not kept.is_current(table.log):
+            changed = kept.catch_up(table.log)
             if changed is None:
                 self._ask_again(history, table.active)
             else:
                 self._ask_again_about(history, list(dict.fromkeys(changed)))
-        history.position = table.log.end
 
     def _work_out(self, history: History) -> None:
-        """Everything anew: nodes have come, gone or changed."""
+        """Compute everything anew: nodes were added, removed or changed."""
         history.ledger.grow(self._table.capacity)
         self._work_out_filters(history, self._table.active)
         history.scores, history.moving_scores = {}, []
@@ -484,7 +484,7 @@ def _local_scores(framework: Framework) -> list[LocalScore]:
 def _ask(
     state: CycleState, verdicts: Verdicts, others: _Refusals, place: int, plugin: FilterPlugin
 ) -> None:
-    """Ask a filter that looks beyond one node about the rows that nothing before refused."""
+    """Ask a filter that looks at several nodes about rows that no earlier filter refused."""
     left = np.flatnonzero((verdicts.plugin == FITS) | (verdicts.plugin > place))
     if len(left) == 0:
         return

@@ -1,9 +1,9 @@
 """Columns of numbers that can be read as they were at any earlier position.
 
-Each change notes down what was there before: one row as three numbers in a journal, many rows at
-once as one compressed piece. Reading takes a column as it is and undoes what was noted since. When
-much was noted the columns go on in a new ledger; the old one stays as it is for whoever holds a
-position of it, and columns that do not change are shared between the two.
+Each change notes the earlier value: of one row as three numbers in a journal, of many rows as one
+compressed piece. To read a column at a position, the changes since then are undone in a copy. A
+full ledger is replaced by a new one with the same columns; the old one stays for those who hold its
+positions, and the two share columns that do not change.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 
-# Up to this many rows are noted down one by one.
+# Up to this many rows are noted one by one.
 _FEW_ROWS = 16
-# A ledger with more notes is full: numbers in the journal, bytes in pieces.
+# A ledger with more notes than this is full: numbers in the journal, bytes in pieces.
 _MOST_NUMBERS = 3 * 16_384
 _MOST_BYTES = 1 << 19
 _ZERO: IntArray = np.zeros((), np.int64)
@@ -28,8 +28,8 @@ _ZERO: IntArray = np.zeros((), np.int64)
 class Piece:
     """What many rows of a column held before they changed.
 
-    `packed` is zlib over one bit for each of the column's `size` rows, and then, unless all of them
-    held `lowest`, what each held above that in `width` bytes.
+    `packed` is the zlib of one bit per row of the column (`size` rows), followed by how much more
+    than `lowest` each changed row held, in `width` bytes; nothing if all held `lowest`.
     """
 
     packed: bytes
@@ -39,7 +39,7 @@ class Piece:
 
     @classmethod
     def of(cls, changed: BoolArray, before: IntArray) -> Piece:
-        """*before* is what the rows marked in *changed* held."""
+        """*before* are the earlier values of the rows marked in *changed*."""
         lowest = int(before.min())
         above = before - lowest
         width = _width(int(above.max()))
@@ -48,7 +48,7 @@ class Piece:
         return cls(packed, len(changed), lowest, width)
 
     def undo(self, column: IntArray) -> None:
-        """Put back into *column* what it held."""
+        """Put the earlier values back into *column*."""
         data = zlib.decompress(self.packed)
         bits = np.frombuffer(data, np.uint8, -(-self.size // 8))
         rows = np.flatnonzero(np.unpackbits(bits, count=self.size))
@@ -77,7 +77,7 @@ class Ledger:
         self.size = size
         self._blank: IntArray = np.broadcast_to(_ZERO, size)
         self._columns: list[IntArray] = []
-        # A column that is not owned is all zero, or belongs to the ledger before.
+        # A column that is not owned is all zero, or belongs to the previous ledger.
         self._owned: list[bool] = []
         self._journal: array[int] = array("q")
         self._pieces: list[Piece] = []
@@ -90,17 +90,17 @@ class Ledger:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is time to go on in a new one."""
+        """Whether it should be replaced by a new one."""
         return len(self._journal) > _MOST_NUMBERS or self._bytes > _MOST_BYTES
 
     @property
     def weight(self) -> int:
-        """The bytes that this ledger holds by itself."""
+        """The bytes that only this ledger holds."""
         owned = sum(8 * self.size for is_owned in self._owned if is_owned)
         return owned + 8 * len(self._journal) + self._bytes
 
     def turned(self) -> Ledger:
-        """A new ledger that goes on from here; this one must not be changed any more."""
+        """A new ledger with the same columns; do not change this one any more."""
         new = Ledger(self.size)
         new._columns = list(self._columns)
         new._owned = [False] * len(self._columns)
@@ -136,7 +136,7 @@ class Ledger:
         self._columns[number][row] = value
 
     def put(self, number: int, rows: IntArray, values: IntArray) -> None:
-        """Put *values* into *rows*, each of which is named once."""
+        """Put *values* into *rows*, which must be distinct."""
         held = self._columns[number][rows]
         places = np.flatnonzero(held != values)
         if len(places) == 0:
@@ -161,7 +161,7 @@ class Ledger:
         self._owned[number] = True
 
     def at(self, number: int, position: int) -> IntArray | None:
-        """The column as it was at *position*, not to be changed; None when it never was but zero."""
+        """The column as it was at *position*, not to be changed; None if it was always zero."""
         column = self._columns[number]
         if _is_blank(column):
             return None
@@ -176,7 +176,7 @@ class Ledger:
         return column
 
     def _undo(self, column: IntArray, notes: IntArray) -> None:
-        """Undo *notes*, the newest first: of several for a row the last one holds."""
+        """Undo *notes*, the newest first; the last note of a row counts."""
         pieces = np.flatnonzero(notes[:, 0] < 0).tolist()
         begin = 0
         for end in (*pieces, len(notes)):
@@ -187,5 +187,5 @@ class Ledger:
 
 
 def _is_blank(column: IntArray) -> bool:
-    """Whether *column* is one zero for all rows, as it is made."""
+    """Whether *column* is still a single zero for all rows."""
     return column.strides == (0,)

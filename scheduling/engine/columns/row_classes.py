@@ -1,10 +1,10 @@
-"""Which rows are alike to every template: as much allocatable, as much requested, as many pods.
+"""Row classes: nodes with identical capacity, usage and kind are evaluated once.
 
-Filters and scores that go by these sums alone (room, and how it is used) say the same of all rows in
-one state, and labels, taints and images tell few kinds of nodes apart. Rows of one state and one
-kind make a *class*; every template gives each class one total, whatever the number of its rows.
-Clusters have few kinds of nodes and of pods, so classes are few, and a placed pod moves one row from
-one class to another, once for all templates.
+Filters and scores that depend only on capacity and usage give the same answer for all rows where
+these are equal, and labels, taints and images distinguish few kinds of nodes. Rows with the same
+capacity, usage and kind form a *class*, and a template has one total per class. Clusters have few
+kinds of nodes and pods, so there are few classes; a placed pod moves one row from one class to
+another, once for all templates.
 """
 
 from __future__ import annotations
@@ -19,39 +19,40 @@ from typing import Protocol
 import numpy as np
 
 from scheduling.engine.columns.cells import Places, Ties, rows_by_rank
+from scheduling.engine.columns.kept import Kept
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 
-# Where more than every so-manieth row has changed, all are sorted anew.
+# If more than one row in this many has changed, all are sorted anew.
 _ROWS_FOR_A_CHANGE = 4
-# So many kinds of nodes are told apart.
+# How many kinds of nodes are distinguished.
 _MOST_KINDS = 64
-# Classes that nobody is in any more are dropped when they are so many more than the others.
+# Empty classes are dropped once there are this many more than twice the others.
 _SPARE_CLASSES = 256
-# Up to so many classes are worked out one by one.
+# Up to this many classes are computed one by one.
 _FEW_CLASSES = 6
-# Where more than every so-manieth row would have to be looked at, all are.
+# If more than one row in this many would have to be evaluated, all are.
 _ROWS_FOR_A_CLASS = 8
-# Up to so many lists of rows are put together where one row is picked out of them.
+# One row is picked out of up to this many lists; more are merged.
 _FEW_PARTS = 8
-# Up to so many classes that do not fit are counted one by one.
+# Up to this many classes that do not fit are counted one by one.
 _FEW_UNFIT = 32
 NOT_FEASIBLE = -1
 
 
 class RowClasses:
-    """The class of each row, kept in step by the table's log.
+    """The class of each row; changed rows come from the table's log.
 
-    Classes are numbered from 1 on; one that its last row has left is never used again. `epoch` grows
-    when the numbers begin again. It holds the table's arrays themselves: make it anew when they are
-    replaced, do not pickle it. By name, members are ranks of names instead of rows.
+    Classes are numbered from 1 on; an empty one is never used again. `epoch` grows when numbering
+    starts again. This holds the table's arrays themselves: make it anew when they are replaced, and
+    do not pickle it. By name, members are ranks of names instead of rows.
     """
 
     def __init__(self, table: NodeTable, *, by_name: bool) -> None:
         self._table = table
         self.rank = table.name_rank if by_name else None
         self.row_of = None if self.rank is None else rows_by_rank(table, self.rank)
-        self._position = -1
+        self._kept = Kept()
         self._known: dict[tuple[int, ...], int] = {}
         self._keys: list[tuple[int, ...]] = []
         # By row; 0 where there is no node.
@@ -59,7 +60,7 @@ class RowClasses:
         self._row_number = self.numbers.data
         self._kinds: IntArray = np.zeros(table.capacity, np.int64)
         self._kind_count = 1
-        self._told_apart: dict[bytes, bool] = {}
+        self._distinguished: dict[bytes, bool] = {}
         self._columns = [
             column.data
             for column in (
@@ -72,25 +73,25 @@ class RowClasses:
             )
         ]
         self.row_count = len(table)
-        # By class: who is in it, in ascending order, and how many they are.
+        # By class: its rows in ascending order, and their number.
         self.members: list[list[int]] = []
         self.counts: IntArray = np.zeros(0, np.int64)
         self._class_count = self.counts.data
-        # The classes that have been left by all, in the order in which that happened.
+        # The empty classes, in the order in which they became empty.
         self.left: list[int] = []
         self.epoch = 0
 
-    def tell_apart(self, fits: BoolArray, scores: IntArray) -> bool:
-        """Let rows that differ in these columns be of different classes.
+    def distinguish(self, fits: BoolArray, scores: IntArray) -> bool:
+        """Put rows that differ in these columns into different classes.
 
-        False where that will not do: there would be too many, or too few rows fit to be worth it.
+        False if there would be too many classes, or if too few rows fit for them to pay off.
         """
         if np.count_nonzero(fits) * _MOST_KINDS < self.row_count:
             return False
         name = blake2b(fits.tobytes() + scores.tobytes(), digest_size=16).digest()
-        known = self._told_apart.get(name)
+        known = self._distinguished.get(name)
         if known is None:
-            known = self._told_apart[name] = self._refine(fits, scores)
+            known = self._distinguished[name] = self._refine(fits, scores)
         return known
 
     def _refine(self, fits: BoolArray, scores: IntArray) -> bool:
@@ -105,16 +106,15 @@ class RowClasses:
         if len(found) > self._kind_count:
             self._kinds[rows] = kinds
             self._kind_count = len(found)
-            self._position = -1
+            self._kept.forget()
         return True
 
     def catch_up(self) -> None:
         """Move the rows that have changed."""
-        log, position = self._table.log, self._position
-        if position == log.end:
+        log = self._table.log
+        if self._kept.is_current(log):
             return
-        changed = None if position < 0 else log.since(position)
-        self._position = log.end
+        changed = self._kept.catch_up(log)
         if changed is None or len(changed) * _ROWS_FOR_A_CHANGE > self.row_count:
             self._begin_again()
             return
@@ -190,7 +190,7 @@ class RowClasses:
 
 
 class LocalTotals(Protocol):
-    """What one template makes of rows: the local total, -1 where the pod does not fit."""
+    """The local totals of one template: -1 for a row that the pod does not fit."""
 
     def total_of(self, row: int, /) -> int:
         """Of one row, in plain ints."""
@@ -202,9 +202,9 @@ class LocalTotals(Protocol):
 
 
 class ClassTotals:
-    """What one template makes of each class: the local total, -1 where the pod does not fit.
+    """The local total of each class for one template; -1 if the pod does not fit.
 
-    A class is worked out once, by one of its rows.
+    A class is computed once, from one of its rows.
     """
 
     __slots__ = (
@@ -224,18 +224,18 @@ class ClassTotals:
         self._classes = classes
         self._of = of
         self._epoch = -1
-        # So many classes are known, so many of those known have been left.
+        # How many classes are known, and how many of the empty ones.
         self._seen = self._left = 0
         self._totals: IntArray = np.zeros(0, np.int64)
         self._class_total = self._totals.data
-        # The highest total and the classes that have it; None where that is to be found out.
+        # The highest total and the classes that have it; None if they are not known.
         self._best = NOT_FEASIBLE
         self._tied: list[int] | None = None
-        # The classes that do not fit, while they are few; None where that is to be found out.
+        # The classes that do not fit, if they are few; None if they are not known.
         self._unfit: dict[int, None] | None = None
 
     def catch_up(self) -> None:
-        """Work out the classes that are new, and forget those that were left."""
+        """Compute the new classes, and forget the empty ones."""
         classes = self._classes
         classes.catch_up()
         if self._epoch != classes.epoch:
@@ -283,7 +283,7 @@ class ClassTotals:
             self._unfit.pop(number, None)
 
     def _renew(self, come: range, left: list[int]) -> None:
-        """Many at once; who is best, and who does not fit, has then to be found out."""
+        """Compute many at once; the best classes, and those that do not fit, are then not known."""
         classes = self._classes
         if len(come) * _ROWS_FOR_A_CLASS > classes.row_count:
             rows = classes.rows
@@ -320,7 +320,7 @@ class ClassTotals:
         return self._totals.take(self._classes.numbers.take(rows))
 
     def best(self) -> Ties:
-        """The rows with the highest total, where there is one that the pod fits."""
+        """The rows with the highest total. The pod must fit some row."""
         classes, tied = self._classes, self._tied
         if tied is None:
             totals = self._totals[: self._seen]

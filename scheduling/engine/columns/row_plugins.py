@@ -1,7 +1,8 @@
-"""How plugins may answer faster than for whole columns with reasons; each way is optional.
+"""Protocols for plugins that can answer faster than in columns with reasons; all are optional.
 
-A local plugin may answer yes or no, or with a score, for one template at a time; a global one may
-say that a pod does not concern it, or by what it tells rows apart, so that one speaks for many.
+A local plugin may answer yes or no, or with a score, for one template at a time. A global one may
+state that it does not affect a pod, or by which traits it distinguishes rows, so that one row per
+cell is evaluated.
 """
 
 from __future__ import annotations
@@ -43,17 +44,17 @@ class RowScore(Protocol):
 
 @runtime_checkable
 class GoesBySums(Protocol):
-    """A RowFilter or RowScore that looks at nothing of a row but what `RowClasses` does."""
+    """A RowFilter or RowScore that depends only on the columns that `RowClasses` reads."""
 
     goes_by_sums: ClassVar[bool]
 
 
 @runtime_checkable
 class MakesRowFilter(Protocol):
-    """A filter plugin that answers faster where only yes or no is asked."""
+    """A filter plugin that answers faster if no reason is needed."""
 
     def row_filter(self, state: CycleState) -> RowFilter | None:
-        """`filter` for the state's template, as long as the table's arrays are not replaced."""
+        """`filter` for the state's template; valid until the table's arrays are replaced."""
         ...
 
 
@@ -62,13 +63,13 @@ class MakesRowScore(Protocol):
     """A score plugin that answers faster for one template at a time."""
 
     def row_score(self, state: CycleState) -> RowScore | None:
-        """`score` for the state's template, as long as the table's arrays are not replaced."""
+        """`score` for the state's template; valid until the table's arrays are replaced."""
         ...
 
 
 @runtime_checkable
 class MaySkip(Protocol):
-    """A global plugin that can tell cheaply that it has nothing to say about a pod."""
+    """A global plugin that can cheaply determine that it does not affect a pod."""
 
     def concerns(self, state: CycleState) -> bool:
         """Whether any node might be refused, or get another score than the rest."""
@@ -77,14 +78,14 @@ class MaySkip(Protocol):
 
 @runtime_checkable
 class TellsApart(Protocol):
-    """A global plugin that knows by which traits it tells rows apart; see `cells`.
+    """A global plugin that can name the traits by which it distinguishes rows; see `cells`.
 
-    Rows that agree in them get the same verdict and the same raw score, and its NormalizeScore goes
-    by the lowest and the highest score.
+    Rows with the same traits get the same verdict and the same raw score, and its NormalizeScore
+    depends only on the lowest and the highest score.
     """
 
     def look(self, state: CycleState) -> list[Trait] | None:
-        """Prepare `filter` for use at this instant, and name the traits; None: cannot say.
+        """Prepare `filter` for this cycle, and name the traits; None if it cannot.
 
         As at PreFilter the plugin puts itself into `skip_filter` when it refuses no node.
         """
@@ -92,31 +93,31 @@ class TellsApart(Protocol):
 
 
 @runtime_checkable
-class ScoresSpeakers(Protocol):
-    """A plugin that tells rows apart, and whose scores are asked for a row of each kind."""
+class ScoresCells(Protocol):
+    """A plugin that names its traits, and scores one row of each cell."""
 
-    def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
-        """PreScore, where each of *rows* stands for so many that fit; False to be left out."""
+    def pre_score_cells(self, state: CycleState, rows: IntArray, cell_sizes: IntArray) -> bool:
+        """PreScore for one row per cell, with the sizes of the cells; False to skip."""
         ...
 
 
 @runtime_checkable
-class RanksSpeakers(Protocol):
-    """The same in plain ints, where rows are few."""
+class RanksCells(Protocol):
+    """The same in plain ints, for few cells."""
 
-    def rank_speakers(
-        self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
+    def rank_cells(
+        self, state: CycleState, rows: Sequence[int], cell_sizes: Sequence[int]
     ) -> list[int] | None:
-        """PreScore, Score and NormalizeScore in one; None to be left out.
+        """PreScore, Score and NormalizeScore in one; None to skip.
 
-        Each of *rows* stands for so many that fit.
+        *rows* has one row per cell, *cell_sizes* the number of feasible rows of each cell.
         """
         ...
 
 
 @runtime_checkable
 class JudgesRow(Protocol):
-    """A plugin that tells rows apart and can also answer for one of them in plain ints."""
+    """A plugin that names its traits, and can filter a single row in plain ints."""
 
     def fits_row(self, state: CycleState, row: int) -> bool:
         """Whether `filter` accepts *row*, after `look`."""

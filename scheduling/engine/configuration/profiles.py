@@ -32,7 +32,7 @@ from scheduling.engine.framework.unprepared import (
 from scheduling.engine.plugins.classic.all_predicates import AllPredicates
 from scheduling.engine.plugins.scheduling_gates import SchedulingGates
 from scheduling.engine.pods.pod_template import Unreadable
-from scheduling.engine.preemption.preemption import PreemptionRules
+from scheduling.engine.preemption.dry_run import PreemptionRules
 from scheduling.engine.versions.cycle_rules import CycleRules
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
 from scheduling.engine.versions.registry import VERSIONS

@@ -1,7 +1,10 @@
-"""One pod, one decision: filters, scores, choice of the host, and preemption where nothing fits.
+"""Decides on one pod: filters, scores, choice of the host, and preemption if no node fits.
 
-`SchedulingAlgorithm` is what a scheduler actor drives. It owns the node table through its handle;
-the actor keeps the table and the listers up to date from its watches and its cache.
+    schedule ─▶ the nominated node alone ─▶ the fast path ─▶ every node in full
+    preempt  ─▶ post-filters, for a pod that fits nowhere
+
+Each way is tried if the one before gives no result, and all give the same decision. The caller
+keeps the node table and the listers up to date.
 
 Upstream: pkg/scheduler/schedule_one.go schedulePod(), handleSchedulingFailure().
 """
@@ -9,24 +12,28 @@ Upstream: pkg/scheduler/schedule_one.go schedulePod(), handleSchedulingFailure()
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
 from kscope.sim.kernel.rng import Stream
-from scheduling.engine import names
 from scheduling.engine.columns.cells import Ties
-from scheduling.engine.columns.explanation import Explanation, ToldVerdicts
 from scheduling.engine.columns.fast_path import FastPath
-from scheduling.engine.columns.kept_verdicts import KeptVerdicts
 from scheduling.engine.configuration.extenders import Extender
 from scheduling.engine.configuration.profiles import Profile
-from scheduling.engine.cycle.extender_rounds import LEFT_OUT, ExtenderRounds
-from scheduling.engine.cycle.post_filters import PostFilters, dynamic_resources_ran
-from scheduling.engine.framework.framework import SUCCESS, Code, Status
+from scheduling.engine.cycle.decision.explanations import Explanations
+from scheduling.engine.cycle.decision.extender_rounds import ExtenderRounds
+from scheduling.engine.cycle.decision.fit_errors import FitErrors
+from scheduling.engine.cycle.decision.post_filters import PostFilters
+from scheduling.engine.cycle.decision.result import (
+    ERROR,
+    SCHEDULED,
+    UNSCHEDULABLE,
+    ScheduleResult,
+)
+from scheduling.engine.cycle.decision.sampling import nodes_to_find, stop_after
+from scheduling.engine.framework.framework import SUCCESS, Code
 from scheduling.engine.framework.handle import Handle
-from scheduling.engine.framework.messages import NO_NODES, aggregate, fit_error
+from scheduling.engine.framework.messages import NO_NODES
 from scheduling.engine.framework.runtime import KnownVerdicts, Scores, Search, no_verdicts
 from scheduling.engine.framework.scoring import ScoringFailed
 from scheduling.engine.nodes.arrays import IntArray
@@ -34,57 +41,16 @@ from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.plugins.volumes.volume_binding import holds_untranslatable
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Evaluator, Preemption
-from scheduling.engine.preemption.standing import Standings
-
-SCHEDULED = "scheduled"
-UNSCHEDULABLE = "unschedulable"
-ERROR = "error"
-
-_MIN_FEASIBLE = 100
-_MIN_PERCENTAGE = 5
-
+from scheduling.engine.preemption.room_verdicts import KeptRoomVerdicts
 
 _NO_VERDICTS = no_verdicts()
-
-
-def _no_rows() -> IntArray:
-    return np.zeros(0, np.int64)
-
-
-@dataclass(slots=True)
-class ScheduleResult:
-    """What was decided for one pod, and everything it was decided on.
-
-    `evaluated` counts the nodes that were looked at, `feasible` those that fitted. `search` and
-    `scores` are there for the explanation at once; after the fast path no verdicts are in it and no
-    scores. `explanation` can be kept, and read at any later time, where that was asked for.
-    """
-
-    pod: PodInfo
-    result: str
-    node: str | None = None
-    row: int = -1
-    evaluated: int = 0
-    feasible: int = 0
-    # After the fast path good until the next decision.
-    tied_rows: IntArray | Ties = field(default_factory=_no_rows)
-    message: str = ""
-    search: Search | None = None
-    scores: Scores | None = None
-    # The distinct statuses of the nodes that were refused.
-    statuses: list[Status] = field(default_factory=list[Status])
-    preemption: Preemption | None = None
-    explanation: Explanation | None = None
-    # Only the node that the pod is nominated to was looked at.
-    took_nominated_node: bool = False
 
 
 class SchedulingAlgorithm:
     """The decisions of one scheduler profile.
 
-    *order* of nodes (upstream's snapshot list) may be given per call; without it the nodes are
-    taken in the order in which they were added. *ties* breaks ties; without it the smallest name
-    wins.
+    A call may give the *order* of nodes (upstream's snapshot list); without it they are taken in
+    the order in which they were added. *ties* breaks ties; without it the smallest name wins.
     """
 
     def __init__(
@@ -97,33 +63,37 @@ class SchedulingAlgorithm:
         extenders: Sequence[Extender] = (),
     ) -> None:
         self.profile = profile
-        self._rules = rules = profile.rules
         self.handle = handle
         self.table = handle.table
         self.framework = profile.build(handle)
         self.nominated = Nominated(handle.table) if nominated is None else nominated
         self.extenders = ExtenderRounds(extenders, self.framework, profile) if extenders else None
         self._ties = ties
+        self._rules = rules = profile.rules
         plugins = self.framework.plugins.by_name.values()
         handle.listers.volumes.applies_match_fields = rules.asks_volume_fields
         handle.listers.volumes.lists_by_spec_class = rules.lists_volumes_by_field
         self._may_fail = rules.uses_predicates or any(plugin.may_fail for plugin in plugins)
-        # What is only there to prepare is asked in every cycle.
+        # A plugin that has no score must still be asked at PreScore in every cycle.
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared
-        # In-tree plugins that find nothing of their PreFilter's at Reserve.
+        # In-tree plugins fail at Reserve if their PreFilter is disabled.
         self._reserve_error = profile.fails_at_reserve
         self._takes_first = profile.takes_first_fit and not any(
             one.settings.filter_verb or one.settings.prioritize_verb for one in extenders
         )
         self._fast = FastPath(self.framework, self.table, by_name=ties is None)
-        # There a total below zero is that of a node that does not fit.
-        self._may_sink = any(weight < 0 for _, weight in profile.scores)
-        self.standings = Standings(self.framework, self.nominated)
-        # Plugins of somebody else's are asked once in an attempt, and so are those that can only fail.
+        # The fast path takes a total below zero for a node that does not fit.
+        self._may_be_negative = any(weight < 0 for _, weight in profile.scores)
+        self.room_verdicts = KeptRoomVerdicts(self.framework, self.nominated)
         self._asks_once = bool(profile.custom_plugins) or profile.fails_unprepared
-        self._kept = KeptVerdicts(self.framework, foreign=self._asks_once)
+        self._explanations = Explanations(self.framework, self.nominated, asks_once=self._asks_once)
+        self._kept = self._explanations.kept
+        self.fit_errors = FitErrors(profile, self.framework)
         self._evaluator = Evaluator(
-            self.framework, handle, profile.preemption, self.standings, ties
+            self.framework, handle, profile.preemption, self.room_verdicts, ties
+        )
+        self._post_filters = PostFilters(
+            profile, self.framework, self._evaluator, self.nominated, self.extenders
         )
 
     @property
@@ -132,19 +102,10 @@ class SchedulingAlgorithm:
         return self._nodes_to_find(len(self.table))
 
     def _nodes_to_find(self, node_count: int) -> int:
-        """One is as good as another where nothing is scored. Upstream: hasScoring()."""
+        """A single node if nothing is scored. Upstream: hasScoring()."""
         if self._rules.examines_all_nodes:
             return node_count
         return 1 if self._takes_first else nodes_to_find(node_count, self.profile.percentage)
-
-    @property
-    def next_start(self) -> int:
-        """Where the next search begins: the scheduler's, whatever the profile."""
-        return self.handle.next_start
-
-    @next_start.setter
-    def next_start(self, start: int) -> None:
-        self.handle.next_start = start
 
     # -- scheduling ------------------------------------------------------------------------------
 
@@ -159,11 +120,11 @@ class SchedulingAlgorithm:
     ) -> ScheduleResult:
         """Decide on *pod*. Does not preempt; see `preempt`.
 
-        With *explain* every verdict and score is in the result; they are all worked out anew, or
-        with *by_columns* they may be the template's of before, but for what has changed. Without
-        *explain* a pod that fits somewhere costs only such changes, and one that fits nowhere is
-        explained all the same. With *keep* the result has an explanation that can be kept and read
-        later. The decision is always the same.
+        With *explain* the result has every verdict and score. They are computed anew, or with
+        *by_columns* only as far as they changed since the template's last decision. Without
+        *explain* a pod that fits somewhere costs only such changes; one that fits nowhere is
+        explained in any case. With *keep* the result has an explanation that can be kept and read
+        later. None of this changes the decision.
         """
         table, start = self.table, self.handle.next_start
         if table.images.changed_rows:
@@ -171,35 +132,41 @@ class SchedulingAlgorithm:
         rows = table.active if order is None else order
         if len(rows) == 0:
             return self._without_nodes(pod)
-        asks = self.extenders is not None and self.extenders.interested(pod)
-        tells = explain or keep
-        # What is kept tells the scores, too, but for somebody else's plugins.
-        scored = explain or (keep and self._asks_once)
+        asks_extenders = self.extenders is not None and self.extenders.interested(pod)
+        explains = explain or keep
         result: ScheduleResult | None = None
         if pod.pod.nominated_node_name:
-            result = self._on_nominated_node(pod, asks=asks, scored=scored)
+            # Scores that custom plugins gave cannot be computed again for an explanation.
+            scores = explain or (keep and self._asks_once)
+            result = self._on_nominated_node(pod, asks_extenders=asks_extenders, scores=scores)
         may_fail = bool(pod.pod.volumes) and self._volumes_may_fail(pod)
         if (
             result is None
-            and not asks
+            and not asks_extenders
             and not may_fail
-            and (not tells or self._may_be_quick(pod, explain, by_columns))
+            and (
+                not explains
+                or self._explanations.allow_fast_path(pod, explain=explain, by_columns=by_columns)
+            )
         ):
             result = self._quickly(pod, rows)
-            if result is not None and tells:
-                self._tell(result, rows, start, explain=explain, keep=keep)
+            if result is not None and explains:
+                evaluated = self._kept.rotated(rows, start)[: result.evaluated]
+                self._explanations.add(result, evaluated, explain=explain, keep=keep)
         if result is None:
             known = None if explain and not by_columns else self._known(pod, keep=keep)
             may_fail |= self._may_fail
-            result = self._in_full(pod, rows, known, asks=asks, may_fail=may_fail)
+            result = self._in_full(
+                pod, rows, known, asks_extenders=asks_extenders, may_fail=may_fail
+            )
         if self._reserve_error and result.result == SCHEDULED:
             result = ScheduleResult(pod, ERROR, message=self._reserve_error, search=result.search)
         if keep and result.explanation is None and result.search is not None:
-            result.explanation = self._keep(result, result.search)
+            self._explanations.keep(result, result.search)
         return result
 
     def _without_nodes(self, pod: PodInfo) -> ScheduleResult:
-        """Report that there are no nodes, or in some versions first what is wrong with the claims.
+        """Report "no nodes available"; v1.16 checks the pod's claims before.
 
         Upstream: generic_scheduler.go Schedule(), podPassesBasicChecks().
         """
@@ -209,39 +176,9 @@ class SchedulingAlgorithm:
                 return ScheduleResult(pod, ERROR, message=status.message)
         return ScheduleResult(pod, UNSCHEDULABLE, message=NO_NODES)
 
-    def _keep(self, result: ScheduleResult, search: Search) -> Explanation:
-        """What *search* and the scores came to."""
-        explanation = self._kept.settle(search)
-        if result.scores is not None:
-            self._kept.keep_scores(search, explanation, result.scores)
-        elif result.result == SCHEDULED:
-            self._kept.score(search, explanation)
-        return explanation
-
-    def _may_be_quick(self, pod: PodInfo, explain: bool, by_columns: bool) -> bool:
-        """Whether there are columns that tell what is asked for, and that have paid off."""
-        if self._asks_once:
-            return False
-        return self._kept.has_met(pod) if explain and by_columns else not explain
-
-    def _tell(
-        self, quick: ScheduleResult, rows: IntArray, start: int, *, explain: bool, keep: bool
-    ) -> None:
-        """Let *quick*, which looked at *rows* from *start* on, tell what the plugins said."""
-        looked_at = self._kept.rotated(rows, start)[: quick.evaluated]
-        search = self.framework.find_feasible(quick.pod, looked_at, self.nominated, self._kept)
-        verdicts = search.verdicts
-        told = isinstance(verdicts, ToldVerdicts)
-        explanation = verdicts.explanation if told else self._kept.settle(search)
-        scores = self._kept.score(search, explanation)
-        if explain:
-            quick.search, quick.scores = search, scores
-        if keep:
-            quick.explanation = explanation
-
     def _known(self, pod: PodInfo, *, keep: bool) -> KnownVerdicts:
-        """Who knows what the filters say; columns know nothing of nominated pods."""
-        return self._kept if keep and not self.nominated.concern(pod) else self.standings
+        """Verdicts of earlier cycles; the columns do not consider nominated pods."""
+        return self._kept if keep and not self.nominated.concern(pod) else self.room_verdicts
 
     def _in_full(
         self,
@@ -249,27 +186,29 @@ class SchedulingAlgorithm:
         rows: IntArray,
         known: KnownVerdicts | None,
         *,
-        asks: bool,
+        asks_extenders: bool,
         may_fail: bool,
     ) -> ScheduleResult:
-        """Look at every node, but for what is *known*."""
-        rotated = self._kept.rotated(rows, self.next_start)
-        promised = self._promised_row(pod)
-        search = self.framework.find_feasible(pod, rotated, self.nominated, known, promised)
+        """Evaluate every node, except for verdicts that are *known*."""
+        rotated = self._kept.rotated(rows, self.handle.next_start)
+        nominated_row = self._nominated_row(pod)
+        search = self.framework.find_feasible(pod, rotated, self.nominated, known, nominated_row)
         if not search.status.is_success:
-            return self._rejected(search)
-        self._sample(search, len(rows))
+            return self.fit_errors.rejected(search)
+        # PreFilter may have left fewer nodes than there are.
+        stop_after(search.verdicts, self._nodes_to_find(len(search.verdicts.rows)))
+        self.handle.next_start = (self.handle.next_start + len(search.verdicts.rows)) % len(rows)
         if may_fail:
-            error = self._error(search)
+            error = self.fit_errors.failed(search)
             if error is not None:
                 return error
-        if self.extenders is not None and asks:
+        if self.extenders is not None and asks_extenders:
             refusal = self.extenders.filter(search)
             if refusal:
                 return ScheduleResult(pod, ERROR, message=refusal, search=search)
         feasible = search.feasible
         if len(feasible) == 0:
-            return self._unschedulable(search)
+            return self.fit_errors.unschedulable(search)
         unreadable = search.state.template.unreadable_preferences
         if unreadable and len(feasible) > 1:
             failure = self.profile.unreadable(unreadable)
@@ -279,7 +218,7 @@ class SchedulingAlgorithm:
             scores = self._scored(search, feasible)
         except ScoringFailed as failed:
             return ScheduleResult(pod, ERROR, message=str(failed), search=search)
-        if self.extenders is not None and asks and len(feasible) > 1:
+        if self.extenders is not None and asks_extenders and len(feasible) > 1:
             self.extenders.prioritize(search.state, scores)
         row, tied = self.choose_host(scores)
         return ScheduleResult(
@@ -301,24 +240,24 @@ class SchedulingAlgorithm:
             return self.framework.score(search.state, feasible)
 
     def _on_nominated_node(
-        self, pod: PodInfo, *, asks: bool, scored: bool
+        self, pod: PodInfo, *, asks_extenders: bool, scores: bool
     ) -> ScheduleResult | None:
-        """The node that was promised to *pod* is tried before all others, and taken if it fits.
+        """Try the node to which *pod* is nominated before all others, and take it if it fits.
 
         Upstream: evaluateNominatedNode().
         """
-        row = self._promised_row(pod)
+        row = self._nominated_row(pod)
         if row < 0:
             return None
         rows = np.array([row], np.int64)
-        search = self.framework.find_feasible(pod, rows, self.nominated, self.standings, row)
+        search = self.framework.find_feasible(pod, rows, self.nominated, self.room_verdicts, row)
         if not search.status.is_success or len(search.feasible) == 0:
             return None
-        if self.extenders is not None and asks:
+        if self.extenders is not None and asks_extenders:
             failed = self.extenders.filter(search)
             if failed or len(search.feasible) == 0:
                 return None
-        scores = self.framework.score(search.state, rows) if scored else None
+        found = self.framework.score(search.state, rows) if scores else None
         return ScheduleResult(
             pod,
             SCHEDULED,
@@ -328,25 +267,25 @@ class SchedulingAlgorithm:
             feasible=1,
             tied_rows=rows,
             search=search,
-            scores=scores,
+            scores=found,
             took_nominated_node=True,
         )
 
     def search_everywhere(self, pod: PodInfo) -> Search:
-        """What every filter says of *pod* on every node, whatever a decision looked at."""
+        """The verdicts of all filters on all nodes, also those that a decision did not evaluate."""
         return self.framework.find_feasible(pod, self.table.active, self.nominated, None)
 
-    def _promised_row(self, pod: PodInfo) -> int:
-        """The row that is tried before all others; -1 where there is none."""
+    def _nominated_row(self, pod: PodInfo) -> int:
+        """The row that is tried before all others; -1 if there is none."""
         if not self._rules.tries_nominated_node_first:
             return -1
         return self.table.rows.get(pod.pod.nominated_node_name, -1)
 
     def _quickly(self, pod: PodInfo, rows: IntArray) -> ScheduleResult | None:
-        """The decision by what is kept per template, or None where the full path is needed."""
+        """The decision from what is kept per template; None if every node must be evaluated."""
         if self._may_fail and (not self._rules.uses_predicates or pod.pod.claim_names):
-            return None  # An error fails the attempt, wherever it happens.
-        if self._may_sink or (self.nominated.by_node and self.nominated.concern(pod)):
+            return None  # An error on any node fails the attempt.
+        if self._may_be_negative or (self.nominated.by_node and self.nominated.concern(pod)):
             return None
         state = self.framework.new_state(pod)
         if state.template.unreadable_preferences:
@@ -355,7 +294,7 @@ class SchedulingAlgorithm:
         try:
             choice = self._fast.choose(state, rows, handle.next_start, self._nodes_to_find(count))
         except ScoringFailed:
-            return None  # The full path knows whether it concerns a node that fits.
+            return None  # The failure only counts if it concerns a node that fits.
         if choice is None:
             return None
         tied, feasible, evaluated = choice
@@ -373,23 +312,9 @@ class SchedulingAlgorithm:
             statuses=[],
         )
 
-    def _sample(self, search: Search, node_count: int) -> None:
-        """Stop after enough feasible nodes were found; forget what was seen beyond."""
-        verdicts = search.verdicts
-        # Of those that PreFilter has left.
-        wanted = self._nodes_to_find(len(verdicts.rows))
-        found = np.flatnonzero(verdicts.fits) if verdicts.counted is None else ()
-        if len(found) > wanted:
-            # Upstream stops when it meets one more than it wants, which it then leaves aside.
-            end = int(found[wanted])
-            verdicts.rows = verdicts.rows[:end]
-            verdicts.plugin = verdicts.plugin[:end]
-            verdicts.code = verdicts.code[:end]
-        self.next_start = (self.next_start + len(verdicts.rows)) % node_count
-
     def choose_host(self, scores: Scores) -> tuple[int, IntArray]:
         """One of the rows with the highest total, and all of them. Upstream: selectHost()."""
-        # In order of rows, so that a draw does not depend on the order of the search.
+        # In the order of rows, so that the draw does not depend on where the search began.
         tied = np.sort(scores.rows[scores.total == scores.total.max()])
         return self._pick(tied), tied
 
@@ -400,171 +325,24 @@ class SchedulingAlgorithm:
             return int(tied[np.argmin(self.table.name_rank[tied])])
         return int(tied[self._ties.below(len(tied))])
 
-    # -- failures --------------------------------------------------------------------------------
-
-    def _rejected(self, search: Search) -> ScheduleResult:
-        """A plugin refused the pod before any node was looked at."""
-        status = search.status
-        pod = search.state.pod
-        if status.code is Code.ERROR:
-            named = self._rules.names_extension_points
-            where = f'running PreFilter plugin "{status.plugin}": ' if named else ""
-            return ScheduleResult(pod, ERROR, message=where + status.message, search=search)
-        if self._rules.counts_pre_filter_rejections:
-            count = len(self.table)
-            message = fit_error(count, dict.fromkeys(status.reasons, count))
-        else:
-            message = fit_error(len(self.table), {}, pre_filter=status.message)
-        return ScheduleResult(pod, UNSCHEDULABLE, message=message, search=search)
-
     def _volumes_may_fail(self, pod: PodInfo) -> bool:
-        """Whether plugins may fail on a disk of the pod's, or on others' beside it."""
+        """Whether plugins may fail on a disk of this pod, or of another on its node; v1.34 only."""
         if not (pod.pod.volumes and self._rules.fails_on_untranslatable_volumes):
             return False
         if self.table.pods_at_fault or self.nominated.concern(pod):
             return True
         return holds_untranslatable(pod.pod, self.handle.listers)
 
-    def _error(self, search: Search) -> ScheduleResult | None:
-        """An attempt in which some plugin failed on some node fails as a whole."""
-        kinds = self._kinds(search)
-        if self._rules.names_extension_points:
-            failed = next((one for one, _ in kinds if one.code is Code.ERROR), None)
-            if failed is None:
-                return None
-            message = f'running "{failed.plugin}" filter plugin: {failed.message}'
-            return ScheduleResult(search.state.pod, ERROR, message=message, search=search)
-        errors = [
-            status.message
-            for status, count in kinds
-            if status.code is Code.ERROR
-            for _ in range(count)
-        ]
-        if not errors:
-            return None
-        return ScheduleResult(
-            search.state.pod,
-            ERROR,
-            message=aggregate(errors),
-            search=search,
-            statuses=[status for status, _ in kinds],
-            evaluated=len(search.verdicts.rows),
-        )
-
-    def _unschedulable(self, search: Search) -> ScheduleResult:
-        return ScheduleResult(
-            search.state.pod,
-            UNSCHEDULABLE,
-            evaluated=len(search.verdicts.rows),
-            message=self._fit_error(search),
-            search=search,
-            statuses=[status for status, _ in self._kinds(search)],
-        )
-
-    def _kinds(self, search: Search) -> list[tuple[Status, int]]:
-        """The distinct statuses of refused nodes, and how many nodes have each."""
-        return [
-            (self.framework.explain(search.state, plugin, code), count)
-            for plugin, code, count in search.verdicts.kinds()
-        ]
-
-    def status_by_node(self, search: Search) -> dict[str, Status]:
-        """The status of every node that was refused."""
-        return {
-            self.table.name(row): self.framework.explain(search.state, plugin, code)
-            for row, plugin, code in search.verdicts.each()
-            if plugin
-        }
-
-    def _refused(self, search: Search) -> dict[str, Status]:
-        """The status of every node; a refusal at PreFilter is each one's."""
-        if search.status.is_success:
-            return self.status_by_node(search)
-        return dict.fromkeys(self.table.rows, search.status)
-
-    def reasons(self, search: Search) -> dict[str, int]:
-        """How many nodes gave each reason."""
-        reasons: dict[str, int] = {}
-        absent = search.absent
-        for status, count in self._kinds(search):
-            # Whom an extender left out without a word has no status, as if it had not been asked.
-            absent += count if status == LEFT_OUT else 0
-            for reason in status.reasons:
-                reasons[reason] = reasons.get(reason, 0) + count
-        if absent and search.narrowed_by:
-            plugins = " ".join(search.narrowed_by)
-            reason = f"node(s) didn't satisfy plugin(s) [{plugins}]"
-            reasons[reason] = reasons.get(reason, 0) + absent
-        return reasons
-
     def preempt(self, result: ScheduleResult) -> Preemption | None:
-        """Try to make room for the pod of an unschedulable *result*; completes its message.
+        """Try to make room for the pod of an unschedulable *result*, and complete its message.
 
-        Returns None where preemption is not even tried. The caller evicts and nominates.
+        Returns None if the profile does not preempt. The caller evicts and nominates.
         """
         search = result.search
         if result.result != UNSCHEDULABLE or search is None:
             return None
-        nominated_node = result.pod.pod.nominated_node_name
-        if self._rules.post_filter == "silent":
-            if self.profile.custom_post_filters:
-                result.preemption, _ = self._post_filter(search, nominated_node)
-            elif self.profile.preempts:
-                result.preemption = self._evict(search, nominated_node)
-            return result.preemption
-        preemption, post_filter = self._post_filter(search, nominated_node)
+        preemption, text = self._post_filters.run(search, self.fit_errors.status_by_node)
         result.preemption = preemption
-        result.message = self._fit_error(search, post_filter)
+        if self._rules.post_filter != "silent":
+            result.message = self.fit_errors.message(search, text)
         return preemption
-
-    def _fit_error(self, search: Search, post_filter: str = "") -> str:
-        reasons = self.reasons(search)
-        if not reasons and self._rules.ends_empty_reasons:
-            # Extenders left nodes out without a reason.
-            return f"{fit_error(len(self.table), {})} ."
-        return fit_error(
-            len(self.table), reasons, pre_filter=search.status.message, post_filter=post_filter
-        )
-
-    def _evict(self, search: Search, nominated_node: str) -> Preemption:
-        """The victims that would make room, and what extenders say to that."""
-        preemption = self._evaluator.preempt(search, self.nominated, nominated_node)
-        if preemption.chosen is not None and self.extenders is not None:
-            self.extenders.preempt(search.state.pod, preemption, self._evaluator)
-        return preemption
-
-    def _post_filter(self, search: Search, nominated_node: str) -> tuple[Preemption, str]:
-        """What the profile's post-filters come to, and what they say for themselves."""
-        asked = self.profile.post_filters
-        if self.profile.custom_post_filters:
-            evict = partial(self._evict, search, nominated_node)
-            return PostFilters(self.profile, self.framework).run(
-                search, self._refused(search), evict
-            )
-        dynamic = names.DYNAMIC_RESOURCES in asked
-        if not search.status.is_success and self._rules.post_filter == "absent":
-            return Preemption(), ""
-        if dynamic and not dynamic_resources_ran(search, self.profile):
-            # Its PostFilter finds no state of its PreFilter, and that ends it.
-            return Preemption(), "not found"
-        said = ["no new claims to deallocate"] if dynamic else []
-        if not self.profile.preempts:
-            # Hopes stay as they are. Upstream: schedulingCycle(), a result without nominatingInfo.
-            return Preemption(), ", ".join(said)
-        preemption = self._evict(search, nominated_node)
-        reports = self._rules.post_filter == "reported"
-        if preemption.chosen is not None or not preemption.message or not reports:
-            return preemption, ""
-        if preemption.failed:
-            # An error ends the round, and what others said is not told.
-            said = []
-        return preemption, ", ".join((*said, f"preemption: {preemption.message}"))
-
-
-def nodes_to_find(node_count: int, percentage: int) -> int:
-    """After how many feasible nodes the search stops. Upstream: numFeasibleNodesToFind()."""
-    if node_count < _MIN_FEASIBLE or percentage >= 100:
-        return node_count
-    if percentage <= 0:
-        percentage = max(50 - node_count // 125, _MIN_PERCENTAGE)
-    return max(node_count * percentage // 100, _MIN_FEASIBLE)

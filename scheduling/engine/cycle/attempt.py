@@ -1,4 +1,4 @@
-"""A scheduling attempt under way, the binding that may follow it, and the record kept of it."""
+"""One try to schedule a pod, as it runs and as it is recorded, and the binding that follows it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kscope.sim.objects.objects import Pod
-from scheduling.engine import names
 from scheduling.engine.columns.explanation import Explanation
-from scheduling.engine.cycle.algorithm import ScheduleResult
+from scheduling.engine.cycle.decision.result import ScheduleResult
+from scheduling.engine.cycle.extension_points import BindingPlugins
+from scheduling.engine.framework.framework import CycleState
+from scheduling.engine.framework.framework import PodVolumes as PodVolumePlan
+from scheduling.engine.framework.waiting_pods import WaitingPod
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 from volumes.engine.binding.binder import PodVolumes
@@ -52,42 +55,74 @@ class Attempt:
     evidence: dict[str, Any] | None = None
     blocker: dict[str, Any] | None = None
 
+    def fail(self, result: str, message: str) -> None:
+        """The pod has lost its node before the scheduling cycle ended."""
+        decision = self.decision
+        decision.result, decision.message, decision.node = result, message, None
+        if self.evidence is not None:
+            self.evidence |= {"result": result, "message": message, "node": None}
+
 
 class Binding:
-    """A pod between assume and the end of its binding cycle."""
+    """One pod on its way to *node*, with the *plugins* of its profile.
+
+    `plan` says what its claims need there, None if it has no claims; `volumes` is what was assumed
+    of that, None if there is nothing to bind. `next_pre_bind` is the place of the PreBind plugin
+    that is asked next. `timeouts` are those of the Permit plugins that answered Wait, in ns.
+    """
 
     __slots__ = (
-        "binder",
+        "_on_volumes_done",
+        "_state",
         "forgotten",
         "info",
+        "next_pre_bind",
         "node",
-        "on_volumes_done",
+        "plan",
+        "plugins",
         "queued",
+        "timeouts",
         "volumes",
-        "waiting",
+        "volumes_binding",
+        "waiting_pod",
     )
 
     def __init__(
         self,
         queued: QueuedPodInfo,
-        info: PodInfo,
         node: str,
+        plugins: BindingPlugins,
         on_volumes_done: Callable[[Binding, str | None], None],
+        *,
+        state: CycleState | None,
+        plan: PodVolumePlan | None,
     ) -> None:
-        self.on_volumes_done = on_volumes_done
+        """*on_volumes_done* is called with the error, or None, once the volumes are bound."""
         self.queued = queued
-        self.info = info
+        self.info: PodInfo = queued.pod_info.assigned_to(node)
         self.node = node
+        self.plugins = plugins
+        self.plan = plan
         self.volumes: PodVolumes | None = None
-        self.waiting: PodBinding | None = None
-        self.binder = names.DEFAULT_BINDER
+        self.volumes_binding: PodBinding | None = None
+        self.next_pre_bind = 0
+        self.timeouts: dict[str, int] = {}
+        self.waiting_pod: WaitingPod | None = None
         self.forgotten = False
+        self._state = state
+        self._on_volumes_done = on_volumes_done
+
+    @property
+    def state(self) -> CycleState:
+        """The state of the scheduling cycle, which is kept for custom plugins only."""
+        assert self._state is not None, "this profile has no custom plugins"
+        return self._state
 
     @property
     def assumed(self) -> Pod:
-        """The pod as the cache has it: on its node."""
+        """The pod as the cache holds it: with its node."""
         return self.info.pod.patched({"spec": {"nodeName": self.node}})
 
     def volumes_done(self, error: str | None) -> None:
         """The binder has bound the pod's volumes, or has given up."""
-        self.on_volumes_done(self, error)
+        self._on_volumes_done(self, error)

@@ -1,4 +1,4 @@
-"""What a scheduler tells of itself: events, with what the pages show of pods, nodes and its queue."""
+"""Records what a scheduler does, and what the pages show of its pods, nodes and queue."""
 
 from collections.abc import Container, Mapping
 from typing import Any
@@ -28,10 +28,11 @@ _PLACE_FACTS: dict[Place, str] = {
 
 
 class Chronicle:
-    """The record of the scheduler called *scheduler*, "" where it is the only one.
+    """The events of one scheduler.
 
-    *known* are the pods that it has heard of. With *shows_nodes* its cache is the one that the
-    nodes of the pages show. Kubernetes Events are numbered in series from v1.20 on.
+    *known* are the pods that its watches have shown. The pages show nodes as they are in the cache
+    of the scheduler whose name is ""; others are given theirs. With *has_series* repeated
+    Kubernetes Events are counted in series (since v1.20).
     """
 
     def __init__(
@@ -42,13 +43,12 @@ class Chronicle:
         gauges: NodeGauges,
         *,
         scheduler: str,
-        shows_nodes: bool,
         has_series: bool,
     ) -> None:
         self._recorder = recorder
         self._pods = store.live("Pod")
-        # A node that is gone, though no watch has told so yet, is not brought back either.
-        self._nodes: Container[str] = store.live("Node") if shows_nodes else ()
+        # As with pods, a deleted node does not return to the pages.
+        self._nodes: Container[str] = () if scheduler else store.live("Node")
         self._known = known
         self._scheduler = scheduler
         self._entity = f"queue/{scheduler}" if scheduler else "queue"
@@ -60,15 +60,16 @@ class Chronicle:
 
     @property
     def seq(self) -> int:
-        """Of the newest event on the record, whoever told it."""
+        """Of the newest event of the run, whichever component recorded it."""
         return self._recorder.seq
 
-    # Telling
+    # Recording
 
     def show_pod(self, key: str, **attributes: Any) -> None:
-        """Let the next event carry these attributes of the pod; None removes one.
+        """Show these attributes of the pod with the next event; None removes one.
 
-        A pod that is gone, though no watch has told so yet, is not brought back to the pages.
+        A pod that the API server has deleted does not return to the pages, even if the scheduler
+        does not know of its deletion yet.
         """
         if key not in self._pods:
             return
@@ -82,7 +83,7 @@ class Chronicle:
     def record(
         self, fact: str, entity: str, message: str = "", data: dict[str, Any] | None = None
     ) -> int:
-        """Record *fact*, with all that is to be shown since the last one; returns its seq."""
+        """Record *fact* with all attributes that changed since the last event; returns its seq."""
         changes, self._changes = self._changes, {}
         if self.gauges.stale:
             self.gauges.show(changes, self._nodes)
@@ -91,7 +92,7 @@ class Chronicle:
     def record_pod(
         self, fact: str, pod: Pod, message: str, data: dict[str, Any] | None, shown: Attributes
     ) -> int:
-        """Record *fact*, which is about *pod*, and show these attributes of it."""
+        """Record *fact* about *pod*, and show these attributes of the pod."""
         changes, entity = self._changes, pod.id
         if changes:
             self._changes = {}
@@ -120,10 +121,11 @@ class Chronicle:
         return self.record(reason, pod.id, message, data)
 
     def _count_in_series(self, pod: Pod, message: str) -> tuple[int, str]:
-        """How often this Event came before for the same version of the pod, and what it then said.
+        """How often this Event came before for the same version of the pod, and its first text.
 
-        The first is an Event of its own, the second makes a series of it, the others are written
-        every half hour; the text stays that of the first. Upstream: client-go tools/events/event_broadcaster.go, recordToSink().
+        The second occurrence starts a series; later ones are written every half hour, and the text
+        stays that of the first. Upstream: client-go tools/events/event_broadcaster.go,
+        recordToSink().
         """
         version, count, note = self._series.get(pod.uid, ("", -1, ""))
         if version == pod.resource_version:
@@ -134,7 +136,7 @@ class Chronicle:
         return count, note
 
     def end_series(self, uid: str) -> None:
-        """Nothing more is told of this pod that might continue a series."""
+        """End the series of this pod's Events."""
         self._series.pop(uid, None)
 
     # Listening to the queue
@@ -142,10 +144,10 @@ class Chronicle:
     def queue_moved(
         self, info: QueuedPodInfo, place_from: Place, event_name: str, *, flushed: bool
     ) -> None:
-        """See QueueListener: a move is an event that names what caused it."""
+        """Record a move, and the event that caused it. See QueueListener."""
         place, queue, pod = info.place, self.queue, info.pod_info.pod
         if place == "":
-            # A pod that got its node has left the lanes when it was assumed.
+            # A pod that got a node left the queue when it was assumed.
             if place_from != "in_flight" and info.key in self._known:
                 self.show_pod(info.key, queue=None, queue_since=None, backoff_until=None)
                 self.record("PodDequeued", pod.id, event_name)
@@ -168,17 +170,19 @@ class Chronicle:
             message = f"cycle {number}, attempt {info.attempts}"
             self.record_pod("AttemptStarted", pod, message, None, shown)
             return
-        keeper = info.gating_plugin if place == "gated" else ""
-        if keeper == names.NOT_MODELLED:
-            self._tell_not_modelled(pod)
-        data = {"plugin": keeper} if keeper not in ("", names.SCHEDULING_GATES) else None
+        gating_plugin = info.gating_plugin if place == "gated" else ""
+        if gating_plugin == names.NOT_MODELLED:
+            self._record_not_modelled(pod)
+        data = (
+            {"plugin": gating_plugin} if gating_plugin not in ("", names.SCHEDULING_GATES) else None
+        )
         shown["mover"] = event_name
         if place_from == "" and info.attempts == 0:
             shown["first_queued"] = info.since
         self.record_pod(_PLACE_FACTS[place], pod, event_name, data, shown)
 
-    def _tell_not_modelled(self, pod: Pod) -> None:
-        """Record in kscope's own name, not the scheduler's, why the pod is kept pending."""
+    def _record_not_modelled(self, pod: Pod) -> None:
+        """Record why the pod stays pending, as an event of kscope, not of the scheduler."""
         need = unmodelled_need(pod)
         blocker = {"plugin": names.NOT_MODELLED, "sentence": f"{need}.", "short": "Not modelled"}
         changes: Changes = {pod.id: {"blocker": blocker}} if pod.key in self._pods else {}
@@ -186,7 +190,7 @@ class Chronicle:
 
 
 def _truncated(message: str) -> str:
-    """As much of *message* as the note of an Event may hold, in bytes.
+    """*message*, cut to the bytes that the note of an Event may hold.
 
     Upstream: schedule_one.go truncateMessage(), since 1.20.
     """

@@ -1,7 +1,7 @@
-"""Decisions mode: every pending pod once, in queue order, without time.
+"""Decisions mode: schedules every pending pod once, in queue order, without time.
 
-Every node is examined; a preemptor's victims vanish at once and it is tried again at once; volumes
-bind at once. The format is that of docs/decisions.md; equal input gives equal output, byte for
+Every node is evaluated. Victims are gone at once, and their preemptor is tried again at once;
+volumes bind at once. The format is that of docs/decisions.md; equal input gives equal output, byte for
 byte.
 """
 
@@ -29,13 +29,10 @@ from kscope.sim.objects.unmodelled import unmodelled_need
 from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.configuration.extenders import Extender
 from scheduling.engine.configuration.profiles import Profile
-from scheduling.engine.cycle.algorithm import (
-    ERROR,
-    SCHEDULED,
-    ScheduleResult,
-    SchedulingAlgorithm,
-)
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import ERROR, SCHEDULED, ScheduleResult
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.plugins.volumes.volume_zone import BETA_ZONE
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Preemption
@@ -44,29 +41,52 @@ from volumes.engine.phases import claim_ref_of
 
 Attempt = dict[str, Any]
 
-# Classes that admission reads; everything else need not go through a store.
+# The kinds that admission reads; the others are not put into a store.
 _CLASSES = ("PriorityClass", "RuntimeClass", "StorageClass", "Namespace", "LimitRange")
 _MAX_ATTEMPTS = 8
 
 
 @dataclass(slots=True)
 class Decisions:
-    """The attempts so far and the cluster they were made on."""
+    """The attempts so far, and the cluster on which they were made."""
 
     algorithm: SchedulingAlgorithm
     evidence: bool = True
-    # Whether evidence may come from what is kept per template.
+    # Whether evidence may come from columns that are kept per template.
     by_columns: bool = False
-    # By schedulerName, where there are several profiles.
+    # By schedulerName, if there are several profiles.
     by_name: dict[str, SchedulingAlgorithm] = field(default_factory=dict[str, SchedulingAlgorithm])
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     placed: dict[str, str] = field(default_factory=dict[str, str])
     evicted: list[str] = field(default_factory=list[str])
 
+    def read(self, objects: list[ApiObject]) -> list[PodInfo]:
+        """Build the cluster from *objects*; returns the pods without a node."""
+        profile, handle = self.algorithm.profile, self.algorithm.handle
+        if profile.rules.counts_budgets_without_status:
+            objects = with_counted_budgets(objects, profile.kubernetes.workloads)
+        for obj in objects:
+            if isinstance(obj, Node):
+                handle.table.add_node(obj)
+            elif not isinstance(obj, Pod):
+                handle.listers.put(_settled(obj))
+        pending: list[PodInfo] = []
+        for obj in objects:
+            if isinstance(obj, Pod) and not obj.is_terminated:
+                info = PodInfo(obj, profile.resource_rules)
+                if not info.node_name:
+                    pending.append(info)
+                    continue
+                self.placed[info.key] = info.node_name
+                row = handle.table.rows.get(info.node_name)
+                if row is not None:
+                    handle.table.add_pod(row, info)
+        return pending
+
     # -- one pod ---------------------------------------------------------------------------------
 
     def _held_back(self, pod: Pod) -> str:
-        """Why the pod may not enter the queue; "" when it may."""
+        """Why the pod may not enter the queue; "" if it may."""
         gates = pod.scheduling_gates if self.algorithm.profile.heeds_gates else ()
         if gates:
             return f"waiting for scheduling gates: [{' '.join(gates)}]"
@@ -78,11 +98,11 @@ class Decisions:
         message = self._held_back(pod.pod)
         if message:
             self.placed[pod.key] = ""
-            told: Attempt = {"result": "gated", "message": message, "prefilter": {}}
-            self.attempts.append({**_blank(pod, 0), **told})
+            gated: Attempt = {"result": "gated", "message": message, "prefilter": {}}
+            self.attempts.append({**_blank(pod, 0), **gated})
             return
         for number in range(1, _MAX_ATTEMPTS):
-            pod = self._without_old_hope(pod)
+            pod = self._with_current_nomination(pod)
             result = self.algorithm.schedule(pod, explain=self.evidence, by_columns=self.by_columns)
             preemption = self.algorithm.preempt(result)
             self.attempts.append(self._attempt(result, number))
@@ -100,10 +120,10 @@ class Decisions:
             self.algorithm.nominated.add(chosen, pod)
         self.placed[pod.key] = ""
 
-    def _without_old_hope(self, pod: PodInfo) -> PodInfo:
-        """*pod*, less a nomination that it came with and that has been taken from it since."""
-        hoped = pod.pod.nominated_node_name
-        if not hoped or self.algorithm.nominated.node_of(pod.key) == hoped:
+    def _with_current_nomination(self, pod: PodInfo) -> PodInfo:
+        """*pod* without the nomination in its status, if that was cleared since."""
+        nominated_node = pod.pod.nominated_node_name
+        if not nominated_node or self.algorithm.nominated.node_of(pod.key) == nominated_node:
             return pod
         return pod.updated(pod.pod.patched({"status": {"nominatedNodeName": None}}))
 
@@ -130,7 +150,7 @@ class Decisions:
             self.evicted.append(victim.key)
 
     def _clear_lower(self, preemptor: PodInfo, row: int) -> None:
-        """Who is less important hopes for the node at *row* no more.
+        """Clear the nomination of lower-priority pods on the node at *row*.
 
         Upstream: prepareCandidate(), getLowerPriorityNominatedPods().
         """
@@ -202,7 +222,7 @@ class Decisions:
         self._bind(claim_key, name)
 
     def _zone_affinity(self, node_name: str) -> dict[str, Any]:
-        """The volume can be reached from its node's zone only, as zonal disks were in those days."""
+        """Node affinity for the zone of the node, as zonal disks had it before CSI."""
         table = self.algorithm.table
         zone = table.node(table.rows[node_name]).labels.get(BETA_ZONE)
         if not zone:
@@ -255,7 +275,7 @@ class Decisions:
         scores = result.scores
         if scores is None:
             return {}
-        # v1.16's format shows the reduced score, before its weight.
+        # The format of v1.16 has the reduced score, before it is weighted.
         columns = {
             score.name: (
                 score.normalized if self.algorithm.profile.rules.uses_predicates else score.weighted
@@ -311,62 +331,38 @@ class Decisions:
 def decide(
     objects: Iterable[ApiObject],
     profile: Profile,
-    *,
+    *others: Profile,
     ties: Stream | None = None,
     evidence: bool = True,
     by_columns: bool = False,
-    others: Iterable[Profile] = (),
     extenders: Sequence[Extender] = (),
 ) -> dict[str, Any]:
     """All decisions of *profile* on the cluster that *objects* describe.
 
-    *others* take the pods that name them as their scheduler. Ties go to the smallest node name, or
-    where *ties* draws. *evidence* is worked out anew for every attempt, unless *by_columns*.
+    *others* schedule the pods that name them. The smallest node name wins a tie, or *ties* draws.
+    *evidence* is computed anew for every attempt, unless *by_columns*.
     """
     handle = Handle()
-    algorithm = SchedulingAlgorithm(
-        replace(profile, percentage=100),
-        handle,
-        ties=ties,
-        extenders=extenders,
-    )
-    by_name = {profile.name: algorithm} | {
-        other.name: SchedulingAlgorithm(
-            replace(other, percentage=100),
+    nominated = Nominated(handle.table)
+    by_name = {
+        one.name: SchedulingAlgorithm(
+            replace(one, percentage=100),
             handle,
             ties=ties,
-            nominated=algorithm.nominated,
+            nominated=nominated,
             extenders=extenders,
         )
-        for other in others
+        for one in (profile, *others)
     }
-    decisions = Decisions(algorithm, evidence, by_columns, by_name if len(by_name) > 1 else {})
-    pending: list[PodInfo] = []
-    everything = admitted(objects)
-    if profile.rules.counts_budgets_without_status:
-        everything = with_counted_budgets(everything, profile.kubernetes.workloads)
-    for obj in everything:
-        if isinstance(obj, Node):
-            handle.table.add_node(obj)
-        elif not isinstance(obj, Pod):
-            handle.listers.put(_settled(obj))
-    for obj in everything:
-        if isinstance(obj, Pod) and not obj.is_terminated:
-            info = PodInfo(obj, profile.resource_rules)
-            if not info.node_name:
-                pending.append(info)
-                continue
-            decisions.placed[info.key] = info.node_name
-            row = handle.table.rows.get(info.node_name)
-            if row is not None:
-                handle.table.add_pod(row, info)
-    # The sort keeps file order among equals.
+    decisions = Decisions(by_name[profile.name], evidence, by_columns, by_name if others else {})
+    pending = decisions.read(admitted(objects))
+    # The sort keeps file order among pods of equal priority.
     pending.sort(key=_minus_priority)
     for info in pending:
-        # Room is kept for those that come with a nomination, but for gated ones.
+        # Gated pods hold no room on the node to which they are nominated.
         node, gates = info.pod.nominated_node_name, info.pod.scheduling_gates
         if node and (profile.rules.uses_predicates or not gates):
-            algorithm.nominated.add(node, info)
+            nominated.add(node, info)
     for info in pending:
         decisions.decide(info)
     return decisions.to_dict()
@@ -397,7 +393,7 @@ def _created(obj: ApiObject, place: int) -> ApiObject:
     if not obj.creation_timestamp:
         missing["creationTimestamp"] = timestamp(place * SECOND)
     if isinstance(obj, (Pod, PersistentVolumeClaim)) and not obj.uid:
-        # Nominated pods and provisioned volumes are told apart by these. A namespace has no dot.
+        # Nominated pods and provisioned volumes need a uid. A namespace contains no dot.
         missing["uid"] = obj.key.replace("/", ".")
     return obj.with_metadata(**missing) if missing else obj
 
@@ -409,7 +405,7 @@ def _admit(admission: Admission, obj: ApiObject) -> ApiObject:
 
 
 def _settled(obj: ApiObject) -> ApiObject:
-    """A volume without a phase has been looked at by the PV controller: it is Available."""
+    """*obj*; a volume without a phase gets the one that the PV controller gives it."""
     if isinstance(obj, PersistentVolume) and not obj.status.get("phase"):
         return obj.patched({"status": {"phase": "Bound" if obj.claim_ref else "Available"}})
     return obj

@@ -1,4 +1,4 @@
-"""From codes to words: the evidence of an attempt, and the sentence that says what blocks a pod.
+"""The evidence of an attempt, and the sentence that says what blocks a pod.
 
 Call these right after the decision, before the pod is assumed or victims are evicted: the numbers
 are read from the node table as it is.
@@ -13,19 +13,15 @@ import numpy as np
 
 from kscope.sim.objects.objects import resource_units
 from scheduling.engine import names
-from scheduling.engine.cycle.algorithm import (
-    SCHEDULED,
-    UNSCHEDULABLE,
-    ScheduleResult,
-    SchedulingAlgorithm,
-)
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.framework.framework import RECORD, Code, Detail, record_of
 from scheduling.engine.framework.messages import sentence_of
 from scheduling.engine.framework.runtime import Search
 from scheduling.engine.plugins.node_resources_fit import format_amount
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.preemption import Preemption, costs
-from scheduling.engine.preemption.standing import Refusal, Standing
+from scheduling.engine.preemption.room_verdicts import Refusal, RoomVerdicts
 
 Evidence = dict[str, Any]
 
@@ -34,7 +30,7 @@ _ROWS_PER_KIND = 20
 
 
 def summary(decision: ScheduleResult) -> Evidence:
-    """What an event tells of a decision."""
+    """The numbers of a decision that its event records."""
     told: Evidence = {"evaluated": decision.evaluated, "feasible": decision.feasible}
     tied = len(decision.tied_rows)
     if tied > 1:
@@ -45,9 +41,9 @@ def summary(decision: ScheduleResult) -> Evidence:
 
 
 def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
-    """The plugins that kept the pod off some node; they decide which events may bring it back."""
+    """The plugins that rejected the pod; they decide which events move it out of the queue."""
     search = decision.search
-    # An error is nobody's refusal: the pod comes back by itself.
+    # No plugin rejects the pod in an error: it returns after its backoff.
     if search is None or decision.result != UNSCHEDULABLE:
         return ()
     if not search.status.is_success:
@@ -58,7 +54,7 @@ def rejecting_plugins(decision: ScheduleResult) -> tuple[str, ...]:
 
 
 def pending_plugins(decision: ScheduleResult) -> tuple[str, ...]:
-    """Those of them that only want the pod to wait. Upstream: Diagnosis.AddPluginStatus()."""
+    """Those of them that answered Pending. Upstream: Diagnosis.AddPluginStatus()."""
     if decision.result != UNSCHEDULABLE:
         return ()
     waits = (status.plugin for status in decision.statuses if status.code is Code.PENDING)
@@ -104,12 +100,12 @@ def evidence(
     looked_at = frozenset(table.names(search.verdicts.rows.tolist()))
     told["not_evaluated"] = [name for name in told["nodes"] if name not in looked_at]
     told["skipped"] = sorted(search.state.skip_filter)
-    told["sampling"] = {"wanted": algorithm.wanted_nodes, "start": algorithm.next_start}
+    told["sampling"] = {"wanted": algorithm.wanted_nodes, "start": algorithm.handle.next_start}
     return told
 
 
 def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
-    """Every refused node: the first refusal with its numbers, and whatever else would refuse it."""
+    """Every refused node: the first refusal with its numbers, and the other filters that refuse it."""
     framework, table, verdicts = algorithm.framework, algorithm.table, search.verdicts
     places = np.flatnonzero(~verdicts.fits).tolist()
     failing = _failing(search, algorithm, [int(verdicts.rows[place]) for place in places])
@@ -121,7 +117,7 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
         refusing = failing[row]
         detail = _detail(search, algorithm, row, plugin, refusing)
         verdict = _refusal_evidence(search, algorithm, plugin, code, detail)
-        # One that refuses only with those that are nominated to the node is not among the others.
+        # A filter that refuses the node only because of nominated pods is not in `refusing`.
         first = framework.plugins.filter[plugin - 1].name
         verdict["failing"] = list(refusing) if first in refusing else [first, *refusing]
         others = {
@@ -140,7 +136,7 @@ def _verdicts(search: Search, algorithm: SchedulingAlgorithm) -> Evidence:
 def _refusal_evidence(
     search: Search, algorithm: SchedulingAlgorithm, plugin: int, code: int, detail: Detail
 ) -> Evidence:
-    """What one filter says against one node, with its numbers."""
+    """The refusal of one node by one filter, with its numbers."""
     status = algorithm.framework.explain(search.state, plugin, code)
     told: Evidence = {
         "plugin": status.plugin,
@@ -155,12 +151,12 @@ def _refusal_evidence(
     return told
 
 
-# The filters that refuse a row as it is, in order, with what they say.
+# The filters that refuse a row without nominated pods, in order, with their codes.
 Failing = dict[str, int]
 
 
 def _failing(search: Search, algorithm: SchedulingAlgorithm, rows: list[int]) -> dict[int, Failing]:
-    """For each row all filters that refuse it: the matrix past the first refusal."""
+    """For each row all filters that refuse it, also after the first."""
     found: dict[int, Failing] = {row: {} for row in rows}
     if not rows:
         return found
@@ -174,7 +170,7 @@ def _failing(search: Search, algorithm: SchedulingAlgorithm, rows: list[int]) ->
 def _detail(
     search: Search, algorithm: SchedulingAlgorithm, row: int, plugin: int, failing: Failing
 ) -> Detail:
-    """The numbers behind what *plugin* says of *row*, as it is without nominated pods."""
+    """The numbers behind the answer of *plugin* for *row*, without nominated pods."""
     code = failing.get(algorithm.framework.plugins.filter[plugin - 1].name)
     if code is None:
         return kept_room(algorithm, row, search.state.pod.uid)
@@ -182,7 +178,7 @@ def _detail(
 
 
 def kept_room(algorithm: SchedulingAlgorithm, row: int, uid: str) -> Detail:
-    """Why the pod of this *uid* is refused a row that it would fit, but for who is nominated there."""
+    """The detail of a row that the pod fits only without the pods nominated there."""
     others = [each.key for each in algorithm.nominated.at(row) if each.uid != uid]
     text = f"room is kept for {', '.join(others)}, nominated to it"
     return Detail(text=text, numbers={"nominated": others})
@@ -211,7 +207,7 @@ def _scores(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidenc
 
 
 def _weights(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Evidence:
-    """What the scores of each plugin were multiplied by, and who did not score."""
+    """The weight of each plugin, and the plugins that did not score."""
     if decision.scores is None:
         return {}
     weights = {score.name: score.weight for score in decision.scores.plugins}
@@ -220,7 +216,7 @@ def _weights(decision: ScheduleResult, algorithm: SchedulingAlgorithm) -> Eviden
 
 
 def preemption_evidence(preemption: Preemption | None) -> Evidence | None:
-    """Candidates with victims, reprieved pods and violations, and who is left after each rung."""
+    """Candidates with victims, reprieved pods and violations, and which are left after each rung."""
     if preemption is None:
         return None
     chosen = preemption.chosen
@@ -256,11 +252,11 @@ def blocker(
     search = decision.search
     if search is None or not search.status.is_success or decision.result != "unschedulable":
         return _refused_outright(decision, attempt)
-    with algorithm.standings.apart(search.state) as standing:
-        refusals = closest(search, algorithm, standing)
+    with algorithm.room_verdicts.without_own_nomination(search.state) as kept:
+        refusals = closest(search, algorithm, kept)
         if not refusals:
             return _refused_outright(decision, attempt)
-        fixes = _fixes(decision.pod, algorithm, refusals, standing)
+        fixes = _fixes(decision.pod, algorithm, refusals, kept)
     nearest = refusals[0]
     told: Evidence = {
         "plugin": nearest.plugin,
@@ -282,11 +278,11 @@ def blocker(
 
 
 def closest(
-    search: Search, algorithm: SchedulingAlgorithm, standing: Standing | None
+    search: Search, algorithm: SchedulingAlgorithm, kept: RoomVerdicts | None
 ) -> list[Refusal]:
-    """Refused nodes, the closest to fitting first; what *standing* keeps of them is kept there."""
+    """Refused nodes, the closest to fitting first; *kept* holds those of earlier attempts."""
     verdicts = search.verdicts
-    known: dict[int, Refusal] = {} if standing is None else standing.closest
+    known: dict[int, Refusal] = {} if kept is None else kept.closest
     picked: dict[int, int] = {}
     for plugin, code, count in verdicts.kinds():
         everyone = count == len(verdicts.rows)
@@ -310,7 +306,7 @@ def _refusal(
 
 
 def _distance(node: str, failing: tuple[str, ...], detail: Detail) -> tuple[int, int, float, str]:
-    """Fewest obstacles first, then what has a measure, then the smallest share that is short.
+    """Fewest obstacles first, then measurable ones, then the smallest missing share.
 
     Each resource that is short is an obstacle of its own.
     """
@@ -359,15 +355,15 @@ def _fixes(
     pod: PodInfo,
     algorithm: SchedulingAlgorithm,
     refusals: list[Refusal],
-    standing: Standing | None,
+    kept: RoomVerdicts | None,
 ) -> list[Evidence]:
-    """Single changes that would let the pod onto a node that only one filter refuses."""
+    """Single changes after which the pod fits a node that only one filter refuses."""
     fixes: list[Evidence] = []
     told: dict[str, None] = {}
     for refusal in refusals:
         if len(refusal.failing) != 1 or refusal.plugin in told:
             continue
-        fix = _fix(pod, algorithm, refusal, standing)
+        fix = _fix(pod, algorithm, refusal, kept)
         if fix is not None:
             told[refusal.plugin] = None
             fixes.append(fix)
@@ -375,11 +371,11 @@ def _fixes(
 
 
 def _fix(
-    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, standing: Standing | None
+    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, kept: RoomVerdicts | None
 ) -> Evidence | None:
     numbers = refusal.detail.numbers
     if refusal.plugin in (names.NODE_RESOURCES_FIT, names.GENERAL_PREDICATES):
-        return _ask_for_less(pod, algorithm, refusal, standing)
+        return _ask_for_less(pod, algorithm, refusal, kept)
     if refusal.plugin in (names.TAINT_TOLERATION, names.POD_TOLERATES_NODE_TAINTS):
         toleration = {"key": numbers["key"], "effect": numbers["effect"], "operator": "Exists"}
         if numbers["value"]:
@@ -407,9 +403,9 @@ def _fix(
 
 
 def _ask_for_less(
-    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, standing: Standing | None
+    pod: PodInfo, algorithm: SchedulingAlgorithm, refusal: Refusal, kept: RoomVerdicts | None
 ) -> Evidence | None:
-    """Lower one container's request by what is short, and see whether that really fits."""
+    """Lower one container's request by what is short, if the pod then fits."""
     # Some details hold plain values too: the label that was found, or None.
     entries = [
         (name, cast("dict[str, int]", entry))
@@ -423,7 +419,7 @@ def _ask_for_less(
     patch = _lowered(pod, name, int(entry["short"]))
     if patch is None:
         return None
-    tried: dict[int, bool] = {} if standing is None else standing.tried
+    tried: dict[int, bool] = {} if kept is None else kept.tried
     if refusal.row not in tried:
         changed = PodInfo(pod.pod.patched({"spec": patch}), pod.rules)
         tried[refusal.row] = _would_fit(changed, algorithm, refusal.row)
@@ -464,7 +460,7 @@ def _lowered(pod: PodInfo, name: str, short: int) -> Evidence | None:
 
 
 def _share(entry: Any) -> float | None:
-    """What part of a request is missing, for one entry of a shortage; None for anything else."""
+    """The missing share of a request, for an entry with a shortage; None for other entries."""
     if not isinstance(entry, dict) or "requested" not in entry:
         return None
     numbers = cast("dict[str, int]", entry)

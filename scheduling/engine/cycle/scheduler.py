@@ -12,12 +12,11 @@ from typing import ClassVar
 
 from kscope.sim.kernel.view import State
 from scheduling.engine.configuration.setup import SchedulerSetup
-from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import Attempt, SchedulingAttempt
-from scheduling.engine.cycle.binding.bind_queue import RoundsBindingCycle
+from scheduling.engine.cycle.binding.bind_queue import BindQueue
 from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
-from scheduling.engine.cycle.binding.extension_points import is_plugged
-from scheduling.engine.cycle.binding.plugged_binding import PluggedBindingCycle
+from scheduling.engine.cycle.decision.result import UNSCHEDULABLE
 from scheduling.engine.cycle.explain import (
     blocker,
     evidence,
@@ -35,10 +34,10 @@ EAGER_EVIDENCE_NODES = 200
 
 
 class Scheduler:
-    """The scheduling cycle of one process, and the parts that it is made of."""
+    """The scheduling cycle of one process, and the parts that it uses."""
 
-    # What else of it acts by itself. See kscope.sim.api_server.process.
-    PARTS: ClassVar[tuple[str, ...]] = ("watches", "flushes", "binding", "evictions")
+    # The parts that own timers or watches. See kscope.sim.api_server.process.
+    PARTS: ClassVar[tuple[str, ...]] = ("watches", "flushes", "binding", "bind_queue", "evictions")
 
     def __init__(
         self,
@@ -63,13 +62,16 @@ class Scheduler:
         self.cycles_ended = 0
         # Keep every attempt's evidence, whatever the size of the cluster.
         self.keep_evidence = False
-        # Give every attempt an explanation that can be kept and read at any later time.
+        # Give every attempt an explanation that stays readable.
         self.keep_explanations = False
         writer = PodStatusWriter(state)
         self.flushes = PeriodicFlushes(state, self._wake)
         self.evictions = Evictions(state, writer, self._wake)
         self._failures = FailureHandler(state, writer, self.evictions)
-        self.binding = _binding_kind(setup)(state, self._failures, self._wake)
+        self.bind_queue: BindQueue | None = None
+        if state.profile.rules.binds_in_rounds:
+            self.bind_queue = BindQueue(state, self._failures, self._wake)
+        self.binding = BindingCycle(state, self._failures, self._wake, self.bind_queue)
         self.watches = Watches(state, self.binding, self._wake)
         self.watches.start()
 
@@ -83,7 +85,7 @@ class Scheduler:
         return self._algorithms.get(scheduler_name)
 
     def stop(self) -> None:
-        """The process dies: its queue, its cache and its bindings under way are lost."""
+        """The process dies: its queue, its cache and its bindings are lost."""
         self.binding.stop()
         self.flushes.stop()
         state = self.state
@@ -131,7 +133,7 @@ class Scheduler:
             self._conclude(attempt)
 
     def _decide(self, queued: QueuedPodInfo) -> Attempt:
-        """Filters, scores, preemption; and the reasons, read off the node table as it is now."""
+        """Filter, score and preempt; explain while the node table is unchanged."""
         eager = self.keep_evidence or len(self.handle.table.rows) <= EAGER_EVIDENCE_NODES
         algorithm = self._algorithms[queued.pod_info.pod.scheduler_name]
         decision = algorithm.schedule(
@@ -151,7 +153,7 @@ class Scheduler:
         return attempt
 
     def _is_gone(self, queued: QueuedPodInfo) -> bool:
-        """Deleted, placed meanwhile, or assumed by an earlier cycle. Upstream: skipPodSchedule()."""
+        """Whether the pod is deleted, bound, or assumed already. Upstream: skipPodSchedule()."""
         known = self._known.get(queued.key)
         return (
             known is None
@@ -161,14 +163,14 @@ class Scheduler:
         )
 
     def _record_skipped(self, queued: QueuedPodInfo) -> None:
-        """Upstream: skipPodSchedule(), for a pod that finalizers hold."""
+        """Send the Event of a deleting pod that finalizers hold. Upstream: skipPodSchedule()."""
         known = self._known.get(queued.key)
         if known is not None and known.uid == queued.pod_info.uid and known.deletion_timestamp:
             message = f"skip schedule deleting pod: {known.key}"
             self.chronicle.record_event(known, "FailedScheduling", "Warning", message)
 
     def _conclude(self, attempt: Attempt) -> None:
-        """The end of the scheduling cycle: the pod has a node, or it has reasons."""
+        """End the scheduling cycle: bind the pod, or handle its failure."""
         queued, node = attempt.queued, attempt.decision.node
         if self.state.stopped:
             return
@@ -204,10 +206,3 @@ class Scheduler:
             if info.node is not None and info.pods:
                 held[f"node/{info.name}"] = {"requested": self.gauges.requested(info.name)}
         return held
-
-
-def _binding_kind(setup: SchedulerSetup) -> type[BindingCycle]:
-    """The in-tree binding cycle, unless the version or the plugins need another."""
-    if setup.profiles[0].rules.binds_in_rounds:
-        return RoundsBindingCycle
-    return PluggedBindingCycle if is_plugged(setup.profiles) else BindingCycle

@@ -23,10 +23,9 @@ from scheduling.engine.configuration.setup import SchedulerSetup
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
 from scheduling.engine.cycle.attempt import Attempt, Binding, SchedulingAttempt
 from scheduling.engine.cycle.chronicle import Chronicle
+from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.volume_work import VolumeWork
-from scheduling.engine.framework.framework import (
-    Plugin,
-)
+from scheduling.engine.framework.framework import Plugin, PodVolumes
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.nodes.cache import SchedulerCache
 from scheduling.engine.nodes.cache_rules import CacheError
@@ -54,7 +53,7 @@ from scheduling.engine.queue.scheduling_queue import SchedulingQueue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What every scheduler of a cluster is given."""
+    """The parts of a cluster that every scheduler uses."""
 
     loop: EventLoop
     store: ObjectStore
@@ -65,7 +64,7 @@ class Surroundings:
 
 
 class ListedWorld(HintWorld):
-    """What queueing hints ask about the cluster, out of what a profile's plugins know."""
+    """Answers what queueing hints ask about the cluster, from the plugins of one profile."""
 
     def __init__(self, plugins: Mapping[str, Plugin]) -> None:
         affinity, spread = plugins.get(names.NODE_AFFINITY), plugins.get(names.POD_TOPOLOGY_SPREAD)
@@ -109,7 +108,6 @@ class SchedulerState:
             self.known,
             self.gauges,
             scheduler="" if neighbours is not None else setup.names[0],
-            shows_nodes=neighbours is not None,
             has_series=profile.rules.events_in_series,
         )
         self.extenders = [Extender(one, around.calls) for one in setup.extenders]
@@ -145,20 +143,20 @@ class SchedulerState:
         }
 
     def is_mine(self, pod: Pod) -> bool:
-        """Whether this scheduler is the one that *pod* names."""
+        """Whether *pod* names this scheduler."""
         return pod.scheduler_name in self.names
 
     def shows(self, pod: Pod) -> bool:
-        """Whether the pages show what this scheduler's cache holds of *pod*."""
+        """Whether the pages show *pod* as this scheduler's cache holds it."""
         if self.neighbours is None:
             return self.is_mine(pod)
         return not self.neighbours or pod.scheduler_name not in self.neighbours
 
     def change_cache(self, entity: str, move: Callable[..., None], *parts: object) -> bool:
-        """Make a move of the cache; whether it was a legal one.
+        """Make a *move* of the cache; False if the cache refuses it.
 
-        Upstream logs an illegal one and goes on. One that tells that its cache is corrupted ends
-        its process: no decision after that could be relied on, so the run ends.
+        Upstream logs a refused move and goes on. A refusal that means a corrupted cache ends
+        upstream's process; no later decision would be reliable, so the run ends.
         """
         try:
             move(*parts)
@@ -169,6 +167,13 @@ class SchedulerState:
                 self.loop.fail(f"the scheduler's process has ended over {entity}: {refusal}")
             return False
         return True
+
+    def volume_plan(self, decision: ScheduleResult) -> PodVolumes:
+        """What the claims of the pod need on the chosen node."""
+        planner = self.algorithms[decision.pod.pod.scheduler_name].framework.volume_binding
+        if planner is None or decision.search is None:
+            return PodVolumes()
+        return planner.plan(decision.search.state, decision.row)
 
     def keep_attempt(self, attempt: Attempt, seq: int) -> None:
         """Keep *attempt*; event *seq* records its result."""
@@ -190,7 +195,7 @@ class SchedulerState:
 
 
 def _queue_sort(algorithm: SchedulingAlgorithm) -> QueueSort | None:
-    """The plugin that orders activeQ instead of PrioritySort, if there is one."""
+    """The custom plugin that orders activeQ; None for PrioritySort."""
     name = algorithm.profile.custom_queue_sort
     return cast("QueueSort", algorithm.framework.plugins.by_name[name]) if name else None
 
@@ -205,7 +210,7 @@ def _queue_profile(algorithm: SchedulingAlgorithm) -> QueueProfile:
             # Upstream: runtime/framework.go defaultEnqueueExtension.
             registrations.setdefault(name, EVERYTHING)
     registrations[EXTENDER] = EVERYTHING
-    # A pod may lose the label that makes it one of a gang.
+    # A pod may lose the label that makes it part of a gang.
     relabelled = Registration(cluster_events.UNSCHEDULED_POD_LABEL_UPDATE)
     registrations[NotModelled.name] = (relabelled,)
     return QueueProfile(

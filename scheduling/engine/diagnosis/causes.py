@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from scheduling.engine.cycle.algorithm import ScheduleResult
+from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.explain import kept_room
 from scheduling.engine.diagnosis.facts.case import Case
 from scheduling.engine.diagnosis.facts.explain import explain

@@ -17,7 +17,7 @@ from kscope.sim.objects.unmodelled import unmodelled_need
 from scheduling.engine.cluster.cluster import Cluster
 from scheduling.engine.cluster.commands import Command
 from scheduling.engine.cluster.replicas import SchedulerReplicas
-from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult
+from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.diagnosis.candidates import (
     Candidate,

@@ -11,11 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from scheduling.engine.cycle.algorithm import SCHEDULED
-from scheduling.engine.diagnosis.candidates import (
-    Candidate,
-    Situation,
-)
+from scheduling.engine.cycle.decision.result import SCHEDULED
+from scheduling.engine.diagnosis.candidates import Candidate, Situation
 from scheduling.engine.diagnosis.causes import Refused, refused_nodes
 from scheduling.engine.diagnosis.world import World
 

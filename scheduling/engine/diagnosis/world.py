@@ -25,7 +25,8 @@ from kscope.sim.objects.objects import (
     split_entity_id,
 )
 from scheduling.engine.cluster.commands import Command
-from scheduling.engine.cycle.algorithm import SCHEDULED, ScheduleResult, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import SCHEDULED, ScheduleResult
 from scheduling.engine.diagnosis.fork import Original
 from scheduling.engine.pods.pod_info import PodInfo
 
@@ -83,7 +84,7 @@ class World:
 
     def decide(self) -> ScheduleResult:
         """The decision on the pod as it is, gates aside, with every verdict kept."""
-        self.algorithm.next_start = 0
+        self.algorithm.handle.next_start = 0
         return self.algorithm.schedule(self.info(), by_columns=True)
 
     def node_after(self, command: Command, *, evicting: bool = False) -> str:
@@ -96,7 +97,7 @@ class World:
             pod = self._changed(command, undo)
             if self.gates(pod):
                 return ""
-            self.algorithm.next_start = 0
+            self.algorithm.handle.next_start = 0
             decided = self.algorithm.schedule(self.info(pod), explain=False)
             if decided.result == SCHEDULED:
                 return decided.node or ""

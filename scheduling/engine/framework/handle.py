@@ -1,4 +1,4 @@
-"""What every plugin is given when it is built."""
+"""What every plugin receives when it is built."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Handle:
     templates: TemplateRegistry = field(default_factory=TemplateRegistry)
     # Pods that wait at Permit.
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
-    # Where the next search begins, for all profiles. Upstream: nextStartNodeIndex.
+    # Where the next search begins; all profiles share it. Upstream: nextStartNodeIndex.
     next_start: int = 0
 
 

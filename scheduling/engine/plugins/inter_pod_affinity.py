@@ -399,8 +399,8 @@ class InterPodAffinity(Plugin):
         state.data[f"{self.name}/score"] = found
         return SUCCESS
 
-    def rank_speakers(
-        self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
+    def rank_cells(
+        self, state: CycleState, rows: Sequence[int], cell_sizes: Sequence[int]
     ) -> list[int] | None:
         """`pre_score`, `score` and `normalize` of a few rows, from the table's own counts."""
         table = self._table

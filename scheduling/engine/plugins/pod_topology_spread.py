@@ -282,14 +282,14 @@ class PodTopologySpread(Plugin):
         state.data[_SCORE] = self._scores.count(state, constraints, rows)
         return SUCCESS
 
-    def rank_speakers(
-        self, state: CycleState, rows: Sequence[int], speak_for: Sequence[int]
+    def rank_cells(
+        self, state: CycleState, rows: Sequence[int], cell_sizes: Sequence[int]
     ) -> list[int] | None:
         """`pre_score`, `score` and `normalize`, where each row represents several feasible rows."""
         constraints = self._constraints.find(state)
         if not constraints.soft:
             return None
-        return self._scores.rank(state, constraints, rows, speak_for)
+        return self._scores.rank(state, constraints, rows, cell_sizes)
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The weighted number of matching pods near the node: less is better."""

@@ -1,4 +1,4 @@
-"""Making room by evicting pods of lower priority.
+"""Makes room for a pod by evicting pods of lower priority.
 
 Upstream: framework/preemption/preemption.go and plugins/defaultpreemption (1.34);
 core/generic_scheduler.go Preempt() (1.16).
@@ -23,7 +23,8 @@ from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.nominated import Nominated
 from scheduling.engine.pods.pod_info import PodInfo
 from scheduling.engine.preemption.budgets import Budgets
-from scheduling.engine.preemption.standing import Standings
+from scheduling.engine.preemption.dry_run import NO_VICTIMS, Candidate, DryRun, PreemptionRules
+from scheduling.engine.preemption.room_verdicts import KeptRoomVerdicts
 from scheduling.engine.preemption.victims import (
     NOBODY,
     NOT_STARTED,
@@ -31,81 +32,30 @@ from scheduling.engine.preemption.victims import (
     KeptRuns,
     PodLists,
     RowRun,
-    by_importance,
     cost_of,
     importance,
 )
 
-NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 
-# So many nodes or more are dry-run as columns, where that gives the same answer.
+# From this many nodes on dry runs are made in columns, if that gives the same answer.
 _MANY_ROWS = 32
 Marks = NDArray[np.bool_]
-
-_NO_VICTIMS = Status(Code.UNRESOLVABLE, (NO_VICTIMS,))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreemptionRules:
-    """How preemption works in one version; by default, as in the newest."""
-
-    budgets_count_down: bool = True
-    """Victims on one node use up a disruption budget together; otherwise each is compared with it alone."""
-    needs_victims: bool = True
-    """A node without pods of lower priority is no candidate."""
-    limits_candidates: bool = True
-    """In a large cluster only some candidates are looked for, from a random start."""
-    sorts_victims: bool = True
-    """Victims are ordered by importance again after some were spared."""
-    checks_policy: bool = True
-    """A pod with preemptionPolicy Never does not preempt."""
-    errors_fail: bool = True
-    """A filter that fails in a dry run fails the preemption, unless another node is a candidate."""
-    clears_without_candidates: bool = True
-    """A pod loses its nomination when no node is a candidate; otherwise only when evictions could help nowhere."""
-    gives_hopeless_up: bool = True
-    """A pod does not wait for victims on its nominated node when evictions can no longer help there."""
-    goes_by_start: bool = True
-    """Of equally important victims, those that started first are spared."""
-    trusts_unseen: bool = False
-    """Evictions may help on a node that no plugin has rejected."""
-    knows_its_victims: bool = True
-    """A preemptor waits only for pods that terminate because of a preemption."""
-    needs_evictions: bool = True
-    """A node where no pod has to be evicted fails its dry run."""
-    spares_the_leaving: bool = True
-    """Pods that terminate already are not evicted again and get no Event."""
-    candidate_percentage: int = 10
-    """The share of the nodes that are looked at as candidates (minCandidateNodesPercentage)."""
-    min_candidates: int = 100
-    """How many nodes are looked at as candidates at least (minCandidateNodesAbsolute)."""
-
-
-@dataclass(slots=True)
-class Candidate:
-    """One node that would do, and what it would cost."""
-
-    row: int
-    node: str
-    victims: list[PodInfo]
-    reprieved: list[PodInfo]
-    violations: int
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Dry runs in columns, as they were when they were made.
+    """Dry runs in columns, as of when they were made.
 
-    `rows` are the nodes that would do, `pods` and `marks` who is on them and who of those would go;
-    `rungs` tell who is left after each. `hopeless` are rows that would not do, and `codes` what
-    they miss. Where budgets cover pods, `covered` has the run itself, which went by these first.
+    `rows` are the candidate nodes, `pods` the pods on them, `marks` which of these are victims;
+    `rungs` has the candidates that are left after each rung. `hopeless` are the other rows, and
+    `codes` what they lack. `covered` has the dry runs of rows on which budgets cover pods.
     """
 
     table: NodeTable
-    standings: Standings
+    room_verdicts: KeptRoomVerdicts
     state: CycleState
     rows: IntArray
     pods: PodLists
@@ -117,7 +67,7 @@ class Runs:
     covered: dict[int, RowRun]
 
     def candidate(self, place: int) -> Candidate:
-        """Who would go and who may stay, at one place of `rows`."""
+        """The candidate at one place of `rows`: its victims and the reprieved pods."""
         pods: list[PodInfo] = self.pods[place]
         victims: list[PodInfo] = []
         reprieved: list[PodInfo] = []
@@ -134,11 +84,11 @@ class Runs:
         return Candidate(row, self.table.name(row), victims, reprieved, violations)
 
     def nodes(self, rows: IntArray) -> list[str]:
-        """The nodes at *rows*, by name."""
+        """The names of the nodes at *rows*, sorted."""
         return sorted(self.table.name(row) for row in rows.tolist())
 
     def reasons(self) -> dict[str, int]:
-        """How many nodes would not do for each reason."""
+        """How many nodes are no candidates for each reason."""
         reasons: dict[str, int] = {}
         codes, counts = np.unique(self.codes, return_counts=True)
         for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
@@ -147,7 +97,7 @@ class Runs:
         return reasons
 
     def statuses(self) -> dict[str, Status]:
-        """Why each of the hopeless nodes would not do."""
+        """Why each of the hopeless nodes is no candidate."""
         known = {code: self._status(code) for code in np.unique(self.codes).tolist()}
         return {
             self.table.name(row): known[code]
@@ -156,13 +106,14 @@ class Runs:
 
     def _status(self, code: int) -> Status:
         """In the words of the resource filter."""
-        return _NO_VICTIMS if code == NOBODY else self.standings.lacks_room(self.state, code)
+        return NO_VICTIMS if code == NOBODY else self.room_verdicts.lacks_room(self.state, code)
 
 
 class Preemption:
-    """What came of an attempt to preempt.
+    """The result of an attempt to preempt.
 
-    What `runs` tell is written out when it is asked for, which has to be while the nodes are there.
+    Candidates, rungs and statuses are read from `runs` when they are first asked for; that must
+    happen before the node table changes.
     """
 
     __slots__ = (
@@ -186,9 +137,9 @@ class Preemption:
     ) -> None:
         self.chosen = chosen
         self.message = message
-        # Whether `message` is an error, rather than why nothing would do.
+        # Whether `message` is an error, rather than why there is no candidate.
         self.failed = False
-        # Whether the node that the pod was nominated to before is nothing to hope for any more.
+        # Whether the pod loses the nomination that it had before.
         self.clears = clears
         self.runs: Runs | None = None
         self._candidates = list(candidates)
@@ -197,7 +148,7 @@ class Preemption:
 
     @property
     def candidates(self) -> list[Candidate]:
-        """Every node that would do, by name."""
+        """All candidates, sorted by the name of the node."""
         self._write_out()
         return self._candidates
 
@@ -208,18 +159,18 @@ class Preemption:
 
     @property
     def rungs(self) -> list[tuple[str, list[str]]]:
-        """The rungs of the choice: name, and the nodes that are then still in the race."""
+        """The rungs of the choice: name, and the nodes that are left after it."""
         self._write_out()
         return self._rungs
 
     @property
     def statuses(self) -> dict[str, Status]:
-        """Why the other nodes that were looked at would not do."""
+        """Why the other nodes that were evaluated are no candidates."""
         self._write_out()
         return self._statuses
 
     def reasons(self) -> tuple[dict[str, int], int]:
-        """How many nodes would not do for each reason, and how many that are."""
+        """How many nodes are no candidates for each reason, and how many these nodes are."""
         if self.runs is not None:
             return self.runs.reasons(), len(self.runs.hopeless)
         reasons: dict[str, int] = {}
@@ -238,30 +189,31 @@ class Preemption:
 
 
 class Evaluator:
-    """Looks for the node where evictions would help most and hurt least."""
+    """Finds the node where preemption costs least. Upstream: preemption.go Evaluator."""
 
     def __init__(
         self,
         framework: Framework,
         handle: Handle,
         rules: PreemptionRules,
-        standings: Standings,
+        room_verdicts: KeptRoomVerdicts,
         ties: Stream | None = None,
     ) -> None:
         self._framework = framework
         self._table = handle.table
         self._rules = rules
         self._budgets = Budgets(handle.listers, count_down=rules.budgets_count_down)
+        self._dry_run = DryRun(framework, rules, self._budgets)
         self._ties = ties
-        self._standings = standings
+        self._room_verdicts = room_verdicts
 
     def preempt(self, search: Search, nominated: Nominated, nominated_node: str = "") -> Preemption:
-        """Find victims for the pod that *search* found no node for."""
+        """Find victims for the pod for which *search* found no node."""
         refusal = self._not_eligible(search, nominated_node)
         if refusal:
             return Preemption(message=refusal)
         outcome = Preemption()
-        self._look_at_reordered()
+        self._touch_reordered()
         rows = self._potential_rows(search)
         wanted = len(self._table)
         if self._rules.limits_candidates and self._ties is not None and len(rows):
@@ -277,8 +229,8 @@ class Evaluator:
             outcome.clears = self._rules.clears_without_candidates or len(rows) == 0
         return outcome
 
-    def _look_at_reordered(self) -> None:
-        """Where equals have changed places, who would have to go is another question."""
+    def _touch_reordered(self) -> None:
+        """Forget what is kept of rows where pods of equal importance changed their order."""
         table = self._table
         for row in table.reordered:
             keys = [importance(pod) for pod in table.pods[row].values()]
@@ -298,14 +250,14 @@ class Evaluator:
         self._budgets.refresh()
         harmless, violating = 0, 0
         for row in rows.tolist():
-            result = self._select_victims(search.state, row, nominated)
+            result = self._dry_run.select_victims(search.state, row, nominated)
             if isinstance(result, Status):
                 outcome.statuses[self._table.name(row)] = result
             elif result.violations == 0:
                 harmless += 1
                 outcome.candidates.append(result)
             elif violating < wanted:
-                # Upstream's list of them has no more places.
+                # Upstream's list of violating candidates has this length.
                 violating += 1
                 outcome.candidates.append(result)
             if harmless and harmless + violating >= wanted:
@@ -320,26 +272,26 @@ class Evaluator:
             outcome.failed, outcome.message = True, combined(errors)
 
     def _in_columns(self, search: Search, rows: IntArray, wanted: int, outcome: Preemption) -> bool:
-        """As `_one_by_one`, where columns give the same answer; False where they do not."""
+        """As `_one_by_one`, in columns; False if those might give another answer."""
         if len(rows) < _MANY_ROWS or self._rules != PreemptionRules():
             return False
-        with self._standings.apart(search.state) as standing:
-            if standing is None:
+        with self._room_verdicts.without_own_nomination(search.state) as verdicts:
+            if verdicts is None:
                 return False
-            kept = standing.runs
-            looked_at, fits = _first_that_do(kept, rows, wanted)
+            kept = verdicts.runs
+            looked_at, fits = _first_candidates(kept, rows, wanted)
             found, failed = looked_at[fits], looked_at[~fits]
             victims = kept.victims.take(found, axis=0)
             if self._rules.needs_evictions and not victims.any(axis=1).all():
                 return False
             if len(found) > wanted:
-                # As one by one: of those that break a budget so many are kept.
+                # As one by one: only so many candidates that violate a budget are kept.
                 surplus = np.flatnonzero(kept.violations.take(found))[wanted:]
                 found = np.delete(found, surplus)
                 victims = kept.victims.take(found, axis=0)
             runs = Runs(
                 self._table,
-                self._standings,
+                self._room_verdicts,
                 search.state,
                 found,
                 kept.pods_of(found),
@@ -371,7 +323,7 @@ class Evaluator:
         return ""
 
     def _is_leaving(self, other: PodInfo) -> bool:
-        """Whether somebody waits for *other* to leave. Upstream: podTerminatingByPreemption()."""
+        """Whether *other* is terminating to make room. Upstream: podTerminatingByPreemption()."""
         if not other.pod.deletion_timestamp or not self._rules.knows_its_victims:
             return bool(other.pod.deletion_timestamp)
         conditions: list[Manifest] = other.pod.status.get("conditions") or []
@@ -389,7 +341,7 @@ class Evaluator:
             if plugin:
                 status = self._framework.explain(search.state, plugin, code)
                 return status.code is Code.UNRESOLVABLE
-        # A node that was not looked at: PreFilter has ruled it out, or every node.
+        # The node was not evaluated: PreFilter excluded it, or all nodes.
         if search.status.is_success and self._rules.trusts_unseen:
             return False
         return search.status.code is not Code.UNSCHEDULABLE
@@ -398,7 +350,7 @@ class Evaluator:
         """Rows whose refusal evictions might undo. Upstream: NodesForStatusCode()."""
         verdicts = search.verdicts
         if search.status.code is Code.UNSCHEDULABLE:
-            # A refusal at PreFilter is every node's.
+            # A rejection at PreFilter is that of all nodes.
             return self._table.active
         hopeful = [
             (plugin, code, count)
@@ -413,109 +365,26 @@ class Evaluator:
         return self._with_unseen(search, verdicts.rows[marks])
 
     def _with_unseen(self, search: Search, rows: IntArray) -> IntArray:
-        """*rows*, and those nodes that the search did not get to: extenders refused what it found.
+        """*rows*, and the nodes that the search did not reach because extenders refused the others.
 
-        A refusal at PreFilter is every node's. Upstream: nodesWherePreemptionMightHelp(), where a
-        node without failures is a potential one.
+        A rejection at PreFilter is that of all nodes. Upstream: nodesWherePreemptionMightHelp(),
+        where preemption might help on a node without a status.
         """
         active, looked_at = self._table.active, search.verdicts.rows
-        trusts = self._rules.trusts_unseen and search.status.is_success
-        if not trusts or len(looked_at) == len(active):
+        includes = self._rules.trusts_unseen and search.status.is_success
+        if not includes or len(looked_at) == len(active):
             return rows
         return np.concatenate((rows, active[~np.isin(active, looked_at)]))
-
-    # -- victims ---------------------------------------------------------------------------------
-
-    def _select_victims(
-        self, state: CycleState, row: int, nominated: Nominated
-    ) -> Candidate | Status:
-        """Upstream: SelectVictimsOnNode(). The table is as before when this returns."""
-        before = dict(self._table.pods[row])
-        ports = self._table.ports.at(row)
-        lower = [pod for pod in self._table.listed(row) if pod.priority < state.pod.priority]
-        if not lower and self._rules.needs_victims:
-            return _NO_VICTIMS
-        waiting = [
-            other
-            for other in nominated.at(row)
-            if other.priority >= state.pod.priority and other.uid != state.pod.uid
-        ]
-        off: dict[str, PodInfo] = {}
-        state = self._framework.fork(state)
-        try:
-            for pod in lower:
-                self._take_off(state, row, pod, off)
-            refusal = self._verdict(state, row, waiting)
-            if refusal is not None:
-                return refusal
-            return self._reprieve(state, row, lower, waiting, off)
-        finally:
-            for pod in off.values():
-                self._table.add_pod(row, pod)
-            self._table.pods[row] = before
-            self._table.ports.reset(row, ports)
-
-    def _reprieve(
-        self,
-        state: CycleState,
-        row: int,
-        lower: list[PodInfo],
-        waiting: list[PodInfo],
-        off: dict[str, PodInfo],
-    ) -> Candidate | Status:
-        """Put pods back, the most important first, as long as the preemptor still fits."""
-        if self._rules.goes_by_start:
-            lower = by_importance(lower)
-        else:
-            lower.sort(key=_minus_priority)
-        violating, others = self._budgets.split(lower)
-        victims: list[PodInfo] = []
-        reprieved: list[PodInfo] = []
-        violations = 0
-        for pod in (*violating, *others):
-            self._put_back(state, row, pod, off)
-            if self._verdict(state, row, waiting) is None:
-                reprieved.append(pod)
-                continue
-            self._take_off(state, row, pod, off)
-            victims.append(pod)
-            violations += pod in violating
-        node = self._table.name(row)
-        if not victims and self._rules.needs_evictions:
-            # An extender has refused the node, which the filters would not.
-            return Status(Code.ERROR, (f'expected at least one victim pod on node "{node}"',))
-        if self._rules.sorts_victims and violating and others:
-            victims = by_importance(victims)
-        return Candidate(row, node, victims, reprieved, violations)
-
-    def _take_off(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
-        self._table.remove_pod(row, pod.key)
-        self._framework.update_state(state, pod, row, -1)
-        off[pod.key] = pod
-
-    def _put_back(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
-        self._table.add_pod(row, pod)
-        self._framework.update_state(state, pod, row, 1)
-        del off[pod.key]
-
-    def _verdict(self, state: CycleState, row: int, waiting: list[PodInfo]) -> Status | None:
-        """None when the pod fits the row as it is, with and without the *waiting* pods."""
-        found = (0, 0)
-        if waiting:
-            found = self._framework.filter_one_with(state, row, waiting)
-        if found[0] == 0:
-            found = self._framework.filter_one(state, row)
-        return None if found[0] == 0 else self._framework.explain(state, *found)
 
     # -- choice ----------------------------------------------------------------------------------
 
     def choose(self, outcome: Preemption) -> Candidate:
-        """Choose among the candidates again, after an extender took some away."""
+        """Choose again, after an extender removed some candidates."""
         outcome.rungs.clear()
         return self._choose(outcome)
 
     def _choose(self, outcome: Preemption) -> Candidate:
-        """The rungs, each leaving the best of what the one before left.
+        """Apply one rung after the other, each to the best of the one before.
 
         Upstream: pickOneNodeForPreemption().
         """
@@ -535,20 +404,20 @@ class Evaluator:
         return ranked[0][0]
 
     def _fit_error(self, outcome: Preemption) -> str:
-        reasons, told = outcome.reasons()
+        reasons, explained = outcome.reasons()
         count = len(self._table)
-        hopeless = count - told
-        if hopeless:
-            reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + hopeless
+        others = count - explained
+        if others:
+            reasons[NOT_HELPFUL] = reasons.get(NOT_HELPFUL, 0) + others
         return fit_error(count, reasons)
 
 
-def _first_that_do(kept: KeptRuns, rows: IntArray, wanted: int) -> tuple[IntArray, Marks]:
-    """As many of *rows* as it takes to find *wanted* that would do, and which of them these are.
+def _first_candidates(kept: KeptRuns, rows: IntArray, wanted: int) -> tuple[IntArray, Marks]:
+    """The first of *rows* that contain *wanted* candidates, and which rows are candidates.
 
-    One that breaks no budget has to be among them.
+    At least one of them must violate no budget.
     """
-    # A few usually would not: so many more are looked at from the start.
+    # A few rows usually are none, so a quarter more are evaluated from the start.
     seen, count = 0, wanted + wanted // 4
     while True:
         kept.look_at(rows[seen:count])
@@ -562,20 +431,16 @@ def _first_that_do(kept: KeptRuns, rows: IntArray, wanted: int) -> tuple[IntArra
 
 
 def _enough(fits: Marks, harmless: Marks, wanted: int) -> int:
-    """How many it takes so that *wanted* fit and one is harmless; 0 where all do not suffice."""
+    """How many rows contain *wanted* candidates, one of them harmless; 0 if all are too few."""
     if int(np.count_nonzero(fits)) < wanted or not harmless.any():
         return 0
     return 1 + max(int(np.flatnonzero(fits)[wanted - 1]), int(harmless.argmax()))
 
 
 def _text(error: Status) -> str:
-    """In whose name it is told. Upstream: framework.go RunFilterPlugins()."""
+    """The error with the name of its plugin. Upstream: framework.go RunFilterPlugins()."""
     doing = f'running "{error.plugin}" filter plugin: ' if error.plugin else ""
     return f"{doing}{error.message}"
-
-
-def _minus_priority(pod: PodInfo) -> int:
-    return -pod.priority
 
 
 def _node_name(candidate: Candidate) -> str:
@@ -588,10 +453,10 @@ def _costs(candidate: Candidate) -> tuple[int, ...]:
 
 
 def costs(candidate: Candidate) -> dict[str, int | None]:
-    """What *candidate* costs at each of the `RUNGS`, less is better; nothing without victims.
+    """What *candidate* costs at each of the `RUNGS`; less is better. Empty without victims.
 
-    At the last rung it is when the oldest of its most important victims started, in virtual
-    nanoseconds: late is better, and None, for one that has not started, is best.
+    At the last rung it is the earliest start of its most important victims, in virtual nanoseconds:
+    later is better, and None, for one that has not started, is best.
     """
     if not candidate.victims:
         return {}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kscope.sim.kernel.units import nanoseconds_of
 from kscope.sim.objects.pod_resources import Resources
+from scheduling.engine.columns.kept import Kept
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.node_table import NodeTable
 from scheduling.engine.nodes.nominated import Reserved
@@ -120,7 +121,7 @@ class VictimColumns:
 
     table: NodeTable
     budgets: Budgets
-    position: int = -1
+    kept: Kept = field(default_factory=Kept)
     version: int = 0
     # How often all lists were dropped.
     starts: int = 0
@@ -143,11 +144,11 @@ class VictimColumns:
             self.covered.clear()
         table = self.table
         # A new resource is in no log.
-        if self.position == table.log.end and self.amounts.shape[:2] == self._shape:
+        has_all = self.amounts.shape[:2] == self._shape
+        if has_all and self.kept.is_current(table.log):
             return
-        changed = None if self.position < 0 else table.log.since(self.position)
-        self.position = table.log.end
-        if changed is None or self.amounts.shape[:2] != self._shape:
+        changed = self.kept.catch_up(table.log)
+        if changed is None or not has_all:
             self._start_over()
             return
         for row in changed:

@@ -18,7 +18,7 @@ from kscope.sim.objects.pod_resources import ResourceRules
 from scheduling.engine.api_server.rules import AdmissionRules
 from scheduling.engine.framework.wording import Wording
 from scheduling.engine.nodes.cache_rules import CacheRules
-from scheduling.engine.preemption.preemption import PreemptionRules
+from scheduling.engine.preemption.dry_run import PreemptionRules
 from scheduling.engine.queue.rules import QueueRules
 from scheduling.engine.versions.configuration_rules import (
     ConfigurationRules,

@@ -118,10 +118,9 @@ class Command(BaseCommand):
         try:
             return decide(
                 [from_manifest(raw) for raw in scenario.objects],
-                setup.profiles[0],
+                *setup.profiles,
                 ties=_ties(scenario, options),
                 evidence=not options["no_evidence"],
-                others=setup.profiles[1:],
                 extenders=[Extender(one, calls) for one in setup.extenders],
             )
         except (SimError, ValueError) as refusal:

@@ -1,11 +1,11 @@
-"""v1.11: volumes are bound before the pod is, by a worker of their own, in rounds.
+"""v1.11: a worker binds the volumes of a pod before the pod is assumed, in rounds.
 
     cycle ── all claims bound ──────────────────▶ assume the pod, bind it (as v1.16)
           ── volumes to write ──▶ BindQueue ──▶ worker writes them ──┐
           ── written already, the PV controller has not answered ────┴──▶ back to the queue
 
-The pod is not assumed while its volumes are being bound: its room on the node is anybody's, and
-the next round may find another node. Upstream: v1.11 pkg/scheduler/scheduler.go
+The pod is not assumed while its volumes are being bound: other pods may take its room on the node,
+and its next attempt may choose another node. Upstream: v1.11 pkg/scheduler/scheduler.go
 assumeAndBindVolumes(), bindVolumesWorker().
 """
 
@@ -18,8 +18,8 @@ from typing import Any
 from kscope.sim.errors import SimError
 from scheduling.engine import names
 from scheduling.engine.cycle.attempt import Attempt
-from scheduling.engine.cycle.binding.binding_cycle import BindingCycle
 from scheduling.engine.cycle.chronicle import COMPONENT
+from scheduling.engine.cycle.decision.result import ERROR
 from scheduling.engine.cycle.failure.failures import FailureHandler
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.pods.pod_info import PodInfo
@@ -33,7 +33,7 @@ FAILED = "VolumeBindingFailed"
 
 @dataclass(slots=True)
 class Round:
-    """A pod in the BindQueue: what is to be written for it, and the event that put it there."""
+    """A pod in the BindQueue: the volumes to write, and the event that put it there."""
 
     queued: QueuedPodInfo
     info: PodInfo
@@ -47,72 +47,75 @@ class Round:
         return len(bindings or ()) + len(provisions or ())
 
 
-class RoundsBindingCycle(BindingCycle):
-    """The binding cycle of v1.11."""
+class BindQueue:
+    """The pods whose volumes are bound next, one after the other."""
 
     def __init__(
         self, state: SchedulerState, failures: FailureHandler, wake: Callable[[], None]
     ) -> None:
-        super().__init__(state, failures, wake)
-        # The worker is at the first.
-        self._bind_queue: list[Round] = []
+        self._state = state
+        self._loop = state.loop
+        self._store = state.store
+        self._latencies = state.latencies
+        self._known = state.known
+        self._chronicle = state.chronicle
+        self._queue = state.queue
+        self._volume_work = state.volume_work
+        self._failures = failures
+        self._wake = wake
+        # The worker binds the volumes of the first.
+        self._rounds: list[Round] = []
 
-    def stop(self) -> None:
-        """The process dies, and the BindQueue with it; what was written stays."""
-        self._bind_queue.clear()
-        super().stop()
+    def clear(self) -> None:
+        """The process dies, and the queue with it; what was written stays."""
+        self._rounds.clear()
 
-    def begin(self, attempt: Attempt, node: str) -> None:
-        queued, decision = attempt.queued, attempt.decision
+    def take(self, attempt: Attempt, node: str) -> bool:
+        """End the attempt if the pod's volumes must be bound first; False if they need not."""
+        queued = attempt.queued
         if not queued.pod.claim_names:
-            super().begin(attempt, node)
-            return
+            return False
         info = queued.pod_info.assigned_to(node)
         try:
-            volumes = self._volume_work.assume_round(info, node, self.volume_plan(decision))
-        except SimError as moved_on:
+            plan = self._state.volume_plan(attempt.decision)
+            volumes = self._volume_work.assume_round(info, node, plan)
+        except SimError as conflict:
             # The Event says a little more than the condition.
-            text = f"AssumePodVolumes failed: {moved_on}"
-            self._end_attempt(attempt, text)
+            text = f"AssumePodVolumes failed: {conflict}"
+            attempt.fail(ERROR, text)
             self._state.keep_attempt(
                 attempt, self._chronicle.record_event(queued.pod, *_failed(text))
             )
-            self._back_to_queue(queued, "SchedulerError", str(moved_on))
-            return
+            self._back_to_queue(queued, "SchedulerError", str(conflict))
+            return True
         if volumes is None:
-            super().begin(attempt, node)
-        else:
-            self._begin_round(attempt, node, info, volumes)
+            return False
+        self._begin_round(attempt, node, info, volumes)
+        return True
 
     def _begin_round(self, attempt: Attempt, node: str, info: PodInfo, volumes: PodVolumes) -> None:
         queued = attempt.queued
-        told = {"node": node, **volumes.to_dict(node)}
-        self._end_attempt(attempt, STARTED)
+        data = {"node": node, **volumes.to_dict(node)}
+        # No node yet: for the scheduling cycle this is an error.
+        attempt.fail(ERROR, STARTED)
         if attempt.evidence is not None:
-            attempt.evidence["volume_binding"] = told
+            attempt.evidence["volume_binding"] = data
         self._chronicle.show_pod(queued.key, blocker=_blocker(node, queued.attempts))
         if not volumes.has_work:
-            # The PV controller is not done with what an earlier round has written.
+            # An earlier round wrote everything; the PV controller has not answered yet.
             seq = self._chronicle.record_event(queued.pod, "FailedScheduling", "Normal", STARTED)
             self._state.keep_attempt(attempt, seq)
             self._back_to_queue(queued, WAITING)
             return
-        seq = self._chronicle.record("VolumeBindingQueued", info.pod.id, f"for {node}", told)
+        seq = self._chronicle.record("VolumeBindingQueued", info.pod.id, f"for {node}", data)
         self._state.keep_attempt(attempt, seq)
-        self._bind_queue.append(Round(queued, info, volumes, seq))
-        if len(self._bind_queue) == 1:
+        self._rounds.append(Round(queued, info, volumes, seq))
+        if len(self._rounds) == 1:
             self._loop.call_after(0, self._bind_next)
-
-    def _end_attempt(self, attempt: Attempt, message: str) -> None:
-        """No node yet: to the cycle this is an error, whatever comes of it."""
-        decision = attempt.decision
-        decision.result, decision.message, decision.node = "error", message, None
-        if attempt.evidence is not None:
-            attempt.evidence |= {"result": "error", "message": message, "node": None}
 
     def _bind_next(self) -> None:
         """Upstream: bindVolumesWorker()."""
-        one = self._bind_queue[0]
+        one = self._rounds[0]
         self._loop.cause = one.seq
         error = ""
         try:
@@ -124,18 +127,18 @@ class RoundsBindingCycle(BindingCycle):
         self._loop.call_at(answered, self._end_round, one, error)
 
     def _end_round(self, one: Round, error: str) -> None:
-        """The pod always goes round again: to try anew, or to be bound once its volumes are."""
-        self._bind_queue.remove(one)
+        """Return the pod to the queue, whether its volumes were written or not."""
+        self._rounds.remove(one)
         if error:
             self._chronicle.record_event(one.queued.pod, *_failed(error))
         else:
             self._chronicle.record_event(one.queued.pod, "FailedScheduling", "Normal", STARTED)
         self._back_to_queue(one.queued, FAILED if error else WAITING)
-        if self._bind_queue:
+        if self._rounds:
             self._loop.call_after(0, self._bind_next)
 
     def _back_to_queue(self, queued: QueuedPodInfo, reason: str, message: str = "") -> None:
-        """Upstream: MakeDefaultErrorFunc(), which looks whether the pod still needs a node."""
+        """Requeue a pod that still needs a node. Upstream: MakeDefaultErrorFunc()."""
         known = self._known.get(queued.key)
         if known is None or known.uid != queued.pod_info.uid or known.node_name:
             self._queue.done(queued.pod_info.uid)

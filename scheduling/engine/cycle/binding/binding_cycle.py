@@ -1,53 +1,66 @@
 """From the chosen node to the bound pod: assume, Reserve, Permit, PreBind, Bind, PostBind.
 
-    begin ── Reserve, assume ── (Permit) ── PreBind ── Bind ── (PostBind)
-                  │                 │          │        │
-                  └─────────────────┴──────────┴────────┴──▶ Unreserve, forget, queue
+    begin ── assume ── Reserve ── Permit ─┬────────┬─ PreBind ─┬──────────┬─ Bind ── PostBind
+                          │         │     └─ wait ─┘     │     └─ volumes ─┘    │
+                          └─────────┴────────┴───────────┴───────────┴──────────┴─▶ Unreserve,
+                                                                              forget, queue
 
-`BindingCycle` has the in-tree plugins: VolumeBinding at Reserve and PreBind, DefaultBinder at
-Bind. `PluggedBindingCycle` runs plugins of other authors at every point, `RoundsBindingCycle` is
-that of v1.11. After the scheduling cycle a binding goes on while the next pod is tried.
+`begin` is the end of the scheduling cycle; everything after Permit happens while the next pod is
+tried. `PluginCalls` runs the plugins of a point, `BindingPlugins` says which these are for a
+profile. If a profile has no custom plugins from Reserve to PostBind, its volumes are reserved
+before the pod is assumed, so that nothing is to be undone when that fails.
 
-Upstream: pkg/scheduler/schedule_one.go assume(), bindingCycle(), handleBindingCycleError().
+Upstream: pkg/scheduler/schedule_one.go assume(), schedulingCycle(), bindingCycle(),
+handleBindingCycleError().
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from kscope.sim.errors import ApiError, Conflict, NotFound, SimError
-from kscope.sim.kernel.units import timestamp
-from kscope.sim.objects.objects import ApiObject, Pod
+from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
-from scheduling.engine.configuration.extenders import (
-    ExtenderError,
-)
-from scheduling.engine.cycle.algorithm import ScheduleResult
 from scheduling.engine.cycle.attempt import Attempt, Binding
+from scheduling.engine.cycle.binding.bind_queue import BindQueue
+from scheduling.engine.cycle.binding.binder import Binder
+from scheduling.engine.cycle.binding.plugin_calls import WAIT_FOR_VOLUMES, PluginCalls
 from scheduling.engine.cycle.chronicle import COMPONENT
-from scheduling.engine.cycle.explain import (
-    summary,
+from scheduling.engine.cycle.decision.result import ERROR, UNSCHEDULABLE, ScheduleResult
+from scheduling.engine.cycle.explain import summary
+from scheduling.engine.cycle.extension_points import (
+    BindingPlugins,
+    ExtensionPoint,
+    Failure,
 )
 from scheduling.engine.cycle.failure.failures import FailureHandler
 from scheduling.engine.cycle.state import SchedulerState
-from scheduling.engine.framework.framework import PodVolumes as PodVolumePlan
-from scheduling.engine.pods.conditions import with_condition
+from scheduling.engine.framework.framework import (
+    PODS_TO_ACTIVATE,
+    Code,
+    CycleState,
+    Status,
+    record_of,
+)
+from scheduling.engine.framework.waiting_pods import WaitingPod
 from scheduling.engine.queue import events as cluster_events
 
 
 class BindingCycle:
-    """Reserves, binds and, when that fails, takes everything back: with in-tree plugins alone."""
+    """Binds pods to their chosen nodes, and undoes everything if a step fails."""
 
     def __init__(
-        self, state: SchedulerState, failures: FailureHandler, wake: Callable[[], None]
+        self,
+        state: SchedulerState,
+        failures: FailureHandler,
+        wake: Callable[[], None],
+        bind_queue: BindQueue | None,
     ) -> None:
+        """With a *bind_queue* volumes are bound before pods are assumed (v1.11)."""
         self._state = state
         self._loop = state.loop
         self._store = state.store
         self._latencies = state.latencies
         self._rules = state.profile.rules
-        extender_rules = state.profile.kubernetes.extenders
-        self._ignores_failed_binders = extender_rules.ignores_failed_binders
         self._known = state.known
         self._bindings = state.bindings
         self._chronicle = state.chronicle
@@ -55,41 +68,72 @@ class BindingCycle:
         self._cache = state.cache
         self._queue = state.queue
         self._volume_work = state.volume_work
-        self._algorithms = state.algorithms
-        self._extenders = state.extenders
+        self._waiting_pods = state.handle.waiting_pods
         self._failures = failures
         self._wake = wake
+        self._calls = PluginCalls(state.chronicle, state.volume_work)
+        self._binder = Binder(state, self._calls)
+        # By schedulerName.
+        self._plugins = {
+            name: BindingPlugins(
+                one.profile, one.framework.plugins.by_name if one.profile.custom_placing else {}
+            )
+            for name, one in state.algorithms.items()
+        }
+        self._bind_queue = bind_queue
 
     def stop(self) -> None:
-        """The process dies: the bindings under way are lost."""
+        """The process dies: its bindings are lost, and what its plugins keep in memory."""
+        if self._bind_queue is not None:
+            self._bind_queue.clear()
+        for waiting in self._waiting_pods:
+            waiting.cancel()
         for binding in list(self._bindings.values()):
+            # Dead plugins cannot unreserve; only the volume caches are restored.
+            binding.plugins = binding.plugins.in_tree_only()
             self.forget(binding)
 
+    # -- the end of the scheduling cycle -----------------------------------------------------------
+
     def begin(self, attempt: Attempt, node: str) -> None:
-        """Reserve: from now on the pod counts on its node, though the API does not know yet."""
-        queued, decision = attempt.queued, attempt.decision
-        info = queued.pod_info.assigned_to(node)
-        binding = Binding(queued, info, node, self.volumes_done)
-        try:
-            if queued.pod.claim_names:
-                binding.volumes = self._volume_work.assume(info, node, self.volume_plan(decision))
-        except SimError as moved_on:
-            text = str(moved_on)
-            if not self._rules.names_extension_points:
-                self._failures.handle_error(queued, text, told=f"AssumePodVolumes failed: {text}")
-            else:
-                text = f'running Reserve plugin "{names.VOLUME_BINDING}": {text}'
-                self._failures.handle_error(queued, text)
+        """Assume the pod on *node*, then Reserve and Permit."""
+        if self._bind_queue is not None and self._bind_queue.take(attempt, node):
             return
-        seq = self.assume_pod(binding, decision)
-        if seq:
-            self._state.keep_attempt(attempt, seq)
-            self._start(binding)
+        queued, decision = attempt.queued, attempt.decision
+        assert decision.search is not None, "a node was chosen without a search"
+        state, pod = decision.search.state, queued.pod
+        plugins = self._plugins[pod.scheduler_name]
+        binding = Binding(
+            queued,
+            node,
+            plugins,
+            self.volumes_done,
+            state=state if plugins.has_custom else None,
+            plan=self._state.volume_plan(decision) if pod.claim_names else None,
+        )
+        if not plugins.has_custom:
+            status = self._calls.run(ExtensionPoint.RESERVE, binding)
+            if not status.is_success:
+                failure = plugins.failure(ExtensionPoint.RESERVE, status, pod)
+                self._failures.handle_error(queued, failure.message, event=failure.event)
+                return
+        seq = self._assume(binding, decision)
+        if not seq:
+            return
+        if plugins.has_custom:
+            failed = self._reserve_and_permit(binding, attempt)
+            if failed is not None:
+                self._fail(binding, failed, attempt)
+                return
+        self._state.keep_attempt(attempt, seq)
+        self._activate_pods(pod, state)
+        if binding.waiting_pod is None:
+            self._permitted(binding)
 
-    def assume_pod(self, binding: Binding, decision: ScheduleResult) -> int:
-        """Count the pod on its node from now on; the seq of the event that says so.
+    def _assume(self, binding: Binding, decision: ScheduleResult) -> int:
+        """Count the pod on its node; returns the seq of the event.
 
-        0 when the cache holds the pod already: then the attempt has failed.
+        0 if the cache holds the pod already; the attempt has then failed. Upstream: assume().
         """
         info, node = binding.info, binding.node
         if not self._state.change_cache(info.pod.id, self._cache.assume_pod, info):
@@ -114,162 +158,174 @@ class BindingCycle:
             },
         )
 
-    def volume_plan(self, decision: ScheduleResult) -> PodVolumePlan:
-        planner = self._algorithms[decision.pod.pod.scheduler_name].framework.volume_binding
-        if planner is None or decision.search is None:
-            return PodVolumePlan()
-        return planner.plan(decision.search.state, decision.row)
+    def _reserve_and_permit(self, binding: Binding, attempt: Attempt) -> Failure | None:
+        """Reserve and Permit with custom plugins; why the pod failed, or None."""
+        point = ExtensionPoint.RESERVE
+        status = self._calls.run(point, binding)
+        if status.is_success:
+            point = ExtensionPoint.PERMIT
+            status = self._calls.run(point, binding)
+        failure: Failure | None = None
+        if point is ExtensionPoint.PERMIT and status.code is Code.WAIT:
+            binding.waiting_pod = WaitingPod(
+                self._loop, binding.info, binding.node, binding.timeouts, self._permit_settled
+            )
+            self._waiting_pods.add(binding.waiting_pod)
+        elif not status.is_success:
+            failure = binding.plugins.failure(point, status, binding.queued.pod)
+            result = UNSCHEDULABLE if failure.is_rejection else ERROR
+            attempt.fail(result, failure.message)
+        if attempt.evidence is not None:
+            # A copy: the answers at later points do not belong to this attempt.
+            attempt.evidence["extension_points"] = dict(record_of(binding.state))
+        return failure
 
-    def _start(self, binding: Binding) -> None:
-        # From here no event can bring the pod back to the queue, only a failure.
+    def _permit_settled(self, waiting: WaitingPod, status: Status) -> None:
+        """The wait at Permit is over. Upstream: WaitOnPermit()."""
+        self._waiting_pods.remove(waiting.info.uid)
+        binding = self._bindings.get(waiting.info.key)
+        if binding is None or binding.waiting_pod is not waiting:
+            return
+        binding.waiting_pod = None
+        pod = waiting.info.pod
+        if status.is_success:
+            self._chronicle.record("PermitGranted", pod.id, "every plugin allows the pod")
+            self._permitted(binding)
+            return
+        self._chronicle.record("PermitDenied", pod.id, status.message, status.to_dict())
+        failure = binding.plugins.failure(ExtensionPoint.WAIT_ON_PERMIT, status, binding.info.pod)
+        self._fail(binding, failure)
+
+    # -- the binding cycle -------------------------------------------------------------------------
+
+    def _permitted(self, binding: Binding) -> None:
+        # From here on only a failure brings the pod back to the queue, no event.
         self._queue.done(binding.info.uid)
-        if binding.volumes is None:
-            self._loop.call_after(self._latencies.draw("bind"), self.bind, binding)
+        if binding.plugins.has_custom or binding.volumes is not None:
+            self._loop.call_after(0, self._pre_bind, binding)
         else:
-            self._loop.call_after(0, self.bind_volumes, binding)
+            self._bind_after_latency(binding)
 
-    def bind_volumes(self, binding: Binding) -> None:
-        """PreBind of VolumeBinding: write what was assumed, then wait for the PV controller."""
-        if not binding.forgotten and binding.volumes is not None:
-            binding.waiting = self._volume_work.bind(
+    def _pre_bind(self, binding: Binding) -> None:
+        if binding.forgotten:
+            return
+        status = self._calls.run(ExtensionPoint.PRE_BIND, binding)
+        if status is WAIT_FOR_VOLUMES and binding.volumes is not None:
+            binding.volumes_binding = self._volume_work.bind(
                 binding.info, binding.node, binding.volumes, binding.volumes_done
             )
+        elif status.is_success:
+            self._bind_after_latency(binding)
+        else:
+            self._fail_at(ExtensionPoint.PRE_BIND, binding, status)
 
     def volumes_done(self, binding: Binding, error: str | None) -> None:
-        """What the binder came to: on with the binding, or back to the queue."""
-        binding.waiting = None
+        """The volumes of *binding* are bound, or their binding failed with *error*."""
+        binding.volumes_binding = None
         if binding.forgotten:
             return
-        if error is None:
-            self._loop.call_after(self._latencies.draw("bind"), self.bind, binding)
+        if error is not None:
+            status = Status(Code.ERROR, (error,), names.VOLUME_BINDING)
+            self._fail_at(ExtensionPoint.PRE_BIND, binding, status)
+        elif binding.plugins.has_custom:
+            self._loop.call_after(0, self._pre_bind, binding)
         else:
-            if not self._rules.names_extension_points:
-                self._fail(binding, error, "VolumeBindingFailed")
-            else:
-                self._fail(binding, f'running PreBind plugin "VolumeBinding": {error}')
+            self._bind_after_latency(binding)
 
-    def bind(self, binding: Binding) -> None:
-        """DefaultBinder: write the pod's node. Upstream: bind(), Scheduled event."""
+    def _bind_after_latency(self, binding: Binding) -> None:
+        self._loop.call_after(self._latencies.draw("bind"), self._bind, binding)
+
+    def _bind(self, binding: Binding) -> None:
         if binding.forgotten:
             return
-        pod = binding.info.pod
-        self._chronicle.end_series(pod.uid)
-        scheduled = {"type": "PodScheduled", "status": "True"}
-        scheduled["lastTransitionTime"] = timestamp(self._loop.now)
-        try:
-            if not self._bind_by_extender(binding):
-                self.run_bind_plugins(binding)
-            stored = self._store.find("Pod", pod.key)
-            if not isinstance(stored, Pod):
-                raise NotFound(f'pods "{pod.name}" not found')
-            if stored.uid != pod.uid:
-                raise Conflict(_uid_conflict(pod, stored))
-            if stored.deletion_timestamp:
-                raise Conflict(_deleted(pod))
-            self._store.bind(
-                stored,
-                binding.node,
-                with_condition(stored, scheduled),
-                by=COMPONENT,
-                event="PodBound",
-                message=f"Successfully assigned {pod.key} to {binding.node}",
-                data={"event": True, "type": "Normal", "reason": "Scheduled"},
-            )
-            self.finish(binding)
-        except ExtenderError as refusal:
-            self._reject(binding, str(refusal))
-        except ApiError as refusal:
-            named = self._rules.names_extension_points
-            where = f'running Bind plugin "{binding.binder}": ' if named else ""
-            self._reject(binding, f"{where}{refusal}")
+        self._chronicle.end_series(binding.info.pod.uid)
+        status = self._binder.bind(binding)
+        if status.is_success:
+            self._finish(binding)
+        else:
+            self._fail_at(ExtensionPoint.BIND, binding, status)
 
-    def _bind_by_extender(self, binding: Binding) -> bool:
-        """Ask the extender that binds, if there is one: what it writes is then written for it.
-
-        Upstream: extendersBinding().
-        """
-        for extender in self._extenders:
-            settings = extender.settings
-            if settings.bind_verb and settings.is_interested(binding.info):
-                try:
-                    extender.bind(binding.info, binding.node)
-                except ExtenderError:
-                    if not (settings.ignorable and self._ignores_failed_binders):
-                        raise
-                    continue
-                return True
-        return False
-
-    def run_bind_plugins(self, binding: Binding) -> None:
-        """Ask the Bind plugins: here DefaultBinder alone, whose write follows."""
-
-    def finish(self, binding: Binding) -> None:
-        """The write is answered: only now may the assumption run out."""
+    def _finish(self, binding: Binding) -> None:
+        """Wait for the answer to the write; only then may the assumption expire."""
         now = self._loop.now
         answered = now if self._store.faults is None else self._store.answered_at(COMPONENT)
         if answered > now:
-            self._loop.call_at(answered, self._cache.finish_binding, binding.info)
+            self._loop.call_at(answered, self._post_bind, binding)
         else:
-            self._cache.finish_binding(binding.info)
+            self._post_bind(binding)
 
-    def _reject(self, binding: Binding, error: str) -> None:
-        """The pod was not bound; where that is said depends on the version."""
-        where = self._rules.rejected_binding
-        if where == "event only":
-            self._fail(binding, "", "BindingRejected", told=f"Binding rejected: {error}")
-        elif where == "event":
-            self._fail(binding, error, told=f"Binding rejected: {error}")
-        else:
-            self._fail(binding, f"binding rejected: {error}" if where == "condition" else error)
+    def _post_bind(self, binding: Binding) -> None:
+        self._cache.finish_binding(binding.info)
+        if not binding.plugins.has_custom:
+            return
+        self._calls.run(ExtensionPoint.POST_BIND, binding)
+        if self._activate_pods(binding.info.pod, binding.state):
+            self._wake()
 
-    def _fail(
-        self, binding: Binding, error: str, reason: str = "SchedulerError", *, told: str = ""
-    ) -> None:
-        """Unreserve, forget, and send the pod round again. Upstream: handleBindingCycleError()."""
+    def _activate_pods(self, pod: Pod, state: CycleState) -> bool:
+        """Move the pods in PodsToActivate to activeQ; False if there are none (since v1.22).
+
+        Upstream: schedulingCycle(), bindingCycle().
+        """
+        pods: dict[str, Pod] = state.data.pop(PODS_TO_ACTIVATE, None) or {}
+        if not pods or not self._rules.activates_pods:
+            return False
+        self._chronicle.record("PodsActivated", pod.id, ", ".join(pods), {"pods": list(pods)})
+        self._queue.activate(list(pods.values()))
+        return True
+
+    # -- failure -----------------------------------------------------------------------------------
+
+    def _fail_at(self, point: ExtensionPoint, binding: Binding, status: Status) -> None:
+        self._fail(binding, binding.plugins.failure(point, status, binding.info.pod))
+
+    def _fail(self, binding: Binding, failure: Failure, attempt: Attempt | None = None) -> None:
+        """Unreserve, forget, and return the pod to the queue.
+
+        *attempt* is given if the scheduling cycle failed, and is kept. Upstream:
+        handleBindingCycleError(), handleSchedulingFailure().
+        """
         self.forget(binding)
-        pod = binding.info.pod
-        if self._rules.requeues_after_failed_binding:
-            # Its leaving is told first (since 1.22).
-            self._queue.move_all_to_active_or_backoff(
-                cluster_events.ASSIGNED_POD_DELETE, binding.assumed, None
-            )
+        pod, queued = binding.info.pod, binding.queued
+        # Since 1.22 the room that a failed binding frees is an event for the queue.
+        frees_room = attempt is None and self._rules.requeues_after_failed_binding
+        if frees_room and not failure.is_rejection:
+            self._announce_freed_room(binding)
         known = self._known.get(pod.key)
         if known is not None and known.uid == pod.uid:
-            self._failures.handle_error(binding.queued, error, reason, told=told)
+            queued.rejected_by(*failure.plugins, pending=failure.pending)
+            self._failures.handle_error(
+                queued, failure.message, failure.reason, event=failure.event
+            )
         else:
             # The pod is gone and is not queued again; upstream still sends the Event.
-            self._chronicle.record_event(pod, "FailedScheduling", "Warning", told or error)
+            self._queue.done(pod.uid)
+            text = failure.event or failure.message
+            self._chronicle.record_event(pod, "FailedScheduling", "Warning", text)
             self._chronicle.end_series(pod.uid)
+        if attempt is not None:
+            self._state.keep_attempt(attempt, self._chronicle.seq)
+        elif frees_room and failure.is_rejection:
+            # The rejected pod itself must not be moved by this event.
+            self._announce_freed_room(binding, but=pod.key)
         self._wake()
 
+    def _announce_freed_room(self, binding: Binding, but: str = "") -> None:
+        self._queue.move_all_to_active_or_backoff(
+            cluster_events.ASSIGNED_POD_DELETE, binding.assumed, None, but=but
+        )
+
     def forget(self, binding: Binding) -> None:
+        """Undo Reserve and the assumption. Upstream: RunReservePluginsUnreserve(), ForgetPod()."""
+        if binding.waiting_pod is not None:
+            binding.waiting_pod.cancel()
+            self._waiting_pods.remove(binding.info.uid)
+        self._calls.run(ExtensionPoint.UNRESERVE, binding)
         binding.forgotten = True
         self._bindings.pop(binding.queued.key, None)
-        if binding.waiting is not None:
-            binding.waiting.cancel()
-        if binding.volumes is not None:
-            self._volume_work.revert(binding.volumes)
         self._state.change_cache(binding.info.pod.id, self._cache.forget_pod, binding.info)
         self._gauges.settled(binding.node, binding.info)
         pod = binding.info.pod
         if pod.key in self._known:
             self._chronicle.show_pod(pod.key, cache=None, assumed=None)
         self._chronicle.record("PodForgotten", pod.id, f"no longer assumed on {binding.node}")
-
-
-def _deleted(pod: Pod) -> str:
-    """Upstream: pkg/registry/core/pod/storage/storage.go, setPodHostAndAnnotations()."""
-    return (
-        f'Operation cannot be fulfilled on pods/binding "{pod.name}": pod {pod.name} is being '
-        "deleted, cannot be assigned to a host"
-    )
-
-
-def _uid_conflict(assumed: Pod, stored: ApiObject) -> str:
-    """Another pod of its name is there. Upstream: registry/core/pod/storage, BindingREST."""
-    return (
-        f'Operation cannot be fulfilled on pods "{assumed.name}": StorageError: invalid object, '
-        f"Code: 4, Key: /registry/pods/{assumed.key}, ResourceVersion: 0, AdditionalErrorMsg: "
-        f"Precondition failed: UID in precondition: {assumed.uid}, "
-        f"UID in object meta: {stored.uid}"
-    )

@@ -13,7 +13,7 @@ from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.pods.conditions import disruption_target, with_condition
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.preemption.preemption import Candidate
+from scheduling.engine.preemption.dry_run import Candidate
 from scheduling.engine.queue.queued_pod import QueuedPodInfo
 
 

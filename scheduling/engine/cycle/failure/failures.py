@@ -6,8 +6,8 @@ Upstream: schedule_one.go handleSchedulingFailure().
 from __future__ import annotations
 
 from kscope.sim.objects.objects import Pod
-from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.attempt import Attempt
+from scheduling.engine.cycle.decision.result import UNSCHEDULABLE, ScheduleResult
 from scheduling.engine.cycle.explain import (
     pending_plugins,
     rejecting_plugins,
@@ -108,14 +108,19 @@ class FailureHandler:
         return None
 
     def handle_error(
-        self, queued: QueuedPodInfo, message: str, reason: str = "SchedulerError", *, told: str = ""
+        self,
+        queued: QueuedPodInfo,
+        message: str,
+        reason: str = "SchedulerError",
+        *,
+        event: str = "",
     ) -> None:
-        """The cycle itself failed: the pod comes back after its backoff.
+        """The cycle failed with an error: the pod comes back after its backoff.
 
-        The Event says the *message* as the condition does, or what else is to be *told*.
+        *event* is the text of the Event, *message* that of the condition, and of both without it.
         """
         pod = queued.pod
-        self._chronicle.record_event(pod, "FailedScheduling", "Warning", told or message)
+        self._chronicle.record_event(pod, "FailedScheduling", "Warning", event or message)
         self.requeue(queued)
         nominated = None
         if self._rules.errors_end_nomination:

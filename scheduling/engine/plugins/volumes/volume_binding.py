@@ -16,7 +16,12 @@ from kscope.sim.objects.objects import ApiObject, PersistentVolumeClaim, Pod, St
 from kscope.sim.objects.selectors import LabelSelector
 from scheduling.engine import names
 from scheduling.engine.columns.cells import Trait
-from scheduling.engine.columns.volume_ladder import NONE, Ladder, Ladders, by_labels
+from scheduling.engine.columns.volume_choices import (
+    NONE,
+    KeptVolumeChoices,
+    VolumeChoices,
+    by_labels,
+)
 from scheduling.engine.framework.framework import (
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
@@ -90,7 +95,7 @@ class ClaimPlans:
     """
 
     claim: str
-    ladder: Ladder
+    choices: VolumeChoices
     # As they were in this cycle: by row, the place in `names` of the volume that it would get.
     picks: IntArray
     names: list[str]
@@ -119,10 +124,10 @@ class ClaimPlans:
     def traits(self) -> list[Trait] | None:
         """The traits that decide the codes; None when they change too often to list."""
         if self.fault:
-            return [Trait(tally=self.ladder.tally)]
+            return [Trait(tally=self.choices.tally)]
         if not self.lasting:
             return None
-        return [Trait(tally=self.ladder.tally), Trait(column=self.codes)]
+        return [Trait(tally=self.choices.tally), Trait(column=self.codes)]
 
 
 Plans = RowPlans | ClaimPlans
@@ -180,7 +185,7 @@ class VolumeFinder:
         self._rules = rules or FinderRules()
         self._table = table
         self._listers = listers
-        self._ladders = Ladders(table, listers)
+        self._volume_choices = KeptVolumeChoices(table, listers)
         self._provisioning = Provisioning(
             table,
             listers,
@@ -326,16 +331,16 @@ class VolumeFinder:
         # A claim with a volume reserved for it takes no other.
         if self._listers.volumes.reserved_in_class(wanted):
             return None
-        ladder = self._ladders.of(wanted)
-        if ladder is None:
+        choices = self._volume_choices.of(wanted)
+        if choices is None:
             return None
         provisioning = self._provisioning
         fault = provisioning.fault_everywhere(claim)
         return ClaimPlans(
             claim=claim.key,
-            ladder=ladder,
-            picks=ladder.choice,
-            names=ladder.names,
+            choices=choices,
+            picks=choices.choice,
+            names=choices.names,
             fault=fault,
             codes=_NO_CODES if fault else provisioning.codes(claim),
             lasting=bool(fault) or not provisioning.counts(claim),
@@ -533,7 +538,7 @@ class VolumeBinding(Plugin):
         plans = cast("list[ClaimPlans]", state.data[_PLANS])[0]
         return plans.accepts(row)
 
-    def pre_score_speakers(self, state: CycleState, rows: IntArray, speak_for: IntArray) -> bool:
+    def pre_score_cells(self, state: CycleState, rows: IntArray, cell_sizes: IntArray) -> bool:
         """It scores nothing."""
         return False
 

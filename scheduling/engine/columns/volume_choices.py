@@ -1,10 +1,13 @@
-"""For claims that ask for the same: which free volume each node would give, kept from pod to pod.
+"""For claims with equal requests: the free volume that each node would get, kept from pod to pod.
 
-A ladder holds the free volumes in order of preference, in groups that the same rows can reach, and
-for every row the first volume that is still free. When one is taken, only the rows of its group move
-on, and only if it was the group's first. The answers are those of VolumeIndex.find_for_node().
+The free volumes are sorted by preference and grouped by the rows that can reach them; for every
+row the first free volume is kept. When a volume is bound, only the rows of its group change, and
+only if it was the first of the group. The answers are those of VolumeIndex.find_for_node().
 
-Which rows have any volume left stands in a tally, by which the fast path tells rows apart.
+A tally counts which rows have a volume left; the fast path distinguishes rows by it.
+
+Unlike what `Kept` describes, the choices follow the log of the volume index, which the index brings
+up to date when it is read, and they are built anew when a change cannot be corrected.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ from volumes.engine.matching.rules import is_considered, is_plain_match
 # No volume; beyond the place of any.
 NONE: Final = 1 << 40
 
-_MAX_LADDERS = 64
-# Bytes of all ladders, roughly; beyond this they are not worth their memory.
+_MOST_KEPT = 64
+# Bytes of all choices, roughly; more are not worth their memory.
 _MAX_CELLS = 128_000_000
 # A group of up to this many rows is narrow: its rows move on one by one.
 _NARROW = 16
@@ -36,7 +39,7 @@ _NARROW = 16
 
 @dataclass(frozen=True, slots=True)
 class _ByLabels:
-    """A node selector that is not told the node's name."""
+    """A node selector that does not see the node's name."""
 
     selector: NodeSelector
 
@@ -46,7 +49,7 @@ class _ByLabels:
 
 
 def by_labels(affinity: NodeSelector) -> NodeMatcher:
-    """A volume's affinity as it is asked: of labels alone, so that matchFields keep no node out.
+    """A volume's affinity applied to labels alone, so that matchFields exclude no node.
 
     Upstream: component-helpers CheckNodeAffinity(), which makes a node of the labels without a name.
     """
@@ -55,16 +58,16 @@ def by_labels(affinity: NodeSelector) -> NodeMatcher:
 
 @dataclass(slots=True)
 class Group:
-    """Volumes that can be reached from the same rows, by their places in the ladder.
+    """Volumes that the same rows can reach, by their places in the order of preference.
 
-    A narrow group lists its few `rows`; a wide one has None there, and `reach`, which is None when
-    all rows are meant.
+    A narrow group lists its few `rows`. A wide one has None there, and `reach`, or None in both for
+    all rows.
     """
 
     reach: BoolArray | None
     rows: list[int] | None
     places: list[int] = field(default_factory=list[int])
-    # The first that is free, or NONE; and where in `places` it stands.
+    # The first free volume, or NONE; and its index in `places`.
     first: int = NONE
     head: int = 0
 
@@ -83,8 +86,10 @@ class Group:
         self.first = places[head] if head < len(places) else NONE
 
 
-class Ladder:
-    """See the module. `names` and `choice` are never changed in place: results may keep them."""
+class VolumeChoices:
+    """The first free volume of each row. Results may keep `names` and `choice`: both are replaced,
+    never changed.
+    """
 
     __slots__ = (
         "_at_row",
@@ -111,7 +116,7 @@ class Ladder:
     ) -> None:
         """*offers* are in order of preference. `choice` has a place among them for each row.
 
-        *tally* is that of an earlier ladder for the same claims and nodes: it goes on.
+        *tally* is that of earlier choices for the same claims and nodes, and is updated.
         """
         self.generation = generation
         # Up to where the index's log of what is free was followed.
@@ -129,10 +134,10 @@ class Ladder:
             for row in group.rows or ():
                 self._at_row.setdefault(row, []).append(group)
         self._narrow: IntArray = np.full(table.capacity, NONE, np.int64)
-        self._climb(self._at_row)
+        self._renew_narrow(self._at_row)
         self.choice: IntArray = self._narrow
         if self._wide:
-            self._lay_wide()
+            self._apply_wide_groups()
         # 1 for the rows that have a volume.
         self.tally = tally or Tally((self.choice != NONE).astype(np.int32))
         if tally is not None:
@@ -159,11 +164,11 @@ class Ladder:
         return None if place is None or not self._free[place] else place
 
     def offer_at(self, place: int) -> Offer:
-        """The volume's offer as it was when the ladder was built."""
+        """The volume's offer as it was when the choices were built."""
         return self._offers[place]
 
     def take(self, places: Iterable[int], table: NodeTable) -> None:
-        """These volumes, which were free, are free no more."""
+        """These volumes were free, and are no longer."""
         rows: list[int] = []
         is_wide = False
         for place in places:
@@ -175,22 +180,22 @@ class Ladder:
                 rows += group.rows or ()
         if rows:
             self._narrow = self._narrow.copy()
-            self._climb(rows)
+            self._renew_narrow(rows)
         if not self._wide:
             self.choice = self._narrow
             self._count_few(rows, table)
         elif rows or is_wide:
-            self._lay_wide()
+            self._apply_wide_groups()
             self._count(table)
 
-    def _climb(self, rows: Iterable[int]) -> None:
+    def _renew_narrow(self, rows: Iterable[int]) -> None:
         """The first volume of the narrow groups of each of *rows*."""
         narrow = self._narrow
         for row in rows:
             narrow[row] = min([group.first for group in self._at_row[row]])
 
-    def _lay_wide(self) -> None:
-        """Lay the wide groups over the narrow ones."""
+    def _apply_wide_groups(self) -> None:
+        """The better of narrow and wide groups for each row."""
         choice = self._narrow.copy()
         for group in self._wide:
             where = True if group.reach is None else group.reach
@@ -198,16 +203,16 @@ class Ladder:
         self.choice = choice
 
     def _count(self, table: NodeTable) -> None:
-        """Which rows have a volume, and tell of those that had none, or have none now."""
+        """Count the rows that have a volume, and note those where that changed."""
         has = (self.choice != NONE).astype(np.int32)
         for row in (self.tally.counts != has).nonzero()[0].tolist():
-            # A volume that any node reaches is the choice of rows without one, too.
+            # A volume that all rows reach is also the choice of rows without a node.
             if table.nodes[row] is not None:
                 table.touch(row)
         self.tally.counts[:] = has
 
     def _count_few(self, rows: Iterable[int], table: NodeTable) -> None:
-        """The same where only *rows* may have lost theirs."""
+        """The same if only *rows* may have lost their volume."""
         for row in rows:
             if self.choice.item(row) == NONE:
                 self.tally.counts[row] = 0
@@ -223,18 +228,18 @@ def _group(affinity: NodeSelector | None, table: NodeTable) -> Group:
 
 
 @dataclass(slots=True)
-class Ladders:
-    """The ladders of one scheduler. A checkpoint goes without them: they are soon built anew."""
+class KeptVolumeChoices:
+    """The choices of one scheduler. A checkpoint does not contain them; they are built anew."""
 
     table: NodeTable
     listers: Listers
-    known: dict[Hashable, Ladder] = field(default_factory=dict[Hashable, Ladder])
+    known: dict[Hashable, VolumeChoices] = field(default_factory=dict[Hashable, VolumeChoices])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Ladders, (self.table, self.listers)
+        return KeptVolumeChoices, (self.table, self.listers)
 
-    def of(self, wanted: Wanted) -> Ladder | None:
-        """The ladder for claims like this one, brought up to date; None when it would be too big."""
+    def of(self, wanted: Wanted) -> VolumeChoices | None:
+        """The current choices for claims like this one; None if they would be too big."""
         key = (
             wanted.storage_class,
             wanted.mode,
@@ -245,31 +250,31 @@ class Ladders:
         )
         table = self.table
         generation = (table.static_generation, table.capacity)
-        ladder = self.known.get(key)
-        if ladder is None or ladder.generation != generation or not self._follow(ladder, wanted):
-            same = ladder is not None and ladder.generation == generation
-            tally = ladder.tally if ladder is not None and same else None
-            ladder = self._build(wanted, generation, tally)
-            if ladder is None:
+        choices = self.known.get(key)
+        if choices is None or choices.generation != generation or not self._follow(choices, wanted):
+            same = choices is not None and choices.generation == generation
+            tally = choices.tally if choices is not None and same else None
+            choices = self._build(wanted, generation, tally)
+            if choices is None:
                 return None
-            cells = ladder.cells + sum(one.cells for one in self.known.values())
-            if len(self.known) >= _MAX_LADDERS or cells > _MAX_CELLS:
+            cells = choices.cells + sum(one.cells for one in self.known.values())
+            if len(self.known) >= _MOST_KEPT or cells > _MAX_CELLS:
                 self.known.clear()
-            self.known[key] = ladder
-        return ladder
+            self.known[key] = choices
+        return choices
 
     def _build(
         self, wanted: Wanted, generation: tuple[int, ...], tally: Tally | None
-    ) -> Ladder | None:
+    ) -> VolumeChoices | None:
         volumes = self.listers.volumes
         offers = volumes.free_offers(wanted)
-        ladder = Ladder(offers, self.table, generation, volumes.log_end, tally)
-        return ladder if ladder.cells <= _MAX_CELLS else None
+        choices = VolumeChoices(offers, self.table, generation, volumes.log_end, tally)
+        return choices if choices.cells <= _MAX_CELLS else None
 
-    def _follow(self, ladder: Ladder, wanted: Wanted) -> bool:
-        """Take over which volumes were taken since; False when it has to be built anew."""
+    def _follow(self, choices: VolumeChoices, wanted: Wanted) -> bool:
+        """Apply the volumes that were taken since; False if the choices must be built anew."""
         volumes = self.listers.volumes
-        changed = volumes.free_changed_since(ladder.position)
+        changed = volumes.free_changed_since(choices.position)
         if changed is None:
             return False
         if not changed:
@@ -278,22 +283,22 @@ class Ladders:
         for name in dict.fromkeys(changed):
             offer = volumes.free_offer(name)
             usable = offer is not None and is_usable(wanted, offer)
-            place = ladder.place_of(name)
+            place = choices.place_of(name)
             if place is None:
                 if usable:
                     return False
             elif not usable:
                 taken.append(place)
-            elif offer is not ladder.offer_at(place):
+            elif offer is not choices.offer_at(place):
                 return False
         if taken:
-            ladder.take(taken, self.table)
-        ladder.position += len(changed)
+            choices.take(taken, self.table)
+        choices.position += len(changed)
         return True
 
 
 def is_usable(wanted: Wanted, offer: Offer) -> bool:
-    """Whether *offer*, which is nobody's, meets every rule but the node's."""
+    """Whether the free *offer* meets every rule of the claim except the node's."""
     return (
         is_considered(wanted, offer)
         and is_plain_match(wanted, offer, None)

@@ -1,4 +1,4 @@
-"""Ladders give each node the volume that the index would find for it."""
+"""KeptVolumeChoices give each node the volume that the index would find for it."""
 
 import random
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kscope.sim.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, from_manifest
-from scheduling.engine.columns.volume_ladder import NONE, Ladders
+from scheduling.engine.columns.volume_choices import NONE, KeptVolumeChoices
 from scheduling.engine.nodes.listers import Listers
 from scheduling.engine.nodes.node_table import NodeTable
 from tests.scheduling_engine.builders import make_node
@@ -55,28 +55,28 @@ def _claim(number: int, size: str) -> PersistentVolumeClaim:
     return claim
 
 
-def _check(listers: Listers, ladders: Ladders, claim: PersistentVolumeClaim) -> list[str]:
+def _check(listers: Listers, kept: KeptVolumeChoices, claim: PersistentVolumeClaim) -> list[str]:
     """Compare for every node; returns the volumes that some node would get."""
-    ladder = ladders.of(Wanted(claim))
-    assert ladder is not None
+    choices = kept.of(Wanted(claim))
+    assert choices is not None
     given: list[str] = []
-    for row in ladders.table.active.tolist():
-        node: Node = ladders.table.node(row)
+    for row in kept.table.active.tolist():
+        node: Node = kept.table.node(row)
         expected = listers.volumes.find_for_node(claim, node)
-        pick = int(ladder.choice[row])
-        assert (None if pick == NONE else ladder.names[pick]) == (expected and expected.name)
-        assert ladder.tally.counts[row] == (expected is not None)
+        pick = int(choices.choice[row])
+        assert (None if pick == NONE else choices.names[pick]) == (expected and expected.name)
+        assert choices.tally.counts[row] == (expected is not None)
         if expected is not None:
             given.append(expected.name)
-    told = ladders.table.log.since(0) or ()
-    assert all(ladders.table.nodes[row] is not None for row in told), "of nodes alone"
+    told = kept.table.log.since(0) or ()
+    assert all(kept.table.nodes[row] is not None for row in told), "of nodes alone"
     return given
 
 
 # With 40 nodes a zone is too wide to be followed row by row.
 @pytest.mark.parametrize("nodes", [8, 40])
 @pytest.mark.parametrize("seed", range(8))
-def test_ladders_agree_with_the_index_while_volumes_come_and_go(seed: int, nodes: int) -> None:
+def test_volume_choices_agree_with_the_index(seed: int, nodes: int) -> None:
     draw = random.Random(seed)
     table, listers = NodeTable(), Listers()
     for number in range(nodes):
@@ -84,10 +84,10 @@ def test_ladders_agree_with_the_index_while_volumes_come_and_go(seed: int, nodes
         table.add_node(make_node(f"n{number}", labels=labels))
     for number in range(20):
         listers.put(_volume(draw, number))
-    ladders = Ladders(table, listers)
+    kept = KeptVolumeChoices(table, listers)
     for number in range(40):
         claim = _claim(number, draw.choice(["1Gi", "8Gi"]))
-        given = _check(listers, ladders, claim)
+        given = _check(listers, kept, claim)
         chance = draw.random()
         if chance < 0.6 and given:
             volume = listers.volume(draw.choice(given))

@@ -1,13 +1,13 @@
-"""What is kept per pod template and priority while only room keeps its pods off some nodes.
+"""The verdicts that are kept per pod template and priority if other pods only matter by their room.
 
-Where taints, labels and the like are settled and only the requests of other pods vary, the verdict
-on a node changes only when pods come to or leave that node, or are nominated to it. So the verdicts
-of all nodes are kept, nominated pods on trial included, with what evictions would achieve on each
-and how close each is to fitting; rows that changed come from the logs of the node table and of the
-nominations. A pod that fits nowhere then costs what has changed since its like was last tried.
+If taints, labels and the like are settled, and only the requests of other pods vary, the verdict on
+a node changes only when pods arrive or leave there, or are nominated to it. So the verdicts on all
+nodes are kept, with nominated pods on trial, as are the dry runs of evictions and how close each
+node is to fitting. An attempt for a pod that fits nowhere then costs only what changed since the
+last attempt for such a pod.
 
-Whatever else a pod's fate may depend on (spreading, pod affinity, volumes, host ports) is not kept:
-such pods take the full path. Tests hold the two against each other.
+Nothing is kept for pods that depend on more (spreading, pod affinity, volumes, host ports); for
+these every node is evaluated. Tests compare both ways.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from scheduling.engine.columns.kept import Kept
 from scheduling.engine.framework.framework import FITS, CycleState, Detail, Status
 from scheduling.engine.framework.runtime import Framework, Verdicts
 from scheduling.engine.nodes.arrays import IntArray
@@ -26,15 +27,15 @@ from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
 from scheduling.engine.preemption.budgets import Budgets
 from scheduling.engine.preemption.victims import KeptRuns, VictimColumns
 
-# Templates and priorities that are kept at a time.
-_MANY_STANDINGS = 64
+# How many templates and priorities are kept.
+_MOST_KEPT = 64
 # Up to this many changed rows are counted one by one.
 _FEW_ROWS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One node that did not fit, and how close it was: the smaller `distance` is, the closer."""
+    """A node that the pod does not fit; the smaller `distance` is, the closer it is to fitting."""
 
     row: int
     node: str
@@ -45,39 +46,40 @@ class Refusal:
 
 
 @dataclass(slots=True)
-class Standing:
-    """The first refusal of every row, as in `Verdicts`, and what else follows from the row alone.
+class RoomVerdicts:
+    """The first refusal of every row, as in `Verdicts`, and what follows from the row alone.
 
-    `counts` are the rows of each verdict, those that fit under (0, 0). `runs` are the dry runs of
-    evictions. The other two are the explanation's, for the rows that it looked at: how close they
-    are, and whether they would do for a pod that asks for just so much less as they are short of.
+    `counts` are the numbers of rows per verdict, of feasible ones under (0, 0). `runs` are the dry
+    runs of evictions. The explanation keeps two more for the rows that it evaluated: `closest` is
+    how close they are to fitting; `tried`, whether they would fit the pod with its request lowered
+    by what they are short of.
     """
 
-    generation: tuple[int, ...]
+    # In the node table's log, and in that of the nominations.
+    kept: Kept
+    nominations: Kept
     room: int
     plugin: IntArray
     code: IntArray
     runs: KeptRuns
-    table_position: int
-    nominated_position: int
     counts: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     closest: dict[int, Refusal] = field(default_factory=dict[int, Refusal])
     tried: dict[int, bool] = field(default_factory=dict[int, bool])
 
     def verdicts(self, rows: IntArray) -> Verdicts:
-        """The verdicts on *rows*, to be changed at will."""
+        """A copy of the verdicts on *rows*."""
         verdicts = Verdicts(rows, self.plugin.take(rows), self.code.take(rows))
         if not self.counts.get((FITS, FITS)) and len(rows) == sum(self.counts.values()):
             verdicts.counted = sorted((*kind, count) for kind, count in self.counts.items())
         return verdicts
 
-    def is_open(self, row: int) -> bool:
-        """Whether it depends on room, as far as is known, if the pod fits *row*."""
+    def depends_on_room(self, row: int) -> bool:
+        """Whether the filter for room decides on *row*, as far as is known."""
         plugin = self.plugin.item(row)
         return plugin == FITS or plugin >= self.room
 
-    def settle(self, row: int, plugin: int, code: int) -> None:
-        """*row* has a new verdict."""
+    def set_verdict(self, row: int, plugin: int, code: int) -> None:
+        """Set the verdict on *row*."""
         self._shift(self.plugin.item(row), self.code.item(row), -1)
         self._shift(plugin, code, 1)
         self.plugin[row], self.code[row] = plugin, code
@@ -99,44 +101,41 @@ class Standing:
             self.counts[FITS, FITS] = fitting
 
 
-class Standings:
-    """The standings of a profile's templates, brought up to date when they are asked for."""
+class KeptRoomVerdicts:
+    """The room verdicts of a profile's templates; each is corrected when it is read."""
 
     def __init__(self, framework: Framework, nominated: Nominated) -> None:
         self._framework = framework
         self._table = framework.handle.table
         self._nominated = nominated
         self._columns = VictimColumns(self._table, Budgets(framework.handle.listers))
-        self._kept: dict[tuple[int, int], Standing] = {}
+        self._kept: dict[tuple[int, int], RoomVerdicts] = {}
         filters = framework.plugins.filter
-        # What varies, and its place among the filters; 0 where the profile does without.
+        # The filter for room, and its place among the filters; 0 if the profile has none.
         self._room = next((p for p in filters if isinstance(p, NodeResourcesFit)), None)
         self._place = 0 if self._room is None else 1 + filters.index(self._room)
 
     def verdicts(self, state: CycleState, rows: IntArray) -> Verdicts | None:
-        """The verdicts on *rows*, to be changed at will, or None where not only room varies.
-
-        PreFilter has to have run.
-        """
-        with self.apart(state) as standing:
-            return None if standing is None else standing.verdicts(rows)
+        """A copy of the verdicts on *rows*, after PreFilter; None if more than room varies."""
+        with self.without_own_nomination(state) as kept:
+            return None if kept is None else kept.verdicts(rows)
 
     @contextmanager
-    def apart(self, state: CycleState) -> Generator[Standing | None]:
-        """While this lasts: where the state's pod stands, its own nomination left out."""
+    def without_own_nomination(self, state: CycleState) -> Generator[RoomVerdicts | None]:
+        """The room verdicts of the state's pod, without its own nomination in this context."""
         with self._nominated.without(state.pod):
-            yield self.of(state)
+            yield self._of(state)
 
     def forget(self) -> None:
-        """Work everything out anew from here on."""
+        """Compute everything anew."""
         self._kept.clear()
 
     def lacks_room(self, state: CycleState, code: int) -> Status:
-        """What the filter for room says of *code*."""
+        """The status that *code* of the filter for room means."""
         return self._framework.explain(state, self._place, code)
 
-    def of(self, state: CycleState) -> Standing | None:
-        """The standing of the state's pod as everybody else sees it: its own nomination counts."""
+    def _of(self, state: CycleState) -> RoomVerdicts | None:
+        """The room verdicts of the state's pod; its own nomination counts like that of others."""
         if self._room is None or not self._framework.only_room_varies(state):
             return None
         # First of all, so that every resource has its column.
@@ -144,80 +143,80 @@ class Standings:
         table = self._table
         generation = (table.static_generation, table.capacity, len(table.resource_names))
         key = state.template.number, state.pod.priority
-        standing = self._kept.pop(key, None)
-        if standing is None or standing.generation != generation:
-            standing = self._build(state, wanted, generation)
+        kept = self._kept.pop(key, None)
+        if kept is None or kept.kept.generation != generation:
+            kept = self._build(state, wanted, generation)
         else:
-            self._refresh(state, standing)
-        # At the end again: the first is the one that was not asked for the longest.
-        self._kept[key] = standing
-        if len(self._kept) > _MANY_STANDINGS:
+            self._refresh(state, kept)
+        # To the end: the first one is that which was not used for the longest time.
+        self._kept[key] = kept
+        if len(self._kept) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        return standing
+        return kept
 
     def _build(
         self, state: CycleState, wanted: list[tuple[int, int]], generation: tuple[int, ...]
-    ) -> Standing:
+    ) -> RoomVerdicts:
         table, rows = self._table, self._table.active
         reserved = self._reserved(state)
         verdicts = self._with_reserved(state, rows, reserved)
-        standing = Standing(
-            generation,
+        kept = RoomVerdicts(
+            Kept(generation),
+            Kept(),
             self._place,
             np.zeros(table.capacity, np.int64),
             np.zeros(table.capacity, np.int64),
             KeptRuns(self._columns, state.pod.priority, wanted, reserved),
-            table.log.end,
-            self._nominated.log.end,
         )
-        standing.plugin[rows], standing.code[rows] = verdicts.plugin, verdicts.code
-        standing.count(rows)
-        return standing
+        kept.kept.catch_up(table.log)
+        kept.nominations.catch_up(self._nominated.log)
+        kept.plugin[rows], kept.code[rows] = verdicts.plugin, verdicts.code
+        kept.count(rows)
+        return kept
 
     def _reserved(self, state: CycleState) -> Reserved:
         return self._nominated.reserved(state.pod.priority)
 
-    def _refresh(self, state: CycleState, standing: Standing) -> None:
+    def _refresh(self, state: CycleState, kept: RoomVerdicts) -> None:
         table, log = self._table, self._nominated.log
-        touched = table.log.since(standing.table_position)
-        promised = log.since(standing.nominated_position)
-        if touched is None or promised is None:
+        rows = kept.kept.catch_up(table.log)
+        nominated = kept.nominations.catch_up(log)
+        if rows is None or nominated is None:
             changed = table.active.tolist()
-        elif not touched and not promised:
+        elif not rows and not nominated:
             return
         else:
-            changed = list(dict.fromkeys((*touched, *promised)))
-        standing.table_position, standing.nominated_position = table.log.end, log.end
+            changed = list(dict.fromkeys((*rows, *nominated)))
         reserved = self._reserved(state)
-        self._renew(state, standing, changed, reserved)
-        standing.runs.forget(changed, reserved)
-        for row in changed if standing.closest else ():
-            standing.closest.pop(row, None)
-            standing.tried.pop(row, None)
+        self._renew(state, kept, changed, reserved)
+        kept.runs.forget(changed, reserved)
+        for row in changed if kept.closest else ():
+            kept.closest.pop(row, None)
+            kept.tried.pop(row, None)
 
     def _renew(
-        self, state: CycleState, standing: Standing, changed: list[int], reserved: Reserved
+        self, state: CycleState, kept: RoomVerdicts, changed: list[int], reserved: Reserved
     ) -> None:
-        """The verdicts on the *changed* rows, but for those that something lasting settles."""
-        rows = [row for row in changed if standing.is_open(row)]
+        """Renew the verdicts on *changed* rows, unless a static filter refuses them anyway."""
+        rows = [row for row in changed if kept.depends_on_room(row)]
         if len(rows) > _FEW_ROWS:
             some = np.array(rows, np.int64)
-            verdicts = self._with_reserved(state, some, reserved, standing.room)
-            standing.plugin[some], standing.code[some] = verdicts.plugin, verdicts.code
-            standing.count(self._table.active)
+            verdicts = self._with_reserved(state, some, reserved, kept.room)
+            kept.plugin[some], kept.code[some] = verdicts.plugin, verdicts.code
+            kept.count(self._table.active)
             return
         for row in rows:
-            standing.settle(row, *self._verdict(state, row, reserved))
+            kept.set_verdict(row, *self._verdict(state, row, reserved))
 
     def _with_reserved(
         self, state: CycleState, rows: IntArray, reserved: Reserved, first: int = 1
     ) -> Verdicts:
-        """What the filters say of *rows*, from the *first* on, while the room is reserved."""
+        """The verdicts on *rows* from the *first* filter on, beside the nominated pods."""
         with reserved.on_trial(self._table, rows):
             return self._framework.run_filters(state, rows, first)
 
     def _verdict(self, state: CycleState, row: int, reserved: Reserved) -> tuple[int, int]:
-        """What the filters say of one row that none before the one for room refuses."""
+        """The verdict on one row that no filter before the one for room refuses."""
         assert self._room is not None
         code = self._room.code_of(state, row, reserved)
         if code:

@@ -1,4 +1,4 @@
-"""The places in a cycle at which extenders are asked: after the filters, the scores, the victims.
+"""Asks the extenders: after the filters, after the scores, and about the victims.
 
 Upstream: schedule_one.go findNodesThatPassExtenders(), prioritizeNodes(); preemption.go
 callExtenders().
@@ -29,32 +29,33 @@ from scheduling.engine.framework.framework import (
 from scheduling.engine.framework.runtime import Framework, PluginScore, Scores, Search
 from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.preemption.preemption import Candidate, Evaluator, Preemption
+from scheduling.engine.preemption.dry_run import Candidate
+from scheduling.engine.preemption.preemption import Evaluator, Preemption
 
 NO_CANDIDATE = "no candidate node for preemption"
-# Of a node that an extender left out without a word. Upstream: NodeToStatus, AbsentNodesStatus().
+# The status of a node that an extender left out without a reason. Upstream: NodeToStatus, AbsentNodesStatus().
 LEFT_OUT = Status(Code.UNRESOLVABLE, (), EXTENDER)
 
 
 class ExtenderVerdicts(Plugin):
-    """Stands among the filters so that what extenders said is told like what plugins said."""
+    """Takes a place among the filters, so that refusals of extenders are shown like those of plugins."""
 
     name: ClassVar[str] = EXTENDER
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
-        """Refuses nobody: extenders are asked once the filters are done."""
+        """Refuses no node: extenders are asked after the filters."""
         return np.zeros(len(rows), np.int64)
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """In the extender's own words."""
+        """The extender's status."""
         return self.said(state)[code - 1]
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
-        """The same words."""
+        """The text of that status."""
         return Detail(text=self.said(state)[code - 1].message or "left out by an extender")
 
     def said(self, state: CycleState) -> list[Status]:
-        """What extenders said in this cycle; a code is 1 + the place in here."""
+        """The distinct statuses that extenders gave in this cycle; a code is 1 + the place here."""
         return cast("list[Status]", state.data.setdefault(self.name, []))
 
 
@@ -80,7 +81,7 @@ class ExtenderRounds:
         )
 
     def filter(self, search: Search) -> str:
-        """Let the extenders refuse nodes of *search*; the error that ends the attempt, or ""."""
+        """Let the extenders refuse nodes of *search*; returns the error that ends the attempt, or ""."""
         pod = search.state.pod
         cluster = self._table.rows if self._rules.restores_nodes else None
         for extender in self.extenders:
@@ -100,11 +101,11 @@ class ExtenderRounds:
         return ""
 
     def _note(self, search: Search, answer: Filtered) -> None:
-        """Write down who was refused, and why, where the extender says so."""
+        """Write the refusals of one extender into the verdicts."""
         verdicts, said = search.verdicts, self._verdicts.said(search.state)
         kept = frozenset(answer.names)
-        # Of nodes that were refused before, some extenders may leave any, and v1.34 takes what is
-        # said of them. Upstream: Filter(), findNodesThatPassExtenders().
+        # Extenders may return nodes that were refused before, and v1.34 takes their status.
+        # Upstream: Filter(), findNodesThatPassExtenders().
         brings_back = kept if self._rules.restores_nodes or answer.in_full else frozenset[str]()
         renamed = frozenset[str]()
         if self._rules.replaces_reasons:
@@ -131,8 +132,8 @@ class ExtenderRounds:
             return Status(Code.UNRESOLVABLE, (answer.unresolvable[name],), EXTENDER)
         if name in answer.failed:
             return Status(Code.UNSCHEDULABLE, (answer.failed[name],), EXTENDER)
-        # Left out without a word: such a node has no status, which counts as beyond help. Before
-        # v1.31 it did not. Upstream: nodesWherePreemptionMightHelp(), NodeToStatus.
+        # Left out without a reason: such a node has no status, which counts as unresolvable. Before
+        # v1.31 it counted as unschedulable. Upstream: nodesWherePreemptionMightHelp(), NodeToStatus.
         if self._rules.omitted_is_unresolvable:
             return LEFT_OUT
         return Status(Code.UNSCHEDULABLE, (), EXTENDER)
@@ -145,17 +146,17 @@ class ExtenderRounds:
             if not settings.prioritize_verb or not settings.is_interested(state.pod):
                 continue
             try:
-                told = extender.prioritize(state.pod, nodes)
+                given = extender.prioritize(state.pod, nodes)
             except ExtenderError:
                 continue
-            raw = np.array([told.get(node.name, 0) for node in nodes], np.int64)
+            raw = np.array([given.get(node.name, 0) for node in nodes], np.int64)
             scaled = raw * self._rules.score_scale
             one = PluginScore(extender.name, settings.weight, raw, scaled)
             scores.plugins.append(one)
             scores.total = scores.total + one.weighted
 
     def preempt(self, pod: PodInfo, preemption: Preemption, evaluator: Evaluator) -> None:
-        """Let the extenders take candidates and victims away, then choose again."""
+        """Let the extenders remove candidates and victims, then choose again."""
         candidates = {one.node: one for one in preemption.candidates}
         asked = False
         for extender in self.extenders:
@@ -165,7 +166,7 @@ class ExtenderRounds:
                 break
             asked = True
             try:
-                candidates = self._asked(extender, pod, candidates)
+                candidates = self._ask(extender, pod, candidates)
             except ExtenderError as error:
                 if extender.settings.ignorable:
                     continue
@@ -177,18 +178,20 @@ class ExtenderRounds:
                 # Upstream: Evaluator.Preempt(), when SelectCandidate() has nothing to select from.
                 preemption.message = NO_CANDIDATE
 
-    def _asked(
+    def _ask(
         self, extender: Extender, pod: PodInfo, candidates: dict[str, Candidate]
     ) -> dict[str, Candidate]:
-        # v1.16 does not tell of broken budgets where it names the victims only.
-        silent = not self._rules.exchanges_violations and extender.settings.node_cache_capable
+        # v1.16 sends no budget violations if it sends only the names of victims.
+        exchanges = self._rules.exchanges_violations
+        hides_violations = not exchanges and extender.settings.node_cache_capable
         offered = {
-            node: (one.victims, 0 if silent else one.violations) for node, one in candidates.items()
+            node: (one.victims, 0 if hides_violations else one.violations)
+            for node, one in candidates.items()
         }
         answer = extender.preempt(pod, offered)
-        victims = {node: self._victims(extender, node, told) for node, told in answer.items()}
+        victims = {node: self._victims(extender, node, kept) for node, kept in answer.items()}
         left: dict[str, Candidate] = {}
-        for node, told in answer.items():
+        for node, kept in answer.items():
             if not victims[node] and self._rules.requires_victims:
                 if extender.settings.ignorable:
                     continue
@@ -197,12 +200,12 @@ class ExtenderRounds:
             reprieved = [] if one is None else one.reprieved
             row = self._table.rows[node]
             # Upstream: v1.16's convertToNodeToVictims() drops the number of violations.
-            violations = told.violations if self._rules.exchanges_violations else 0
+            violations = kept.violations if exchanges else 0
             left[node] = Candidate(row, node, victims[node], reprieved, violations)
         return left
 
-    def _victims(self, extender: Extender, node: str, told: Preempted) -> list[PodInfo]:
-        """The pods behind the uids, on a node that need not be a candidate.
+    def _victims(self, extender: Extender, node: str, kept: Preempted) -> list[PodInfo]:
+        """The pods with these uids on the node, which need not be a candidate.
 
         Upstream: convertToVictims().
         """
@@ -210,10 +213,10 @@ class ExtenderRounds:
         if row is None:
             raise ExtenderError(f'nodeinfo not found for node name "{node}"')
         by_uid = {other.uid: other for other in self._table.pods[row].values()}
-        for uid in told.victims:
+        for uid in kept.victims:
             if uid not in by_uid:
                 raise ExtenderError(
                     f"extender: {extender.name} claims to preempt pod (UID: &{{{uid}}}) on node: "
                     f"{node}, but the pod is not found on that node"
                 )
-        return [by_uid[uid] for uid in told.victims]
+        return [by_uid[uid] for uid in kept.victims]

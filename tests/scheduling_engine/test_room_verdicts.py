@@ -12,11 +12,12 @@ import pytest
 from kscope.sim.kernel.rng import Stream
 from kscope.sim.objects.objects import from_manifest
 from scheduling.engine.configuration.profiles import PROFILES
-from scheduling.engine.cycle.algorithm import UNSCHEDULABLE, SchedulingAlgorithm
+from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.decision.result import UNSCHEDULABLE
 from scheduling.engine.cycle.explain import blocker
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.pods.pod_info import PodInfo
-from scheduling.engine.preemption import preemption, standing, victims
+from scheduling.engine.preemption import preemption, room_verdicts, victims
 from scheduling.engine.preemption.preemption import Preemption
 from tests.scheduling_engine.builders import make_node, make_pod
 
@@ -209,15 +210,15 @@ class Cluster:
     def anew(self) -> Iterator[None]:
         """While this lasts nothing is taken from what is kept; chance begins where it is."""
         chance = pickle.dumps(self.ties)
-        start = self.algorithm.next_start
+        start = self.algorithm.handle.next_start
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(self.algorithm, "_ties", pickle.loads(chance))
             evaluator = self.algorithm._evaluator
             patch.setattr(evaluator, "_ties", self.algorithm._ties)
-            patch.setattr(standing.Standings, "of", _nothing_kept)
+            patch.setattr(room_verdicts.KeptRoomVerdicts, "_of", _nothing_kept)
             patch.setattr(preemption, "_MANY_ROWS", 10**9)
             yield
-        self.algorithm.next_start = start
+        self.algorithm.handle.next_start = start
 
 
 def _nothing_kept(_standings: object, _state: object) -> None:
@@ -228,7 +229,7 @@ def _nothing_kept(_standings: object, _state: object) -> None:
 def few_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to how many changed rows are worked out one by one."""
     monkeypatch.setattr(victims, "_FEW_ROWS", request.param)
-    monkeypatch.setattr(standing, "_FEW_ROWS", request.param)
+    monkeypatch.setattr(room_verdicts, "_FEW_ROWS", request.param)
 
 
 @pytest.mark.usefixtures("few_rows")
@@ -237,7 +238,7 @@ def test_what_is_kept_is_what_a_full_search_finds(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preemption, "_MANY_ROWS", 1)
-    monkeypatch.setattr(standing, "_MANY_STANDINGS", 6)
+    monkeypatch.setattr(room_verdicts, "_MOST_KEPT", 6)
     cluster = Cluster(seed)
     for turn in range(50):
         cluster.change(budgets=seed % 2 == 1)
@@ -274,7 +275,7 @@ def test_only_some_candidates_are_looked_for_on_many_nodes() -> None:
     assert found.rungs[0][1] == [one.node for one in found.candidates]
 
 
-def test_a_resource_nobody_has_heard_of_is_missed_while_others_are_nominated() -> None:
+def test_an_unknown_resource_is_missing_with_nominated_pods() -> None:
     algorithm = SchedulingAlgorithm(PROFILES["v1.34"], Handle())
     algorithm.table.add_node(make_node("n", cpu="4"))
     rules = algorithm.profile.resource_rules
@@ -287,7 +288,7 @@ def test_a_resource_nobody_has_heard_of_is_missed_while_others_are_nominated() -
     assert f"1 Insufficient cpu, 1 Insufficient {GPU}" in result.message
 
 
-def test_kept_standings_survive_a_checkpoint() -> None:
+def test_room_verdicts_survive_a_checkpoint() -> None:
     cluster = Cluster(1)
     pod = cluster.preemptor()
     cluster.attempt(pod)

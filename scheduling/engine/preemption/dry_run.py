@@ -1,0 +1,159 @@
+"""The dry run of a preemption on one node: evict all pods of lower priority, then reprieve some.
+
+Upstream: plugins/defaultpreemption/default_preemption.go SelectVictimsOnNode().
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scheduling.engine.framework.framework import Code, CycleState, Status
+from scheduling.engine.framework.runtime import Framework
+from scheduling.engine.nodes.nominated import Nominated
+from scheduling.engine.pods.pod_info import PodInfo
+from scheduling.engine.preemption.budgets import Budgets
+from scheduling.engine.preemption.victims import by_importance
+
+NO_VICTIMS = Status(Code.UNRESOLVABLE, ("No preemption victims found for incoming pod",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptionRules:
+    """How preemption works in one version; by default, as in the newest."""
+
+    budgets_count_down: bool = True
+    """Victims on one node use up a disruption budget together; otherwise each is compared with it alone."""
+    needs_victims: bool = True
+    """A node without pods of lower priority is no candidate."""
+    limits_candidates: bool = True
+    """In a large cluster only some candidates are looked for, from a random start."""
+    sorts_victims: bool = True
+    """Victims are ordered by importance again after some were spared."""
+    checks_policy: bool = True
+    """A pod with preemptionPolicy Never does not preempt."""
+    errors_fail: bool = True
+    """A filter that fails in a dry run fails the preemption, unless another node is a candidate."""
+    clears_without_candidates: bool = True
+    """A pod loses its nomination when no node is a candidate; otherwise only when evictions could help nowhere."""
+    gives_hopeless_up: bool = True
+    """A pod does not wait for victims on its nominated node when evictions can no longer help there."""
+    goes_by_start: bool = True
+    """Of equally important victims, those that started first are spared."""
+    trusts_unseen: bool = False
+    """Evictions may help on a node that no plugin has rejected."""
+    knows_its_victims: bool = True
+    """A preemptor waits only for pods that terminate because of a preemption."""
+    needs_evictions: bool = True
+    """A node where no pod has to be evicted fails its dry run."""
+    spares_the_leaving: bool = True
+    """Pods that terminate already are not evicted again and get no Event."""
+    candidate_percentage: int = 10
+    """The share of the nodes that are looked at as candidates (minCandidateNodesPercentage)."""
+    min_candidates: int = 100
+    """How many nodes are looked at as candidates at least (minCandidateNodesAbsolute)."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A node with room for the preemptor once the *victims* are evicted."""
+
+    row: int
+    node: str
+    victims: list[PodInfo]
+    reprieved: list[PodInfo]
+    violations: int
+
+
+class DryRun:
+    """Finds the victims on one node with all filters, whatever they depend on."""
+
+    def __init__(self, framework: Framework, rules: PreemptionRules, budgets: Budgets) -> None:
+        self._framework = framework
+        self._table = framework.handle.table
+        self._rules = rules
+        self._budgets = budgets
+
+    def select_victims(
+        self, state: CycleState, row: int, nominated: Nominated
+    ) -> Candidate | Status:
+        """The candidate, or why the node is none. The table is unchanged when this returns."""
+        before = dict(self._table.pods[row])
+        ports = self._table.ports.at(row)
+        lower = [pod for pod in self._table.listed(row) if pod.priority < state.pod.priority]
+        if not lower and self._rules.needs_victims:
+            return NO_VICTIMS
+        waiting = [
+            other
+            for other in nominated.at(row)
+            if other.priority >= state.pod.priority and other.uid != state.pod.uid
+        ]
+        off: dict[str, PodInfo] = {}
+        state = self._framework.fork(state)
+        try:
+            for pod in lower:
+                self._take_off(state, row, pod, off)
+            refusal = self._verdict(state, row, waiting)
+            if refusal is not None:
+                return refusal
+            return self._reprieve(state, row, lower, waiting, off)
+        finally:
+            for pod in off.values():
+                self._table.add_pod(row, pod)
+            self._table.pods[row] = before
+            self._table.ports.reset(row, ports)
+
+    def _reprieve(
+        self,
+        state: CycleState,
+        row: int,
+        lower: list[PodInfo],
+        waiting: list[PodInfo],
+        off: dict[str, PodInfo],
+    ) -> Candidate | Status:
+        """Put pods back, the most important first, as long as the preemptor fits."""
+        if self._rules.goes_by_start:
+            lower = by_importance(lower)
+        else:
+            lower.sort(key=_minus_priority)
+        violating, others = self._budgets.split(lower)
+        victims: list[PodInfo] = []
+        reprieved: list[PodInfo] = []
+        violations = 0
+        for pod in (*violating, *others):
+            self._put_back(state, row, pod, off)
+            if self._verdict(state, row, waiting) is None:
+                reprieved.append(pod)
+                continue
+            self._take_off(state, row, pod, off)
+            victims.append(pod)
+            violations += pod in violating
+        node = self._table.name(row)
+        if not victims and self._rules.needs_evictions:
+            # An extender refused the node, and no filter does.
+            return Status(Code.ERROR, (f'expected at least one victim pod on node "{node}"',))
+        if self._rules.sorts_victims and violating and others:
+            victims = by_importance(victims)
+        return Candidate(row, node, victims, reprieved, violations)
+
+    def _take_off(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
+        self._table.remove_pod(row, pod.key)
+        self._framework.update_state(state, pod, row, -1)
+        off[pod.key] = pod
+
+    def _put_back(self, state: CycleState, row: int, pod: PodInfo, off: dict[str, PodInfo]) -> None:
+        self._table.add_pod(row, pod)
+        self._framework.update_state(state, pod, row, 1)
+        del off[pod.key]
+
+    def _verdict(self, state: CycleState, row: int, waiting: list[PodInfo]) -> Status | None:
+        """None if the pod fits the row as it is now, with and without the *waiting* pods."""
+        found = (0, 0)
+        if waiting:
+            found = self._framework.filter_one_with(state, row, waiting)
+        if found[0] == 0:
+            found = self._framework.filter_one(state, row)
+        return None if found[0] == 0 else self._framework.explain(state, *found)
+
+
+def _minus_priority(pod: PodInfo) -> int:
+    return -pod.priority
