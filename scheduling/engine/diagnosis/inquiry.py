@@ -33,18 +33,17 @@ from scheduling.engine.diagnosis.causes import (
     preemption_note,
     refused_nodes,
 )
-from scheduling.engine.diagnosis.crowding import lone_pods, peers
-from scheduling.engine.diagnosis.moved_volumes import moved_volumes
-from scheduling.engine.diagnosis.new_nodes import more_nodes
-from scheduling.engine.diagnosis.node_changes import (
+from scheduling.engine.diagnosis.changes.crowding import lone_pods, peers
+from scheduling.engine.diagnosis.changes.moved_volumes import moved_volumes
+from scheduling.engine.diagnosis.changes.new_nodes import more_nodes
+from scheduling.engine.diagnosis.changes.node_changes import (
     advertised_devices,
     node_labels,
     recovered_nodes,
     removed_taints,
     uncordoned,
 )
-from scheduling.engine.diagnosis.pairs import Changes, PairSearch
-from scheduling.engine.diagnosis.pod_rules import (
+from scheduling.engine.diagnosis.changes.pod_rules import (
     gates,
     pod_affinities,
     priorities,
@@ -52,6 +51,8 @@ from scheduling.engine.diagnosis.pod_rules import (
     spreading,
     tolerations,
 )
+from scheduling.engine.diagnosis.changes.requests import smaller_requests
+from scheduling.engine.diagnosis.pairs import Changes, PairSearch
 from scheduling.engine.diagnosis.report import (
     SEVERITIES,
     Cause,
@@ -59,7 +60,6 @@ from scheduling.engine.diagnosis.report import (
     Diagnosis,
     Fix,
 )
-from scheduling.engine.diagnosis.requests import smaller_requests
 from scheduling.engine.diagnosis.subjects.nomination import nomination_cause, stays
 from scheduling.engine.diagnosis.subjects.placed_pods import placed_pod_causes
 from scheduling.engine.diagnosis.subjects.scene import Scene
@@ -316,7 +316,14 @@ class _Inquiry:
             told = "An extender has its say, too, and is not asked here."
             causes.append(Cause(severity="notes", sentence=told))
         # The sort keeps the order among equals.
-        return sorted(causes, key=_gravity)
+        return sorted(map(self._as_stored, causes), key=_gravity)
+
+    def _as_stored(self, cause: Cause) -> Cause:
+        """The cause with the values that the API server has, which the scheduler may not have seen."""
+        find = self._cluster.store.find
+        return replace(
+            cause, because=tuple(each.of(find(each.kind, each.key)) for each in cause.because)
+        )
 
     def _standing(self) -> Iterator[Cause]:
         """What has to do with the queue rather than with any node."""

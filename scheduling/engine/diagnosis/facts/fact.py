@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from kscope.sim.objects.objects import ApiObject
+from kscope.sim.objects.objects import ApiObject, entity_id
 
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 
@@ -16,19 +16,40 @@ _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 class Fact:
     """A field of an object, its value, and in a sentence what follows from it.
 
-    `object` is an entity id ("volume/data-1"), `field` a path in its manifest; `value` is what stands
-    there, None where nothing does; `compared_with` is the value that it was held against, if any.
+    `path` leads to the field in the manifest; `value` is what stands there, None where nothing does;
+    `compared_with` is the value that it was held against, if any.
     """
 
-    object: str
-    field: str
+    kind: str
+    key: str
+    path: tuple[str | int, ...]
     value: Any
     text: str
     compared_with: Any = None
 
+    @property
+    def object(self) -> str:
+        """The entity id: "volume/data-1"."""
+        return entity_id(self.kind, self.key)
+
+    @property
+    def field(self) -> str:
+        """The path as it is written: "spec.taints[0].key"."""
+        return _written(self.path)
+
+    def of(self, obj: ApiObject | None) -> Fact:
+        """The same fact of another version of its object; itself where that is gone."""
+        return self if obj is None else replace(self, value=_value(obj.raw, self.path))
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {
+            "object": self.object,
+            "field": self.field,
+            "value": self.value,
+            "text": self.text,
+            "compared_with": self.compared_with,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +69,9 @@ class Explanation:
 def fact(obj: ApiObject, path: Sequence[str | int], text: str, compared_with: Any = None) -> Fact:
     """The fact that the field at *path* of *obj* has the value that it has."""
     return Fact(
-        object=obj.id,
-        field=_written(path),
+        kind=obj.kind,
+        key=obj.key,
+        path=tuple(path),
         value=_value(obj.raw, path),
         text=text,
         compared_with=compared_with,

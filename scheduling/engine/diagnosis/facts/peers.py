@@ -83,10 +83,7 @@ def explain_claim_in_use(case: Case) -> Explanation:
         return _disks(case)
     sentence = ""
     if users:
-        claims = listed([each.field and each.object.partition("/")[2] for each in because[:1]])
-        sentence = (
-            f"Claim {claims} is used by pod {listed(users, 3)}, and its access mode is {_ALONE}."
-        )
+        sentence = f"Claim {because[0].key} is used by pod {listed(users, 3)}, and its access mode is {_ALONE}."
     why = "No other node helps: the claim is in use, wherever the pod would go." if users else ""
     return Explanation(sentence=sentence, lead=sentence, why=why, because=tuple(because))
 

@@ -48,6 +48,7 @@ function Ask({session, answer}) {
 
 function Answer({session, id, diagnosis}) {
   return html`
+    <p class="answer">${diagnosis.sentence}</p>
     <ul class="causes small">${diagnosis.causes.map((cause, place) => html`<${Cause} key=${place} cause=${cause} />`)}</ul>
     ${diagnosis.outlook && html`<p class="small soft">${diagnosis.outlook.sentence}</p>`}
     ${
