@@ -5,7 +5,9 @@
     Valkey ─────┘                                                  ├─ worker
                                                                    └─ sweeper with beat
 
-A child that ends by itself ends the whole: half a kscope would only confuse.
+The web, the worker and the sweeper keep nothing of their own: one that ends by itself is started
+again. One that ends again and again ends the whole, and so does a server: half a kscope would only
+confuse.
 """
 
 import hashlib
@@ -18,8 +20,8 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kscope.env import env_bool
@@ -36,6 +38,7 @@ from kscope.up.children import (
 from kscope.up.command_line import say
 from kscope.up.holder import forget_run_file, hold, sweep, write_run_file
 from kscope.up.postgres import Postgres
+from kscope.up.started import Started
 from kscope.up.stop_request import StopAsked, listen_for_stop_requests, obey_stop_request
 from kscope.up.valkey import Valkey
 
@@ -83,31 +86,8 @@ class Options:
         return f"http://{shown}:{self.port}/"
 
 
-@dataclass(slots=True)
-class Started:
-    """What runs so far, in the order in which it was started."""
-
-    children: list[Child] = field(default_factory=list)
-    """The servers first, then those that use them."""
-
-    def add(self, child: Child) -> Child:
-        self.children.append(child)
-        return child
-
-    def dead(self) -> Child | None:
-        return next((child for child in self.children if child.exit_code() is not None), None)
-
-    def stop(self) -> None:
-        """Stop in reverse order, those that use the servers all at once."""
-        for child in self.children:
-            if child.name not in ("PostgreSQL", "Valkey"):
-                child.ask()
-        for child in reversed(self.children):
-            child.stop()
-
-
 def serve(options: Options) -> int:
-    """Run kscope until SIGINT or SIGTERM; 0 then, 1 when a child died.
+    """Run kscope until SIGINT or SIGTERM; 0 then, 1 when a server ended, or a service for good.
 
     Raises StartError when something cannot be started; what was started is stopped first.
     """
@@ -121,10 +101,10 @@ def serve(options: Options) -> int:
         _check_port_is_free(options)
         sockets = Path(tempfile.mkdtemp(prefix="kscope-"))
         try:
-            _start_all(options, sockets, started)
+            servers = _start_all(options, sockets, started)
             seconds = time.monotonic() - began
             say(f"kscope is at {options.address} (started in {seconds:.1f} s; Ctrl-C stops it)")
-            return _watch(started)
+            return _watch(started, lambda: _write_run_file(options, servers, sockets, started))
         except StopAsked:
             say("stopping")
             return 0
@@ -134,23 +114,27 @@ def serve(options: Options) -> int:
             shutil.rmtree(sockets, ignore_errors=True)
 
 
-def _start_all(options: Options, sockets: Path, started: Started) -> None:
+def _start_all(options: Options, sockets: Path, started: Started) -> Servers:
     """Start everything, in order; returns when the address answers and the worker is ready."""
-    data, log = options.data, options.data / "log"
-    _keep_log_short(log)
+    _keep_log_short(options.data / "log")
     servers = _start_servers(options, sockets, started)
     env = _environment(options, servers)
-    write_run_file(data, servers, options.address, sockets, started.children)
+    _write_run_file(options, servers, sockets, started)
     _prepare(options, env)
-    web = started.add(_start_web(options, env))
-    worker = started.add(_start_worker(options, env))
-    write_run_file(data, servers, options.address, sockets, started.children)
+    web = started.add_service(lambda: _start_web(options, env))
+    worker = started.add_service(lambda: _start_worker(options, env))
+    _write_run_file(options, servers, sockets, started)
     wait_until(lambda: _answers(options), web, patience_s=PATIENCE_S, what="answer")
-    ready = data / "worker-ready"
+    ready = options.data / "worker-ready"
     wait_until(ready.exists, worker, patience_s=PATIENCE_S, what="become ready")
     # A start does not wait for the sweeper: it finds what was lost, and a start loses nothing.
-    started.add(_start_sweeper(options, env))
-    write_run_file(data, servers, options.address, sockets, started.children)
+    started.add_service(lambda: _start_sweeper(options, env))
+    _write_run_file(options, servers, sockets, started)
+    return servers
+
+
+def _write_run_file(options: Options, servers: Servers, sockets: Path, started: Started) -> None:
+    write_run_file(options.data, servers, options.address, sockets, started.children)
 
 
 def _start_servers(options: Options, sockets: Path, started: Started) -> Servers:
@@ -169,11 +153,11 @@ def _start_servers(options: Options, sockets: Path, started: Started) -> Servers
         if state != link and not link.is_symlink():
             link.symlink_to(state)  # so that `make clean-data` finds it
         postgres = Postgres(state, sockets, log / "postgres.log", user)
-        started.add(postgres.start())
+        started.add_server(postgres.start())
         database_url = postgres.url
     if not redis_url:
         valkey = Valkey(sockets, log / "valkey.log", user)
-        started.add(valkey.start())
+        started.add_server(valkey.start())
         redis_url = valkey.url
     return Servers(database_url, redis_url)
 
@@ -324,19 +308,30 @@ def _answers(options: Options) -> bool:
         return False
 
 
-def _watch(started: Started) -> int:
+def _watch(started: Started, write_run_file: Callable[[], None]) -> int:
+    """Start ended services again, until a stop is asked for or something cannot go on; 1 then."""
     while True:
         obey_stop_request()
-        dead = started.dead()
-        if dead is not None:
-            code = dead.exit_code() or 0
-            say(
-                f"\n{dead.name} {describe_exit(code)}; stopping the rest. Its log, {dead.log}, ends:\n"
-                f"{dead.log_tail()}",
-                sys.stderr,
-            )
+        server, service = started.dead_server(), started.dead_service()
+        if server is not None:
+            _report_end(server, "stopping the rest")
             return 1
+        if service is not None:
+            if not service.may_start_again():
+                _report_end(service.child, "it has ended too often, stopping the rest")
+                return 1
+            _report_end(service.child, "starting it again")
+            service.child = service.start()
+            write_run_file()
         time.sleep(POLL_S)
+
+
+def _report_end(child: Child, what_follows: str) -> None:
+    say(
+        f"\n{child.name} {describe_exit(child.exit_code() or 0)}; {what_follows}. "
+        f"Its log, {child.log}, ends:\n{child.log_tail()}",
+        sys.stderr,
+    )
 
 
 def _keep_log_short(folder: Path, limit: int = 5_000_000) -> None:

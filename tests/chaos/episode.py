@@ -171,17 +171,16 @@ class Episode:
         return bool(row[0])
 
     def _heal(self) -> None:
-        """Whatever was killed is started again by somebody, as people or `restart: always` do."""
+        """What does not come back by itself is started again, as people or `restart: always` do."""
         for name in SERVERS:
             child = self.tree.servers.get(name)
             if child is not None and child.exit_code() is not None:
                 self._look_while_away(name)
-        if any(fault.startswith("kill ") for fault in self.done):
-            names = {"kill up", "kill worker", "kill web", "kill sweeper"}
-            if self.tree.embedded:
-                names |= {f"kill {name}" for name in SERVERS}
-            if names & set(self.done):
-                self.tree.up.wait_for_end()
+        fatal = {"kill up"}
+        if self.tree.embedded:
+            fatal |= {f"kill {name}" for name in SERVERS}
+        if fatal & set(self.done):
+            self.tree.up.wait_for_end()
         self.tree.revive()
 
     def _look_while_away(self, name: str) -> None:

@@ -1,6 +1,8 @@
 """What `make up` promises: it starts, says why it cannot, and leaves nothing behind."""
 
+import contextlib
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -12,6 +14,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from kscope.up.started import RESTARTS
 from tests.frame.up_process import Up, free_port, wait_until_ended
 from tests.waiting import HANG_SECONDS, wait_for
 
@@ -127,14 +130,17 @@ def wait_until_beyond(up: Up, run: int, at: int) -> int:
     return reached[0]
 
 
-def test_the_next_start_continues_a_playing_run(
-    data: Path,
-) -> None:
+def playing_run(up: Up) -> int:
+    """A new run of the first demo, played at the speed of its own clock."""
+    scenario = asked(up, "scenarios/")["scenarios"][0]["id"]
+    return int(asked(up, "runs/", {"scenario": scenario, "play": True, "speed": "1"})["id"])
+
+
+def test_the_next_start_continues_a_playing_run(data: Path) -> None:
     log = data / "log" / "worker.log"
     with Up(data) as up:
         up.wait_until_serving()
-        scenario = asked(up, "scenarios/")["scenarios"][0]["id"]
-        run = asked(up, "runs/", {"scenario": scenario, "play": True, "speed": "1"})["id"]
+        run = playing_run(up)
         wait_until_beyond(up, run, 500_000_000)
         log.write_text("")
         up.process.send_signal(signal.SIGINT)
@@ -147,15 +153,55 @@ def test_the_next_start_continues_a_playing_run(
         wait_until_beyond(again, run, reached)
 
 
-def test_a_dead_child_stops_the_rest(data: Path) -> None:
+def pid_of(data: Path, name: str) -> int | None:
+    """As run.json has it; None once `up` has ended."""
+    with contextlib.suppress(FileNotFoundError):
+        children = json.loads((data / "run.json").read_text())["children"]
+        return next(int(child["pid"]) for child in children if child["name"] == name)
+    return None
+
+
+def kill(pid: int | None) -> None:
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_dead_server_stops_the_rest(data: Path) -> None:
     with Up(data) as up:
         up.wait_until_serving()
-        children = json.loads((data / "run.json").read_text())["children"]
         family = up.family()
-        valkey = next(child["pid"] for child in children if child["name"] == "Valkey")
-        next(process for process in family if process.pid == valkey).kill()
+        kill(pid_of(data, "Valkey"))
         assert up.wait_for_end() == 1
     assert "Valkey was ended by SIGKILL" in up.output
+    wait_until_ended(family)
+
+
+@pytest.mark.parametrize("name", ["web", "worker", "sweeper"])
+def test_a_dead_service_is_started_again(data: Path, name: str) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        dead = pid_of(data, name)
+        kill(dead)
+        up.wait_until_it_says(f"{name} was ended by SIGKILL; starting it again.")
+        wait_for(lambda: pid_of(data, name) != dead and up.answers(), "it is not started again")
+        wait_until_beyond(up, playing_run(up), 0)
+
+
+def kill_anew(up: Up, name: str) -> None:
+    """Kill a child, and wait until it is started again or `up` has ended."""
+    dead = pid_of(up.data, name)
+    kill(dead)
+    wait_for(lambda: pid_of(up.data, name) != dead)
+
+
+def test_a_service_that_keeps_dying_stops_the_rest(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        family = up.family()
+        for _ in range(RESTARTS + 1):
+            kill_anew(up, "sweeper")
+        assert up.wait_for_end() == 1
+    assert "it has ended too often, stopping the rest" in up.output
     wait_until_ended(family)
 
 

@@ -88,8 +88,13 @@ class Up:
         return self.process.wait(HANG_SECONDS)
 
     def answers(self) -> bool:
-        with urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=HANG_SECONDS) as response:
+        """Whether its address answers just now."""
+        with (
+            contextlib.suppress(OSError),
+            urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=HANG_SECONDS) as response,
+        ):
             return bool(response.status == 200)
+        return False
 
     def family(self) -> list[psutil.Process]:
         """Every process below `up`, at any depth."""
