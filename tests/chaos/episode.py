@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import kombu.exceptions
 import psycopg
 import redis
 import yaml
@@ -22,6 +23,8 @@ from tests.chaos.tree import SERVERS, Tree
 from tests.waiting import HANG_SECONDS, wait_for
 
 ROOM = Path(__file__).resolve().parents[2]
+# What a server that is down answers.
+_AWAY = (psycopg.Error, redis.RedisError, kombu.exceptions.OperationalError, OSError, KeyError)
 TASK = "scheduling.tasks.run_simulation"
 
 
@@ -110,7 +113,7 @@ class Episode:
         for act in self.plan.faults:
             time.sleep(max(0.0, began + act.after - time.monotonic()))
             # The servers may be down already: then there is nothing to strike.
-            with contextlib.suppress(psycopg.Error, redis.RedisError, OSError, KeyError):
+            with contextlib.suppress(*_AWAY):
                 if self._commit_fault(act):
                     self.done.append(act.what)
         time.sleep(0.3)
