@@ -139,9 +139,9 @@ class Episode:
             redis.Redis.from_url(self.tree.redis_url()).flushall()
             return True
         celery = Celery(broker=env.celery_broker(self.tree.redis_url()))
-        late = {"countdown": 3} if what == "late task" else {}
+        delay_s = 3 if what == "late task" else None
         for _ in range(3):
-            celery.send_task(TASK, args=[run], queue="kscope", **late)
+            celery.send_task(TASK, args=[run], queue="kscope", countdown=delay_s)
         celery.close()
         return True
 
