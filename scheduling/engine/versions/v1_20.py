@@ -70,9 +70,17 @@ V1_20 = KubernetesVersion(
         pre_binds=(names.VOLUME_BINDING,),
         binds=(names.DEFAULT_BINDER,),
         arguments={
-            names.NODE_RESOURCES_FIT: {"gives_up_too_small": False, "compares_all": True},
-            names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": True},
-            names.IMAGE_LOCALITY: {"counts_as_reported": True},
+            names.TAINT_TOLERATION: {"names_taint": True},
+            names.NODE_RESOURCES_FIT: {
+                "gives_up_too_small": False,
+                "compares_all": True,
+                "delegates_to_devices": False,
+            },
+            names.NODE_RESOURCES_BALANCED_ALLOCATION: {
+                "counts_defaults": True,
+                "scores_improvement": False,
+            },
+            names.IMAGE_LOCALITY: {"counts_as_reported": True, "counts_image_volumes": False},
             names.POD_TOPOLOGY_SPREAD: {"rounds": False, "defaults_need_all_labels": True},
             names.INTER_POD_AFFINITY: {"skips_early": False},
             names.VOLUME_BINDING: {
@@ -133,6 +141,7 @@ V1_20 = KubernetesVersion(
         examines_all_nodes=False,
         stops_at_first_without_scores=False,
         tries_nominated_node_first=False,
+        decides_with_nomination=True,
         checks_claims_without_nodes=False,
         narrows_in_pre_filter=False,
         checks_preferences_in_pre_score=False,
@@ -152,6 +161,7 @@ V1_20 = KubernetesVersion(
         errors_end_nomination=False,
         reports_scheduler_errors=False,
         retries_status_writes=False,
+        allocates_devices=False,
         activates_pods=False,
         rejects_at_every_point=False,
         rejected_binding="condition",

@@ -66,9 +66,17 @@ V1_34 = KubernetesVersion(
         pre_binds=(names.VOLUME_BINDING,),
         binds=(names.DEFAULT_BINDER,),
         arguments={
-            names.NODE_RESOURCES_FIT: {"gives_up_too_small": True, "compares_all": False},
-            names.NODE_RESOURCES_BALANCED_ALLOCATION: {"counts_defaults": False},
-            names.IMAGE_LOCALITY: {"counts_as_reported": False},
+            names.TAINT_TOLERATION: {"names_taint": True},
+            names.NODE_RESOURCES_FIT: {
+                "gives_up_too_small": True,
+                "compares_all": False,
+                "delegates_to_devices": False,
+            },
+            names.NODE_RESOURCES_BALANCED_ALLOCATION: {
+                "counts_defaults": False,
+                "scores_improvement": False,
+            },
+            names.IMAGE_LOCALITY: {"counts_as_reported": False, "counts_image_volumes": False},
             names.POD_TOPOLOGY_SPREAD: {"rounds": True, "defaults_need_all_labels": False},
             names.INTER_POD_AFFINITY: {"skips_early": True},
             names.VOLUME_BINDING: {
@@ -124,6 +132,7 @@ V1_34 = KubernetesVersion(
         examines_all_nodes=False,
         stops_at_first_without_scores=True,
         tries_nominated_node_first=True,
+        decides_with_nomination=True,
         checks_claims_without_nodes=False,
         narrows_in_pre_filter=True,
         checks_preferences_in_pre_score=True,
@@ -143,6 +152,7 @@ V1_34 = KubernetesVersion(
         errors_end_nomination=True,
         reports_scheduler_errors=True,
         retries_status_writes=True,
+        allocates_devices=False,
         activates_pods=True,
         rejects_at_every_point=True,
         rejected_binding="unsaid",
