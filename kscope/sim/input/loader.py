@@ -24,7 +24,7 @@ from kscope.sim.objects.documents import (
     show_path,
     too_large,
 )
-from kscope.sim.objects.unmodelled import ONLY_IN_DECISIONS, LeftOut, left_out
+from kscope.sim.objects.unmodelled import LeftOut, left_out
 from kscope.sim.objects.validation import Report, check_manifest, is_known, shown
 
 Manifest = dict[str, Any]

@@ -7,8 +7,8 @@ from typing import Any
 
 from kscope.sim.objects.objects import ApiObject, Pod, from_manifest
 from scheduling.engine.dynamic_resources.allocator import AllocatedDevice
-from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM, allocation_of
-from scheduling.engine.dynamic_resources.devices import NodeChoice
+from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM, results_of
+from scheduling.engine.dynamic_resources.devices import NodeChoice, entries, section
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
 
 Manifest = dict[str, Any]
@@ -49,9 +49,9 @@ def _node_selector(choices: Iterable[NodeChoice], node: str) -> Manifest | None:
         if choice.node_name:
             local = {"key": "metadata.name", "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [local]}]}
-        terms = (choice.manifest or {}).get("nodeSelectorTerms") or ()
+        terms = entries(choice.manifest or {}, "nodeSelectorTerms")
         for part in ("matchFields", "matchExpressions"):
-            for requirement in (terms[0] if terms else {}).get(part) or ():
+            for requirement in entries(terms[0], part) if terms else ():
                 if not any(_is_same(requirement, known) for known in term[part]):
                     term[part].append(requirement)
     written = {part: requirements for part, requirements in term.items() if requirements}
@@ -74,7 +74,7 @@ def allocated(claim: ApiObject, given: Manifest) -> ApiObject:
 
 def reserved(claim: ApiObject, pod: Pod) -> ApiObject:
     """The claim with the pod among those that use it."""
-    users = [*(claim.status.get("reservedFor") or ())]
+    users = [*(entries(claim.status, "reservedFor"))]
     if not any(each.get("uid") == pod.uid for each in users):
         users.append({"resource": "pods", "name": pod.name, "uid": pod.uid})
     return claim.patched({"status": {"reservedFor": users}})
@@ -82,7 +82,7 @@ def reserved(claim: ApiObject, pod: Pod) -> ApiObject:
 
 def released(claim: ApiObject, pod: Pod) -> ApiObject:
     """The claim without the pod; without users it is not allocated any more."""
-    users = [each for each in claim.status.get("reservedFor") or () if each.get("uid") != pod.uid]
+    users = [each for each in entries(claim.status, "reservedFor") if each.get("uid") != pod.uid]
     if users:
         return claim.patched({"status": {"reservedFor": users}})
     return deallocated(claim)
@@ -134,13 +134,12 @@ def extended_claim(pod: Pod, requests: ClaimRequests, name: str, uid: str) -> Ap
 
 def written(claim: ApiObject) -> list[str]:
     """The devices of a claim for people: "request=driver/pool/device", in the order they were given."""
-    results = ((allocation_of(claim) or {}).get("devices") or {}).get("results") or ()
-    return [_written(each) for each in results]
+    return [_written(each) for each in results_of(claim)]
 
 
 def _written(result: Mapping[str, Any]) -> str:
     text = f"{result['request']}={result['driver']}/{result['pool']}/{result['device']}"
     if result.get("adminAccess"):
         text += " (admin)"
-    consumed = result.get("consumedCapacity") or {}
+    consumed = section(result, "consumedCapacity")
     return text + "".join(f" {name}:{consumed[name]}" for name in sorted(consumed))

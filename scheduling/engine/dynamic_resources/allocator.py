@@ -75,7 +75,7 @@ class _Task(NamedTuple):
 
     request: DeviceRequest
     device_class: DeviceClass
-    count: int
+    number: int
     every: tuple[tuple[Pool, Slice, Device], ...]
     """With allocationMode All: the devices to take."""
 
@@ -175,7 +175,7 @@ class _Search:
                         for each, request in enumerate(alternatives)
                     ]
                 )
-            least = sum(min(task.count for task in several) for several in self._tasks[place])
+            least = sum(min(task.number for task in several) for several in self._tasks[place])
             if least > MAX_RESULTS:
                 raise AllocationError(
                     f"claim {claim.key}: number of requested devices {least} exceeds the claim limit "
@@ -245,9 +245,9 @@ class _Search:
         task = self._tasks[place.claim][place.request][place.alternative]
         if task.request.mode == ALL and not task.every:
             return False
-        if place.device >= task.count:
+        if place.device >= task.number:
             return self._allocate(_Place(place.claim, place.request + 1))
-        if len(self.results[place.claim]) + task.count - place.device > MAX_RESULTS:
+        if len(self.results[place.claim]) + task.number - place.device > MAX_RESULTS:
             raise _TooManyResults
         if task.request.mode == ALL:
             return self._take_next_of_all(place, task)

@@ -6,13 +6,13 @@ plugins/dynamicresources/allocateddevices.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.quantity import parse
 from scheduling.engine.dynamic_resources.allocator import AllocatedState
-from scheduling.engine.dynamic_resources.devices import DeviceID
+from scheduling.engine.dynamic_resources.devices import DeviceID, entries, section
 
 Manifest = Mapping[str, Any]
 
@@ -32,19 +32,20 @@ def claim_names(pod: Pod) -> Iterator[tuple[str, bool]]:
     Raises:
         ClaimMissing: a claim was not made from its template yet.
     """
-    statuses = {
+    statuses: dict[str, str | None] = {
         each["name"]: each.get("resourceClaimName")
-        for each in pod.status.get("resourceClaimStatuses") or ()
+        for each in entries(pod.status, "resourceClaimStatuses")
     }
-    for each in pod.spec.get("resourceClaims") or ():
+    for each in entries(pod.spec, "resourceClaims"):
         if each.get("resourceClaimName"):
             yield each["resourceClaimName"], False
         elif each.get("resourceClaimTemplateName"):
             if each["name"] not in statuses:
                 raise ClaimMissing(f'pod "{pod.key}": ResourceClaim not created yet')
             # A template may be of no use to this pod, which then has no claim.
-            if statuses[each["name"]]:
-                yield statuses[each["name"]], True
+            generated = statuses[each["name"]]
+            if generated:
+                yield generated, True
 
 
 def claims_of(pod: Pod, claims: Mapping[str, ApiObject]) -> list[ApiObject]:
@@ -75,21 +76,26 @@ def allocation_of(claim: ApiObject) -> Manifest | None:
     return allocation
 
 
+def results_of(claim: ApiObject) -> Sequence[Manifest]:
+    """The devices of the claim, as its allocation lists them."""
+    return entries(section(allocation_of(claim) or {}, "devices"), "results")
+
+
 def is_reserved_for(claim: ApiObject, pod: Pod) -> bool:
     """Whether the pod may use the claim. Upstream: IsReservedForPod()."""
-    return any(each.get("uid") == pod.uid for each in claim.status.get("reservedFor") or ())
+    return any(each.get("uid") == pod.uid for each in entries(claim.status, "reservedFor"))
 
 
 def can_be_reserved(claim: ApiObject) -> bool:
     """Whether one more pod may use it. Upstream: CanBeReserved()."""
-    return len(claim.status.get("reservedFor") or ()) < MAX_RESERVATIONS
+    return len(entries(claim.status, "reservedFor")) < MAX_RESERVATIONS
 
 
 def allocated_state(claims: Iterable[ApiObject]) -> AllocatedState:
     """What the claims have allocated. Upstream: foreachAllocatedDevice()."""
     state = AllocatedState()
     for claim in claims:
-        for result in ((allocation_of(claim) or {}).get("devices") or {}).get("results") or ():
+        for result in results_of(claim):
             _note(state, result)
     return state
 
@@ -103,5 +109,5 @@ def _note(state: AllocatedState, result: Manifest) -> None:
         return
     state.shared.add(device)
     total = state.consumed.setdefault(device, {})
-    for name, amount in (result.get("consumedCapacity") or {}).items():
+    for name, amount in section(result, "consumedCapacity").items():
         total[name] = total.get(name, 0) + parse(amount).nanos

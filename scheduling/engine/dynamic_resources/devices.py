@@ -14,6 +14,19 @@ Manifest = Mapping[str, Any]
 Attribute = bool | int | str
 Counters = Mapping[str, int]
 
+
+def section(manifest: Manifest, name: str) -> Manifest:
+    """A part of a manifest; empty where it is not there."""
+    found: Manifest | None = manifest.get(name)
+    return {} if found is None else found
+
+
+def entries(manifest: Manifest, name: str) -> Sequence[Manifest]:
+    """A list in a manifest; empty where it is not there."""
+    found: Sequence[Manifest] | None = manifest.get(name)
+    return () if found is None else found
+
+
 DEVICE_CLASS = "DeviceClass"
 RESOURCE_SLICE = "ResourceSlice"
 
@@ -93,13 +106,14 @@ class RequestPolicy:
         """From requestPolicy, or None without one."""
         if policy is None:
             return None
-        default, valid_range = policy.get("default"), policy.get("validRange")
+        default = policy.get("default")
+        valid_range: Mapping[str, Any] | None = policy.get("validRange")
         return cls(
             default=None if default is None else parse(default),
             valid_values=tuple(parse(each) for each in policy.get("validValues") or ()),
             valid_range=None
             if valid_range is None
-            else {name: parse(each) for name, each in valid_range.items() if each is not None},
+            else {name: parse(amount) for name, amount in valid_range.items()},
         )
 
 
@@ -161,7 +175,7 @@ class Slice:
     def parse(cls, obj: ApiObject) -> Slice:
         """The slice of a ResourceSlice of any version since resource.k8s.io/v1beta1."""
         spec = obj.spec
-        pool: Manifest = spec.get("pool") or {}
+        pool = section(spec, "pool")
         pool_id = PoolID(spec.get("driver") or "", pool.get("name") or "")
         return cls(
             name=obj.name,
@@ -170,10 +184,10 @@ class Slice:
             slice_count=int(pool.get("resourceSliceCount") or 0),
             nodes=NodeChoice.parse(spec),
             chooses_per_device=bool(spec.get("perDeviceNodeSelection")),
-            devices=tuple(_device(pool_id, each) for each in spec.get("devices") or ()),
+            devices=tuple(_device(pool_id, each) for each in entries(spec, "devices")),
             counters=tuple(
-                (each["name"], _counters(each.get("counters")))
-                for each in spec.get("sharedCounters") or ()
+                (each["name"], _counters(section(each, "counters")))
+                for each in entries(spec, "sharedCounters")
             ),
         )
 
@@ -201,34 +215,32 @@ class DeviceClass:
         """The class of a DeviceClass manifest."""
         return cls(
             name=obj.name,
-            selectors=expressions(obj.spec.get("selectors") or ()),
+            selectors=expressions(entries(obj.spec, "selectors")),
             extended_resource_name=obj.spec.get("extendedResourceName") or "",
         )
 
 
 def expressions(selectors: Sequence[Manifest]) -> tuple[str, ...]:
     """The CEL expressions of selectors."""
-    return tuple(str((each.get("cel") or {}).get("expression") or "") for each in selectors)
+    return tuple(str(section(each, "cel").get("expression") or "") for each in selectors)
 
 
 def _device(pool: PoolID, manifest: Manifest) -> Device:
     # v1beta1 has everything but the name in `basic`.
-    device: Manifest = {**manifest, **(manifest.get("basic") or {})}
+    device: Manifest = {**manifest, **section(manifest, "basic")}
     conditions = device.get("bindingConditions")
     return Device(
         id=DeviceID(pool.driver, pool.pool, device["name"]),
-        attributes={
-            name: _attribute(each) for name, each in (device.get("attributes") or {}).items()
-        },
+        attributes={name: _attribute(each) for name, each in section(device, "attributes").items()},
         capacity={
             name: Capacity(
                 value=parse(each["value"]), policy=RequestPolicy.parse(each.get("requestPolicy"))
             )
-            for name, each in (device.get("capacity") or {}).items()
+            for name, each in section(device, "capacity").items()
         },
         consumes=tuple(
-            (each["counterSet"], _counters(each.get("counters")))
-            for each in device.get("consumesCounters") or ()
+            (each["counterSet"], _counters(section(each, "counters")))
+            for each in entries(device, "consumesCounters")
         ),
         nodes=NodeChoice.parse(device),
         taints=tuple(
@@ -237,7 +249,7 @@ def _device(pool: PoolID, manifest: Manifest) -> Device:
                 value=each.get("value") or "",
                 effect=each.get("effect") or "",
             )
-            for each in device.get("taints") or ()
+            for each in entries(device, "taints")
         ),
         is_shared=bool(device.get("allowMultipleAllocations")),
         binding_conditions=tuple(conditions or ()),
@@ -254,5 +266,5 @@ def _attribute(value: Manifest) -> Attribute | Version:
     return Version(str(value.get("version") or ""))
 
 
-def _counters(counters: Manifest | None) -> Counters:
-    return {name: parse(each["value"]).nanos for name, each in (counters or {}).items()}
+def _counters(counters: Manifest) -> Counters:
+    return {name: parse(each["value"]).nanos for name, each in counters.items()}

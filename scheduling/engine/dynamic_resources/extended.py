@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.pod_resources import is_extended_resource_name
 from kscope.sim.objects.quantity import parse
-from scheduling.engine.dynamic_resources.devices import DeviceClass
+from scheduling.engine.dynamic_resources.devices import DeviceClass, entries, section
 from scheduling.engine.dynamic_resources.requests import (
     EXACT_COUNT,
     ClaimRequests,
@@ -63,8 +63,7 @@ class _Container:
 
     @property
     def requests(self) -> Manifest:
-        requests: Manifest = (self.manifest.get("resources") or {}).get("requests") or {}
-        return requests
+        return section(section(self.manifest, "resources"), "requests")
 
     def wants(self, resource: str) -> int:
         amount = self.requests.get(resource)
@@ -149,10 +148,10 @@ def _for_resource(
 
 def _containers(pod: Pod) -> tuple[list[_Container], list[_Container]]:
     """Those that run on, and the init containers that end."""
-    init = pod.spec.get("initContainers") or ()
+    init = entries(pod.spec, "initContainers")
     everything = [
         _Container(place, each)
-        for place, each in enumerate((*init, *(pod.spec.get("containers") or ())))
+        for place, each in enumerate((*init, *entries(pod.spec, "containers")))
     ]
     passing = [
         each for each in everything[: len(init)] if each.manifest.get("restartPolicy") != "Always"

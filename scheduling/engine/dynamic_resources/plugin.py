@@ -34,6 +34,7 @@ from scheduling.engine.dynamic_resources.devices import (
     RESOURCE_SLICE,
     DeviceClass,
     Slice,
+    entries,
 )
 from scheduling.engine.dynamic_resources.extended import (
     Mapped,
@@ -305,7 +306,7 @@ class DynamicResources(Plugin):
         pod = state.pod.pod
         for place in sorted(prepared.unavailable):
             claim = prepared.claims[place]
-            users = claim.status.get("reservedFor") or ()
+            users = entries(claim.status, "reservedFor")
             if all(each.get("uid") == pod.uid for each in users) and len(users) <= 1:
                 return "deallocation of ResourceClaim completed", claim
         return "still not schedulable", None

@@ -8,7 +8,7 @@ from typing import Any
 
 from kscope.sim.objects.objects import ApiObject
 from kscope.sim.objects.quantity import Quantity, parse
-from scheduling.engine.dynamic_resources.devices import DeviceTaint, expressions
+from scheduling.engine.dynamic_resources.devices import DeviceTaint, entries, expressions, section
 
 Manifest = Mapping[str, Any]
 
@@ -83,8 +83,8 @@ class ClaimRequests:
     @classmethod
     def parse(cls, claim: ApiObject) -> ClaimRequests:
         """Of a ResourceClaim of any version since resource.k8s.io/v1beta1."""
-        devices: Manifest = claim.spec.get("devices") or {}
-        requests = devices.get("requests") or ()
+        devices = section(claim.spec, "devices")
+        requests = entries(devices, "requests")
         return cls(
             key=claim.key,
             requests=tuple(_alternatives(each) for each in requests),
@@ -95,14 +95,14 @@ class ClaimRequests:
                     attribute=each.get("matchAttribute") or each.get("distinctAttribute") or "",
                     is_distinct=not each.get("matchAttribute"),
                 )
-                for each in devices.get("constraints") or ()
+                for each in entries(devices, "constraints")
             ),
         )
 
 
 def _alternatives(request: Manifest) -> tuple[DeviceRequest, ...]:
     name = request["name"]
-    several = request.get("firstAvailable")
+    several = entries(request, "firstAvailable")
     if several:
         return tuple(_request(each["name"], name, each) for each in several)
     # v1beta1 has the fields of `exactly` in the request itself.
@@ -114,7 +114,7 @@ def _request(name: str, parent: str, fields: Manifest) -> DeviceRequest:
         name=name,
         parent=parent,
         class_name=fields.get("deviceClassName") or "",
-        selectors=expressions(fields.get("selectors") or ()),
+        selectors=expressions(entries(fields, "selectors")),
         mode=fields.get("allocationMode") or EXACT_COUNT,
         count=int(fields.get("count") or 1),
         admin_access=bool(fields.get("adminAccess")) and not parent,
@@ -125,10 +125,10 @@ def _request(name: str, parent: str, fields: Manifest) -> DeviceRequest:
                 value=each.get("value") or "",
                 effect=each.get("effect") or "",
             )
-            for each in fields.get("tolerations") or ()
+            for each in entries(fields, "tolerations")
         ),
         capacity={
             each: parse(amount)
-            for each, amount in ((fields.get("capacity") or {}).get("requests") or {}).items()
+            for each, amount in section(section(fields, "capacity"), "requests").items()
         },
     )

@@ -1,8 +1,6 @@
-"""CEL expressions that select devices.
+"""CEL expressions that select devices, compiled and evaluated by the library `cel`.
 
-The language is that of the library `cel`; here are the functions that Kubernetes adds for devices.
-Upstream: dynamic-resource-allocation/cel/compile.go, apiserver/pkg/cel/library/quantity.go and
-semverlib.go.
+Upstream: dynamic-resource-allocation/cel/compile.go.
 """
 
 from __future__ import annotations
@@ -10,24 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from typing import Any, Final, cast
+from functools import cache
+from typing import Any, TypeVar, cast
 
 import cel
 from cel.stdlib import add_stdlib_to_context
 
-from kscope.sim.objects.quantity import QuantityError, parse
-from scheduling.engine.dynamic_resources.devices import Device, Version
+from scheduling.engine.dynamic_resources.cel_functions import FUNCTIONS, quantity, semver
+from scheduling.engine.dynamic_resources.devices import Attribute, Capacity, Device, Version
 
-# Quantities and versions travel through the library as texts, which begin with what they are.
-# Equal amounts have equal texts.
-_QUANTITY: Final = "quantity:"
-_VERSION: Final = "semver:"
-_NANO: Final = 1_000_000_000
 _WORD = re.compile(r"\w+")
-_VERSION_FORM = re.compile(
-    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?"
-)
+_BIND = re.compile(r"\bcel\.bind\(")
+# An expression with one of these may look at the names of attributes, not only at their values.
+_LOOKS_AT_NAMES = frozenset(("in", "exists", "exists_one", "all", "filter", "map", "has", "size"))
+_OPENING, _CLOSING, _QUOTES = "([{", ")]}", "\"'"
+
+Value = TypeVar("Value")
 
 
 class SelectorError(ValueError):
@@ -48,7 +44,11 @@ def selector(expression: str) -> Selector:
         program = cel.compile(_without_bind(expression))
     except ValueError as error:
         raise SelectorError("compile", f"compilation failed: {error}") from None
-    return Selector(program, frozenset(_WORD.findall(expression)))
+    context = cel.Context()
+    add_stdlib_to_context(context)
+    for name, function in FUNCTIONS.items():
+        context.add_function(name, function)
+    return Selector(program, context, frozenset(_WORD.findall(expression)))
 
 
 @dataclass(slots=True)
@@ -58,7 +58,8 @@ class Selector:
     Devices that do not differ in anything that the expression mentions have one answer.
     """
 
-    _program: Any
+    _program: cel.Program
+    _context: cel.Context
     _words: frozenset[str]
     _answers: dict[tuple[Any, ...], bool | SelectorError] = field(
         default_factory=dict[tuple[Any, ...], "bool | SelectorError"]
@@ -83,15 +84,11 @@ class Selector:
         return answer
 
     def _key(self, device: Device) -> tuple[Any, ...]:
-        if "in" in self._words or "exists" in self._words or "all" in self._words:
-            # It may look at names, not only at values.
-            names = (*device.attributes, *device.capacity)
-        else:
-            names = ()
+        looks_at_names = not self._words.isdisjoint(_LOOKS_AT_NAMES)
         return (
             device.id.driver,
             device.is_shared,
-            names,
+            (*device.attributes, *device.capacity) if looks_at_names else (),
             *(
                 (name, type(value), value)
                 for name, value in device.attributes.items()
@@ -106,7 +103,7 @@ class Selector:
 
     def _evaluate(self, device: Device) -> bool:
         attributes = _by_domain(device, device.attributes, _attribute)
-        capacity = _by_domain(device, device.capacity, lambda each: _quantity(str(each.value)))
+        capacity = _by_domain(device, device.capacity, _capacity)
         variables = {
             "driver": device.id.driver,
             "allowMultipleAllocations": device.is_shared,
@@ -114,139 +111,42 @@ class Selector:
             "capacity": capacity,
         }
         while True:
-            context = _context()
-            context.add_variable("device", variables)
+            self._context.add_variable("device", variables)
             try:
-                result = self._program.execute(context)
+                result = cast("object", self._program.execute(self._context))
             except KeyError as error:
                 missing = str(error.args[0])
+                if "." not in missing or (missing in attributes and missing in capacity):
+                    raise SelectorError("runtime", f"no such key: {missing}") from None
                 # A domain of which a device publishes nothing is an empty map, not an error.
-                if "." in missing and not (missing in attributes and missing in capacity):
-                    attributes.setdefault(missing, {})
-                    capacity.setdefault(missing, {})
-                    continue
-                raise SelectorError("runtime", f"no such key: {missing}") from None
+                attributes.setdefault(missing, {})
+                capacity.setdefault(missing, {})
+                continue
             except (ValueError, TypeError, RuntimeError) as error:
                 raise SelectorError("runtime", str(error)) from None
-            if not isinstance(result, bool):
-                kind = type(cast("object", result)).__name__
-                raise SelectorError(
-                    "runtime", f"CEL result of type {kind} could not be converted to bool"
-                )
-            return result
+            if isinstance(result, bool):
+                return result
+            problem = f"CEL result of type {type(result).__name__} could not be converted to bool"
+            raise SelectorError("runtime", problem)
 
 
 def _by_domain(
-    device: Device, named: Mapping[str, Any], value: Callable[[Any], Any]
-) -> dict[str, dict[str, Any]]:
+    device: Device, named: Mapping[str, Value], convert: Callable[[Value], object]
+) -> dict[str, dict[str, object]]:
     """Values by domain and name; the domain of a plain name is the driver."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for name, each in named.items():
         domain, _, identifier = name.rpartition("/")
-        found.setdefault(domain or device.id.driver, {})[identifier] = value(each)
+        found.setdefault(domain or device.id.driver, {})[identifier] = convert(each)
     return found
 
 
-def _attribute(value: Any) -> Any:
-    return f"{_VERSION}{value.text}" if isinstance(value, Version) else value
+def _attribute(value: Attribute | Version) -> object:
+    return semver(value.text) if isinstance(value, Version) else value
 
 
-@cache
-def _standard() -> Mapping[str, Callable[..., Any]]:
-    return {
-        "quantity": _quantity,
-        "isQuantity": _is_quantity,
-        "semver": _semver,
-        "isSemver": _is_semver,
-        "compareTo": _compare,
-        "isGreaterThan": lambda one, other: _compare(one, other) > 0,
-        "isLessThan": lambda one, other: _compare(one, other) < 0,
-        "asInteger": lambda one: _nanos(one) // _NANO,
-        "asApproximateFloat": lambda one: _nanos(one) / _NANO,
-        "isInteger": lambda one: _nanos(one) % _NANO == 0,
-        "sign": lambda one: (_nanos(one) > 0) - (_nanos(one) < 0),
-        "add": lambda one, other: f"{_QUANTITY}{_nanos(one) + _nanos(other)}",
-        "sub": lambda one, other: f"{_QUANTITY}{_nanos(one) - _nanos(other)}",
-        "major": lambda one: _numbers(one)[0],
-        "minor": lambda one: _numbers(one)[1],
-        "patch": lambda one: _numbers(one)[2],
-    }
-
-
-def _context() -> Any:
-    context = cel.Context()
-    add_stdlib_to_context(context)
-    for name, function in _standard().items():
-        context.add_function(name, function)
-    return context
-
-
-@lru_cache(maxsize=4096)
-def _quantity(text: str | int) -> str:
-    try:
-        amount = parse(text).nanos if isinstance(text, str) else text * _NANO
-    except QuantityError as error:
-        raise ValueError(str(error)) from None
-    return f"{_QUANTITY}{amount}"
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        parse(text)
-    except QuantityError:
-        return False
-    return True
-
-
-def _nanos(amount: str | int) -> int:
-    if isinstance(amount, int):
-        return amount * _NANO
-    if not amount.startswith(_QUANTITY):
-        raise ValueError("no such overload")
-    return int(amount.removeprefix(_QUANTITY))
-
-
-def _semver(text: str) -> str:
-    if not _is_semver(text):
-        raise ValueError(f"No Major.Minor.Patch elements found in {text!r}")
-    return f"{_VERSION}{text}"
-
-
-def _is_semver(text: str) -> bool:
-    return _VERSION_FORM.fullmatch(text) is not None
-
-
-def _numbers(version: str) -> tuple[int, int, int]:
-    found = _VERSION_FORM.fullmatch(version.removeprefix(_VERSION))
-    if found is None:
-        raise ValueError(f"invalid semantic version {version!r}")
-    return int(found[1]), int(found[2]), int(found[3])
-
-
-def _compare(one: str, other: str | int) -> int:
-    if one.startswith(_VERSION):
-        first, second = _precedence(one), _precedence(str(other))
-        return (first > second) - (first < second)
-    difference = _nanos(one) - _nanos(other)
-    return (difference > 0) - (difference < 0)
-
-
-def _precedence(version: str) -> tuple[Any, ...]:
-    """A release comes after its pre-releases; their numbers go by value, before texts."""
-    found = _VERSION_FORM.fullmatch(version.removeprefix(_VERSION))
-    if found is None:
-        raise ValueError("no such overload")
-    pre = [
-        (0, int(part), "") if part.isdigit() else (1, 0, part)
-        for part in (found[4] or "").split(".")
-        if part
-    ]
-    return (*_numbers(version), not pre, pre)
-
-
-# -- cel.bind ------------------------------------------------------------------------------------
-
-_BIND = re.compile(r"\bcel\.bind\(")
+def _capacity(capacity: Capacity) -> object:
+    return quantity(str(capacity.value))
 
 
 def _without_bind(expression: str) -> str:
@@ -256,29 +156,27 @@ def _without_bind(expression: str) -> str:
         if len(parts) != 3:
             raise SelectorError("compile", "compilation failed: cel.bind takes three arguments")
         name, value, body = (part.strip() for part in parts)
-        pattern = rf"(?<![\w.\"'])\b{re.escape(name)}\b(?![\"'(])"
-        written_out = re.sub(pattern, lambda _, value=value: f"({value})", body)
-        expression = f"{expression[: found.start()]}({written_out}){expression[end:]}"
+        pattern = re.compile(rf"(?<![\w.\"'])\b{re.escape(name)}\b(?![\"'(])")
+        body = pattern.sub(f"({value})".replace("\\", r"\\"), body)
+        expression = f"{expression[: found.start()]}({body}){expression[end:]}"
     return expression
 
 
 def _arguments(text: str, start: int) -> tuple[list[str], int]:
     """The arguments of a call whose parenthesis opens before *start*, and where the call ends."""
-    parts, depth, quote, begin = [], 0, "", start
+    parts: list[str] = []
+    depth, quote, begin = 0, "", start
     for place in range(start, len(text)):
         char = text[place]
         if quote:
-            if char == quote and text[place - 1] != "\\":
-                quote = ""
-        elif char in "\"'":
+            quote = "" if char == quote and text[place - 1] != "\\" else quote
+        elif char in _QUOTES:
             quote = char
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            if depth == 0:
-                return [*parts, text[begin:place]], place + 1
-            depth -= 1
+        elif char in _CLOSING and depth == 0:
+            return [*parts, text[begin:place]], place + 1
         elif char == "," and depth == 0:
             parts.append(text[begin:place])
             begin = place + 1
+        else:
+            depth += (char in _OPENING) - (char in _CLOSING)
     raise SelectorError("compile", "compilation failed: cel.bind is not closed")
