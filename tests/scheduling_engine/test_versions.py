@@ -60,7 +60,7 @@ def _is_plain_call(node: ast.AST) -> bool:
 def test_versions_are_listed_newest_first() -> None:
     numbers = [tuple(map(int, name.removeprefix("v").split("."))) for name in VERSIONS]
     assert numbers == sorted(numbers, reverse=True)
-    assert next(iter(VERSIONS)) == DEFAULT.name
+    assert VERSIONS[DEFAULT.name] is DEFAULT
     assert list(PROFILES) == list(VERSIONS)
 
 

@@ -24,7 +24,7 @@ from kscope.sim.objects.documents import (
     show_path,
     too_large,
 )
-from kscope.sim.objects.unmodelled import LeftOut, left_out
+from kscope.sim.objects.unmodelled import SINCE_1_36, LeftOut, left_out
 from kscope.sim.objects.validation import Report, check_manifest, is_known, shown
 
 Manifest = dict[str, Any]
@@ -307,7 +307,12 @@ class _Loader:
         steps = (self._result.scenario or {}).get("steps") or ()
         made = [step["manifest"] for step in steps if "manifest" in step]
         aside = [one.manifest for one in self._result.kept_aside]
-        return [*aside, *(each for each in made if not is_known(each))]
+        given = self._result.manifests
+        return [
+            *aside,
+            *(each for each in made if not is_known(each)),
+            *(each for each in (*given, *made) if each["kind"] in SINCE_1_36),
+        ]
 
     def _setup_problem(self, fault: SetupFault) -> Problem:
         if fault.part == "object":

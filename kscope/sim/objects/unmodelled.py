@@ -29,7 +29,7 @@ _NEUTRAL: Final = frozenset(
 _NEUTRAL_NOTE: Final = "scheduling and storage do not depend on it"
 
 _CLAIMED_DEVICES: Final = (
-    "runs allocate no devices, so pods that ask for resource claims stay pending in them"
+    "devices are allocated since v1.36; under older versions pods that ask for them stay pending"
 )
 _GANG: Final = "gangs are not scheduled together, so pods that belong to one stay pending"
 _WEBHOOKS: Final = "nothing is refused or changed by it when objects are created or updated"
@@ -91,8 +91,8 @@ class LeftOut:
         return asdict(self)
 
 
-# Decisions are made with these; nothing in a run acts on them.
-ONLY_IN_DECISIONS: Final = frozenset(
+# What only the newest version acts on.
+SINCE_1_36: Final = frozenset(
     ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 )
 

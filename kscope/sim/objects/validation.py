@@ -967,12 +967,9 @@ KINDS: Mapping[str, Rule] = {
             attached=boolean, attachError=fields(message=text), detachError=fields(message=text)
         ),
     ),
-    "DeviceClass": _kind(
-        ("spec",), spec=fields(selectors=_device_selectors, extendedResourceName=text)
-    ),
-    "ResourceSlice": _kind(("spec",), spec=_resource_slice),
+    "DeviceClass": _kind(spec=fields(selectors=_device_selectors, extendedResourceName=text)),
+    "ResourceSlice": _kind(spec=_resource_slice),
     "ResourceClaim": _kind(
-        ("spec",),
         spec=_claim_spec,
         status=fields(
             allocation=fields(
@@ -981,7 +978,7 @@ KINDS: Mapping[str, Rule] = {
             reservedFor=list_of(fields(("name", "uid"), resource=text, name=text, uid=text)),
         ),
     ),
-    "ResourceClaimTemplate": _kind(("spec",), spec=fields(("spec",), spec=_claim_spec)),
+    "ResourceClaimTemplate": _kind(spec=fields(spec=_claim_spec)),
     "Namespace": _kind(spec=fields(finalizers=texts), status=fields(phase=text)),
     "RuntimeClass": _kind(
         overhead=fields(podFixed=quantities),

@@ -7,7 +7,7 @@ from typing import Any
 
 from kscope.sim.objects.objects import ApiObject, Pod, from_manifest
 from scheduling.engine.dynamic_resources.allocator import AllocatedDevice
-from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM, results_of
+from scheduling.engine.dynamic_resources.claims import EXTENDED_CLAIM, is_reserved_for, results_of
 from scheduling.engine.dynamic_resources.devices import NodeChoice, entries, section
 from scheduling.engine.dynamic_resources.requests import ClaimRequests
 
@@ -72,17 +72,28 @@ def allocated(claim: ApiObject, given: Manifest) -> ApiObject:
     return claim.patched({"metadata": {"finalizers": finalizers}, "status": {"allocation": given}})
 
 
+def with_user(claim: ApiObject, pod: Pod) -> list[Mapping[str, Any]]:
+    """The users of the claim, the pod among them."""
+    user = {"resource": "pods", "name": pod.name, "uid": pod.uid}
+    return [*without_user(claim, pod), user]
+
+
+def without_user(claim: ApiObject, pod: Pod) -> list[Mapping[str, Any]]:
+    """The users of the claim but for the pod."""
+    users = entries(claim.status, "reservedFor")
+    return [each for each in users if each.get("uid") != pod.uid]
+
+
 def reserved(claim: ApiObject, pod: Pod) -> ApiObject:
-    """The claim with the pod among those that use it."""
-    users = [*(entries(claim.status, "reservedFor"))]
-    if not any(each.get("uid") == pod.uid for each in users):
-        users.append({"resource": "pods", "name": pod.name, "uid": pod.uid})
-    return claim.patched({"status": {"reservedFor": users}})
+    """The claim with the pod among its users."""
+    if is_reserved_for(claim, pod):
+        return claim
+    return claim.patched({"status": {"reservedFor": with_user(claim, pod)}})
 
 
 def released(claim: ApiObject, pod: Pod) -> ApiObject:
     """The claim without the pod; without users it is not allocated any more."""
-    users = [each for each in entries(claim.status, "reservedFor") if each.get("uid") != pod.uid]
+    users = without_user(claim, pod)
     if users:
         return claim.patched({"status": {"reservedFor": users}})
     return deallocated(claim)

@@ -99,7 +99,7 @@ def claim_for(
         mapped += serves
     requests.sort(key=_name)
     claim = ClaimRequests(
-        key=f"{pod.namespace}/<extended-resources>",
+        key=f"{pod.key}/<extended-resources>",
         requests=tuple((each,) for each in requests),
         prioritized=(False,) * len(requests),
         constraints=(),

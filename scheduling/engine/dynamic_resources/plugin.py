@@ -110,13 +110,20 @@ class DynamicResources(Plugin):
         self._classes: dict[str, DeviceClass] = {}
         self._by_resource: dict[str, DeviceClass] = {}
         self._generations: tuple[int, int] = (-1, -1)
+        # Claims with allocations that are not written yet, by key. Upstream: inFlightAllocations.
+        self.in_flight: dict[str, ApiObject] = {}
+
+    @property
+    def claims(self) -> Mapping[str, ApiObject]:
+        """All resource claims by key."""
+        return self._listers.live(RESOURCE_CLAIM)
 
     # -- before the nodes ------------------------------------------------------------------------
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         """Keeps a pod waiting whose claims are not there yet."""
         try:
-            claims_of(pod.pod, self._listers.live(RESOURCE_CLAIM))
+            claims_of(pod.pod, self.claims)
         except ClaimMissing as missing:
             return Status(Code.UNRESOLVABLE, (str(missing),), self.name)
         return SUCCESS
@@ -134,7 +141,7 @@ class DynamicResources(Plugin):
         self._read_classes_and_slices()
         pod, extended = state.pod.pod, self._extended(state.pod)
         try:
-            claims = tuple(claims_of(pod, self._listers.live(RESOURCE_CLAIM)))
+            claims = tuple(claims_of(pod, self.claims))
         except ClaimMissing as missing:
             return self._refused(str(missing))
         if not claims and not extended:
@@ -149,6 +156,10 @@ class DynamicResources(Plugin):
                 missing_class = self._missing_class(requests)
                 if missing_class:
                     return self._refused(missing_class)
+                if claim.key in self.in_flight:
+                    return self._refused(
+                        f"resource claim {claim.key} is in the process of being allocated"
+                    )
                 to_allocate.append(requests)
                 continue
             if not can_be_reserved(claim) and not is_reserved_for(claim, pod):
@@ -158,7 +169,8 @@ class DynamicResources(Plugin):
                 selected.append(place)
         allocator = None
         if to_allocate or extended:
-            allocated = allocated_state(self._listers.all(RESOURCE_CLAIM))
+            claims_there = self._listers.all(RESOURCE_CLAIM)
+            allocated = allocated_state((*claims_there, *self.in_flight.values()))
             allocator = Allocator(self._slices, self._classes.get, allocated)
         state.data[self.name] = Prepared(
             claims=claims,
@@ -318,12 +330,13 @@ class DynamicResources(Plugin):
         """
         prepared = self.prepared(state)
         found = None if prepared is None else prepared.by_node.get(node)
-        if found is None or not found.has_extended_claim or found.mapped:
+        return "" if found is None else self.mapping_error(state.pod.key, found)
+
+    def mapping_error(self, pod: str, found: NodeAllocation) -> str:
+        """The same for what the pod would get."""
+        if not found.has_extended_claim or found.mapped:
             return ""
-        return (
-            f"nil or empty request mappings, no update of pod {state.pod.key} "
-            "ExtendedResourceClaimStatus"
-        )
+        return f"nil or empty request mappings, no update of pod {pod} ExtendedResourceClaimStatus"
 
 
 def _preference(allocation: NodeAllocation) -> int:

@@ -255,6 +255,7 @@ V1_20 = KubernetesVersion(
         log_scale_down=False,
         pod_index=False,
         pending_pods_get_claims=False,
+        makes_resource_claims=False,
         job_waits_first=False,
         budget_resync=30 * SECOND,
         monitor_grace=40 * SECOND,

@@ -246,6 +246,7 @@ V1_34 = KubernetesVersion(
         log_scale_down=True,
         pod_index=True,
         pending_pods_get_claims=True,
+        makes_resource_claims=False,
         job_waits_first=True,
         budget_resync=0,
         monitor_grace=50 * SECOND,

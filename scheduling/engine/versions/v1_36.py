@@ -250,6 +250,7 @@ V1_36 = KubernetesVersion(
         log_scale_down=True,
         pod_index=True,
         pending_pods_get_claims=True,
+        makes_resource_claims=True,
         job_waits_first=True,
         budget_resync=0,
         monitor_grace=50 * SECOND,
