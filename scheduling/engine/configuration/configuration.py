@@ -509,6 +509,7 @@ def check_setup(
         report.faults.append(unknown)
         return report
     version = told or _profile_of(configuration)
+    report.allocates_devices = VERSIONS[version].cycle.allocates_devices
     part = "spec" if entries else "configuration"
     try:
         specs = read_schedulers(entries, configuration, version)

@@ -115,6 +115,11 @@ class Allocator:
             )
             here.append(each)
 
+    def pools(self, name: str, labels: Mapping[str, str]) -> list[Pool]:
+        """The pools that can be reached from the node of that name and labels."""
+        slices = [*self._of_node.get(name, ()), *self._shared]
+        return gather_pools(slices, self.slices, name, labels)
+
     def allocate(
         self, claims: Sequence[ClaimRequests], name: str, labels: Mapping[str, str]
     ) -> list[list[AllocatedDevice]] | None:
@@ -124,8 +129,7 @@ class Allocator:
             AllocationError: a claim, a class or an expression is at fault, whatever the node.
             InvalidPools: nothing was found, and some pools of the node are invalid.
         """
-        slices = [*self._of_node.get(name, ()), *self._shared]
-        pools = gather_pools(slices, self.slices, name, labels)
+        pools = self.pools(name, labels)
         search = _Search(self, claims, pools, name, labels)
         try:
             if search.run():
@@ -369,7 +373,7 @@ class _Search:
         )
         if counts and not self._consume_counters(device, pool):
             return None
-        if _blocking_taint(device, request):
+        if blocking_taint(device, request) is not None:
             return None
         constraints = self._constraints[place.claim]
         for number, constraint in enumerate(constraints):
@@ -486,9 +490,22 @@ def _select(device: Device, whose: str, expressions: Sequence[str]) -> bool:
     return True
 
 
-def _blocking_taint(device: Device, request: DeviceRequest) -> bool:
-    return any(
-        taint.effect in _BLOCKING_EFFECTS
-        and not any(each.tolerates(taint) for each in request.tolerations)
-        for taint in device.taints
-    )
+def blocking_taint(device: Device, request: DeviceRequest) -> int | None:
+    """The place of the first taint that keeps the request from the device; None without one."""
+    for place, taint in enumerate(device.taints):
+        if taint.effect in _BLOCKING_EFFECTS and not any(
+            each.tolerates(taint) for each in request.tolerations
+        ):
+            return place
+    return None
+
+
+def selecting_failure(device: Device, expressions: Sequence[str]) -> int | None:
+    """The place of the first expression that passes the device over, or fails; None without one."""
+    for place, expression in enumerate(expressions):
+        try:
+            if not selector(expression).matches(device):
+                return place
+        except SelectorError:
+            return place
+    return None

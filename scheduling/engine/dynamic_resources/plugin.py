@@ -5,7 +5,8 @@ Upstream: plugins/dynamicresources/dynamicresources.go (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, cast
 
@@ -28,11 +29,13 @@ from scheduling.engine.dynamic_resources.claims import (
     can_be_reserved,
     claims_of,
     is_reserved_for,
+    results_of,
 )
 from scheduling.engine.dynamic_resources.devices import (
     DEVICE_CLASS,
     RESOURCE_SLICE,
     DeviceClass,
+    DeviceID,
     Slice,
     entries,
 )
@@ -42,6 +45,7 @@ from scheduling.engine.dynamic_resources.extended import (
     classes_by_resource,
     may_be_devices,
 )
+from scheduling.engine.dynamic_resources.obstacles import DeviceObstacle, obstacles
 from scheduling.engine.dynamic_resources.requests import MAX_ALTERNATIVES, ClaimRequests
 from scheduling.engine.framework.framework import (
     FITS,
@@ -238,13 +242,7 @@ class DynamicResources(Plugin):
             if not selector.matches(node.labels, node.name)
         ]
         if prepared.allocator is not None:
-            claims = prepared.to_allocate
-            from_devices = self._from_devices(prepared, row)
-            mapped: tuple[Mapped, ...] = ()
-            has_extended_claim = bool(prepared.extended) and bool(from_devices or prepared.claims)
-            if has_extended_claim:
-                claim, mapped = claim_for(pod, from_devices)
-                claims += (claim,)
+            claims, mapped, has_extended_claim = self._requested(pod, prepared, row)
             try:
                 devices = prepared.allocator.allocate(claims, node.name, node.labels)
             except InvalidPools:
@@ -261,6 +259,16 @@ class DynamicResources(Plugin):
             prepared.unavailable.update(unavailable)
             return _NOT_AVAILABLE
         return FITS
+
+    def _requested(
+        self, pod: Pod, prepared: Prepared, row: int
+    ) -> tuple[tuple[ClaimRequests, ...], tuple[Mapped, ...], bool]:
+        """The claims to allocate on a node; the last one may be for extended resources."""
+        from_devices = self._from_devices(prepared, row)
+        if not prepared.extended or not (from_devices or prepared.claims):
+            return prepared.to_allocate, (), False
+        claim, mapped = claim_for(pod, from_devices)
+        return (*prepared.to_allocate, claim), mapped, True
 
     def _from_devices(self, prepared: Prepared, row: int) -> dict[str, DeviceClass]:
         """The extended resources that the node does not have itself."""
@@ -284,8 +292,19 @@ class DynamicResources(Plugin):
         return Status(Code.UNRESOLVABLE, (reason,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
-        """What the reason is."""
-        return Detail(text=self.explain(state, code).message)
+        """What speaks against each device of the node."""
+        prepared = self.prepared(state)
+        if code != _CANNOT_ALLOCATE or prepared is None or prepared.allocator is None:
+            return Detail(text=self.explain(state, code).message)
+        node = self._table.node(row)
+        claims, _, _ = self._requested(state.pod.pod, prepared, row)
+        holders = {
+            DeviceID(each["driver"], each["pool"], each["device"]): claim.key
+            for claim in (*self.claims.values(), *self.in_flight.values())
+            for each in results_of(claim)
+        }
+        found = obstacles(prepared.allocator, claims, node.name, node.labels, holders)
+        return Detail(text=_summary(found), numbers={"devices": [each.to_dict() for each in found]})
 
     # -- scores ----------------------------------------------------------------------------------
 
@@ -337,6 +356,26 @@ class DynamicResources(Plugin):
         if not found.has_extended_claim or found.mapped:
             return ""
         return f"nil or empty request mappings, no update of pod {pod} ExtendedResourceClaimStatus"
+
+
+_SUMMARY: Final[Mapping[str, str]] = {
+    "class": "not of the class",
+    "selector": "not selected",
+    "allocated": "allocated",
+    "taint": "tainted",
+    "capacity": "without room",
+    "none": "free",
+}
+
+
+def _summary(found: Sequence[DeviceObstacle]) -> str:
+    """The devices for the first request, counted by what speaks against them."""
+    if not found:
+        return "no device"
+    first = [each for each in found if each.request == found[0].request]
+    counts = Counter(each.kind for each in first)
+    told = [f"{counts[kind]} {text}" for kind, text in _SUMMARY.items() if counts[kind]]
+    return f"devices for {first[0].request}: {', '.join(told)}"
 
 
 def _preference(allocation: NodeAllocation) -> int:

@@ -130,6 +130,37 @@ class Selector:
             raise SelectorError("runtime", problem)
 
 
+def failing_parts(expression: str, device: Device) -> list[str]:
+    """The conditions of *expression*, joined by &&, that do not hold for the device."""
+    return [part for part in _conditions(expression) if not _holds(part, device)]
+
+
+def _holds(expression: str, device: Device) -> bool:
+    try:
+        return selector(expression).matches(device)
+    except SelectorError:
+        return False
+
+
+def _conditions(expression: str) -> list[str]:
+    """*expression* where it is cut by && outside of brackets and quotes; whole if there is an ||."""
+    parts: list[str] = []
+    depth, quote, begin = 0, "", 0
+    for place, char in enumerate(expression):
+        if quote:
+            quote = "" if char == quote and expression[place - 1] != "\\" else quote
+        elif char in _QUOTES:
+            quote = char
+        elif depth == 0 and expression.startswith(("||", "?"), place):
+            return [expression]
+        elif depth == 0 and place >= begin and expression.startswith("&&", place):
+            parts.append(expression[begin:place].strip())
+            begin = place + 2
+        else:
+            depth += (char in _OPENING) - (char in _CLOSING)
+    return [*parts, expression[begin:].strip()]
+
+
 def _by_domain(
     device: Device, named: Mapping[str, Value], convert: Callable[[Value], object]
 ) -> dict[str, dict[str, object]]:
