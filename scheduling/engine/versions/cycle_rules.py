@@ -25,6 +25,8 @@ class CycleRules:
     """Without Score plugins a search stops at the first feasible node."""
     tries_nominated_node_first: bool
     """The node that a pod is nominated to is tried before all others."""
+    nominates_before_pre_bind: bool
+    """A pod whose volumes or devices are yet to be bound is nominated to its node, until it is bound."""
     decides_with_nomination: bool
     """In decisions mode a preemptor is tried again on the node that it is nominated to, before others."""
     checks_claims_without_nodes: bool

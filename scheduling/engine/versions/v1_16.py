@@ -88,6 +88,7 @@ V1_16 = KubernetesVersion(
         examines_all_nodes=False,
         stops_at_first_without_scores=False,
         tries_nominated_node_first=False,
+        nominates_before_pre_bind=False,
         decides_with_nomination=True,
         checks_claims_without_nodes=True,
         narrows_in_pre_filter=False,

@@ -141,6 +141,7 @@ V1_20 = KubernetesVersion(
         examines_all_nodes=False,
         stops_at_first_without_scores=False,
         tries_nominated_node_first=False,
+        nominates_before_pre_bind=False,
         decides_with_nomination=True,
         checks_claims_without_nodes=False,
         narrows_in_pre_filter=False,

@@ -136,6 +136,7 @@ V1_36 = KubernetesVersion(
         examines_all_nodes=False,
         stops_at_first_without_scores=True,
         tries_nominated_node_first=True,
+        nominates_before_pre_bind=True,
         decides_with_nomination=False,
         checks_claims_without_nodes=False,
         narrows_in_pre_filter=True,

@@ -34,6 +34,7 @@ from scheduling.engine.cycle.extension_points import (
     Failure,
 )
 from scheduling.engine.cycle.failure.failures import FailureHandler
+from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.framework.framework import (
     PODS_TO_ACTIVATE,
@@ -71,6 +72,7 @@ class BindingCycle:
         self._volume_work = state.volume_work
         self._waiting_pods = state.handle.waiting_pods
         self._failures = failures
+        self._writer = PodStatusWriter(state)
         self._wake = wake
         self.device_work = DeviceWork(state.store, state.handle.listers)
         self._calls = PluginCalls(state.chronicle, state.volume_work, self.device_work)
@@ -208,6 +210,9 @@ class BindingCycle:
         # From here on only a failure brings the pod back to the queue, no event.
         self._queue.done(binding.info.uid)
         waits = binding.volumes is not None or binding.devices is not None
+        if waits and self._rules.nominates_before_pre_bind:
+            # Upstream: NominatedNodeNameForExpectation, bindingCycle().
+            self._writer.write_nomination(binding.queued.pod, binding.node)
         if binding.plugins.has_custom or waits:
             self._loop.call_after(0, self._pre_bind, binding)
         else:
