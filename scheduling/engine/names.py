@@ -19,6 +19,7 @@ DEFAULT_BINDER = "DefaultBinder"
 SCHEDULING_GATES = "SchedulingGates"
 PRIORITY_SORT = "PrioritySort"
 DYNAMIC_RESOURCES = "DynamicResources"
+NODE_DECLARED_FEATURES = "NodeDeclaredFeatures"
 # Not one of upstream's: see plugins/not_modelled.py.
 NOT_MODELLED = "NotModelled"
 

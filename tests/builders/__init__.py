@@ -7,6 +7,15 @@ wrap these functions. `clusters` plays such objects.
 """
 
 from tests.builders.clusters import Manifest, apply_command, node_of, played, scene
+from tests.builders.devices import (
+    claims_in_pod,
+    device,
+    device_class,
+    device_request,
+    resource_claim,
+    resource_slice,
+    selectors,
+)
 from tests.builders.nodes import csi_node, host, node
 from tests.builders.pods import budget, claim_volume, owner_reference, pod, user_of
 from tests.builders.storage import (
@@ -24,7 +33,11 @@ __all__ = [
     "budget",
     "claim",
     "claim_volume",
+    "claims_in_pod",
     "csi_node",
+    "device",
+    "device_class",
+    "device_request",
     "host",
     "local_disk",
     "local_volume",
@@ -34,7 +47,10 @@ __all__ = [
     "played",
     "pod",
     "reachable_from",
+    "resource_claim",
+    "resource_slice",
     "scene",
+    "selectors",
     "storage_class",
     "user_of",
     "volume",

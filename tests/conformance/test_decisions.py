@@ -1,4 +1,4 @@
-"""The decisions of real kube-schedulers (1.34.1 and 1.16.6), reproduced file by file.
+"""The decisions of real kube-schedulers (1.36.3, 1.34.1 and 1.16.6), reproduced file by file.
 
 Each file is decided twice: with every verdict worked out anew, as `manage.py simulate` does, and by
 the columns that a running cluster keeps per pod template. Each cluster is then also played for a
@@ -16,6 +16,7 @@ from kscope.sim.input.scenario import Scenario
 from kscope.sim.kernel.units import SECOND
 from kscope.sim.objects.objects import Pod, from_manifest
 from scheduling.engine.cluster.cluster import Cluster
+from scheduling.engine.configuration.configuration import read_setup
 from scheduling.engine.configuration.profiles import PROFILES
 from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis import diagnose
@@ -23,10 +24,11 @@ from tests.conformance.vectors import parametrised
 from tests.scheduling_engine.comparer import cache_differences
 from tests.vectors import vector_set
 
-FIELDS = ("result", "node", "volumes", "preemption", "message")
+FIELDS = ("result", "node", "volumes", "preemption", "message", "devices")
 
 
 def _scenarios(profile: str) -> list[Any]:
+    """Those of a version, or of the features of one."""
     name = f"decisions-{profile}"
     found = sorted(vector_set(name).glob("*.yaml"))
     return parametrised(((path.stem, path) for path in found) if found else None, absent=name)
@@ -58,7 +60,10 @@ def _decided(path: Path, profile: str, *, by_columns: bool) -> dict[str, Any]:
     loaded = load_files([(path.name, path.read_bytes())])
     assert loaded.ok, loaded.problems
     objects = [from_manifest(raw) for raw in loaded.manifests]
-    decided = decide(objects, PROFILES[profile], by_columns=by_columns)
+    chosen = PROFILES[profile]
+    if loaded.configuration is not None:
+        (chosen,) = read_setup(loaded.configuration, profile).profiles
+    decided = decide(objects, chosen, by_columns=by_columns)
     return json.loads(json.dumps(decided))
 
 
@@ -81,6 +86,17 @@ def _check(path: Path, profile: str) -> None:
     assert actual["final"]["pods"] == {
         key: node or "" for key, node in expected["final"]["pods"].items()
     }
+    assert actual["final"].get("devices") == expected["final"].get("devices")
+
+
+@pytest.mark.parametrize("path", _scenarios("v1.36"))
+def test_decisions_are_those_of_kube_scheduler_1_36(path: Path) -> None:
+    _check(path, "v1.36")
+
+
+@pytest.mark.parametrize("path", _scenarios("v1.36-features"))
+def test_features_decide_as_in_kube_scheduler_1_36(path: Path) -> None:
+    _check(path, "v1.36")
 
 
 @pytest.mark.parametrize("path", _scenarios("v1.34"))
@@ -105,6 +121,11 @@ def _play(path: Path, profile: str) -> None:
     ]
     for key in pending[:1]:
         assert diagnose(cluster, key).sentence
+
+
+@pytest.mark.parametrize("path", _scenarios("v1.36"))
+def test_clusters_of_v1_36_can_be_played(path: Path) -> None:
+    _play(path, "v1.36")
 
 
 @pytest.mark.parametrize("path", _scenarios("v1.34"))

@@ -276,3 +276,33 @@ def test_a_dump_gets_another_disk_where_the_scheduler_says() -> None:
     ] == [*told]
     assert played.pods()["default/backup-0"] == ("Running", "node-2")
     assert played.pods()["default/probe-0"] == ("Running", "node-2")
+
+
+# Two pods want a large GPU with a new driver. Of five devices two are small, one has a taint and one
+# an old driver: the second pod waits until the first gives its device back.
+
+
+def test_missing_gpu_waits_for_the_only_device() -> None:
+    played = demo("missing-gpu")
+    waiting = played.at(30)["pod/default/train-1"]
+    assert (waiting["phase"], waiting["queue"]) == ("Pending", "unschedulable")
+    assert waiting["blocker"]["plugin"] == "DynamicResources"
+    (failed,) = (event for event in played.events if event.kind == "FailedScheduling")
+    assert failed.message.startswith(
+        "0/3 nodes are available: 3 cannot allocate all claims. still not schedulable, preemption: "
+    )
+
+
+def test_missing_gpu_ends_when_the_device_is_given_back() -> None:
+    played = demo("missing-gpu")
+    assert played.story("ResourceClaimAllocated", "ResourceClaimDeallocated", "PodRunning")[
+        -3:
+    ] == [
+        "61 ResourceClaimDeallocated resourceclaim/default/train-0-gpu-g7tk5",
+        "61 ResourceClaimAllocated resourceclaim/default/train-1-gpu-4pj5f",
+        "62 PodRunning pod/default/train-1",
+    ]
+    assert played.pods() == {
+        "default/train-1": ("Running", "node-b"),
+        "default/infer-0": ("Running", "node-a"),
+    }

@@ -17,7 +17,7 @@ from scheduling.engine.versions import configuration_rules, cycle_rules, kuberne
 from scheduling.engine.versions.choices import version_choices
 from scheduling.engine.versions.differences import markdown, rules
 from scheduling.engine.versions.plugin_settings import SETTINGS
-from scheduling.engine.versions.registry import NEWEST, VERSIONS
+from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.engine.workloads import rules as workload_rules
 from volumes.engine import actors
 from volumes.engine.binding import binder
@@ -60,7 +60,7 @@ def _is_plain_call(node: ast.AST) -> bool:
 def test_versions_are_listed_newest_first() -> None:
     numbers = [tuple(map(int, name.removeprefix("v").split("."))) for name in VERSIONS]
     assert numbers == sorted(numbers, reverse=True)
-    assert next(iter(VERSIONS)) == NEWEST.name
+    assert VERSIONS[DEFAULT.name] is DEFAULT
     assert list(PROFILES) == list(VERSIONS)
 
 

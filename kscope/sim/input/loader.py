@@ -24,7 +24,7 @@ from kscope.sim.objects.documents import (
     show_path,
     too_large,
 )
-from kscope.sim.objects.unmodelled import LeftOut, left_out
+from kscope.sim.objects.unmodelled import SINCE_1_36, LeftOut, left_out
 from kscope.sim.objects.validation import Report, check_manifest, is_known, shown
 
 Manifest = dict[str, Any]
@@ -104,11 +104,15 @@ class SetupFault:
 
 @dataclass(slots=True)
 class SetupReport:
-    """What a SetupCheck found; `profile` is the one that the configuration needs, if any."""
+    """What a SetupCheck found; `profile` is the one that the configuration needs, if any.
+
+    `allocates_devices` says that the version of the run acts on resource claims.
+    """
 
     faults: list[SetupFault] = field(default_factory=list[SetupFault])
     warnings: list[str] = field(default_factory=list[str])
     profile: str = ""
+    allocates_devices: bool = False
 
 
 class SetupCheck(Protocol):
@@ -275,9 +279,9 @@ class _Loader:
             found = report.faults[:_MAX_PROBLEMS]
             result.problems += [self._setup_problem(fault) for fault in found]
             result.warnings += report.warnings
-            profile = report.profile
+            profile, allocates_devices = report.profile, report.allocates_devices
         else:
-            profile = ""
+            profile, allocates_devices = "", False
         if result.problems:
             return LoadResult(problems=result.problems, files=result.files)
         if not result.objects and result.scenario is None:
@@ -286,7 +290,7 @@ class _Loader:
             message += f", only {aside}" if aside else ""
             problem = Problem(file=_names(list(result.files)), message=message)
             return LoadResult(problems=[problem], files=result.files)
-        result.left_out = left_out(self._unread())
+        result.left_out = left_out(self._unread(allocates_devices=allocates_devices))
         result.warnings += [str(one) for one in result.left_out]
         if self._repeated:
             result.warnings.append(
@@ -302,12 +306,16 @@ class _Loader:
             result.scenario = {**(result.scenario or {}), "profile": profile}
         return result
 
-    def _unread(self) -> list[Manifest]:
-        """The objects of kinds that no engine reads, in files and in steps."""
+    def _unread(self, *, allocates_devices: bool) -> list[Manifest]:
+        """The objects of kinds that the run does nothing with, in files and in steps."""
         steps = (self._result.scenario or {}).get("steps") or ()
         made = [step["manifest"] for step in steps if "manifest" in step]
         aside = [one.manifest for one in self._result.kept_aside]
-        return [*aside, *(each for each in made if not is_known(each))]
+        unread = [*aside, *(each for each in made if not is_known(each))]
+        if not allocates_devices:
+            given = self._result.manifests
+            unread += [each for each in (*given, *made) if each["kind"] in SINCE_1_36]
+        return unread
 
     def _setup_problem(self, fault: SetupFault) -> Problem:
         if fault.part == "object":

@@ -37,6 +37,8 @@ NAMESPACED = frozenset(
         "DaemonSet",
         "Job",
         "CSIStorageCapacity",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
         "ConfigMap",
         "Secret",
         "Lease",

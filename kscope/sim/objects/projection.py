@@ -71,9 +71,13 @@ def advanced(
 
 
 def bound(shown: Attributes, pod: Pod) -> tuple[Attributes, Attributes]:
-    """As `advanced`, for a pod that has got its node, which is all that the pages show of it."""
+    """As `advanced`, for a pod that has got its node, and may have lost its nomination by that."""
     patch: Attributes = {"node": pod.node_name}
-    return {**shown, **patch}, patch
+    shows = {**shown, **patch}
+    if "nominated" in shown and not pod.nominated_node_name:
+        del shows["nominated"]
+        patch["nominated"] = None
+    return shows, patch
 
 
 def _changes_of(old: ApiObject, new: ApiObject) -> Attributes | None:

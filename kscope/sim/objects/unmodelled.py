@@ -29,7 +29,7 @@ _NEUTRAL: Final = frozenset(
 _NEUTRAL_NOTE: Final = "scheduling and storage do not depend on it"
 
 _CLAIMED_DEVICES: Final = (
-    "devices are not allocated, so pods that ask for resource claims stay pending"
+    "devices are allocated since v1.36; under older versions pods that ask for them stay pending"
 )
 _GANG: Final = "gangs are not scheduled together, so pods that belong to one stay pending"
 _WEBHOOKS: Final = "nothing is refused or changed by it when objects are created or updated"
@@ -91,6 +91,12 @@ class LeftOut:
         return asdict(self)
 
 
+# What only the newest version acts on.
+SINCE_1_36: Final = frozenset(
+    ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+)
+
+
 def left_out(manifests: Iterable[Manifest]) -> list[LeftOut]:
     """What a run without these objects does not do, by kind and group; what matters goes first."""
     counts: dict[tuple[str, str], int] = {}
@@ -116,9 +122,12 @@ def _order(one: LeftOut) -> tuple[bool, str, str]:
 _GROUP_LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 
 
-def unmodelled_need(pod: Pod) -> str:
-    """Why kscope does not schedule the pod although a real cluster might; "" where it does."""
-    devices = unmodelled_devices(pod)
+def unmodelled_need(pod: Pod, *, allocates_devices: bool = False) -> str:
+    """Why kscope does not schedule the pod although a real cluster might; "" where it does.
+
+    With *allocates_devices* resource claims are no reason.
+    """
+    devices = "" if allocates_devices else unmodelled_devices(pod)
     if devices:
         return devices
     workload: Any = pod.spec.get("workloadRef")

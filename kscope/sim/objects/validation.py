@@ -498,7 +498,9 @@ _POD_SPEC = fields(
     serviceAccount=text,
     subdomain=text,
     schedulingGates=list_of(fields(("name",), name=text)),
-    resourceClaims=list_of(fields(("name",), name=text)),
+    resourceClaims=list_of(
+        fields(("name",), name=text, resourceClaimName=text, resourceClaimTemplateName=text)
+    ),
     workloadRef=fields(name=text),
     topologySpreadConstraints=list_of(
         fields(
@@ -762,6 +764,79 @@ def _limit_range_item(value: Any, path: Path, report: Report) -> None:
             )
 
 
+# Dynamic resource allocation. Upstream: resource.k8s.io/v1; v1beta1 has `basic` and no `exactly`.
+_device_selectors = list_of(fields(("cel",), cel=fields(("expression",), expression=text)))
+_device_request = fields(
+    deviceClassName=text,
+    selectors=_device_selectors,
+    allocationMode=one_of("ExactCount", "All"),
+    count=integer(1),
+    adminAccess=boolean,
+    tolerations=list_of(
+        fields(key=text, operator=one_of("", "Exists", "Equal"), value=text, effect=text)
+    ),
+    capacity=fields(requests=quantities),
+)
+_claim_spec = fields(
+    devices=fields(
+        requests=list_of(
+            fields(
+                ("name",),
+                name=text,
+                exactly=_device_request,
+                firstAvailable=list_of(_device_request),
+            )
+        ),
+        constraints=list_of(fields(requests=texts, matchAttribute=text, distinctAttribute=text)),
+    )
+)
+_device_counters = map_of(fields(("value",), value=quantity))
+_device_fields = {
+    "attributes": map_of(fields(int=_any_integer, bool=boolean, string=text, version=text)),
+    "capacity": map_of(
+        fields(
+            ("value",),
+            value=quantity,
+            requestPolicy=fields(
+                default=quantity,
+                validValues=list_of(quantity),
+                validRange=fields(min=quantity, max=quantity, step=quantity),
+            ),
+        )
+    ),
+    "consumesCounters": list_of(
+        fields(("counterSet",), counterSet=text, counters=_device_counters)
+    ),
+    "nodeName": text,
+    "nodeSelector": _node_terms,
+    "allNodes": boolean,
+    "taints": list_of(fields(("key", "effect"), key=text, value=text, effect=text)),
+    "bindingConditions": texts,
+    "bindingFailureConditions": texts,
+    "allowMultipleAllocations": boolean,
+}
+_resource_slice = fields(
+    ("driver", "pool"),
+    driver=text,
+    pool=fields(("name",), name=text, generation=integer(0), resourceSliceCount=integer(1)),
+    nodeName=text,
+    nodeSelector=_node_terms,
+    allNodes=boolean,
+    perDeviceNodeSelection=boolean,
+    devices=list_of(fields(("name",), name=text, basic=fields(**_device_fields), **_device_fields)),
+    sharedCounters=list_of(fields(("name",), name=text, counters=_device_counters)),
+)
+_allocated_device = fields(
+    ("request", "driver", "pool", "device"),
+    request=text,
+    driver=text,
+    pool=text,
+    device=text,
+    adminAccess=boolean,
+    shareID=text,
+    consumedCapacity=quantities,
+)
+
 KINDS: Mapping[str, Rule] = {
     "Pod": _kind(
         ("spec",),
@@ -892,6 +967,18 @@ KINDS: Mapping[str, Rule] = {
             attached=boolean, attachError=fields(message=text), detachError=fields(message=text)
         ),
     ),
+    "DeviceClass": _kind(spec=fields(selectors=_device_selectors, extendedResourceName=text)),
+    "ResourceSlice": _kind(spec=_resource_slice),
+    "ResourceClaim": _kind(
+        spec=_claim_spec,
+        status=fields(
+            allocation=fields(
+                devices=fields(results=list_of(_allocated_device)), nodeSelector=_node_terms
+            ),
+            reservedFor=list_of(fields(("name", "uid"), resource=text, name=text, uid=text)),
+        ),
+    ),
+    "ResourceClaimTemplate": _kind(spec=fields(spec=_claim_spec)),
     "Namespace": _kind(spec=fields(finalizers=texts), status=fields(phase=text)),
     "RuntimeClass": _kind(
         overhead=fields(podFixed=quantities),

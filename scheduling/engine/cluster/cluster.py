@@ -32,7 +32,7 @@ from scheduling.engine.cycle.attempt import SchedulingAttempt
 from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
 from scheduling.engine.framework.framework import Plugin
-from scheduling.engine.versions.registry import NEWEST, VERSIONS
+from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.engine.workloads.actors import WorkloadActors
 from scheduling.engine.workloads.controller import ControllerContext
 from scheduling.engine.workloads.disruption.budget_count import with_counted_budgets
@@ -146,7 +146,7 @@ class Cluster:
         cls,
         scenario: Scenario,
         *,
-        profile: str = NEWEST.name,
+        profile: str = DEFAULT.name,
         seed: int = 0,
         tie_break: TieBreak = "random",
     ) -> "Cluster":
@@ -156,7 +156,7 @@ class Cluster:
         initial object would be refused by the API server, and ConfigurationError naming the path
         when the scenario's configuration of a scheduler is not one.
         """
-        return cls(scenario, profile or NEWEST.name, seed, tie_break)
+        return cls(scenario, profile or DEFAULT.name, seed, tie_break)
 
     # Schedulers
 

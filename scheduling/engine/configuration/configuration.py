@@ -29,8 +29,9 @@ from scheduling.engine.configuration.profiles import Profile, default_profile
 from scheduling.engine.configuration.registry import IN_TREE, UnknownPlugin, factory_of
 from scheduling.engine.configuration.setup import LeaderElection, SchedulerSetup, default_setup
 from scheduling.engine.framework.handle import Handle
+from scheduling.engine.versions.cycle_rules import CycleRules
 from scheduling.engine.versions.kubernetes_version import KubernetesVersion
-from scheduling.engine.versions.registry import NEWEST, VERSIONS
+from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from volumes.engine.binding.binder import DEFAULT_BIND_TIMEOUT
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -258,13 +259,17 @@ def _read_profile(fields: Fields, percentage: int, kubernetes: KubernetesVersion
         base,
         name=profile_name,
         percentage=fields.integer("percentageOfNodesToScore", percentage, low=0, high=100),
-        filters=_filters(sets),
+        filters=_filters(sets, base.rules),
         pre_filters=sets.of("preFilter"),
         scores=scores,
         scores_volumes=names.VOLUME_BINDING in sets.of("score"),
         bind_timeout=DEFAULT_BIND_TIMEOUT if told is None else told * SECOND,
         arguments=arguments,
-        pre_enqueues=tuple(n for n in sets.of("preEnqueue") if n != names.DYNAMIC_RESOURCES),
+        pre_enqueues=tuple(
+            name
+            for name in sets.of("preEnqueue")
+            if name != names.DYNAMIC_RESOURCES or base.rules.allocates_devices
+        ),
         queue_sort=sorts[0],
         pre_scores=tuple(n for n in sets.of("preScore") if n not in catalogue.in_tree),
         left_out=_left_out(sets, catalogue),
@@ -298,16 +303,18 @@ def _check_prepared(fields: Fields, sets: PluginSets, catalogue: Catalogue) -> N
                 )
 
 
-def _filters(sets: PluginSets) -> tuple[str, ...]:
+def _filters(sets: PluginSets, rules: CycleRules) -> tuple[str, ...]:
     """The plugins at Filter in order, then those at PreFilter only.
 
-    DynamicResources is among them only where it fails: no pod here has resource claims.
+    Where devices are not allocated, DynamicResources is among them only if it fails.
     """
     dynamic = names.DYNAMIC_RESOURCES
     unprepared = dynamic in sets.of("filter") and dynamic not in sets.of("preFilter")
     merged = dict.fromkeys((*sets.of("filter"), *sets.of("preFilter")))
     return tuple(
-        name for name in merged if name not in BUILT_IN or (name == dynamic and unprepared)
+        name
+        for name in merged
+        if name not in BUILT_IN or (name == dynamic and (unprepared or rules.allocates_devices))
     )
 
 
@@ -358,7 +365,8 @@ def _scores(
 def _without_built_in(*lists: Iterable[str]) -> tuple[str, ...]:
     """The plugins that have a class, in order, each once."""
     merged = dict.fromkeys(name for one in lists for name in one)
-    return tuple(name for name in merged if name not in BUILT_IN)
+    # DynamicResources has one where devices are allocated, and scores only there.
+    return tuple(name for name in merged if name not in BUILT_IN - {names.DYNAMIC_RESOURCES})
 
 
 def _plugin_config(
@@ -501,6 +509,7 @@ def check_setup(
         report.faults.append(unknown)
         return report
     version = told or _profile_of(configuration)
+    report.allocates_devices = VERSIONS[version].cycle.allocates_devices
     part = "spec" if entries else "configuration"
     try:
         specs = read_schedulers(entries, configuration, version)
@@ -517,7 +526,7 @@ def check_setup(
             "the scheduler configuration among the files is not used: "
             "the scenario says how its schedulers are configured"
         )
-    if version not in (told, NEWEST.name):
+    if version not in (told, DEFAULT.name):
         report.profile = version
         report.warnings.append(f"runs under profile {version}, which its configuration is for")
     return report
@@ -534,12 +543,12 @@ def unknown_profile(name: str) -> SetupFault | None:
 def _profile_of(configuration: Any) -> str:
     """The newest version that reads the format of *configuration*."""
     if not isinstance(configuration, dict):
-        return NEWEST.name
+        return DEFAULT.name
     document = cast("dict[str, Any]", configuration)
     api_version = str(document.get("apiVersion") or "").removeprefix(f"{GROUP}/")
     format_ = POLICY if document.get("kind") == POLICY else api_version
     readers = (name for name, one in VERSIONS.items() if format_ in one.formats)
-    return next(readers, NEWEST.name)
+    return next(readers, DEFAULT.name)
 
 
 def _try_plugins(profile: Profile) -> None:

@@ -209,7 +209,7 @@ class Profile:
         plugins = PluginSet()
         weights = dict(self.scores)
         for name in dict.fromkeys((*self.filters, *weights, *self.pre_enqueues, *self._later)):
-            if name == names.DYNAMIC_RESOURCES:
+            if name == names.DYNAMIC_RESOURCES and not self.rules.allocates_devices:
                 # It is asked only where it fails.
                 plugins.filter.append(unprepared_filter(name))
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 
+from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.handle import PluginFactory
 from scheduling.engine.framework.simple import ColumnsFactory, columns_of
 from scheduling.engine.plugins.balanced_allocation import NodeResourcesBalancedAllocation
@@ -60,6 +61,7 @@ from scheduling.engine.plugins.classic.optional_priorities import (
 from scheduling.engine.plugins.image_locality import ImageLocality
 from scheduling.engine.plugins.inter_pod_affinity import InterPodAffinity
 from scheduling.engine.plugins.node_affinity import NodeAffinity
+from scheduling.engine.plugins.node_declared_features import NodeDeclaredFeatures
 from scheduling.engine.plugins.node_name import NodeName
 from scheduling.engine.plugins.node_ports import NodePorts
 from scheduling.engine.plugins.node_resources_fit import NodeResourcesFit
@@ -90,6 +92,8 @@ IN_TREE: Mapping[str, PluginFactory] = {
         InterPodAffinity,
         NodeResourcesBalancedAllocation,
         ImageLocality,
+        DynamicResources,
+        NodeDeclaredFeatures,
         PodPassesBasicChecks,
         CheckNodeUnschedulable,
         GeneralPredicates,

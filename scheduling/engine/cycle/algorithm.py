@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kscope.sim.kernel.rng import Stream
+from scheduling.engine import names
 from scheduling.engine.columns.cells import Ties
 from scheduling.engine.columns.fast_path import FastPath
 from scheduling.engine.configuration.extenders import Extender
@@ -31,6 +32,7 @@ from scheduling.engine.cycle.decision.result import (
     ScheduleResult,
 )
 from scheduling.engine.cycle.decision.sampling import nodes_to_find, stop_after
+from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import SUCCESS, Code
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.framework.messages import NO_NODES
@@ -73,6 +75,9 @@ class SchedulingAlgorithm:
         plugins = self.framework.plugins.by_name.values()
         handle.listers.volumes.applies_match_fields = rules.asks_volume_fields
         handle.listers.volumes.lists_by_spec_class = rules.lists_volumes_by_field
+        by_name = self.framework.plugins.by_name
+        devices = by_name.get(names.DYNAMIC_RESOURCES)
+        self.devices = devices if isinstance(devices, DynamicResources) else None
         self._may_fail = rules.uses_predicates or any(plugin.may_fail for plugin in plugins)
         # A plugin that has no score must still be asked at PreScore in every cycle.
         self._may_fail |= profile.prepares_alone or profile.fails_unprepared
@@ -140,6 +145,8 @@ class SchedulingAlgorithm:
             scores = explain or (keep and self._asks_once)
             result = self._on_nominated_node(pod, asks_extenders=asks_extenders, scores=scores)
         may_fail = bool(pod.pod.volumes) and self._volumes_may_fail(pod)
+        if self.devices is not None:
+            may_fail |= self.devices.asks_for_devices(pod)
         if (
             result is None
             and not asks_extenders

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from kscope.sim.objects.objects import Pod
 from scheduling.engine.columns.explanation import Explanation
 from scheduling.engine.cycle.decision.result import ScheduleResult
+from scheduling.engine.cycle.device_work import PodDevices
 from scheduling.engine.cycle.extension_points import BindingPlugins
 from scheduling.engine.framework.framework import CycleState
 from scheduling.engine.framework.framework import PodVolumes as PodVolumePlan
@@ -67,13 +68,14 @@ class Binding:
     """One pod on its way to *node*, with the *plugins* of its profile.
 
     `plan` says what its claims need there, None if it has no claims; `volumes` is what was assumed
-    of that, None if there is nothing to bind. `next_pre_bind` is the place of the PreBind plugin
+    of that, None if there is nothing to bind; `devices` are those of its resource claims. `next_pre_bind` is the place of the PreBind plugin
     that is asked next. `timeouts` are those of the Permit plugins that answered Wait, in ns.
     """
 
     __slots__ = (
         "_on_volumes_done",
         "_state",
+        "devices",
         "forgotten",
         "info",
         "next_pre_bind",
@@ -104,6 +106,7 @@ class Binding:
         self.plugins = plugins
         self.plan = plan
         self.volumes: PodVolumes | None = None
+        self.devices: PodDevices | None = None
         self.volumes_binding: PodBinding | None = None
         self.next_pre_bind = 0
         self.timeouts: dict[str, int] = {}
@@ -113,9 +116,14 @@ class Binding:
         self._on_volumes_done = on_volumes_done
 
     @property
+    def has_state(self) -> bool:
+        """Whether the state of the scheduling cycle is kept."""
+        return self._state is not None
+
+    @property
     def state(self) -> CycleState:
-        """The state of the scheduling cycle, which is kept for custom plugins only."""
-        assert self._state is not None, "this profile has no custom plugins"
+        """The state of the scheduling cycle, kept for custom plugins and for pods with devices."""
+        assert self._state is not None, "no plugin needs the state of this cycle"
         return self._state
 
     @property

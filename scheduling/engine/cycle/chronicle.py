@@ -12,6 +12,7 @@ from scheduling.engine import names
 from scheduling.engine.nodes.gauges import NodeGauges
 from scheduling.engine.queue.queued_pod import Place, QueuedPodInfo
 from scheduling.engine.queue.scheduling_queue import SchedulingQueue
+from scheduling.engine.versions.cycle_rules import CycleRules
 
 COMPONENT = "scheduler"
 # Upstream: core/validation/events.go.
@@ -43,7 +44,7 @@ class Chronicle:
         gauges: NodeGauges,
         *,
         scheduler: str,
-        has_series: bool,
+        rules: CycleRules,
     ) -> None:
         self._recorder = recorder
         self._pods = store.live("Pod")
@@ -52,7 +53,8 @@ class Chronicle:
         self._known = known
         self._scheduler = scheduler
         self._entity = f"queue/{scheduler}" if scheduler else "queue"
-        self._has_series = has_series
+        self._has_series = rules.events_in_series
+        self._allocates_devices = rules.allocates_devices
         self._series: dict[str, tuple[str, int, str]] = {}
         self._changes: Changes = {}
         self.gauges = gauges
@@ -183,7 +185,7 @@ class Chronicle:
 
     def _record_not_modelled(self, pod: Pod) -> None:
         """Record why the pod stays pending, as an event of kscope, not of the scheduler."""
-        need = unmodelled_need(pod)
+        need = unmodelled_need(pod, allocates_devices=self._allocates_devices)
         blocker = {"plugin": names.NOT_MODELLED, "sentence": f"{need}.", "short": "Not modelled"}
         changes: Changes = {pod.id: {"blocker": blocker}} if pod.key in self._pods else {}
         self._recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need, None, changes or None)

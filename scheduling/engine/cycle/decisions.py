@@ -30,6 +30,7 @@ from scheduling.engine.api_server.admission import Admission
 from scheduling.engine.configuration.extenders import Extender
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.cycle.algorithm import SchedulingAlgorithm
+from scheduling.engine.cycle.claim_work import ClaimWork
 from scheduling.engine.cycle.decision.result import ERROR, SCHEDULED, ScheduleResult
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.nodes.nominated import Nominated
@@ -59,6 +60,8 @@ class Decisions:
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     placed: dict[str, str] = field(default_factory=dict[str, str])
     evicted: list[str] = field(default_factory=list[str])
+    # Where devices are allocated.
+    claims: ClaimWork | None = None
 
     def read(self, objects: list[ApiObject]) -> list[PodInfo]:
         """Build the cluster from *objects*; returns the pods without a node."""
@@ -90,7 +93,15 @@ class Decisions:
         gates = pod.scheduling_gates if self.algorithm.profile.heeds_gates else ()
         if gates:
             return f"waiting for scheduling gates: [{' '.join(gates)}]"
-        return unmodelled_need(pod)
+        return ""
+
+    def _not_enqueued(self, pod: PodInfo) -> str:
+        """What a plugin says at PreEnqueue; "" if the pod may enter the queue."""
+        for plugin in self.algorithm.framework.plugins.pre_enqueue:
+            status = plugin.pre_enqueue(pod)
+            if not status.is_success:
+                return status.message
+        return unmodelled_need(pod.pod, allocates_devices=self.algorithm.devices is not None)
 
     def decide(self, pod: PodInfo) -> None:
         """Schedule *pod*, preempting where that helps."""
@@ -101,14 +112,22 @@ class Decisions:
             gated: Attempt = {"result": "gated", "message": message, "prefilter": {}}
             self.attempts.append({**_blank(pod, 0), **gated})
             return
+        message = self._not_enqueued(pod)
+        if message:
+            self.placed[pod.key] = ""
+            waiting: Attempt = {"result": "gated", "message": message, "prefilter": {}}
+            self.attempts.append({**_blank(pod, 1), **waiting})
+            return
         for number in range(1, _MAX_ATTEMPTS):
             pod = self._with_current_nomination(pod)
-            result = self.algorithm.schedule(pod, explain=self.evidence, by_columns=self.by_columns)
+            result = self._schedule(pod)
             preemption = self.algorithm.preempt(result)
             self.attempts.append(self._attempt(result, number))
             if result.result == SCHEDULED:
                 self._place(result)
                 return
+            if self.claims is not None and result.search is not None:
+                self.claims.deallocate(result.search.state)
             if preemption is None or preemption.chosen is None:
                 if preemption is not None and preemption.clears:
                     self.algorithm.nominated.remove(pod.key)
@@ -116,9 +135,21 @@ class Decisions:
             self._evict(preemption)
             self._clear_lower(pod, preemption.chosen.row)
             chosen = preemption.chosen.node
-            pod = pod.updated(pod.pod.patched({"status": {"nominatedNodeName": chosen}}))
+            if self.algorithm.profile.rules.decides_with_nomination:
+                pod = pod.updated(pod.pod.patched({"status": {"nominatedNodeName": chosen}}))
             self.algorithm.nominated.add(chosen, pod)
         self.placed[pod.key] = ""
+
+    def _schedule(self, pod: PodInfo) -> ScheduleResult:
+        result = self.algorithm.schedule(pod, explain=self.evidence, by_columns=self.by_columns)
+        devices = self.algorithm.devices
+        if devices is None or result.node is None or result.search is None:
+            return result
+        problem = devices.pre_bind_error(result.search.state, result.node)
+        if not problem:
+            return result
+        message = f'running PreBind plugin "{devices.name}": {problem}'
+        return replace(result, result=ERROR, node=None, message=message)
 
     def _with_current_nomination(self, pod: PodInfo) -> PodInfo:
         """*pod* without the nomination in its status, if that was cleared since."""
@@ -134,6 +165,8 @@ class Decisions:
         self.algorithm.table.add_pod(result.row, pod.assigned_to(result.node))
         self.algorithm.table.images.note_change(result.row)
         self.placed[pod.key] = result.node
+        if self.claims is not None and result.search is not None:
+            self.attempts[-1]["devices"] = self.claims.place(result.search.state, result.node)
         plan = self._plan(result)
         for key, volume in plan["bind"].items():
             self._bind(key, volume)
@@ -148,6 +181,8 @@ class Decisions:
             self.algorithm.table.images.note_change(chosen.row)
             self.placed.pop(victim.key, None)
             self.evicted.append(victim.key)
+            if self.claims is not None:
+                self.claims.evict(victim.pod)
 
     def _clear_lower(self, preemptor: PodInfo, row: int) -> None:
         """Clear the nomination of lower-priority pods on the node at *row*.
@@ -243,7 +278,7 @@ class Decisions:
             message=result.message,
             volumes=self._plan(result),
         )
-        search = result.search
+        search = None if self._failed_at_filter(result) else result.search
         if search is not None and not self.algorithm.profile.rules.uses_predicates:
             attempt["prefilter"] = _status_dict(search.status)
         if result.result != ERROR:
@@ -253,9 +288,14 @@ class Decisions:
             attempt["scores"] = self._scores(result)
         return attempt
 
+    def _failed_at_filter(self, result: ScheduleResult) -> bool:
+        """Whether an error ended the search, so that no node counts as examined."""
+        uses_predicates = self.algorithm.profile.rules.uses_predicates
+        return result.result == ERROR and result.scores is None and not uses_predicates
+
     def _filters(self, result: ScheduleResult) -> dict[str, Any]:
         search = result.search
-        if search is None:
+        if search is None or self._failed_at_filter(result):
             return {}
         if result.took_nominated_node:
             search = self.algorithm.search_everywhere(result.pod)
@@ -317,13 +357,17 @@ class Decisions:
             for claim in listers.all(PersistentVolumeClaim.KIND)
             if isinstance(claim, PersistentVolumeClaim)
         }
+        final: dict[str, Any] = {
+            "pods": dict(sorted(self.placed.items())),
+            "evicted": sorted(self.evicted),
+            "claims": dict(sorted(claims.items())),
+        }
+        devices = None if self.claims is None else self.claims.to_dict()
+        if devices:
+            final["devices"] = devices
         return {
             "profile": self.algorithm.profile.version,
-            "final": {
-                "pods": dict(sorted(self.placed.items())),
-                "evicted": sorted(self.evicted),
-                "claims": dict(sorted(claims.items())),
-            },
+            "final": final,
             "attempts": self.attempts,
         }
 
@@ -355,6 +399,9 @@ def decide(
         for one in (profile, *others)
     }
     decisions = Decisions(by_name[profile.name], evidence, by_columns, by_name if others else {})
+    devices = decisions.algorithm.devices
+    if devices is not None:
+        decisions.claims = ClaimWork(devices, handle.listers)
     pending = decisions.read(admitted(objects))
     # The sort keeps file order among pods of equal priority.
     pending.sort(key=_minus_priority)

@@ -13,6 +13,7 @@ from typing import Final
 from kscope.sim.objects.objects import Pod
 from scheduling.engine import names
 from scheduling.engine.configuration.profiles import Profile
+from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import Code, Plugin, Status
 from scheduling.engine.framework.messages import fit_error
 
@@ -61,12 +62,12 @@ class Failure:
         return self.reason == "Unschedulable"
 
 
-_VOLUME_BINDING = (names.VOLUME_BINDING,)
+_RESERVING = (names.VOLUME_BINDING, names.DYNAMIC_RESOURCES)
 _IN_TREE = {
-    ExtensionPoint.RESERVE: _VOLUME_BINDING,
-    ExtensionPoint.PRE_BIND: _VOLUME_BINDING,
+    ExtensionPoint.RESERVE: _RESERVING,
+    ExtensionPoint.PRE_BIND: _RESERVING,
     ExtensionPoint.BIND: (names.DEFAULT_BINDER,),
-    ExtensionPoint.UNRESERVE: _VOLUME_BINDING,
+    ExtensionPoint.UNRESERVE: tuple(reversed(_RESERVING)),
 }
 
 
@@ -77,8 +78,17 @@ class BindingPlugins:
     the work, and only their failures are recorded.
     """
 
-    def __init__(self, profile: Profile, custom: Mapping[str, Plugin]) -> None:
-        """*custom* has the plugins of *profile* by name; nothing if all of them are in-tree."""
+    def __init__(
+        self,
+        profile: Profile,
+        custom: Mapping[str, Plugin],
+        devices: DynamicResources | None = None,
+    ) -> None:
+        """*custom* has the plugins of *profile* by name; nothing if all of them are in-tree.
+
+        *devices* is the plugin DynamicResources, where devices are allocated.
+        """
+        self.devices = devices
         self.has_custom = bool(custom)
         self._profile = profile
         self._rules = profile.rules
@@ -96,7 +106,7 @@ class BindingPlugins:
 
     def in_tree_only(self) -> BindingPlugins:
         """The same without custom plugins, once their process has died."""
-        return BindingPlugins(self._profile, {})
+        return BindingPlugins(self._profile, {}, self.devices)
 
     def at(self, point: ExtensionPoint) -> tuple[str, ...]:
         """The names of the plugins at *point*, in the order in which they are asked."""

@@ -145,6 +145,8 @@ class Scheduler:
         )
         if decision.result == UNSCHEDULABLE:
             algorithm.preempt(decision)
+            if algorithm.devices is not None and decision.search is not None:
+                self.binding.device_work.deallocate(algorithm.devices, decision.search.state)
         attempt = Attempt(queued, decision, self.queue.scheduling_cycle, self._loop.now)
         if eager:
             attempt.evidence = evidence(decision, algorithm, queued.attempts, attempt.cycle)

@@ -11,7 +11,7 @@ from kscope.sim.kernel.latency import Latencies
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.kernel.rng import Stream
-from kscope.sim.objects.objects import Pod
+from kscope.sim.objects.objects import ApiObject, Pod
 from kscope.sim.objects.selectors import NodeSelector
 from scheduling.engine import names
 from scheduling.engine.configuration.extenders import (
@@ -25,6 +25,7 @@ from scheduling.engine.cycle.attempt import Attempt, Binding, SchedulingAttempt
 from scheduling.engine.cycle.chronicle import Chronicle
 from scheduling.engine.cycle.decision.result import ScheduleResult
 from scheduling.engine.cycle.volume_work import VolumeWork
+from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import Plugin, PodVolumes
 from scheduling.engine.framework.handle import Handle
 from scheduling.engine.nodes.cache import SchedulerCache
@@ -70,6 +71,8 @@ class ListedWorld(HintWorld):
         affinity, spread = plugins.get(names.NODE_AFFINITY), plugins.get(names.POD_TOPOLOGY_SPREAD)
         self._enforced = affinity.enforced if isinstance(affinity, NodeAffinity) else None
         self._spread = spread if isinstance(spread, PodTopologySpread) else None
+        devices = plugins.get(names.DYNAMIC_RESOURCES)
+        self._devices = devices if isinstance(devices, DynamicResources) else None
 
     def enforced_node_affinity(self) -> NodeSelector | None:
         """See HintWorld."""
@@ -78,6 +81,10 @@ class ListedWorld(HintWorld):
     def default_spread_constraints(self, pod: PodInfo) -> Sequence[SpreadConstraint]:
         """See HintWorld."""
         return () if self._spread is None else self._spread.hard_by_default(pod)
+
+    def resource_claims(self) -> Mapping[str, ApiObject]:
+        """See HintWorld."""
+        return {} if self._devices is None else self._devices.claims
 
 
 class SchedulerState:
@@ -108,7 +115,7 @@ class SchedulerState:
             self.known,
             self.gauges,
             scheduler="" if neighbours is not None else setup.names[0],
-            has_series=profile.rules.events_in_series,
+            rules=profile.rules,
         )
         self.extenders = [Extender(one, around.calls) for one in setup.extenders]
         nominated = Nominated(self.handle.table)
@@ -214,6 +221,6 @@ def _queue_profile(algorithm: SchedulingAlgorithm) -> QueueProfile:
     relabelled = Registration(cluster_events.UNSCHEDULED_POD_LABEL_UPDATE)
     registrations[NotModelled.name] = (relabelled,)
     return QueueProfile(
-        pre_enqueue=(NotModelled(), *plugins.pre_enqueue),
+        pre_enqueue=(NotModelled(algorithm.devices is not None), *plugins.pre_enqueue),
         hints=QueueingHints(registrations, ListedWorld(plugins.by_name)),
     )

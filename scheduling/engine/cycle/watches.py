@@ -55,7 +55,8 @@ class Watches:
         delay = self._latencies.draw("watch")
         attachments = ("VolumeAttachment",) if self._cycle_rules.counts_attachments else ()
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
-        for kind in (*attachments, *_WATCHED_KINDS):
+        devices = _DEVICE_KINDS if self._cycle_rules.allocates_devices else ()
+        for kind in (*attachments, *devices, *_WATCHED_KINDS):
             self._store.watch(kind, handlers.get(kind, self.observe_other), delay)
 
     def observe_pod(self, event: WatchEvent) -> None:
@@ -245,10 +246,21 @@ _CHANGES: dict[tuple[str, str], ClusterEvent] = {
     ("CSIDriver", "DELETED"): cluster_events.CSI_DRIVER_DELETE,
     ("CSIStorageCapacity", "DELETED"): cluster_events.STORAGE_CAPACITY_DELETE,
     ("VolumeAttachment", "DELETED"): cluster_events.VOLUME_ATTACHMENT_DELETE,
+    ("DeviceClass", "ADDED"): cluster_events.DEVICE_CLASS_ADD,
+    ("DeviceClass", "MODIFIED"): cluster_events.DEVICE_CLASS_UPDATE,
+    ("DeviceClass", "DELETED"): cluster_events.DEVICE_CLASS_DELETE,
+    ("ResourceSlice", "ADDED"): cluster_events.RESOURCE_SLICE_ADD,
+    ("ResourceSlice", "MODIFIED"): cluster_events.RESOURCE_SLICE_UPDATE,
+    ("ResourceSlice", "DELETED"): cluster_events.RESOURCE_SLICE_DELETE,
+    ("ResourceClaim", "ADDED"): cluster_events.RESOURCE_CLAIM_ADD,
+    ("ResourceClaim", "MODIFIED"): cluster_events.RESOURCE_CLAIM_UPDATE,
+    ("ResourceClaim", "DELETED"): cluster_events.RESOURCE_CLAIM_DELETE,
     ("Service", "ADDED"): cluster_events.SERVICE_ADD,
     ("Service", "MODIFIED"): cluster_events.SERVICE_UPDATE,
     ("Service", "DELETED"): cluster_events.SERVICE_DELETE,
 }
+
+_DEVICE_KINDS = ("DeviceClass", "ResourceSlice", "ResourceClaim")
 
 _STORAGE = (PersistentVolume.KIND, PersistentVolumeClaim.KIND)
 

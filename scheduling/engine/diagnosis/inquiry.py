@@ -121,7 +121,9 @@ def diagnose(cluster: Cluster, pod_key: str, *, tries_changes: bool = True) -> D
     if pod.deletion_timestamp:
         told = "It is being deleted; no scheduler looks at it any more."
         return _short(cluster, pod_key, "deleting", told)
-    need = unmodelled_need(pod)
+    need = unmodelled_need(
+        pod, allocates_devices=cluster.scheduler.state.profile.rules.allocates_devices
+    )
     if need:
         return _not_modelled(cluster, pod, need)
     minding = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,14 @@ from scheduling.engine.nodes.arrays import IntArray
 from scheduling.engine.nodes.node_table import CPU, MEMORY, NodeTable
 from scheduling.engine.plugins.node_resources_fit import is_passed_over, resource_weights
 
+Score = TypeVar("Score", int, IntArray)
+
 
 class NodeResourcesBalancedAllocation(Plugin):
     """Prefers nodes whose resources would be used to the same degree.
 
-    Upstream computes in float64 and truncates to an int; so does this, in the same order.
+    Since v1.36 a node's score is how much more evenly it would be used than it is now, from 50 to
+    100: 75 means that nothing changes. Upstream computes in float64 and truncates to an int; so does this, in the same order.
     """
 
     name: ClassVar[str] = names.NODE_RESOURCES_BALANCED_ALLOCATION
@@ -36,6 +39,8 @@ class NodeResourcesBalancedAllocation(Plugin):
         self._table = handle.table
         # v1.20: uses defaults for containers that request nothing, and gives a full node 0.
         self._counts_defaults: bool = arguments.get("counts_defaults", False)
+        # v1.36: compares the node with the pod and without it.
+        self._scores_improvement: bool = arguments.get("scores_improvement", False)
         default = ({"name": "cpu"}, {"name": "memory"})
         self._resources = [
             name for name, _ in resource_weights(arguments.get("resources") or default)
@@ -61,7 +66,15 @@ class NodeResourcesBalancedAllocation(Plugin):
         plain = self.row_score(state)
         if plain is not None:
             return plain.score(rows)
-        fractions, counted = self._fractions(state, rows)
+        fit = state.pod.resources.fit
+        after = self._evenness(fit, rows, adds_pod=True)
+        if not self._scores_improvement:
+            return after
+        return improvement(after, self._evenness(fit, rows, adds_pod=False))
+
+    def _evenness(self, fit: Resources, rows: IntArray, *, adds_pod: bool) -> IntArray:
+        """How evenly each node is used, with the pod or without it; 50 to 100."""
+        fractions, counted = self._fractions(fit, rows, adds_pod=adds_pod)
         number = counted.sum(axis=0)
         spread = np.zeros(len(rows))
         if len(fractions) == 2:
@@ -75,7 +88,8 @@ class NodeResourcesBalancedAllocation(Plugin):
         """`score` for the state's template, where it is the default: of cpu and memory only."""
         if self._counts_defaults or self._resources != ["cpu", "memory"]:
             return None
-        return Balance(self._table, state.pod.resources.fit)
+        kind = Improvement if self._scores_improvement else Balance
+        return kind(self._table, state.pod.resources.fit)
 
     def _with_defaults(self, state: CycleState, rows: IntArray) -> IntArray:
         """Upstream: balancedResourceScorer() at release-1.20."""
@@ -90,15 +104,15 @@ class NodeResourcesBalancedAllocation(Plugin):
         return np.where((shares[0] >= 1) | (shares[1] >= 1), 0, scores)
 
     def _fractions(
-        self, state: CycleState, rows: IntArray
+        self, fit: Resources, rows: IntArray, *, adds_pod: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        table, fit = self._table, state.pod.resources.fit
+        table = self._table
         fractions = np.zeros((len(self._resources), len(rows)))
         counted = np.zeros((len(self._resources), len(rows)), np.bool_)
         for place, name in enumerate(self._resources):
             if is_passed_over(name, fit):
                 continue
-            amount = fit.get(name)
+            amount = fit.get(name) if adds_pod else 0
             column = table.resource(name)
             allocatable = table.allocatable[column][rows]
             counted[place] = allocatable != 0
@@ -126,14 +140,20 @@ class Balance:
 
     def score(self, rows: IntArray) -> IntArray:
         """The score of each row, with few array operations."""
+        return self._evenness(rows, self._amounts)
+
+    def score_row(self, row: int) -> int:
+        """For one row, in plain ints."""
+        return self._evenness_of(row, self._amounts)
+
+    def _evenness(self, rows: IntArray, amounts: tuple[int, int]) -> IntArray:
         shares: list[NDArray[np.float64]] = []
-        for (allocatable_of, requested_of), amount in zip(
-            self._columns, self._amounts, strict=True
-        ):
+        for (allocatable_of, requested_of), amount in zip(self._columns, amounts, strict=True):
             allocatable = allocatable_of.take(rows)
             if not np.minimum.reduce(allocatable, initial=1):
                 # A missing resource leaves one fraction, which deviates from nothing.
-                return np.array([self.score_row(row) for row in rows.tolist()], np.int64)
+                found = [self._evenness_of(row, amounts) for row in rows.tolist()]
+                return np.array(found, np.int64)
             used = requested_of.take(rows)
             used += amount
             share = used / allocatable
@@ -146,13 +166,12 @@ class Balance:
         spread *= MAX_NODE_SCORE
         return spread.astype(np.int64)
 
-    def score_row(self, row: int) -> int:
-        """For one row, in plain ints."""
+    def _evenness_of(self, row: int, amounts: tuple[int, int]) -> int:
         cpu_of, cpu_used, memory_of, memory_used = self._row_columns
         cpu, memory = cpu_of[row], memory_of[row]
         if cpu == 0 or memory == 0:
             return MAX_NODE_SCORE
-        milli_cpu, amount = self._amounts
+        milli_cpu, amount = amounts
         first = (cpu_used[row] + milli_cpu) / cpu
         second = (memory_used[row] + amount) / memory
         if first > 1.0:
@@ -160,6 +179,25 @@ class Balance:
         if second > 1.0:
             second = 1.0
         return int((1 - abs((first - second) / 2)) * MAX_NODE_SCORE)
+
+
+class Improvement(Balance):
+    """How much more evenly a row's cpu and memory would be used than they are."""
+
+    __slots__ = ()
+
+    def score(self, rows: IntArray) -> IntArray:
+        """The score of each row, with few array operations."""
+        return improvement(self._evenness(rows, self._amounts), self._evenness(rows, (0, 0)))
+
+    def score_row(self, row: int) -> int:
+        """For one row, in plain ints."""
+        return improvement(self._evenness_of(row, self._amounts), self._evenness_of(row, (0, 0)))
+
+
+def improvement(after: Score, before: Score) -> Score:
+    """50 to 100, from how evenly a node would be used and is. Upstream: balancedResourceScorer()."""
+    return 50 + (50 + after - before) // 2
 
 
 def _deviation(

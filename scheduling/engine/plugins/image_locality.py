@@ -28,13 +28,18 @@ class ImageLocality(Plugin):
         self._table = handle.table
         # v1.20: an image's number of nodes is the cache's count when the node last reported.
         self._as_reported: bool = arguments.get("counts_as_reported", False)
+        # v1.36: image volumes count beside the images of containers.
+        self._counts_volumes: bool = arguments.get("counts_image_volumes", False)
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """0 up to 23 MiB of images, 100 from 1000 MiB per container."""
         table = self._table
         total = len(table)
         held = np.zeros(table.capacity, np.int64)
-        for image in state.template.images:
+        images = state.template.images
+        if self._counts_volumes:
+            images += state.template.image_volumes
+        for image in images:
             name = normalized_image_name(image)
             found = table.images.states.get(name)
             if found is not None:

@@ -14,6 +14,8 @@ from kscope.sim.objects.pod_resources import (
     is_scalar_resource_name,
 )
 from scheduling.engine import names
+from scheduling.engine.dynamic_resources.devices import DEVICE_CLASS
+from scheduling.engine.dynamic_resources.extended import classes_by_resource
 from scheduling.engine.framework.framework import (
     MAX_NODE_SCORE,
     Code,
@@ -34,6 +36,7 @@ STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
 
 _TOO_MANY_PODS = 1
 _UNRESOLVABLE = 1 << 62
+_NO_COLUMNS: frozenset[int] = frozenset()
 _CPU_AND_MEMORY: tuple[Mapping[str, Any], ...] = (
     {"name": "cpu", "weight": 1},
     {"name": "memory", "weight": 1},
@@ -52,6 +55,9 @@ class NodeResourcesFit(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
+        self._listers = handle.listers
+        # v1.36: what a DeviceClass stands for and a node does not have is left to DynamicResources.
+        self._delegates: bool = arguments.get("delegates_to_devices", False)
         self._known: dict[int, list[tuple[int, int]]] = {}
         self._ignored: tuple[str, ...] = tuple(arguments.get("ignoredResources") or ())
         self._ignored_groups: tuple[str, ...] = tuple(arguments.get("ignoredResourceGroups") or ())
@@ -77,10 +83,16 @@ class NodeResourcesFit(Plugin):
         """The resources that are insufficient, as bits."""
         table = self._table
         codes = (table.pod_count[rows] + 1 > table.allowed_pods[rows]).astype(np.int64)
+        delegated = self._delegated(state)
         for bit, (column, amount) in enumerate(self.wanted(state), 1):
             allocatable = table.allocatable[column][rows]
-            codes |= (amount > allocatable - table.requested[column][rows]).astype(np.int64) << bit
-            codes |= np.where(amount > allocatable, _UNRESOLVABLE, 0)
+            short = amount > allocatable - table.requested[column][rows]
+            hopeless = amount > allocatable
+            if column in delegated:
+                short &= allocatable != 0
+                hopeless &= allocatable != 0
+            codes |= short.astype(np.int64) << bit
+            codes |= np.where(hopeless, _UNRESOLVABLE, 0)
         return codes
 
     def code_of(self, state: CycleState, row: int, reserved: Reserved) -> int:
@@ -89,8 +101,11 @@ class NodeResourcesFit(Plugin):
         requested, allocatable = table.requested, table.allocatable
         taken = table.pod_count.item(row) + reserved.pods.item(row)
         code = int(taken + 1 > table.allowed_pods.item(row))
+        delegated = self._delegated(state)
         for bit, (column, amount) in enumerate(self.wanted(state), 1):
             most = allocatable.item(column, row)
+            if not most and column in delegated:
+                continue
             used = requested.item(column, row) + reserved.requested.item(column, row)
             code |= (amount > most - used) << bit
             if amount > most:
@@ -109,14 +124,24 @@ class NodeResourcesFit(Plugin):
             wanted = self._known[number] = [pair for pair in asked if not self._is_ignored(pair[0])]
         return wanted
 
+    def _delegated(self, state: CycleState) -> frozenset[int]:
+        """The columns of resources that devices may provide. Upstream: shouldDelegateResourceToDRA()."""
+        if not self._delegates or not self._listers.has(DEVICE_CLASS):
+            return _NO_COLUMNS
+        provided = classes_by_resource(self._listers.all(DEVICE_CLASS))
+        names = self._table.resource_names
+        return frozenset(column for column, _ in self.wanted(state) if names[column] in provided)
+
     def _is_ignored(self, column: int) -> bool:
         name = self._table.resource_names[column]
         if not is_extended_resource_name(name):
             return False
         return name in self._ignored or name.partition("/")[0] in self._ignored_groups
 
-    def row_filter(self, state: CycleState) -> Room:
-        """`filter` without the reasons, for the state's template."""
+    def row_filter(self, state: CycleState) -> Room | None:
+        """`filter` without the reasons, for the state's template; None where devices may help."""
+        if self._delegated(state):
+            return None
         return Room(self._table, self.wanted(state))
 
     def explain(self, state: CycleState, code: int) -> Status:

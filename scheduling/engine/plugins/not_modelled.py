@@ -18,7 +18,10 @@ class NotModelled(Plugin):
 
     name: ClassVar[str] = names.NOT_MODELLED
 
+    def __init__(self, allocates_devices: bool = False) -> None:
+        self._allocates_devices = allocates_devices
+
     def pre_enqueue(self, pod: PodInfo) -> Status:
         """Refuses such a pod, and says what is not modelled."""
-        need = unmodelled_need(pod.pod)
+        need = unmodelled_need(pod.pod, allocates_devices=self._allocates_devices)
         return Status(Code.UNRESOLVABLE, (need,), self.name) if need else SUCCESS

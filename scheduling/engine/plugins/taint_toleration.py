@@ -36,6 +36,8 @@ class TaintToleration(Plugin):
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
+        # Until v1.34 (kubernetes#134740).
+        self._names_taint: bool = arguments.get("names_taint", False)
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """The first untolerated NoSchedule or NoExecute taint of each node."""
@@ -55,9 +57,11 @@ class TaintToleration(Plugin):
         return 0 if place is None else 1 + group * 256 + place
 
     def explain(self, state: CycleState, code: int) -> Status:
-        """The reason names the taint."""
+        """The reason; `detail` says which taint."""
         taint = self._taint(code)
-        reason = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+        reason = "node(s) had untolerated taint(s)"
+        if self._names_taint:
+            reason = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
         return Status(Code.UNRESOLVABLE, (reason,), self.name)
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:

@@ -140,6 +140,9 @@ class PodTemplate:
     unreadable_preferences: tuple[Unreadable, ...]
     named_nodes: frozenset[str] | None
     images: tuple[str, ...]
+    """The image of each container."""
+    image_volumes: tuple[str, ...]
+    """The reference of each image volume."""
     container_count: int
     spread: tuple[SpreadConstraint, ...]
     asks_host_ports: bool
@@ -179,6 +182,9 @@ def _essence(pod: PodInfo) -> bytes:
             (c.get("image"), c.get("ports"), c.get("resources"), c.get("restartPolicy"))
             for c in spec["initContainers"]
         ]
+    image_volumes = _image_volumes(spec)
+    if image_volumes:
+        essence["v"] = image_volumes
     essence["n"] = pod.pod.namespace
     key = orjson.dumps(essence)
     if b"atchLabelKeys" in key:
@@ -193,7 +199,6 @@ def _parse(pod: PodInfo, number: int) -> PodTemplate:
     required: Manifest | None = node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     node_selector: dict[str, str] = spec.get("nodeSelector") or {}
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    # Image volumes count since v1.36 only (kubernetes#130231).
     images = [container.get("image") or "" for container in containers]
     preferred_nodes = _preferred_nodes(node_affinity)
     return PodTemplate(
@@ -209,9 +214,18 @@ def _parse(pod: PodInfo, number: int) -> PodTemplate:
         unreadable_preferences=_unreadable(preferred_nodes),
         named_nodes=_named_nodes(required),
         images=tuple(images),
+        image_volumes=_image_volumes(spec),
         container_count=len(containers),
         spread=spread_constraints(pod),
         asks_host_ports=bool(pod.ports),
+    )
+
+
+def _image_volumes(spec: Manifest) -> tuple[str, ...]:
+    return tuple(
+        volume["image"].get("reference") or ""
+        for volume in spec.get("volumes") or ()
+        if volume.get("image") is not None
     )
 
 

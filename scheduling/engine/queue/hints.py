@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from kscope.sim.objects.pod_resources import Resources, is_scalar_resource_name
 from kscope.sim.objects.quantity import parse
 from kscope.sim.objects.selectors import NodeSelector
+from scheduling.engine.dynamic_resources.claims import ClaimMissing, allocation_of, claims_of
 from scheduling.engine.plugins.volumes.volume_restrictions import disks_conflict, restricted_disks
 from scheduling.engine.plugins.volumes.volume_zone import volume_topologies
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
@@ -21,10 +22,13 @@ from scheduling.engine.queue.events import (
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
+    DEVICE_CLASS,
     NODE,
     PERSISTENT_VOLUME,
     PERSISTENT_VOLUME_CLAIM,
     POD,
+    RESOURCE_CLAIM,
+    RESOURCE_SLICE,
     STORAGE_CLASS,
     VOLUME_ATTACHMENT,
     Action,
@@ -50,6 +54,10 @@ class HintWorld:
     def default_spread_constraints(self, pod: PodInfo) -> Sequence[SpreadConstraint]:
         """The DoNotSchedule constraints that a pod without any gets from the configuration."""
         return ()
+
+    def resource_claims(self) -> Mapping[str, ApiObject]:
+        """The resource claims by key."""
+        return {}
 
 
 Hint = Callable[[HintWorld, PodInfo, Any, Any], bool]
@@ -517,6 +525,36 @@ def _driver_limits(csi_node: ApiObject) -> dict[str, int]:
     return {name: limits.get("count") or 0 for name, limits in allocatable}
 
 
+def _resource_claim_changed(
+    world: HintWorld, pod: PodInfo, old: ApiObject | None, new: ApiObject | None
+) -> bool:
+    """Upstream: DynamicResources isSchedulableAfterClaimChange()."""
+    if new is None:
+        return False
+    try:
+        claims = claims_of(pod.pod, world.resource_claims())
+    except ClaimMissing:
+        return False
+    if old is not None and allocation_of(old) is not None and allocation_of(new) is None:
+        return True
+    if all(claim.uid != new.uid for claim in claims):
+        return False
+    return old is None or old.status != new.status
+
+
+def _claims_were_generated(
+    world: HintWorld, pod: PodInfo, old: Pod | None, new: Pod | None
+) -> bool:
+    """Upstream: DynamicResources isSchedulableAfterPodChange()."""
+    if new is None or new.uid != pod.uid:
+        return False
+    try:
+        claims_of(new, world.resource_claims())
+    except ClaimMissing:
+        return False
+    return True
+
+
 def _on(resource: str, action: Action, hint: Hint | None = None) -> Registration:
     return Registration(ClusterEvent(resource, action), hint)
 
@@ -561,6 +599,18 @@ IN_TREE_HINTS: Mapping[str, tuple[Registration, ...]] = {
     "NodeResourcesFit": (
         _on(POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, _resources_were_freed),
         _on(NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, _node_fits_now),
+        _on(DEVICE_CLASS, _ADD_OR_UPDATE),
+    ),
+    "DynamicResources": (
+        _on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+        _on(RESOURCE_CLAIM, _ADD_OR_UPDATE, _resource_claim_changed),
+        _on(POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, _claims_were_generated),
+        _on(DEVICE_CLASS, _ADD_OR_UPDATE),
+        _on(RESOURCE_SLICE, _ADD_OR_UPDATE),
+    ),
+    "NodeDeclaredFeatures": (
+        _on(NODE, Action.ADD | Action.UPDATE),
+        _on(POD, Action.UPDATE, _itself_updated),
     ),
     "VolumeRestrictions": (
         _on(POD, Action.DELETE, _volume_was_released),

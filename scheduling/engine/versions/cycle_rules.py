@@ -25,6 +25,10 @@ class CycleRules:
     """Without Score plugins a search stops at the first feasible node."""
     tries_nominated_node_first: bool
     """The node that a pod is nominated to is tried before all others."""
+    nominates_before_pre_bind: bool
+    """A pod whose volumes or devices are yet to be bound is nominated to its node, until it is bound."""
+    decides_with_nomination: bool
+    """In decisions mode a preemptor is tried again on the node that it is nominated to, before others."""
     checks_claims_without_nodes: bool
     """The claims of a pod are checked even when the cluster has no nodes."""
     narrows_in_pre_filter: bool
@@ -63,6 +67,8 @@ class CycleRules:
     """After an error the reason in the condition of the pod is SchedulerError; otherwise Unschedulable."""
     retries_status_writes: bool
     """A write of the status of a pod is retried after an internal error of the API server."""
+    allocates_devices: bool
+    """Devices are allocated to resource claims; otherwise pods with claims stay pending."""
     activates_pods: bool
     """A plugin may have other pods tried at once (PodsToActivate)."""
     rejects_at_every_point: bool

@@ -8,15 +8,21 @@ from scheduling.engine import names
 _READS_ALLOCATABLE: Final = {"reads_allocatable": "The limit is read from the status of the node."}
 
 SETTINGS: Final[Mapping[str, Mapping[str, str]]] = {
+    names.TAINT_TOLERATION: {
+        "names_taint": "The reason names the taint; otherwise all taints have one reason.",
+    },
     names.NODE_RESOURCES_FIT: {
         "gives_up_too_small": "Evictions are not tried on a node that would be too small when empty.",
+        "delegates_to_devices": "A resource that a DeviceClass provides and a node lacks is no obstacle here.",
         "compares_all": "CPU, memory and disk are compared even if the pod requests only other resources.",
     },
     names.NODE_RESOURCES_BALANCED_ALLOCATION: {
         "counts_defaults": "Containers without requests count with default ones, and a full node scores 0.",
+        "scores_improvement": "The score is how much more evenly a node would be used than it is now.",
     },
     names.IMAGE_LOCALITY: {
         "counts_as_reported": "An image counts on as many nodes as it did when the node last reported it.",
+        "counts_image_volumes": "The images of volumes count beside those of containers.",
     },
     names.POD_TOPOLOGY_SPREAD: {
         "rounds": "Scores are rounded; otherwise truncated.",

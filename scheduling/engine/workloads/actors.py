@@ -15,6 +15,7 @@ from scheduling.engine.workloads.controllers.replica_set import (
     ReplicaSetController,
     ReplicationManager,
 )
+from scheduling.engine.workloads.controllers.resource_claim import ResourceClaimController
 from scheduling.engine.workloads.controllers.resource_quota import ResourceQuotaController
 from scheduling.engine.workloads.controllers.stateful_set import StatefulSetController
 from scheduling.engine.workloads.disruption.disruption import DisruptionController
@@ -60,6 +61,9 @@ class WorkloadActors:
             ),
         )
         self.ephemeral = self._new(EphemeralVolumeController)
+        self.resource_claims = (
+            self._new(ResourceClaimController) if context.rules.makes_resource_claims else None
+        )
         self.pod_gc = PodGarbageCollector(context)
         self.garbage_collector = GarbageCollector(context)
         of_nodes = (
@@ -78,7 +82,7 @@ class WorkloadActors:
 
     def has(self, author: str) -> bool:
         """Whether a controller writes as *author*."""
-        return author in _ATTRIBUTES
+        return author in _ATTRIBUTES and getattr(self, _ATTRIBUTES[author]) is not None
 
     def restart(self, authors: Sequence[str]) -> None:
         """Restart the controllers that write as *authors*, together in a new process."""
@@ -121,6 +125,7 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     ResourceQuotaController.AUTHOR: "resource_quotas",
     DisruptionController.AUTHOR: "disruption",
     EphemeralVolumeController.AUTHOR: "ephemeral",
+    ResourceClaimController.AUTHOR: "resource_claims",
     PodGarbageCollector.AUTHOR: "pod_gc",
     GarbageCollector.AUTHOR: "garbage_collector",
     NodeLifecycleController.AUTHOR: "node_lifecycle",

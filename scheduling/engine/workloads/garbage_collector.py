@@ -38,6 +38,7 @@ GRAPH_KINDS: Final = (
     "ControllerRevision",
     "CronJob",
     "ReplicationController",
+    "ResourceClaim",
 )
 
 # A kind that a scenario may leave out, and the kind whose presence shows that it is managed.
@@ -69,7 +70,7 @@ class GarbageCollector:
         self._listers.nodes.on_event(self._on_owner)
         self._others: list[Informer[ApiObject]] = []
         for kind in GRAPH_KINDS:
-            if kind == "CronJob":
+            if kind in ("CronJob", "ResourceClaim"):
                 informer: Informer[ApiObject] = Informer(context.store, kind, context.watch_latency)
                 self._others.append(informer)
             else:

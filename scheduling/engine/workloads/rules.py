@@ -21,6 +21,8 @@ class WorkloadRules:
     """Pods of a StatefulSet carry their ordinal as a label."""
     pending_pods_get_claims: bool
     """A StatefulSet creates the claims that its pending pods lack."""
+    makes_resource_claims: bool
+    """Resource claims are made from templates, and give their devices back without users."""
     job_waits_first: bool
     """The first retry of a failed pod of a Job backs off too."""
     budget_resync: int

@@ -28,7 +28,7 @@ from scheduling.engine.configuration.extenders import Extender, ExtenderCalls
 from scheduling.engine.configuration.setup import SchedulerSetup, default_setup
 from scheduling.engine.cycle.decisions import decide
 from scheduling.engine.diagnosis.why import KIND_OF, explain_object
-from scheduling.engine.versions.registry import NEWEST, VERSIONS
+from scheduling.engine.versions.registry import DEFAULT, VERSIONS
 from scheduling.extender_client import HttpTransport
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -137,7 +137,7 @@ class Command(BaseCommand):
         try:
             cluster = Cluster.create(
                 scenario,
-                profile=options["profile"] or scenario.profile or NEWEST.name,
+                profile=options["profile"] or scenario.profile or DEFAULT.name,
                 seed=_seed(scenario, options),
                 tie_break=options["tie_break"],
             )
@@ -179,7 +179,7 @@ class Command(BaseCommand):
         self, scenario: Scenario, options: dict[str, Any], loaded: LoadResult
     ) -> SchedulerSetup:
         """The scheduler's configuration; what is wrong with it is reported with its file."""
-        version = options["profile"] or scenario.profile or NEWEST.name
+        version = options["profile"] or scenario.profile or DEFAULT.name
         if scenario.configuration is None:
             return default_setup(version)
         given = options["policy"] or options["config"]

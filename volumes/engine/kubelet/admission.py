@@ -6,7 +6,11 @@ Upstream: pkg/kubelet/lifecycle/predicate.go, predicateAdmitHandler.Admit.
 from typing import Final, NamedTuple
 
 from kscope.sim.objects.objects import Node, Pod
-from kscope.sim.objects.pod_resources import ResourceRules, pod_resources
+from kscope.sim.objects.pod_resources import (
+    ResourceRules,
+    is_extended_resource_name,
+    pod_resources,
+)
 
 # Upstream adds requests in this order and reports the first resource that does not fit.
 _FIRST: Final = ("pods", "cpu", "memory", "ephemeral-storage")
@@ -39,6 +43,9 @@ class NodeResources:
         if used.get("pods", 0) + 1 > allocatable.get("pods", 0) and "pods" in allocatable:
             return _insufficient("pods", 1, used.get("pods", 0), allocatable["pods"])
         for name in _ordered(requests):
+            if name not in allocatable and is_extended_resource_name(name):
+                # The cluster provides it, not the node. Upstream: removeMissingExtendedResources().
+                continue
             amount = requests[name]
             if used.get(name, 0) + amount > allocatable.get(name, 0):
                 return _insufficient(name, amount, used.get(name, 0), allocatable.get(name, 0))

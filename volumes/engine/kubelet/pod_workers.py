@@ -160,7 +160,7 @@ class PodWorkers:
     def _admit(self, worker: Worker, node: Node) -> None:
         pod = worker.pod
         need = unmodelled_devices(pod)
-        if need:
+        if need and not self._has_its_claims(pod):
             self._context.recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need)
             return
         refusal = self._resources_of(worker.node).admit(pod, node)
@@ -172,6 +172,26 @@ class PodWorkers:
             self.volumes.add_pod(pod)
         else:
             self._start(worker)
+
+    def _has_its_claims(self, pod: Pod) -> bool:
+        """Whether the pod's resource claims are allocated, and reserved for it.
+
+        Upstream: pkg/kubelet/cm/dra/manager.go PrepareResources().
+        """
+        made = {
+            each["name"]: each.get("resourceClaimName")
+            for each in pod.status.get("resourceClaimStatuses") or ()
+        }
+        for each in pod.spec.get("resourceClaims") or ():
+            name = each.get("resourceClaimName") or made.get(each["name"])
+            if name is None and each["name"] in made:
+                continue  # Its template is of no use to this pod.
+            claim = self._context.store.find("ResourceClaim", f"{pod.namespace}/{name}")
+            if claim is None or not claim.status.get("allocation"):
+                return False
+            if all(user.get("uid") != pod.uid for user in claim.status.get("reservedFor") or ()):
+                return False
+        return True
 
     def _refuse(self, worker: Worker, refusal: Rejection) -> None:
         # Upstream: kubelet.rejectPod.

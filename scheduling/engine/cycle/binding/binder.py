@@ -27,6 +27,7 @@ class Binder:
         self._store = state.store
         self._ignores_failed_binders = state.profile.kubernetes.extenders.ignores_failed_binders
         self._extenders = state.extenders
+        self._ends_nomination = state.profile.rules.nominates_before_pre_bind
         self._calls = calls
 
     def bind(self, binding: Binding) -> Status:
@@ -72,6 +73,9 @@ class Binder:
             raise Conflict(_uid_conflict(pod, stored))
         if stored.deletion_timestamp:
             raise Conflict(_deleted(pod))
+        if self._ends_nomination and stored.nominated_node_name:
+            # The API server does. Upstream: ClearingNominatedNodeNameAfterBinding.
+            stored = stored.patched({"status": {"nominatedNodeName": None}})
         self._store.bind(
             stored,
             binding.node,

@@ -26,6 +26,7 @@ from scheduling.engine.cycle.binding.binder import Binder
 from scheduling.engine.cycle.binding.plugin_calls import WAIT_FOR_VOLUMES, PluginCalls
 from scheduling.engine.cycle.chronicle import COMPONENT
 from scheduling.engine.cycle.decision.result import ERROR, UNSCHEDULABLE, ScheduleResult
+from scheduling.engine.cycle.device_work import DeviceWork
 from scheduling.engine.cycle.explain import summary
 from scheduling.engine.cycle.extension_points import (
     BindingPlugins,
@@ -33,6 +34,7 @@ from scheduling.engine.cycle.extension_points import (
     Failure,
 )
 from scheduling.engine.cycle.failure.failures import FailureHandler
+from scheduling.engine.cycle.failure.status_writes import PodStatusWriter
 from scheduling.engine.cycle.state import SchedulerState
 from scheduling.engine.framework.framework import (
     PODS_TO_ACTIVATE,
@@ -70,13 +72,17 @@ class BindingCycle:
         self._volume_work = state.volume_work
         self._waiting_pods = state.handle.waiting_pods
         self._failures = failures
+        self._writer = PodStatusWriter(state)
         self._wake = wake
-        self._calls = PluginCalls(state.chronicle, state.volume_work)
+        self.device_work = DeviceWork(state.store, state.handle.listers)
+        self._calls = PluginCalls(state.chronicle, state.volume_work, self.device_work)
         self._binder = Binder(state, self._calls)
         # By schedulerName.
         self._plugins = {
             name: BindingPlugins(
-                one.profile, one.framework.plugins.by_name if one.profile.custom_placing else {}
+                one.profile,
+                one.framework.plugins.by_name if one.profile.custom_placing else {},
+                one.devices,
             )
             for name, one in state.algorithms.items()
         }
@@ -108,7 +114,7 @@ class BindingCycle:
             node,
             plugins,
             self.volumes_done,
-            state=state if plugins.has_custom else None,
+            state=state if plugins.has_custom or names.DYNAMIC_RESOURCES in state.data else None,
             plan=self._state.volume_plan(decision) if pod.claim_names else None,
         )
         if not plugins.has_custom:
@@ -139,6 +145,8 @@ class BindingCycle:
         if not self._state.change_cache(info.pod.id, self._cache.assume_pod, info):
             if binding.volumes is not None:
                 self._volume_work.revert(binding.volumes)
+            if binding.devices is not None:
+                self.device_work.unreserve(binding.devices)
             self._failures.handle_error(binding.queued, "scheduler cache AssumePod failed")
             return 0
         self._gauges.assumed(node, info)
@@ -201,7 +209,11 @@ class BindingCycle:
     def _permitted(self, binding: Binding) -> None:
         # From here on only a failure brings the pod back to the queue, no event.
         self._queue.done(binding.info.uid)
-        if binding.plugins.has_custom or binding.volumes is not None:
+        waits = binding.volumes is not None or binding.devices is not None
+        if waits and self._rules.nominates_before_pre_bind:
+            # Upstream: NominatedNodeNameForExpectation, bindingCycle().
+            self._writer.write_nomination(binding.queued.pod, binding.node)
+        if binding.plugins.has_custom or waits:
             self._loop.call_after(0, self._pre_bind, binding)
         else:
             self._bind_after_latency(binding)
@@ -227,7 +239,7 @@ class BindingCycle:
         if error is not None:
             status = Status(Code.ERROR, (error,), names.VOLUME_BINDING)
             self._fail_at(ExtensionPoint.PRE_BIND, binding, status)
-        elif binding.plugins.has_custom:
+        elif binding.plugins.has_custom or binding.devices is not None:
             self._loop.call_after(0, self._pre_bind, binding)
         else:
             self._bind_after_latency(binding)

@@ -15,6 +15,7 @@ from kscope.sim.errors import SimError
 from scheduling.engine import names
 from scheduling.engine.cycle.attempt import Binding
 from scheduling.engine.cycle.chronicle import Chronicle
+from scheduling.engine.cycle.device_work import DeviceWork
 from scheduling.engine.cycle.extension_points import CONTINUES_AFTER, ExtensionPoint
 from scheduling.engine.cycle.volume_work import VolumeWork
 from scheduling.engine.framework.framework import (
@@ -39,9 +40,12 @@ WAIT_FOR_VOLUMES: Final = Status(Code.WAIT, (), names.VOLUME_BINDING)
 class PluginCalls:
     """Runs extension points for the bindings of one scheduler."""
 
-    def __init__(self, chronicle: Chronicle, volume_work: VolumeWork) -> None:
+    def __init__(
+        self, chronicle: Chronicle, volume_work: VolumeWork, device_work: DeviceWork
+    ) -> None:
         self._chronicle = chronicle
         self._volume_work = volume_work
+        self._device_work = device_work
 
     def run(self, point: ExtensionPoint, binding: Binding) -> Status:
         """Ask the plugins at *point* in order, until an answer ends it; that answer.
@@ -59,6 +63,9 @@ class PluginCalls:
             if name == names.VOLUME_BINDING:
                 answer = self._volume_binding(point, binding)
                 is_recorded = answer.code is Code.ERROR
+            elif name == names.DYNAMIC_RESOURCES:
+                answer = self._dynamic_resources(point, binding)
+                is_recorded = answer.code is Code.ERROR
             else:
                 plugin = binding.plugins.plugin(name)
                 # DefaultBinder has no class: after Bind the scheduler writes the node's name.
@@ -73,6 +80,28 @@ class PluginCalls:
         if binding.plugins.has_custom and answers:
             self._record(point, binding, answers)
         return _outcome(point, answer, answers)
+
+    def _dynamic_resources(self, point: ExtensionPoint, binding: Binding) -> Status:
+        """The in-tree DynamicResources at Reserve, PreBind and Unreserve."""
+        if point is ExtensionPoint.RESERVE:
+            return self._reserve_devices(binding)
+        if binding.devices is None:
+            return SUCCESS
+        if point is ExtensionPoint.PRE_BIND:
+            return self._device_work.bind(binding.devices)
+        self._device_work.unreserve(binding.devices)
+        binding.devices = None
+        return SUCCESS
+
+    def _reserve_devices(self, binding: Binding) -> Status:
+        plugin = binding.plugins.devices
+        if plugin is None or not binding.has_state:
+            return SUCCESS
+        found = self._device_work.reserve(plugin, binding.state, binding.node)
+        if isinstance(found, Status):
+            return found
+        binding.devices = found
+        return SUCCESS
 
     def _volume_binding(self, point: ExtensionPoint, binding: Binding) -> Status:
         """The in-tree VolumeBinding at Reserve, PreBind and Unreserve."""

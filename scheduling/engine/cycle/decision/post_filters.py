@@ -14,6 +14,7 @@ from scheduling.engine import names
 from scheduling.engine.configuration.profiles import Profile
 from scheduling.engine.configuration.registry import IN_TREE
 from scheduling.engine.cycle.decision.extender_rounds import ExtenderRounds
+from scheduling.engine.dynamic_resources.plugin import DynamicResources
 from scheduling.engine.framework.framework import (
     SUCCESS,
     Code,
@@ -68,7 +69,7 @@ class PostFilters:
         if has_dynamic_resources and not dynamic_resources_ran(search, self._profile):
             # Its PostFilter finds no state of its PreFilter, and that error ends the round.
             return Preemption(), "not found"
-        answers = ["no new claims to deallocate"] if has_dynamic_resources else []
+        answers = [self._about_claims(search)] if has_dynamic_resources else []
         if not self._profile.preempts:
             # Nominations stay as they are. Upstream: schedulingCycle(), no nominatingInfo.
             return Preemption(), ", ".join(answers)
@@ -80,6 +81,13 @@ class PostFilters:
             # An error ends the round, and its message is the only one.
             answers = []
         return preemption, ", ".join((*answers, f"preemption: {preemption.message}"))
+
+    def _about_claims(self, search: Search) -> str:
+        """What DynamicResources says."""
+        plugin = self._plugins.get(names.DYNAMIC_RESOURCES)
+        if not isinstance(plugin, DynamicResources):
+            return "no new claims to deallocate"
+        return plugin.answer_post_filter(search.state)[0]
 
     def _preempt(self, search: Search) -> Preemption:
         """Find victims, and let the extenders take some away."""
@@ -110,7 +118,10 @@ class PostFilters:
         self, name: str, search: Search, statuses: Mapping[str, Status]
     ) -> tuple[Preemption, Status]:
         if name == names.DYNAMIC_RESOURCES:
-            return Preemption(), _dynamic_resources(search, self._profile)
+            if not dynamic_resources_ran(search, self._profile):
+                return Preemption(), Status(Code.ERROR, ("not found",), name)
+            reasons = (self._about_claims(search),)
+            return Preemption(), Status(Code.UNSCHEDULABLE, reasons, name)
         if name == names.DEFAULT_PREEMPTION:
             return self._default_preemption(search)
         plugin = cast("PostFilterPlugin", self._plugins[name])
@@ -145,14 +156,6 @@ def dynamic_resources_ran(search: Search, profile: Profile) -> bool:
     status = search.status
     refuses_at_once = not (status.is_success or status.code is Code.UNSCHEDULABLE)
     return not (refuses_at_once and (status.plugin in IN_TREE or not status.plugin))
-
-
-def _dynamic_resources(search: Search, profile: Profile) -> Status:
-    """The answer of DynamicResources for a pod without resource claims."""
-    name = names.DYNAMIC_RESOURCES
-    if dynamic_resources_ran(search, profile):
-        return Status(Code.UNSCHEDULABLE, ("no new claims to deallocate",), name)
-    return Status(Code.ERROR, ("not found",), name)
 
 
 def _later(one: Preemption, other: Preemption) -> Preemption:

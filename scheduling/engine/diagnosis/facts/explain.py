@@ -7,6 +7,7 @@ from typing import Final
 
 from scheduling.engine import names
 from scheduling.engine.diagnosis.facts.case import Case
+from scheduling.engine.diagnosis.facts.devices import explain_devices
 from scheduling.engine.diagnosis.facts.fact import Explanation
 from scheduling.engine.diagnosis.facts.labels import explain_selector
 from scheduling.engine.diagnosis.facts.node_state import explain_condition, explain_cordon
@@ -54,6 +55,7 @@ _EXPLAINED: Final[Mapping[str, Explain]] = {
     names.EVEN_PODS_SPREAD: explain_spread,
     names.INTER_POD_AFFINITY: explain_pod_affinity,
     names.MATCH_INTER_POD_AFFINITY: explain_pod_affinity,
+    names.DYNAMIC_RESOURCES: explain_devices,
 }
 # GeneralPredicates reports several things together; each explains what it finds.
 _GENERAL: Final[Sequence[Explain]] = (explain_resources, explain_selector, explain_port)

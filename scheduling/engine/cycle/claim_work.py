@@ -1,0 +1,87 @@
+"""Resource claims in decisions mode: allocated, reserved and released at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kscope.sim.objects.objects import ApiObject, Pod
+from scheduling.engine.dynamic_resources import allocations
+from scheduling.engine.dynamic_resources.claims import RESOURCE_CLAIM, ClaimMissing, claims_of
+from scheduling.engine.dynamic_resources.plugin import DynamicResources, NodeAllocation, Prepared
+from scheduling.engine.framework.framework import CycleState
+from scheduling.engine.nodes.listers import Listers
+
+
+@dataclass(slots=True)
+class ClaimWork:
+    """What happens to claims when pods are placed and evicted."""
+
+    plugin: DynamicResources
+    listers: Listers
+    of_pods: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """The keys of the claims that a placed pod uses, by the pod's key."""
+
+    def place(self, state: CycleState, node: str) -> dict[str, list[str]]:
+        """Allocate and reserve the pod's claims; the devices of each, by the claim's key."""
+        prepared = self.plugin.prepared(state)
+        if prepared is None:
+            return {}
+        pod = state.pod.pod
+        given = prepared.by_node.get(node)
+        found: dict[str, list[str]] = {}
+        for claim in self._claims(pod, prepared, given, node):
+            stored = allocations.reserved(claim, pod)
+            self.listers.put(stored)
+            found[stored.key] = allocations.written(stored)
+        self.of_pods[pod.key] = list(found)
+        return found
+
+    def _claims(
+        self, pod: Pod, prepared: Prepared, given: NodeAllocation | None, node: str
+    ) -> list[ApiObject]:
+        if given is None:
+            return list(prepared.claims)
+        by_key = {claim.key: claim for claim in prepared.claims}
+        for requests, devices in zip(given.claims, given.devices, strict=True):
+            claim = by_key.get(requests.key)
+            if claim is None:
+                name = f"{pod.name}-extended-resources-0"
+                claim = allocations.extended_claim(pod, requests, name, f"{pod.uid}-extended")
+            made = allocations.allocation(devices, node, claim.uid)
+            by_key[requests.key] = allocations.allocated(claim, made)
+        return list(by_key.values())
+
+    def deallocate(self, state: CycleState) -> None:
+        """What PostFilter does for a pod that fits nowhere."""
+        _, claim = self.plugin.answer_post_filter(state)
+        if claim is not None:
+            self.listers.put(allocations.deallocated(claim))
+
+    def evict(self, pod: Pod) -> None:
+        """Release the pod's claims; those that it owns vanish with it."""
+        claims = self.listers.live(RESOURCE_CLAIM)
+        for key in self._keys(pod):
+            claim = claims.get(key)
+            if claim is None:
+                continue
+            if (claim.controller or {}).get("uid") == pod.uid:
+                self.listers.remove(RESOURCE_CLAIM, key)
+            else:
+                self.listers.put(allocations.released(claim, pod))
+
+    def _keys(self, pod: Pod) -> list[str]:
+        if pod.key in self.of_pods:
+            return self.of_pods[pod.key]
+        try:
+            return [claim.key for claim in claims_of(pod, self.listers.live(RESOURCE_CLAIM))]
+        except ClaimMissing:
+            return []
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """The devices of every claim."""
+        claims = self.listers.all(RESOURCE_CLAIM)
+        return {claim.key: allocations.written(claim) for claim in sorted(claims, key=_key)}
+
+
+def _key(claim: ApiObject) -> str:
+    return claim.key

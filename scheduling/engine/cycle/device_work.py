@@ -1,0 +1,199 @@
+"""Reserve and PreBind of DynamicResources: allocations are held in memory, then written.
+
+Upstream: plugins/dynamicresources/dynamicresources.go Reserve(), Unreserve(), PreBind(),
+bindClaim(); extendeddynamicresources.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.errors import ApiError, NotFound
+from kscope.sim.objects.objects import ApiObject, Pod
+from scheduling.engine import names
+from scheduling.engine.cycle.chronicle import COMPONENT
+from scheduling.engine.dynamic_resources import allocations
+from scheduling.engine.dynamic_resources.claims import (
+    RESOURCE_CLAIM,
+    allocation_of,
+    is_reserved_for,
+)
+from scheduling.engine.dynamic_resources.plugin import DynamicResources, NodeAllocation, Prepared
+from scheduling.engine.framework.framework import SUCCESS, Code, CycleState, Status
+from scheduling.engine.nodes.listers import Listers
+from scheduling.engine.workloads.naming import fnv32a, safe_encode
+
+_ALLOCATED: Final = "ResourceClaimAllocated"
+_RESERVED: Final = "ResourceClaimReserved"
+_RELEASED: Final = "ResourceClaimReleased"
+
+
+@dataclass(slots=True)
+class PodDevices:
+    """The claims of one pod on its way to a node."""
+
+    plugin: DynamicResources
+    pod: Pod
+    node: str
+    prepared: Prepared
+    given: NodeAllocation | None
+    in_flight: list[str] = field(default_factory=list[str])
+    """The keys of the claims whose allocation is not written yet."""
+    written: list[str] = field(default_factory=list[str])
+    """The keys of the claims that are reserved for the pod."""
+    extended: str = ""
+    """The key of the claim that was made for extended resources."""
+
+
+class DeviceWork:
+    """Reserves the devices of pods, writes their claims, and undoes both."""
+
+    def __init__(self, store: ObjectStore, listers: Listers) -> None:
+        self._store = store
+        self._listers = listers
+
+    def reserve(
+        self, plugin: DynamicResources, state: CycleState, node: str
+    ) -> PodDevices | Status | None:
+        """Hold what the pod gets on *node*; None without claims, or why it cannot be held."""
+        prepared = plugin.prepared(state)
+        if prepared is None:
+            return None
+        given = prepared.by_node.get(node)
+        if prepared.allocator is not None and given is None:
+            return _failed("claim allocation not found for node")
+        devices = PodDevices(plugin, state.pod.pod, node, prepared, given)
+        by_key = {claim.key: claim for claim in prepared.claims}
+        for requests, found in _results(given):
+            claim = by_key.get(requests.key)
+            if claim is None:
+                claim = allocations.extended_claim(devices.pod, requests, "pending", "")
+            allocation = allocations.allocation(found, node, claim.uid)
+            plugin.in_flight[requests.key] = allocations.allocated(claim, allocation)
+            devices.in_flight.append(requests.key)
+        return devices
+
+    def bind(self, devices: PodDevices) -> Status:
+        """Write the allocations, and the pod among the users of its claims."""
+        try:
+            self._bind_extended(devices)
+            for claim in devices.prepared.claims:
+                self._bind_claim(devices, claim)
+        except ApiError as refusal:
+            return _failed(str(refusal))
+        return SUCCESS
+
+    def unreserve(self, devices: PodDevices) -> None:
+        """Let go of what is held, and take the pod off its claims."""
+        for key in devices.in_flight:
+            devices.plugin.in_flight.pop(key, None)
+        for key in devices.written:
+            claim = self._store.find(RESOURCE_CLAIM, key)
+            if claim is not None and is_reserved_for(claim, devices.pod):
+                users = allocations.without_user(claim, devices.pod)
+                self._patch(claim, {"status": {"reservedFor": users or None}}, _RELEASED)
+        if devices.extended:
+            self._delete_extended(devices.extended)
+
+    def deallocate(self, plugin: DynamicResources, state: CycleState) -> None:
+        """What PostFilter does for a pod that fits nowhere."""
+        _, claim = plugin.answer_post_filter(state)
+        stored = None if claim is None else self._store.find(RESOURCE_CLAIM, claim.key)
+        if stored is not None:
+            patch = {"status": {"allocation": None, "reservedFor": None}}
+            self._patch(stored, patch, _RELEASED)
+
+    # -- writes ----------------------------------------------------------------------------------
+
+    def _bind_claim(self, devices: PodDevices, claim: ApiObject) -> None:
+        """Raises ApiError."""
+        held = devices.plugin.in_flight.get(claim.key) if claim.key in devices.in_flight else None
+        stored = self._store.find(RESOURCE_CLAIM, claim.key)
+        if stored is None or stored.uid != claim.uid:
+            raise NotFound(f'resourceclaims.resource.k8s.io "{claim.name}" not found')
+        if is_reserved_for(stored, devices.pod):
+            return
+        allocation = None
+        if held is not None:
+            if allocation_of(stored) is not None:
+                raise ApiError(f"claim {claim.key} got allocated elsewhere in the meantime")
+            allocation = allocation_of(held)
+            if allocations.FINALIZER not in stored.finalizers:
+                finalizers = [*stored.finalizers, allocations.FINALIZER]
+                stored = self._patch(stored, {"metadata": {"finalizers": finalizers}})
+        status: dict[str, Any] = {"reservedFor": allocations.with_user(stored, devices.pod)}
+        if allocation is not None:
+            status["allocation"] = allocation
+        event = _RESERVED if allocation is None else _ALLOCATED
+        stored = self._patch(stored, {"status": status}, event, devices)
+        devices.written.append(claim.key)
+        self._known(devices, claim.key, stored)
+
+    def _bind_extended(self, devices: PodDevices) -> None:
+        """Create the claim for extended resources, and note it in the pod. Raises ApiError."""
+        given = devices.given
+        if given is None or not given.has_extended_claim:
+            return
+        problem = devices.plugin.mapping_error(devices.pod.key, given)
+        if problem:
+            raise ApiError(problem)
+        requests = given.claims[-1]
+        suffix = safe_encode(str(fnv32a(devices.pod.uid.encode())))[:5]
+        name = f"{devices.pod.name}-extended-resources-{suffix}"
+        made = self._store.create(
+            allocations.extended_claim(devices.pod, requests, name, ""), by=COMPONENT
+        )
+        devices.extended = made.key
+        held = devices.plugin.in_flight[requests.key]
+        status = {
+            "allocation": allocation_of(held),
+            "reservedFor": allocations.with_user(made, devices.pod),
+        }
+        finalizers = [*made.finalizers, allocations.FINALIZER]
+        made = self._patch(made, {"metadata": {"finalizers": finalizers}})
+        stored = self._patch(made, {"status": status}, _ALLOCATED, devices)
+        self._known(devices, requests.key, stored)
+        mappings = [
+            {"containerName": container, "resourceName": resource, "requestName": request}
+            for container, resource, request in given.mapped
+        ]
+        claim_status = {"requestMappings": mappings, "resourceClaimName": name}
+        patch = {"status": {"extendedResourceClaimStatus": claim_status}}
+        self._store.patch(Pod.KIND, devices.pod.key, patch, by=COMPONENT)
+
+    def _known(self, devices: PodDevices, key: str, stored: ApiObject) -> None:
+        """From now on the written claim says what was held in memory."""
+        self._listers.put(stored)
+        devices.plugin.in_flight.pop(key, None)
+
+    def _delete_extended(self, key: str) -> None:
+        claim = self._store.find(RESOURCE_CLAIM, key)
+        if claim is None:
+            return
+        others = [each for each in claim.finalizers if each != allocations.FINALIZER]
+        self._patch(claim, {"metadata": {"finalizers": others or None}})
+        self._store.delete(RESOURCE_CLAIM, key, by=COMPONENT)
+
+    def _patch(
+        self,
+        claim: ApiObject,
+        patch: dict[str, Any],
+        event: str = "",
+        devices: PodDevices | None = None,
+    ) -> ApiObject:
+        message = ""
+        if devices is not None:
+            message = f"for {devices.pod.key} on {devices.node}"
+        return self._store.patch(
+            RESOURCE_CLAIM, claim.key, patch, by=COMPONENT, event=event, message=message
+        )
+
+
+def _results(given: NodeAllocation | None) -> list[tuple[Any, Any]]:
+    return [] if given is None else list(zip(given.claims, given.devices, strict=True))
+
+
+def _failed(text: str) -> Status:
+    return Status(Code.ERROR, (text,), names.DYNAMIC_RESOURCES)

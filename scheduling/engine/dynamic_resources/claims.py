@@ -1,0 +1,113 @@
+"""The resource claims of pods, and what the claims of the cluster have allocated.
+
+Upstream: dynamic-resource-allocation/resourceclaim/claim.go,
+plugins/dynamicresources/allocateddevices.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kscope.sim.objects.objects import ApiObject, Pod
+from kscope.sim.objects.quantity import parse
+from scheduling.engine.dynamic_resources.allocator import AllocatedState
+from scheduling.engine.dynamic_resources.devices import DeviceID, entries, section
+
+Manifest = Mapping[str, Any]
+
+RESOURCE_CLAIM = "ResourceClaim"
+# Upstream: resourceapi.ResourceClaimReservedForMaxSize.
+MAX_RESERVATIONS = 256
+EXTENDED_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+
+
+class ClaimMissing(Exception):
+    """A claim of the pod is not there, or not to be used; the text says why."""
+
+
+def claim_names(pod: Pod) -> Iterator[tuple[str, bool]]:
+    """The names of the pod's claims, and whether each was made from a template for it.
+
+    Raises:
+        ClaimMissing: a claim was not made from its template yet.
+    """
+    statuses: dict[str, str | None] = {
+        each["name"]: each.get("resourceClaimName")
+        for each in entries(pod.status, "resourceClaimStatuses")
+    }
+    for each in entries(pod.spec, "resourceClaims"):
+        if each.get("resourceClaimName"):
+            yield each["resourceClaimName"], False
+        elif each.get("resourceClaimTemplateName"):
+            if each["name"] not in statuses:
+                raise ClaimMissing(f'pod "{pod.key}": ResourceClaim not created yet')
+            # A template may be of no use to this pod, which then has no claim.
+            generated = statuses[each["name"]]
+            if generated:
+                yield generated, True
+
+
+def claims_of(pod: Pod, claims: Mapping[str, ApiObject]) -> list[ApiObject]:
+    """The pod's claims, out of all by key. Upstream: foreachPodResourceClaim().
+
+    Raises:
+        ClaimMissing: one is not there, is being deleted, or was made for another pod.
+    """
+    found: list[ApiObject] = []
+    for name, is_generated in claim_names(pod):
+        claim = claims.get(f"{pod.namespace}/{name}")
+        if claim is None:
+            raise ClaimMissing(f'could not find ResourceClaim "{pod.namespace}/{name}"')
+        if claim.deletion_timestamp:
+            raise ClaimMissing(f'resourceclaim "{name}" is being deleted')
+        controller = claim.controller or {}
+        if is_generated and controller.get("uid") != pod.uid:
+            raise ClaimMissing(
+                f"ResourceClaim {claim.key} was not created for pod {pod.key} (pod is not owner)"
+            )
+        found.append(claim)
+    return found
+
+
+def allocation_of(claim: ApiObject) -> Manifest | None:
+    """The claim's allocation, or None."""
+    allocation: Manifest | None = claim.status.get("allocation")
+    return allocation
+
+
+def results_of(claim: ApiObject) -> Sequence[Manifest]:
+    """The devices of the claim, as its allocation lists them."""
+    return entries(section(allocation_of(claim) or {}, "devices"), "results")
+
+
+def is_reserved_for(claim: ApiObject, pod: Pod) -> bool:
+    """Whether the pod may use the claim. Upstream: IsReservedForPod()."""
+    return any(each.get("uid") == pod.uid for each in entries(claim.status, "reservedFor"))
+
+
+def can_be_reserved(claim: ApiObject) -> bool:
+    """Whether one more pod may use it. Upstream: CanBeReserved()."""
+    return len(entries(claim.status, "reservedFor")) < MAX_RESERVATIONS
+
+
+def allocated_state(claims: Iterable[ApiObject]) -> AllocatedState:
+    """What the claims have allocated. Upstream: foreachAllocatedDevice()."""
+    state = AllocatedState()
+    for claim in claims:
+        for result in results_of(claim):
+            _note(state, result)
+    return state
+
+
+def _note(state: AllocatedState, result: Manifest) -> None:
+    if result.get("adminAccess"):
+        return
+    device = DeviceID(result["driver"], result["pool"], result["device"])
+    if not result.get("shareID"):
+        state.devices.add(device)
+        return
+    state.shared.add(device)
+    total = state.consumed.setdefault(device, {})
+    for name, amount in section(result, "consumedCapacity").items():
+        total[name] = total.get(name, 0) + parse(amount).nanos

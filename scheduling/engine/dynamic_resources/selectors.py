@@ -1,0 +1,213 @@
+"""CEL expressions that select devices, compiled and evaluated by the library `cel`.
+
+Upstream: dynamic-resource-allocation/cel/compile.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeVar, cast
+
+import cel
+from cel.stdlib import add_stdlib_to_context
+
+from scheduling.engine.dynamic_resources.cel_functions import FUNCTIONS, quantity, semver
+from scheduling.engine.dynamic_resources.devices import Attribute, Capacity, Device, Version
+
+_WORD = re.compile(r"\w+")
+_BIND = re.compile(r"\bcel\.bind\(")
+# An expression with one of these may look at the names of attributes, not only at their values.
+_LOOKS_AT_NAMES = frozenset(("in", "exists", "exists_one", "all", "filter", "map", "has", "size"))
+_OPENING, _CLOSING, _QUOTES = "([{", ")]}", "\"'"
+
+Value = TypeVar("Value")
+
+
+class SelectorError(ValueError):
+    """An expression cannot be compiled, or cannot be evaluated for a device."""
+
+    def __init__(self, phase: str, why: str) -> None:
+        super().__init__(f"CEL {phase} error: {why}")
+
+
+@cache
+def selector(expression: str) -> Selector:
+    """The compiled expression.
+
+    Raises:
+        SelectorError: it is no CEL.
+    """
+    try:
+        program = cel.compile(_without_bind(expression))
+    except ValueError as error:
+        raise SelectorError("compile", f"compilation failed: {error}") from None
+    context = cel.Context()
+    add_stdlib_to_context(context)
+    for name, function in FUNCTIONS.items():
+        context.add_function(name, function)
+    return Selector(program, context, frozenset(_WORD.findall(expression)))
+
+
+@dataclass(slots=True)
+class Selector:
+    """One expression, with its answers so far.
+
+    Devices that do not differ in anything that the expression mentions have one answer.
+    """
+
+    _program: cel.Program
+    _context: cel.Context
+    _words: frozenset[str]
+    _answers: dict[tuple[Any, ...], bool | SelectorError] = field(
+        default_factory=dict[tuple[Any, ...], "bool | SelectorError"]
+    )
+
+    def matches(self, device: Device) -> bool:
+        """Whether the expression selects the device.
+
+        Raises:
+            SelectorError: the expression fails for this device.
+        """
+        key = self._key(device)
+        answer = self._answers.get(key)
+        if answer is None:
+            try:
+                answer = self._evaluate(device)
+            except SelectorError as error:
+                answer = error
+            self._answers[key] = answer
+        if isinstance(answer, SelectorError):
+            raise answer
+        return answer
+
+    def _key(self, device: Device) -> tuple[Any, ...]:
+        looks_at_names = not self._words.isdisjoint(_LOOKS_AT_NAMES)
+        return (
+            device.id.driver,
+            device.is_shared,
+            (*device.attributes, *device.capacity) if looks_at_names else (),
+            *(
+                (name, type(value), value)
+                for name, value in device.attributes.items()
+                if name.rpartition("/")[2] in self._words
+            ),
+            *(
+                (name, each.value.nanos)
+                for name, each in device.capacity.items()
+                if name.rpartition("/")[2] in self._words
+            ),
+        )
+
+    def _evaluate(self, device: Device) -> bool:
+        attributes = _by_domain(device, device.attributes, _attribute)
+        capacity = _by_domain(device, device.capacity, _capacity)
+        variables = {
+            "driver": device.id.driver,
+            "allowMultipleAllocations": device.is_shared,
+            "attributes": attributes,
+            "capacity": capacity,
+        }
+        while True:
+            self._context.add_variable("device", variables)
+            try:
+                result = cast("object", self._program.execute(self._context))
+            except KeyError as error:
+                missing = str(error.args[0])
+                if "." not in missing or (missing in attributes and missing in capacity):
+                    raise SelectorError("runtime", f"no such key: {missing}") from None
+                # A domain of which a device publishes nothing is an empty map, not an error.
+                attributes.setdefault(missing, {})
+                capacity.setdefault(missing, {})
+                continue
+            except (ValueError, TypeError, RuntimeError) as error:
+                raise SelectorError("runtime", str(error)) from None
+            if isinstance(result, bool):
+                return result
+            problem = f"CEL result of type {type(result).__name__} could not be converted to bool"
+            raise SelectorError("runtime", problem)
+
+
+def failing_parts(expression: str, device: Device) -> list[str]:
+    """The conditions of *expression*, joined by &&, that do not hold for the device."""
+    return [part for part in _conditions(expression) if not _holds(part, device)]
+
+
+def _holds(expression: str, device: Device) -> bool:
+    try:
+        return selector(expression).matches(device)
+    except SelectorError:
+        return False
+
+
+def _conditions(expression: str) -> list[str]:
+    """*expression* where it is cut by && outside of brackets and quotes; whole if there is an ||."""
+    parts: list[str] = []
+    depth, quote, begin = 0, "", 0
+    for place, char in enumerate(expression):
+        if quote:
+            quote = "" if char == quote and expression[place - 1] != "\\" else quote
+        elif char in _QUOTES:
+            quote = char
+        elif depth == 0 and expression.startswith(("||", "?"), place):
+            return [expression]
+        elif depth == 0 and place >= begin and expression.startswith("&&", place):
+            parts.append(expression[begin:place].strip())
+            begin = place + 2
+        else:
+            depth += (char in _OPENING) - (char in _CLOSING)
+    return [*parts, expression[begin:].strip()]
+
+
+def _by_domain(
+    device: Device, named: Mapping[str, Value], convert: Callable[[Value], object]
+) -> dict[str, dict[str, object]]:
+    """Values by domain and name; the domain of a plain name is the driver."""
+    found: dict[str, dict[str, object]] = {}
+    for name, each in named.items():
+        domain, _, identifier = name.rpartition("/")
+        found.setdefault(domain or device.id.driver, {})[identifier] = convert(each)
+    return found
+
+
+def _attribute(value: Attribute | Version) -> object:
+    return semver(value.text) if isinstance(value, Version) else value
+
+
+def _capacity(capacity: Capacity) -> object:
+    return quantity(str(capacity.value))
+
+
+def _without_bind(expression: str) -> str:
+    """*expression* with each cel.bind(name, value, body) written out, which the library lacks."""
+    while (found := _BIND.search(expression)) is not None:
+        parts, end = _arguments(expression, found.end())
+        if len(parts) != 3:
+            raise SelectorError("compile", "compilation failed: cel.bind takes three arguments")
+        name, value, body = (part.strip() for part in parts)
+        pattern = re.compile(rf"(?<![\w.\"'])\b{re.escape(name)}\b(?![\"'(])")
+        body = pattern.sub(f"({value})".replace("\\", r"\\"), body)
+        expression = f"{expression[: found.start()]}({body}){expression[end:]}"
+    return expression
+
+
+def _arguments(text: str, start: int) -> tuple[list[str], int]:
+    """The arguments of a call whose parenthesis opens before *start*, and where the call ends."""
+    parts: list[str] = []
+    depth, quote, begin = 0, "", start
+    for place in range(start, len(text)):
+        char = text[place]
+        if quote:
+            quote = "" if char == quote and text[place - 1] != "\\" else quote
+        elif char in _QUOTES:
+            quote = char
+        elif char in _CLOSING and depth == 0:
+            return [*parts, text[begin:place]], place + 1
+        elif char == "," and depth == 0:
+            parts.append(text[begin:place])
+            begin = place + 1
+        else:
+            depth += (char in _OPENING) - (char in _CLOSING)
+    raise SelectorError("compile", "compilation failed: cel.bind is not closed")

@@ -1,0 +1,269 @@
+"""Which devices claims get, as decisions mode tells it."""
+
+from typing import Any
+
+import pytest
+
+from kscope.sim.objects.objects import from_manifest
+from scheduling.engine.configuration.profiles import PROFILES
+from scheduling.engine.cycle.decisions import decide
+from tests.builders import (
+    claims_in_pod,
+    device,
+    device_class,
+    device_request,
+    node,
+    pod,
+    resource_claim,
+    resource_slice,
+    selectors,
+)
+
+CLASS = device_class("gpu", 'device.driver == "gpu.example.com"')
+MODEL_A = selectors('device.attributes["gpu.example.com"].model == "a"')
+
+
+def last_attempt(*manifests: dict[str, Any]) -> dict[str, Any]:
+    """The last decision on the cluster of *manifests* under v1.36."""
+    decided = decide(map(from_manifest, manifests), PROFILES["v1.36"])
+    attempt: dict[str, Any] = decided["attempts"][-1]
+    return attempt
+
+
+def given(*manifests: dict[str, Any]) -> dict[str, list[str]]:
+    devices: dict[str, list[str]] = last_attempt(*manifests)["devices"]
+    return devices
+
+
+def names(*manifests: dict[str, Any]) -> list[str]:
+    """The devices of the last pod, without driver and pool."""
+    return [each.rpartition("/")[2] for devices in given(*manifests).values() for each in devices]
+
+
+def user(name: str, *claims: str) -> dict[str, Any]:
+    return pod(name, **claims_in_pod(*claims))
+
+
+def gpus(*models: str) -> list[dict[str, Any]]:
+    return [
+        device(f"gpu-{place}", memory="16Gi", attributes={"model": model, "place": place})
+        for place, model in enumerate(models)
+    ]
+
+
+def test_the_first_device_that_fits_is_taken() -> None:
+    wanted = resource_claim("c", device_request("r", "gpu", selectors=MODEL_A))
+    on_node = resource_slice("n1", gpus("b", "a", "a"))
+    assert given(node("n1"), CLASS, on_node, wanted, user("p", "c")) == {
+        "default/c": ["r=gpu.example.com/n1/gpu-1"]
+    }
+
+
+def test_slices_go_by_name_not_by_age() -> None:
+    wanted = resource_claim("c", device_request("r", "gpu"))
+    late = resource_slice("n1", [device("late")], name="b", slices=2)
+    early = resource_slice("n1", [device("early")], name="a", slices=2)
+    assert names(node("n1"), CLASS, late, early, wanted, user("p", "c")) == ["early"]
+
+
+def test_only_the_newest_generation_of_a_pool_counts() -> None:
+    wanted = resource_claim("c", device_request("r", "gpu"))
+    old = resource_slice("n1", [device("old")], name="a", generation=1)
+    new = resource_slice("n1", [device("new")], name="b", generation=2)
+    assert names(node("n1"), CLASS, old, new, wanted, user("p", "c")) == ["new"]
+
+
+def test_a_pool_in_the_making_gives_no_device() -> None:
+    wanted = resource_claim("c", device_request("r", "gpu"))
+    half = resource_slice("n1", [device("gpu-0")], slices=2)
+    attempt = last_attempt(node("n1"), CLASS, half, wanted, user("p", "c"))
+    assert attempt["filters"]["n1"]["reasons"] == ["cannot allocate all claims"]
+
+
+def test_all_devices_of_a_pool_in_the_making_is_an_error() -> None:
+    wanted = resource_claim("c", device_request("r", "gpu", allocationMode="All"))
+    half = resource_slice("n1", [device("gpu-0")], slices=2)
+    attempt = last_attempt(node("n1"), CLASS, half, wanted, user("p", "c"))
+    assert attempt["result"] == "error"
+    assert attempt["message"] == (
+        'running "DynamicResources" filter plugin: claim default/c, request r: asks for all '
+        "devices, but resource pool gpu.example.com/n1 is currently being updated"
+    )
+
+
+def test_devices_of_one_value_are_found_by_going_back() -> None:
+    """The first device has no partner of its model, so another first one is tried."""
+    wanted = resource_claim(
+        "c",
+        device_request("r", "gpu", count=2),
+        constraints=[{"requests": ["r"], "matchAttribute": "gpu.example.com/model"}],
+    )
+    on_node = resource_slice("n1", gpus("a", "b", "b"))
+    assert names(node("n1"), CLASS, on_node, wanted, user("p", "c")) == ["gpu-1", "gpu-2"]
+
+
+def test_requests_of_distinct_values_share_none() -> None:
+    wanted = resource_claim(
+        "c",
+        device_request("r", "gpu"),
+        device_request("s", "gpu"),
+        constraints=[{"distinctAttribute": "gpu.example.com/model"}],
+    )
+    on_node = resource_slice("n1", gpus("a", "a", "b"))
+    assert names(node("n1"), CLASS, on_node, wanted, user("p", "c")) == ["gpu-0", "gpu-2"]
+
+
+def test_the_node_with_the_better_alternative_wins() -> None:
+    best = {"name": "best", "deviceClassName": "gpu", "selectors": MODEL_A}
+    other = {"name": "other", "deviceClassName": "gpu"}
+    wanted = resource_claim("c", {"name": "r", "firstAvailable": [best, other]})
+    slices = resource_slice("n1", gpus("b")), resource_slice("n2", gpus("a"))
+    attempt = last_attempt(node("n1"), node("n2"), CLASS, *slices, wanted, user("p", "c"))
+    assert attempt["devices"]["default/c"] == ["r/best=gpu.example.com/n2/gpu-0"]
+    scores = {name: each["plugins"]["DynamicResources"] for name, each in attempt["scores"].items()}
+    assert scores == {"n1": 174, "n2": 200}
+
+
+@pytest.mark.parametrize(
+    ("operator", "result"), [("Exists", "scheduled"), ("Equal", "unschedulable")]
+)
+def test_a_tainted_device_needs_a_toleration(operator: str, result: str) -> None:
+    tainted = device("gpu-0", taints=[{"key": "bad", "value": "x", "effect": "NoSchedule"}])
+    toleration = {"key": "bad", "operator": operator}
+    wanted = resource_claim("c", device_request("r", "gpu", tolerations=[toleration]))
+    on_node = resource_slice("n1", [tainted])
+    attempt = last_attempt(node("n1"), CLASS, on_node, wanted, user("p", "c"))
+    assert attempt["result"] == result
+
+
+def test_shared_devices_give_capacity_until_it_is_used_up() -> None:
+    shared = device("gpu-0", memory="16Gi", allowMultipleAllocations=True)
+    claims = [
+        resource_claim(name, device_request("r", "gpu", capacity={"requests": {"memory": "6Gi"}}))
+        for name in ("a", "b", "c")
+    ]
+    users = [user(f"p-{claim['metadata']['name']}", claim["metadata"]["name"]) for claim in claims]
+    decided = decide(
+        map(
+            from_manifest,
+            (node("n1"), CLASS, resource_slice("n1", [shared]), *claims, *users),
+        ),
+        PROFILES["v1.36"],
+    )
+    assert decided["final"]["devices"] == {
+        "default/a": ["r=gpu.example.com/n1/gpu-0 memory:6Gi"],
+        "default/b": ["r=gpu.example.com/n1/gpu-0 memory:6Gi"],
+        "default/c": [],
+    }
+
+
+@pytest.mark.parametrize(("asked", "given_to_it"), [("1Gi", "2Gi"), ("5Gi", "6Gi"), ("6Gi", "6Gi")])
+def test_a_policy_rounds_a_request_up(asked: str, given_to_it: str) -> None:
+    policy = {"validRange": {"min": "2Gi", "max": "16Gi", "step": "2Gi"}, "default": "2Gi"}
+    shared = device("gpu-0", allowMultipleAllocations=True)
+    shared["capacity"] = {"memory": {"value": "16Gi", "requestPolicy": policy}}
+    wanted = resource_claim(
+        "c", device_request("r", "gpu", capacity={"requests": {"memory": asked}})
+    )
+    found = given(node("n1"), CLASS, resource_slice("n1", [shared]), wanted, user("p", "c"))
+    assert found["default/c"] == [f"r=gpu.example.com/n1/gpu-0 memory:{given_to_it}"]
+
+
+def test_partitions_compete_for_counters() -> None:
+    """Two halves, or the whole."""
+
+    def part(name: str, memory: str) -> dict[str, Any]:
+        counters = {"memory": {"value": memory}}
+        return device(name, consumesCounters=[{"counterSet": "gpu", "counters": counters}])
+
+    counters = resource_slice(
+        "n1",
+        name="counters",
+        slices=2,
+        sharedCounters=[{"name": "gpu", "counters": {"memory": {"value": "40Gi"}}}],
+    )
+    parts = resource_slice(
+        "n1", [part("half-1", "20Gi"), part("whole", "40Gi"), part("half-2", "20Gi")], slices=2
+    )
+    wanted = resource_claim("c", device_request("r", "gpu", count=2))
+    assert names(node("n1"), CLASS, counters, parts, wanted, user("p", "c")) == ["half-1", "half-2"]
+
+
+def test_admin_access_shares_a_device_in_use() -> None:
+    first = resource_claim("a", device_request("r", "gpu"))
+    admin = resource_claim("b", device_request("r", "gpu", adminAccess=True))
+    on_node = resource_slice("n1", gpus("a"))
+    found = given(node("n1"), CLASS, on_node, first, admin, user("p", "a"), user("q", "b"))
+    assert found == {"default/b": ["r=gpu.example.com/n1/gpu-0 (admin)"]}
+
+
+def test_an_extended_resource_can_come_from_devices() -> None:
+    stands_for = device_class(
+        "gpu", 'device.driver == "gpu.example.com"', extendedResourceName="example.com/gpu"
+    )
+    wants = pod("p", containers=[_container({"example.com/gpu": "2"})])
+    found = given(node("n1"), stands_for, resource_slice("n1", gpus("a", "b", "a")), wants)
+    assert found == {
+        "default/p-extended-resources-0": [
+            "container-0-request-0=gpu.example.com/n1/gpu-0",
+            "container-0-request-0=gpu.example.com/n1/gpu-1",
+        ]
+    }
+
+
+def test_init_containers_use_devices_of_later_ones_again() -> None:
+    stands_for = device_class("gpu", extendedResourceName="example.com/gpu")
+    wants = pod(
+        "p",
+        initContainers=[_container({"example.com/gpu": "3"}, name="init")],
+        containers=[_container({"example.com/gpu": "2"})],
+    )
+    found = given(node("n1"), stands_for, resource_slice("n1", gpus(*"aaaa")), wants)
+    (devices,) = found.values()
+    assert [each.partition("=")[0] for each in devices] == [
+        "container-0-request-0",
+        "container-1-request-0",
+        "container-1-request-0",
+    ]
+
+
+def test_a_claim_that_is_elsewhere_is_deallocated() -> None:
+    """Nobody uses it any more, and the pod may not go where it is."""
+    idle = resource_claim("c", device_request("r", "gpu"))
+    idle["status"] = {
+        "allocation": {
+            "devices": {
+                "results": [
+                    {"request": "r", "driver": "gpu.example.com", "pool": "n2", "device": "gpu-0"}
+                ]
+            },
+            "nodeSelector": {
+                "nodeSelectorTerms": [
+                    {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}
+                ]
+            },
+        }
+    }
+    decided = decide(
+        map(from_manifest, (node("n1"), CLASS, idle, user("p", "c"))), PROFILES["v1.36"]
+    )
+    (attempt,) = decided["attempts"]
+    assert attempt["filters"]["n1"]["reasons"] == ["resourceclaim not available on the node"]
+    assert "deallocation of ResourceClaim completed" in attempt["message"]
+    assert decided["final"]["devices"] == {"default/c": []}
+
+
+def test_a_pod_waits_for_a_claim_that_is_missing() -> None:
+    attempt = last_attempt(node("n1"), user("p", "c"))
+    assert attempt["result"] == "gated"
+    assert attempt["message"] == 'could not find ResourceClaim "default/c"'
+
+
+def test_a_class_that_is_missing_refuses_the_pod() -> None:
+    wanted = resource_claim("c", device_request("r", "gone"))
+    attempt = last_attempt(node("n1"), wanted, user("p", "c"))
+    assert attempt["prefilter"]["reasons"] == ["request r: device class gone does not exist"]
+
+
+def _container(requests: dict[str, str], name: str = "main") -> dict[str, Any]:
+    return {"name": name, "image": "app:1", "resources": {"requests": requests}}
