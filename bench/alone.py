@@ -73,5 +73,5 @@ class SchedulerAlone:
     def take(self) -> Slice:
         """Everything recorded since the last take, encoded and digested."""
         events, rows = self.recorder.take()
-        touched, self.store.touched = self.store.touched, {}
+        touched = self.store.record.take_touched()
         return Slice(events, rows, touched, self.scheduler.take_attempts())

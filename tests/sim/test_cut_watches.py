@@ -3,7 +3,8 @@
 import pytest
 
 from kscope.sim.api_server.faults import ApiFaults, invalid
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import Invalid
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
@@ -55,7 +56,7 @@ class Api:
 
     def cut(self) -> None:
         self.loop.run(self.loop.now + 100)
-        self.faults.cut("Node", self.store.watchers_of("Node", [self.deaf]))
+        self.faults.cut("Node", self.store.watches.watchers_of("Node", [self.deaf]))
         self.deaf.heard.clear()
         self.other.heard.clear()
 
@@ -126,7 +127,7 @@ def test_a_recreated_object_replaces_the_first(api: Api) -> None:
 
 def test_a_write_under_way_when_the_watch_breaks_arrives(api: Api) -> None:
     api.create("a")
-    api.faults.cut("Node", api.store.watchers_of("Node", [api.deaf]))
+    api.faults.cut("Node", api.store.watches.watchers_of("Node", [api.deaf]))
     api.loop.run(100)
     assert api.deaf.story == ["ADDED a 1"]
 
@@ -145,7 +146,7 @@ def test_who_has_died_in_between_hears_nothing(api: Api) -> None:
     api.create("a")
     api.cut()
     api.write("a", "2")
-    api.store.unwatch([api.deaf])
+    api.store.watches.remove([api.deaf])
     api.mend()
     assert api.deaf.story == []
 
@@ -154,7 +155,7 @@ def test_a_watch_that_is_cut_twice_hears_everything_once(api: Api) -> None:
     api.create("a")
     api.cut()
     api.write("a", "2")
-    api.faults.cut("Node", api.store.watchers_of("Node"))
+    api.faults.cut("Node", api.store.watches.watchers_of("Node"))
     api.write("a", "3")
     api.mend()
     assert api.deaf.story == ["MODIFIED a 3"]

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.kernel.loop import EventLoop
 from kscope.sim.kernel.recorder import Recorder
 from kscope.sim.objects.objects import Pod, from_manifest
@@ -109,6 +110,6 @@ def test_binding_writes_the_node_and_tells_as_a_patch_would() -> None:
         assert isinstance(heard.new, Pod)
         assert heard.new.template is pod.template
         rows = recorder.take()[1]
-        tales.append((heard.new.raw, store.touched, rows, recorder.view))
+        tales.append((heard.new.raw, store.record.touched, rows, recorder.view))
     assert tales[0] == tales[1]
     assert tales[0][3]["pod/default/web"]["node"] == "n"

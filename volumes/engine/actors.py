@@ -112,7 +112,7 @@ class VolumeActors:
             attribute, before = _ATTRIBUTES[author], self._listers_of[author]
             old: Any = getattr(self, attribute)
             process.end(old, self._loop, self._store, before)
-            self._store.hang_up(author)
+            self._store.answers.forget(author)
             setattr(self, attribute, self._renewed(old, listers))
             self._listers_of[author] = listers
             if not any(before is one for one in self._listers_of.values()):
@@ -166,7 +166,7 @@ class VolumeActors:
             migration=ALL_MIGRATED if rules.migrates_in_tree else NO_MIGRATION,
             rules=self._controller_rules,
             answer_delay=self._latencies.draw("api_write"),
-            answers=self._store.answers(PV_CONTROLLER),
+            answers=self._store.answers.of(PV_CONTROLLER),
             delays=self._latencies,
         )
         controller = PersistentVolumeController(context)

@@ -233,7 +233,7 @@ class Cluster:
     @property
     def objects(self) -> int:
         """How many objects the cluster holds."""
-        return self.store.count
+        return self.store.limit.count
 
     def advance(
         self,
@@ -331,7 +331,7 @@ class Cluster:
     def take(self) -> Slice:
         """Everything recorded since the last take."""
         events, rows = self.recorder.take()
-        touched, self.store.touched = self.store.touched, {}
+        touched = self.store.record.take_touched()
         attempts = [attempt for one in self._replicas for attempt in one.take_attempts()]
         return Slice(events, rows, touched, attempts)
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from kscope.sim.api_server.faults import invalid
-from kscope.sim.api_server.store import ObjectStore, WatchEvent
+from kscope.sim.api_server.store import ObjectStore
+from kscope.sim.api_server.watches import WatchEvent
 from kscope.sim.errors import ApiError, Invalid, NotFound, TooManyRequests
 from kscope.sim.input.cleaning import clean, clean_command, without_nulls
 from kscope.sim.input.scenario import STEP_VERBS, grace_fault

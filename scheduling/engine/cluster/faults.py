@@ -116,7 +116,7 @@ class FaultInjector:
         """Watches break: of everybody, or of the schedulers alone."""
         kind = fault["cut"]
         owners = [one.scheduler.watches for one in self.schedulers] if fault.get("of") else None
-        self._api.cut(kind, self._store.watchers_of(kind, owners))
+        self._api.cut(kind, self._store.watches.watchers_of(kind, owners))
 
     def _mend(self, fault: Mapping[str, Any]) -> None:
         """Whoever's watch broke lists anew and watches again."""
