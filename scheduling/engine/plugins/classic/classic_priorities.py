@@ -135,7 +135,9 @@ class TaintTolerationPriority(_Priority):
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """The number of untolerated PreferNoSchedule taints."""
-        return soft_taints(state.template, self._table.taint_groups)[self._table.taint_group[rows]]
+        return soft_taints(state.template, self._table.taints.groups)[
+            self._table.taints.codes[rows]
+        ]
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Fewer taints, higher score."""

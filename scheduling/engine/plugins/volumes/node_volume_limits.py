@@ -247,7 +247,9 @@ class CsiVolumes:
 
     def may_meet_faults(self, asked: WantedVolumes) -> bool:
         """Whether `fault_at` may find any."""
-        return self._is_modern and bool(asked.volumes) and self._table.pods_at_fault > 0
+        return (
+            self._is_modern and bool(asked.volumes) and self._table.volume_users.pods_at_fault > 0
+        )
 
     def fault_at(self, row: int, asked: WantedVolumes) -> str:
         """What is wrong with a volume of a pod at *row*, or ""; the attempt fails with it.
