@@ -28,10 +28,10 @@ from scheduling.engine.framework.handle import Arguments, Handle
 from scheduling.engine.nodes.arrays import BoolArray, IntArray
 from scheduling.engine.nodes.pod_counts import REQUIRED_ANTI_AFFINITY as REQUIRED_ANTI
 from scheduling.engine.nodes.pod_counts import PodMatcher
-from scheduling.engine.plugins.inter_pod_affinity import DomainCounts, domain_counts
 from scheduling.engine.plugins.node_affinity import selector_detail
 from scheduling.engine.plugins.node_resources_fit import asked_amounts, shortage
 from scheduling.engine.plugins.node_unschedulable import REASON_UNSCHEDULABLE, tolerates_cordon
+from scheduling.engine.plugins.pod_affinity.domains import DomainCounts, domain_counts
 from scheduling.engine.plugins.taint_toleration import taint_detail, untolerated
 from scheduling.engine.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from scheduling.engine.plugins.volumes.volume_binding import (

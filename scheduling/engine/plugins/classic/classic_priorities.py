@@ -28,7 +28,7 @@ from scheduling.engine.plugins.image_locality import (
     MIN_THRESHOLD,
     normalized_image_name,
 )
-from scheduling.engine.plugins.inter_pod_affinity import domain_counts
+from scheduling.engine.plugins.pod_affinity.domains import domain_counts
 from scheduling.engine.plugins.taint_toleration import soft_taints
 from scheduling.engine.pods.pod_info import AffinityTerm, PodInfo
 
