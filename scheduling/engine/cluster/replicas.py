@@ -14,6 +14,7 @@ Upstream: client-go/tools/leaderelection, cmd/kube-scheduler/app/server.go Run()
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from kscope.sim.api_server import process
@@ -28,6 +29,17 @@ from scheduling.engine.cycle.scheduler import Scheduler
 from scheduling.engine.cycle.state import Surroundings
 
 LEASE = "Lease"
+
+
+def scheduler_replicas(
+    specs: Sequence[SchedulerSpec], around: Surroundings
+) -> list[SchedulerReplicas]:
+    """The schedulers of a cluster. Only the first is given the names of the others."""
+    names = frozenset(name for spec in specs for name in spec.setup.names)
+    return [
+        SchedulerReplicas(spec, around, None if place else names - frozenset(spec.setup.names))
+        for place, spec in enumerate(specs)
+    ]
 
 
 class SchedulerReplicas:
