@@ -47,7 +47,7 @@ _FAIL_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     PROVISION: ("claim", "node", "times", "probability", "text"),
     **dict.fromkeys(DRIVER_CALLS, ("volume", "node", "times", "probability", "text")),
 }
-# Whose writes can fail or be slow: everybody's but the user's.
+# The components whose writes can fail or be slow; a user's own writes cannot.
 AUTHORS: Final = (
     "pv-controller",
     "pvc-protection",

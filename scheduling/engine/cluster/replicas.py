@@ -76,7 +76,7 @@ class SchedulerReplicas:
         if identity == self.leader:
             self._step_down()
         else:
-            self._tell("SchedulerStopped", identity, "a standby has stopped")
+            self._record("SchedulerStopped", identity, "a standby has stopped")
         self._plan_take_over()
         return ""
 
@@ -85,7 +85,7 @@ class SchedulerReplicas:
         if identity in self._since:
             return f"{identity} is running"
         self._since[identity] = self._around.loop.now
-        self._tell("SchedulerStarted", identity, "started")
+        self._record("SchedulerStarted", identity, "started")
         if len(self.identities) == 1:
             self._replace(identity)
         else:
@@ -238,19 +238,19 @@ class SchedulerReplicas:
                 message=identity,
                 changes=changes,
             )
-        told = {"type": "Normal", "event": True}
+        data = {"type": "Normal", "event": True}
         around.recorder.record(
             "LeaderElection",
             f"lease/{self._lease_key}",
             "scheduler",
             f"{identity} became leader",
-            told,
+            data,
         )
 
     def _shown(self, identity: str) -> Attributes:
         return {"running": identity in self._since, "leading": identity == self.leader}
 
-    def _tell(self, fact: str, identity: str, message: str) -> None:
+    def _record(self, fact: str, identity: str, message: str) -> None:
         changes: Changes = {f"scheduler/{identity}": self._shown(identity)}
         target = f"scheduler/{identity}"
         self._around.recorder.record(fact, target, "scheduler", message, None, changes)
